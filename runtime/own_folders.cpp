@@ -1,20 +1,36 @@
 #include "runtime/own_folders.h"
 
-#include <dlfcn.h>
-
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 namespace tern {
+namespace {
+
+/// The file that this code is mapped from, as the kernel names it: absolute, without links. The dynamic linker knows a
+/// command by its name as it was typed, and a library by LD_LIBRARY_PATH: both may be relative, so that a file of that
+/// name in the working directory would be taken for it.
+std::string own_file() {
+  const auto here = reinterpret_cast<std::uintptr_t>(&own_folders);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long begin = 0, end = 0;
+    int name = 0;
+    // 55e0-55f0 r-xp 00001000 08:01 1234    /usr/bin/tern
+    if (std::sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %*s %n", &begin, &end, &name) != 2) continue;
+    if (begin <= here && here < end) return line.substr(static_cast<std::size_t>(name));
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<std::string> own_folders(std::string_view name) {
   namespace fs = std::filesystem;
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&own_folders), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code failed;
-  fs::path file = fs::canonical(info.dli_fname, failed);
-  if (failed) file = fs::canonical("/proc/self/exe", failed);  // a command's name as it was typed
-  if (failed) return {};
-  const fs::path here = file.parent_path();
+  const std::string file = own_file();
+  if (!file.starts_with('/')) return {};
+  const fs::path here = fs::path(file).parent_path();
   std::vector<std::string> folders;
   for (const fs::path& folder : {here, here / "tern", here.parent_path() / TERN_LIBRARY_FOLDER / "tern"})
     folders.push_back((folder / name).string());

@@ -88,7 +88,7 @@ const Compiler* compiler(std::string* why) {
   static const Found found = [] {
     Found f;
     std::vector<const char*> places;
-    if (const char* own = std::getenv(names::kCompilerVariable); own != nullptr && *own != 0) {
+    if (const char* own = ::secure_getenv(names::kCompilerVariable); own != nullptr && *own != 0) {
       places.push_back(own);
     } else {
       places.assign(std::begin(names::kCompilerLibraries), std::end(names::kCompilerLibraries));

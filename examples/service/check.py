@@ -5,6 +5,7 @@ Prints how many answers are right; ends with 1 if they are not the 357 that PyTo
 """
 import array
 import concurrent.futures
+import gzip
 import json
 import signal
 import struct
@@ -23,12 +24,20 @@ def tensors(path):
         yield array.array(kind, data[8 + length + begin:8 + length + end])
 
 
-def ask(url, body):
+NO_IMAGES = ["[1, 2]", "no JSON", '{"a": 1}', "", "[" * 60000, json.dumps([[0.5] * 8] * 8), json.dumps([True] * 64),
+             json.dumps([1e300] * 64), f"[{'1e999,' * 63}1]", f"[{'NaN,' * 63}1]", json.dumps(["0.5"] * 64)]
+
+
+def ask(url, body, headers={}):
+    """Status and answer; 0 where the server ends the connection first. A body that is no text is sent in chunks."""
+    body = body.encode() if isinstance(body, str) else body
     try:
-        with urllib.request.urlopen(url, body.encode(), timeout=60) as response:
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
+    except OSError:
+        return 0, None
 
 
 def main():
@@ -40,13 +49,17 @@ def main():
         url = server.stdout.readline().strip()
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(lambda body: ask(url, body), bodies))
-        refused = [ask(url, body)[0] for body in ("[1, 2]", "no JSON", '{"a": 1}')]
+        refused = [ask(url, body)[0] for body in NO_IMAGES]
+        # 50 MB behind 50 kB; a long body whose length is not declared, which the server need not read to its end.
+        large = [ask(url, gzip.compress(b" " * 50_000_000), {"Content-Encoding": "gzip"})[0], ask(url, iter([b" " * 70_000]))[0]]
+        elsewhere = ask(url + "/x", bodies[0])[0]
     finally:
         server.send_signal(signal.SIGTERM)
         status = server.wait(timeout=60)
     right = sum(code == 200 and answer["digit"] == label for (code, answer), label in zip(answers, labels))
-    print(f"{right} of {len(labels)} are right; mistakes are answered with {refused}; the server ended with {status}")
-    sys.exit(not (right == 357 and refused == [400] * 3 and status == 0))
+    print(f"{right} of {len(labels)} are right; mistakes are answered with {sorted(set(refused))}, large bodies with {large}, "
+          f"another address with {elsewhere}; the server ended with {status}")
+    sys.exit(not (right == 357 and set(refused) == {400} and large[0] == 413 and large[1] in (413, 0) and elsewhere == 404 and status == 0))
 
 
 main()

@@ -7,18 +7,29 @@
 #include <tern/tern.h>
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace {
 
+constexpr const char* kPath = "/classify";
 constexpr std::size_t kPixels = 64;
+constexpr std::size_t kLargestBody = 1 << 16;  // in bytes
+constexpr std::time_t kSeconds = 2;            // that a client may let the server wait for its next bytes
 
 /// Sessions that no request uses now. There are never more than threads that answer at the same time.
 class Sessions {
@@ -50,7 +61,8 @@ class Sessions {
 nlohmann::json classify(Sessions& sessions, const std::vector<float>& pixels) {
   const auto image = tern::Tensor::borrow(pixels.data(), tern::DType::f32, {1, 1, 8, 8});
   auto session = sessions.take();
-  const auto logits = session->run({image})[0].span<const float>();
+  const auto logits = session->run({image}).at(0).span<const float>();
+  if (logits.empty()) throw std::runtime_error("the program gives no logits: it is no digits.tern");
   const auto best = std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - *best);
@@ -59,20 +71,47 @@ nlohmann::json classify(Sessions& sessions, const std::vector<float>& pixels) {
   return answer;
 }
 
-void answer(Sessions& sessions, const httplib::Request& request, httplib::Response& response) {
-  const auto refuse = [&](int status, const std::string& why) {
-    response.status = status;
-    response.set_content(nlohmann::json{{"error", why}}.dump(), "application/json");
+/// Nothing if the body is not what a client has to send.
+std::optional<std::vector<float>> pixels_of(const std::string& body) {
+  const auto list = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const auto is_pixel = [](const nlohmann::json& value) {
+    return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1;
   };
+  if (!list.is_array() || list.size() != kPixels || !std::all_of(list.begin(), list.end(), is_pixel)) return {};
+  return list.get<std::vector<float>>();
+}
+
+void refuse(httplib::Response& response, int status, const std::string& why) {
+  response.status = status;
+  response.set_content(nlohmann::json{{"error", why}}.dump(), "application/json");
+}
+
+void answer(Sessions& sessions, httplib::Response& response, const httplib::ContentReader& read) {
+  // Counted as it comes, decompressed: the server's own limit is for the length that a client declares.
+  std::string body;
+  const bool complete = read([&](const char* data, std::size_t size) {
+    if (body.size() + size > kLargestBody) return false;
+    body.append(data, size);
+    return true;
+  });
+  if (!complete) return refuse(response, 413, "the body is not complete, or larger than 64 KiB");
+  const auto pixels = pixels_of(body);
+  if (!pixels) return refuse(response, 400, "the body is no JSON list of 64 numbers from 0 to 1");
   try {
-    const auto pixels = nlohmann::json::parse(request.body).get<std::vector<float>>();
-    if (pixels.size() != kPixels) return refuse(400, "an image has 64 numbers, not " + std::to_string(pixels.size()));
-    response.set_content(classify(sessions, pixels).dump(), "application/json");
-  } catch (const nlohmann::json::exception&) {
-    refuse(400, "the body is no list of numbers in JSON");
+    response.set_content(classify(sessions, *pixels).dump(), "application/json");
   } catch (const tern::Error& error) {
-    refuse(500, error.what());
+    refuse(response, 500, error.what());
   }
+}
+
+/// Opens the port of 127.0.0.1 that `text` names, any free one if it is null. -1 if that cannot be.
+int open_port(httplib::Server& server, const char* text) {
+  if (text == nullptr) return server.bind_to_any_port("127.0.0.1");
+  int port = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, port);
+  const bool valid = error == std::errc() && rest == end && port > 0 && port < 65536;
+  return valid && server.bind_to_port("127.0.0.1", port) ? port : -1;
 }
 
 }  // namespace
@@ -91,25 +130,38 @@ int main(int argc, char** argv) try {
   options.max_seconds = 5;  // a run that takes longer is an error of its request
   Sessions sessions(tern::Model::open(argv[1]).prepare(options));
 
+  classify(sessions, std::vector<float>(kPixels));  // another program than the digits' ends here
+
   httplib::Server server;
-  server.set_payload_max_length(1 << 16);
-  server.Post("/classify", [&](const auto& request, auto& response) { answer(sessions, request, response); });
-  const int wanted = argc > 2 ? std::atoi(argv[2]) : 0;
-  const int port = wanted > 0 && server.bind_to_port("127.0.0.1", wanted) ? wanted
-                   : wanted == 0                                          ? server.bind_to_any_port("127.0.0.1")
-                                                                          : -1;
-  if (port < 0) return std::fprintf(stderr, "service: port %s is not free\n", argv[2]), 1;
-  std::printf("http://127.0.0.1:%d/classify\n", port);
+  server.set_payload_max_length(kLargestBody);
+  server.set_read_timeout(kSeconds);
+  server.set_write_timeout(kSeconds);
+  server.set_keep_alive_timeout(kSeconds);
+  // Before the body is read.
+  server.set_pre_routing_handler([](const auto& request, auto& response) {
+    if (request.method == "POST" && request.path == kPath) return httplib::Server::HandlerResponse::Unhandled;
+    refuse(response, 404, std::string("it answers POST ") + kPath);
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  server.Post(kPath, [&](const auto&, auto& response, const auto& read) { answer(sessions, response, read); });
+  const int port = open_port(server, argc > 2 ? argv[2] : nullptr);
+  if (port < 0) return std::fprintf(stderr, "service: cannot open port %s of 127.0.0.1\n", argc > 2 ? argv[2] : "0"), 1;
+  std::printf("http://127.0.0.1:%d%s\n", port, kPath);
   std::fflush(stdout);
 
+  std::atomic<bool> ended = false;
   std::thread waiting([&] {
     int signal = 0;
     sigwait(&stop, &signal);
+    // stop() does nothing before the server listens.
+    while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     server.stop();
   });
-  server.listen_after_bind();
+  const bool asked = server.listen_after_bind();
+  ended = true;
   pthread_kill(waiting.native_handle(), SIGTERM);  // where the server ended by itself
   waiting.join();
-} catch (const tern::Error& error) {
+  return asked ? 0 : 1;
+} catch (const std::exception& error) {
   return std::fprintf(stderr, "service: %s\n", error.what()), 1;
 }

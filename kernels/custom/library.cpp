@@ -71,7 +71,7 @@ const tern_op* find_custom_op(std::string_view name) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   if (!r.searched) {
-    const char* list = std::getenv("TERN_OP_PATH");
+    const char* list = ::secure_getenv("TERN_OP_PATH");
     std::string_view paths = list == nullptr ? "" : list;
     while (!paths.empty()) {
       const std::string_view path = paths.substr(0, paths.find(':'));

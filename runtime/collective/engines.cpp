@@ -26,7 +26,7 @@ constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
 /// Of TERN_ENGINE_PATH, then beside the library or command.
 std::vector<std::string> folders() {
   std::vector<std::string> list;
-  const char* given = std::getenv("TERN_ENGINE_PATH");
+  const char* given = ::secure_getenv("TERN_ENGINE_PATH");
   std::string_view rest = given == nullptr ? "" : given;
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(':'));

@@ -43,6 +43,17 @@ on_terminal() {
   fi
 }
 json() { python3 -m json.tool >/dev/null; }
+# Plugins come from the folder of the command, whatever lies in the working directory under the command's name.
+planted() {
+  mkdir -p "$out/planted/devices" && echo >"$out/planted/tern" && echo >"$out/planted/devices/planted.so" &&
+    (cd "$out/planted" && PATH="$(dirname "$tern"):$PATH" tern devices) >"$out/log" 2>&1 && ! grep planted "$out/log" &&
+    (cd "$out/planted/devices" && "$(realpath --relative-to=. "$tern")" devices 2>&1) | cmp - "$out/log"
+}
+# A link to the command has no folder of plugins.
+by_link() {
+  mkdir -p "$out/links/devices" && echo >"$out/links/devices/planted.so" && ln -s "$tern" "$out/links/tern" &&
+    "$out/links/tern" devices 2>&1 | cmp - "$out/log"
+}
 
 try 'export' "$tern" export $digits -o "$model"
 
@@ -54,6 +65,8 @@ try 'help of a command' ends 0 'Usage: tern run' "$tern" help run
 try 'help of an unknown command' ends 2 "did you mean 'run'?" "$tern" help rnu
 try 'version' ends 0 'tern 0.' "$tern" version
 try '--version' ends 0 'tern 0.' "$tern" --version
+try 'plugins of the working directory' planted
+try 'plugins beside a link' by_link
 try 'unknown option' ends 2 "did you mean '--repeat'?" "$tern" run "$model" --reapet 3
 try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus

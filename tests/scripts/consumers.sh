@@ -82,7 +82,7 @@ headers() {
     echo "#include <tern/$(basename "$header")>" | g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c++ - ||
       return 1
   done
-  for header in c_api.h custom_op.h device.h version.h; do
+  for header in c_api.h custom_op.h device.h engine.h version.h; do
     echo "#include <tern/$header>" | gcc -std=c99 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c - || return 1
   done
 }

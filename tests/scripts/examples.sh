@@ -10,13 +10,15 @@ folder=$(realpath "$1")
 full=${2:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The build stays, so that a second run compiles only changes.
+# The build and the installed Tern stay, so that a second run compiles only changes.
 programs=$folder-examples
+prefix=$programs/tern
 made() {
   local launcher=()
   command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  cmake --install "$folder" --prefix "$work/tern" >"$work/log" 2>&1 &&
-    cmake -G Ninja -S examples -B "$programs" -DCMAKE_PREFIX_PATH="$work/tern" -DCMAKE_BUILD_TYPE=Release \
+  rm -rf "$prefix"
+  cmake --install "$folder" --prefix "$prefix" >"$work/log" 2>&1 &&
+    cmake -G Ninja -S examples -B "$programs" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
       -DCMAKE_CXX_FLAGS='-Wall -Wextra -Werror' "${launcher[@]}" --fresh --log-level=WARNING >"$work/log" 2>&1 &&
     nice ninja -C "$programs" -j "${TERN_JOBS:-$(nproc)}" --quiet >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }

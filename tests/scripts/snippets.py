@@ -10,6 +10,7 @@ before the block says so. A line before a block says what the block cannot:
 
   <!-- given float* pixels -->      parameters of the function that the C++ fragment becomes
   <!-- run -->                      run this shell block, in a folder with model.pt2, tutorial.pt2 and tern
+  <!-- part of examples/x.cpp -->   the file has this fragment, word for word
   <!-- of another library -->       not Tern's: Python is parsed, the rest is left alone
 """
 import argparse
@@ -136,6 +137,9 @@ def main():
                             checks.add(f"{name}:{line}", str(error))
                         if ours and name not in ELSEWHERE:
                             python.setdefault(name, []).append((line, block))
+                    elif marker.startswith("part of "):
+                        source = marker.removeprefix("part of ")
+                        checks.add(f"{name}:{line}", "" if block in (ROOT / source).read_text() else f"{source} has other text")
                     elif language == "cpp" and ours and name not in ELSEWHERE and "int main(" not in block:
                         cpp.append((name, line, marker.removeprefix("given ") if marker.startswith("given ") else "", block))
                     elif language == "sh" and marker == "run" and name not in ELSEWHERE:

@@ -31,7 +31,7 @@ std::string left_out() {
 std::span<const char* const> files_of(const LibraryPlaces& places) {
   // The environment's text stays where it is; each variable has one place here.
   thread_local const char* own = nullptr;
-  own = std::getenv(places.variable);
+  own = ::secure_getenv(places.variable);
   if (own != nullptr && *own != 0) return {&own, 1};
   return places.files;
 }

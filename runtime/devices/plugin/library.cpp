@@ -86,7 +86,7 @@ void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
 
 std::vector<Plugin> find() {
   std::vector<std::string> paths;
-  const char* list = std::getenv("TERN_DEVICE_PATH");
+  const char* list = ::secure_getenv("TERN_DEVICE_PATH");
   std::string_view rest = list == nullptr ? "" : list;
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(':'));
