@@ -96,9 +96,12 @@ tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
     auto made = std::make_unique<tern_engine_group_s>();
     made->context = std::make_shared<gloo::rendezvous::Context>(place->rank, place->ranks);
-    made->context->setTimeout(milliseconds(place->timeout_ms));
+    // Gloo waits five times as long for a peer to connect. Messages have timeouts of their own.
+    constexpr std::int64_t kFactor = 5;
+    made->context->setTimeout(milliseconds(std::max<std::int64_t>(place->timeout_ms / kFactor, 1)));
     Store store(*place->store);
     made->context->connectFullMesh(store, device);
+    made->context->setTimeout(milliseconds(place->timeout_ms));
     *group = made.release();
     return TERN_ENGINE_OK;
   });
