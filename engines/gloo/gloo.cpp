@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engines/message.h"
+#include "engines/no_pipe_signal.h"
 
 using namespace tern_engine_impl;
 using std::chrono::milliseconds;
@@ -91,6 +92,7 @@ std::string own_address(const std::string& address) {
 
 tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
   return guarded([&] {
+    const NoPipeSignal quiet;  // in Gloo's threads, too
     gloo::transport::tcp::attr attributes;
     attributes.hostname = own_address(place->address);
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
@@ -120,6 +122,7 @@ tern_engine_status begin(tern_engine_group group, void* data, std::uint64_t byte
       group->requests.insert(made.get());
     }
     *request = made.release();
+    const NoPipeSignal quiet;  // Gloo may write at once
     start(*(*request)->buffer);
     return TERN_ENGINE_OK;
   });
