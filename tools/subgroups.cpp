@@ -81,14 +81,33 @@ NamedGroups parse_groups(const std::string& text) {
   }
 }
 
+namespace {
+
+std::string name_in(const std::string& text) {
+  return text.substr(0, text.find('='));
+}
+
+/// `seen`: the names of other texts.
+NamedGroups parse_once(const std::string& text, std::set<std::string>& seen) {
+  if (!seen.insert(name_in(text)).second) refuse(text, fmt::format("'{}' is there twice", name_in(text)));
+  return parse_groups(text);
+}
+
+void require_name(const std::string& text, const std::set<std::string>& names) {
+  if (text.find('=') != std::string::npos && !names.contains(name_in(text)))
+    refuse(text, fmt::format("the program has no group '{}'; it has: {}", name_in(text),
+                             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+}  // namespace
+
 void hold_groups(Program& program, const std::vector<std::string>& texts) {
   const std::set<std::string> names = group_names(program);
   std::string all;
+  std::set<std::string> seen;
   for (const std::string& t : texts) {
-    const NamedGroups g = parse_groups(t);
-    if (!names.contains(g.name))
-      refuse(t, fmt::format("the program has no group '{}'; it has: {}", g.name,
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    require_name(t, names);
+    parse_once(t, seen);
     all += (all.empty() ? "" : " ") + t;
   }
   if (!all.empty()) program.metadata.emplace_back(kGroupsMetadata, all);
@@ -96,11 +115,16 @@ void hold_groups(Program& program, const std::vector<std::string>& texts) {
 
 std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
   std::vector<NamedGroups> named;
-  for (const std::string& t : texts) named.push_back(parse_groups(t));
+  std::set<std::string> seen;
+  for (const std::string& t : texts) named.push_back(parse_once(t, seen));
   const std::string* held = program.find_metadata(kGroupsMetadata);
   if (!texts.empty() || held == nullptr) return named;
+  const std::set<std::string> names = group_names(program);
   std::istringstream stream(*held);
-  for (std::string t; stream >> t;) named.push_back(parse_groups(t));
+  for (std::string t; stream >> t;) {
+    require_name(t, names);  // before its ranks, which may be many
+    named.push_back(parse_once(t, seen));
+  }
   return named;
 }
 

@@ -29,8 +29,8 @@ struct tern_device_stream_s {
   std::vector<tern::gpu::OpenBody> bodies;            ///< that are open in the graph, the innermost last
   std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< while it is measured
   std::shared_ptr<tern::gpu::StreamPart> part;        ///< of the device, that it has; null: the whole
-  /// The group that has calls on it; null: none had.
-  std::shared_ptr<tern::gpu::Communication> communication = nullptr;
+  /// Groups that have had calls on it.
+  std::vector<std::shared_ptr<tern::gpu::Communication>> communications = {};
 
   /// The stream that takes work now.
   [[nodiscard]] tern::gpu::Stream current() const { return bodies.empty() ? stream : bodies.back().stream; }

@@ -32,8 +32,10 @@ tern_device_status stream_synchronize(std::int32_t device, tern_device_stream st
   TERN_GPU_ENTER(device);
   TERN_GPU_TRY(checked(api().stream_synchronize(stream->stream), "waiting for the stream"));
   // A call that was aborted ends as others do, without its results.
-  const std::string why = stream->communication == nullptr ? "" : stream->communication->failure();
-  return why.empty() ? TERN_DEVICE_OK : failed(TERN_DEVICE_FAILED, why);
+  for (const auto& c : stream->communications) {
+    if (const std::string why = c->failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
+  }
+  return TERN_DEVICE_OK;
 }
 
 tern_device_status event_create(std::int32_t device, tern_device_event* event) {

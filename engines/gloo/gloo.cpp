@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engines/message.h"
+#include "engines/no_pipe_signal.h"
 
 using namespace tern_engine_impl;
 using std::chrono::milliseconds;
@@ -91,14 +92,18 @@ std::string own_address(const std::string& address) {
 
 tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
   return guarded([&] {
+    const NoPipeSignal quiet;  // in Gloo's threads, too
     gloo::transport::tcp::attr attributes;
     attributes.hostname = own_address(place->address);
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
     auto made = std::make_unique<tern_engine_group_s>();
     made->context = std::make_shared<gloo::rendezvous::Context>(place->rank, place->ranks);
-    made->context->setTimeout(milliseconds(place->timeout_ms));
+    // Gloo waits five times as long for a peer to connect. Messages have timeouts of their own.
+    constexpr std::int64_t kFactor = 5;
+    made->context->setTimeout(milliseconds(std::max<std::int64_t>(place->timeout_ms / kFactor, 1)));
     Store store(*place->store);
     made->context->connectFullMesh(store, device);
+    made->context->setTimeout(milliseconds(place->timeout_ms));
     *group = made.release();
     return TERN_ENGINE_OK;
   });
@@ -117,6 +122,7 @@ tern_engine_status begin(tern_engine_group group, void* data, std::uint64_t byte
       group->requests.insert(made.get());
     }
     *request = made.release();
+    const NoPipeSignal quiet;  // Gloo may write at once
     start(*(*request)->buffer);
     return TERN_ENGINE_OK;
   });

@@ -114,8 +114,9 @@ class Bell {
 /// Rank 0's side: a thread that answers all ranks, its own included.
 class Server {
  public:
-  Server(const GroupOptions& o, Socket listener)
+  Server(const GroupOptions& o, Socket listener, Control::Lost lost)
       : options_(o),
+        lost_(std::move(lost)),
         listener_(listener.open() ? std::move(listener) : Socket::listen(o.address)),
         ranks_(static_cast<std::size_t>(o.size)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -192,6 +193,7 @@ class Server {
       for (const Socket& s : strangers) polls.push_back({s.descriptor(), POLLIN, 0});
       const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
       if (left <= 0) fail(ErrorCode::io, "timed out");
+      if (const std::string why = lost_ ? lost_() : ""; !why.empty()) fail(ErrorCode::io, why);
       poll(polls.data(), polls.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
       for (std::size_t i = 0; i < strangers.size(); ++i) {
         if (polls[i + 1].revents == 0) continue;
@@ -321,6 +323,7 @@ class Server {
   }
 
   GroupOptions options_;
+  Control::Lost lost_;  ///< until all ranks are there
   Socket listener_;
   std::vector<Rank> ranks_;
   std::map<std::string, std::string> values_;
@@ -333,12 +336,18 @@ class Server {
 /// Every rank's side: a thread that hears rank 0, and tells it of calls that take long.
 class Client : public Control {
  public:
-  Client(const GroupOptions& o, Socket listener) : options_(o) {
-    if (o.rank == 0) server_ = std::make_unique<Server>(o, std::move(listener));
+  Client(const GroupOptions& o, Socket listener, const Lost& lost) : options_(o) {
+    if (o.rank == 0) server_ = std::make_unique<Server>(o, std::move(listener), lost);
+    const auto go_on = [&] {
+      if (const std::string why = lost ? lost() : ""; !why.empty())
+        fail(ErrorCode::runtime,
+             fmt::format("group '{}': rank {} of {} waits for the others, and {}", o.name, o.rank, o.size, why));
+    };
     const Deadline end = after(o.timeout);
     try {
-      socket_ = Socket::connect(o.address, end);
+      socket_ = Socket::connect(o.address, end, go_on);
       control::send(socket_, What::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
+      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kSlow))) go_on();
       const Message m = control::receive(socket_, end + kBrief);
       if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
@@ -532,8 +541,8 @@ class Client : public Control {
 
 }  // namespace
 
-std::unique_ptr<Control> Control::connect(const GroupOptions& options, Socket listener) {
-  return std::make_unique<Client>(options, std::move(listener));
+std::unique_ptr<Control> Control::connect(const GroupOptions& options, Socket listener, Lost lost) {
+  return std::make_unique<Client>(options, std::move(listener), lost);
 }
 
 }  // namespace tern

@@ -20,7 +20,9 @@ class Control : public Watch {
  public:
   /// Returns when all ranks are connected; fails with what is missing or twice.
   /// `listener`: on rank 0, what listens at the address already; not open: it listens there itself.
-  static std::unique_ptr<Control> connect(const GroupOptions& options, Socket listener = {});
+  /// `lost`: why to wait no longer; empty while all is well. Called by any thread until this function returns.
+  using Lost = std::function<std::string()>;
+  static std::unique_ptr<Control> connect(const GroupOptions& options, Socket listener = {}, Lost lost = {});
   /// This host's, in the network of rank 0: "HOST" or "[HOST]".
   virtual std::string own_host() const = 0;
   /// Called once, by any thread, when the group has failed.

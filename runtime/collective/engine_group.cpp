@@ -108,8 +108,12 @@ std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& o
 /// Groups of some ranks have an address of their own, on the host of their first rank.
 class EngineDivider : public Divider {
  public:
-  EngineDivider(Kind kind, GroupOptions options, std::string host, tern_engine_group group)
-      : kind_(std::move(kind)), options_(std::move(options)), host_(std::move(host)), group_(group) {}
+  EngineDivider(Kind kind, GroupOptions options, Control& control, tern_engine_group group)
+      : kind_(std::move(kind)),
+        options_(std::move(options)),
+        control_(control),
+        host_(control.own_host()),
+        group_(group) {}
   std::string invite(const Part&) override {
     listener_ = Socket::listen(host_ + ":0");
     return listener_.own_address();
@@ -120,12 +124,15 @@ class EngineDivider : public Divider {
     o.size = part.size();
     o.name = part.name;
     o.address = invitation;
-    return make_group(kind_, o, Control::connect(o, std::move(listener_)), group_, part.members);
+    // A rank that ends before it comes fails the group that is divided.
+    const auto lost = [this] { return control_.failure(milliseconds(0)); };
+    return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, part.members);
   }
 
  private:
   Kind kind_;
   GroupOptions options_;
+  Control& control_;  ///< of the group that is divided
   std::string host_;
   tern_engine_group group_;
   Socket listener_;  ///< of a group whose first rank is this one, until it has joined
@@ -135,11 +142,15 @@ std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& o
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members) {
   auto transport = std::make_unique<EngineTransport>(kind.engine, options, *control, parent, members);
-  control->on_failure([t = transport.get()] { t->interrupt(); });
-  auto divider = std::make_unique<EngineDivider>(kind, options, control->own_host(), transport->handle());
-  return std::make_shared<TransportGroup>(
+  auto divider = std::make_unique<EngineDivider>(kind, options, *control, transport->handle());
+  Control& told = *control;
+  EngineTransport& interrupted = *transport;
+  auto group = std::make_shared<TransportGroup>(
       TransportGroup::Place{options.rank, options.size, kind.name, options.name, options.timeout}, std::move(transport),
       std::move(control), std::move(divider));
+  // Only the group, which outlives its control's thread, keeps the transport for that long.
+  told.on_failure([&interrupted] { interrupted.interrupt(); });
+  return group;
 }
 
 }  // namespace

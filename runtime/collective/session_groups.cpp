@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime/collective/call.h"
@@ -154,6 +155,7 @@ void SessionGroups::collective(const KernelCall& call) {
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr) {
+    check_call(c, member->group->rank(), ranks);  // devices take sizes as they are
     const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
     if (member->communicator->run(c)) return;
@@ -325,8 +327,11 @@ bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
         c.out = staged_[i].data();
       }
     }
+    check_call(c, member.group->rank(), member.group->size());
     batch_.push_back(c);
   }
+  // Devices have no tags: messages between two ranks meet in their order, which is that of the tags on both.
+  std::ranges::stable_sort(batch_, {}, [](const Collective& c) { return std::pair(c.tag, c.dtype); });
   member.channel.settle();
   return member.communicator->run_batch(batch_);
 }

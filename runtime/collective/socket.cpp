@@ -81,7 +81,7 @@ Socket Socket::listen(const std::string& address) {
   fail_with(fmt::format("listening at '{}'", address), error);
 }
 
-Socket Socket::connect(const std::string& address, Deadline end) {
+Socket Socket::connect(const std::string& address, Deadline end, const std::function<void()>& again) {
   const Addresses found = resolve(address, 0);
   for (int error = ETIMEDOUT;;) {
     for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
@@ -102,6 +102,7 @@ Socket Socket::connect(const std::string& address, Deadline end) {
     }
     constexpr std::chrono::milliseconds kPause{50};
     if (std::chrono::steady_clock::now() + kPause >= end) fail_with(fmt::format("connecting to '{}'", address), error);
+    if (again) again();
     std::this_thread::sleep_for(kPause);  // no process listens yet
   }
 }
@@ -129,6 +130,11 @@ std::string Socket::own_address() const {
                                 NI_NUMERICHOST | NI_NUMERICSERV);
   if (error != 0) fail(ErrorCode::io, fmt::format("finding an address: {}", gai_strerror(error)));
   return own.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+bool Socket::readable(Deadline end) const {
+  pollfd p{descriptor_, POLLIN, 0};
+  return poll(&p, 1, milliseconds_until(end)) > 0;
 }
 
 void Socket::wait(short events, Deadline end) const {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,9 +27,11 @@ class Socket {
 
   /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io and name the address that does not answer.
   static Socket listen(const std::string& address);
-  /// Retries until a process listens there.
-  static Socket connect(const std::string& address, Deadline end);
+  /// Retries until a process listens there, or `again` throws.
+  static Socket connect(const std::string& address, Deadline end, const std::function<void()>& again = {});
   Socket accept(Deadline end) const;
+  /// Whether data or an end has arrived before the deadline.
+  bool readable(Deadline end) const;
   /// "HOST:PORT", in numbers, of this end.
   std::string own_address() const;
 

@@ -36,6 +36,23 @@ TransportGroup& own(ProcessGroup& group) {
   return *found;
 }
 
+/// Instead of an invitation, before the reason.
+constexpr char kRefusal = '!';
+
+/// What the first rank of a new group tells all: a failure too, since they would wait for it.
+Invitation invite(TransportGroup& group, const Part& part) {
+  std::string text;
+  try {
+    text = group.divider()->invite(part);
+    if (text.size() >= Invitation{}.size()) fail(ErrorCode::internal, "an invitation is too long");
+  } catch (const std::exception& e) {
+    text = kRefusal + std::string(e.what());
+  }
+  Invitation invitation{};
+  text.copy(invitation.data(), invitation.size() - 1);
+  return invitation;
+}
+
 /// `list`: a hash of the ranks that the caller asks for; 0: it gives its color alone.
 std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std::string& name, std::int64_t list) {
   const Wish mine{color, hash(name), list};
@@ -59,12 +76,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
     part.members.push_back(static_cast<std::int32_t>(r));
   }
   const bool belongs = color >= 0;
-  Invitation invitation{};
-  if (belongs && part.rank == 0) {
-    const std::string text = group.divider()->invite(part);
-    if (text.size() >= invitation.size()) fail(ErrorCode::internal, "an invitation is too long");
-    text.copy(invitation.data(), text.size());
-  }
+  const Invitation invitation = belongs && part.rank == 0 ? invite(group, part) : Invitation{};
   std::vector<Invitation> invitations(wishes.size());
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::u8,
@@ -72,6 +84,11 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
              .in = invitation.data(),
              .out = invitations.data(),
              .where = "split_group"});
+  for (std::size_t r = 0; r < invitations.size(); ++r) {
+    const std::string_view text = invitations[r].data();
+    if (text.starts_with(kRefusal))
+      fail(ErrorCode::runtime, fmt::format("rank {} cannot begin the new group '{}': {}", r, name, text.substr(1)));
+  }
   if (!belongs) return nullptr;
   return group.divider()->join(part, invitations[static_cast<std::size_t>(part.members[0])].data());
 }

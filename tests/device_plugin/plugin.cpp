@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 

@@ -174,6 +174,78 @@ TEST(Collective, DevicesWithTheTableCommunicateByThemselves) {
   EXPECT_EQ(control.counts().communicators, 0);
 }
 
+/// (x, like): what the rank has of an uneven all_to_all of x, and two messages, x and x + 100 with tags 1 and 2, which
+/// rank 1 receives the other way round.
+TestProgram program_of_parts(int rank, const Dims& sizes, const Dims& counts, int to) {
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {4}), like = p.input(DType::f32, {4});
+  p.output(b.add(
+      Op::collective, {x},
+      {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(CollectiveKind::all_to_all))), attr(AttrKey::groups, Dim(2)),
+       attr_text(AttrKey::name, "0"), attr(AttrKey::sizes, sizes), attr(AttrKey::counts, counts)}));
+  const ValueId more = b.expr("x + 100", {{"x", x}}, DType::f32);
+  const Dim other(to), first(rank == 0 ? 1 : 2), second(rank == 0 ? 2 : 1);
+  const std::vector<ValueId> results =
+      b.add_all(Op::exchange, {x, more, like, like},
+                {attr(AttrKey::counts, Dims{Dim(0), Dim(0), Dim(1), Dim(1)}),
+                 attr(AttrKey::sizes, Dims{other, other, other, other}),
+                 attr(AttrKey::mapped, Dims{Dim(1), Dim(2), first, second}), attr_text(AttrKey::name, "0")});
+  p.output(results[2]);
+  p.output(results[3]);
+  return p;
+}
+
+TEST_P(CollectiveTest, UnevenPartsMeetAndMessagesByTheirTags) {
+  const auto devices = fresh_devices(GetParam(), 2);
+  const auto groups = local_group(2, kSoon);
+  const bool by_devices = GetParam() == "full";
+  const std::uint64_t before = by_devices ? control_of("full").collectives() : 0;
+  std::vector<std::jthread> threads;
+  for (int r = 0; r < 2; ++r) {
+    threads.emplace_back([&, r] {
+      // Rank 0 keeps one row and gives three; rank 1 gives and keeps two.
+      const Dims sizes = r == 0 ? Dims{1, 3} : Dims{2, 2}, counts = r == 0 ? Dims{1, 2} : Dims{3, 2};
+      const auto rank = static_cast<std::size_t>(r);
+      Session s(program_of_parts(r, sizes, counts, 1 - r).model().prepare(on(devices[rank])));
+      s.set_group(groups[rank]);
+      const float ten = r == 0 ? 0 : 10;
+      const auto& out = s.run({floats({4}, {ten + 1, ten + 2, ten + 3, ten + 4}), floats({4}, {0, 0, 0, 0})});
+      EXPECT_EQ(values_of(out[0]), r == 0 ? (std::vector<float>{1, 11, 12}) : (std::vector<float>{2, 3, 4, 13, 14}));
+      EXPECT_EQ(values_of(out[1])[0], r == 0 ? 11.f : 101.f);  // tag 1; tag 2
+      EXPECT_EQ(values_of(out[2])[0], r == 0 ? 111.f : 1.f);   // tag 2; tag 1
+      s.set_group(nullptr);
+    });
+  }
+  threads.clear();
+  if (by_devices) {
+    EXPECT_EQ(control_of("full").collectives() - before, 4u);
+  }
+}
+
+TEST(Collective, ADeviceGetsNoMessageForARankThatDoesNotExist) {
+  const auto devices = fresh_devices("full", 2);
+  const auto groups = local_group(2, kSoon);
+  std::string messages[2];
+  std::vector<std::jthread> threads;
+  for (int r = 0; r < 2; ++r) {
+    threads.emplace_back([&, r] {
+      const auto rank = static_cast<std::size_t>(r);
+      Session s(program_of_parts(r, {2, 2}, {2, 2}, r == 0 ? 1 : 7).model().prepare(on(devices[rank])));
+      s.set_group(groups[rank]);
+      try {
+        s.run({floats({4}, {1, 2, 3, 4}), floats({4}, {0, 0, 0, 0})});
+      } catch (const Error& e) {
+        messages[r] = e.what();
+      }
+      s.set_group(nullptr);
+    });
+  }
+  threads.clear();
+  EXPECT_NE(messages[1].find("the root rank does not exist"), std::string::npos) << messages[1];
+  EXPECT_NE(messages[0], "");
+}
+
 TEST(Collective, InGraphsTernMakesTheStepsBetweenTheDevices) {
   Ranks ranks = ranks_on(fresh_devices("full", 2));
   const auto messages = run_together(ranks, [](Rank& r) {

@@ -5,6 +5,7 @@
 //                                        the others print what they fail with, and after how many ms
 //   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
 //                                        local_group
+//   group_worker divide ENGINE           makes groups of some ranks, one after the other, until a rank ends
 //   group_worker early ENGINE            rank 0 leaves, and prints after how many ms; later the others exchange
 //   messages
 //   group_worker decode ENGINE PROGRAM STEPS   steps of examples/tensor_parallel: "step", the median of their
@@ -66,6 +67,21 @@ int mesh(const std::string& engine) {
   const int all = wrong + compare(*column, beside.get()) + compare(*world, third.get());
   world->run({.kind = CollectiveKind::barrier});
   return all;
+}
+
+/// Until a rank ends.
+int divide(const std::string& engine) {
+  const auto world = join(engine);
+  for (int turn = 0;; ++turn) {
+    const auto part = split_group(*world, world->rank() == turn % world->size() ? -1 : 0, "part");
+    const float x = 1;
+    float sum = 0;
+    if (part != nullptr) part->run({.dtype = DType::f32, .count = 1, .in = &x, .out = &sum});
+    if (turn == 0) {
+      fmt::print("divided\n");
+      std::fflush(stdout);
+    }
+  }
 }
 
 int compare(const ProcessGroup& group, const Results& mine) {
@@ -204,6 +220,7 @@ int main(int argc, char** argv) {
     if (what == "check") return tern::check(engine);
     if (what == "mesh") return tern::mesh(engine);
     if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
+    if (what == "divide") return tern::divide(engine);
     if (what == "early") return tern::leave_early(engine);
     if (what == "decode" && argc > 4) return tern::decode(engine, argv[3], std::atoi(argv[4]));
     if (what == "time") return tern::time_all(engine, argc > 3 ? static_cast<std::size_t>(std::atoll(argv[3])) : 1024);
@@ -211,6 +228,6 @@ int main(int argc, char** argv) {
     fmt::print("failed: {}\n", e.what());
     return 2;
   }
-  std::fputs("usage: group_worker check|mesh|fail|early|decode|time ENGINE [HOW RANK]\n", stderr);
+  std::fputs("usage: group_worker check|mesh|divide|fail|early|decode|time ENGINE [HOW RANK]\n", stderr);
   return 2;
 }

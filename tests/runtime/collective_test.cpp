@@ -682,6 +682,18 @@ TEST(Controls, AStrangerThatSaysNothingHoldsNobody) {
   EXPECT_NE(failure_of([&] { second->put("key", large); }).find("131072 bytes"), std::string::npos);
 }
 
+TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto lost = [&] {
+    return std::chrono::steady_clock::now() - begin < milliseconds(200) ? "" : "a rank has ended";
+  };
+  for (const int rank : {0, 1}) {
+    const std::string why = failure_of([&] { Control::connect(options_of(rank), {}, lost); });
+    EXPECT_NE(why.find("a rank has ended"), std::string::npos) << why;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
+}
+
 TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
   const Groups groups = make(2);
   const auto messages = run_all(2, [&](int r) {

@@ -117,6 +117,20 @@ def failures(checks, build, engine, ranks):
         checks.expect(f"{engine}, {ranks} ranks, one does: {how}", good, text + errors)
 
 
+def divisions(checks, build, engine):
+    """A rank that is killed while groups are made: the others fail in time, and no signal ends them."""
+    timeout = 3
+    for turn in range(6):
+        processes = start(build, engine, 3, ["divide"], {"WORKER_TIMEOUT_MS": str(timeout * 1000)})
+        processes[turn % 3].stdout.readline()  # it has divided once
+        time.sleep(0.013 * turn)
+        processes[turn % 3].kill()
+        begin = time.time()
+        text, status, hung, errors = wait(processes)
+        good = not hung and time.time() - begin < 2 * timeout + 2 and sorted(status) == [-signal.SIGKILL, 2, 2]
+        checks.expect(f"{engine}, rank {turn % 3} is killed while groups are made", good, f"{status} {text}{errors}")
+
+
 def flight(checks, build, engine, torch):
     """The records of a recorded hang name the rank that is missing."""
     if engine == "mpi":
@@ -285,6 +299,8 @@ def main():
         good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 12
         checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)
         failures(checks, arguments.build, engine, 3)
+        if engine == "gloo":  # mpirun ends all when one does
+            divisions(checks, arguments.build, engine)
         flight(checks, arguments.build, engine, arguments.torch)
         if arguments.data and engine == "gloo":
             command(checks, arguments.build, arguments.data)

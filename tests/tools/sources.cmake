@@ -20,6 +20,7 @@ set(sources
   quantize/raising_order_test.cpp
   reference_test.cpp
   scaling_test.cpp
+  subgroups_test.cpp
   terminal_test.cpp
   trace_test.cpp
   train/checkpoint_test.cpp

@@ -1,4 +1,5 @@
 // "collective": groups of devices by NCCL or RCCL. The library adds in an order of its own.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -126,6 +127,14 @@ int begin(const Communication& c, const tern_device_collective& call, const Redu
   }
 }
 
+/// Waiting for the stream fails where one of its groups has failed, not the last one alone.
+void note_use(tern_device_stream_s& stream, const std::shared_ptr<Communication>& communication) {
+  auto& all = stream.communications;
+  if (std::ranges::find(all, communication) != all.end()) return;
+  std::erase_if(all, [](const auto& c) { return c.use_count() == 1; });  // which have been left
+  all.push_back(communication);
+}
+
 tern_device_status run(std::int32_t device, tern_device_stream stream, tern_device_communicator communicator,
                        const tern_device_collective* call) {
   TERN_GPU_ENTER(device);
@@ -136,7 +145,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
     return refuse();
   if (call->count == 0 && call->kind != TERN_COLLECTIVE_ALL_TO_ALL) return TERN_DEVICE_OK;
   Communication& c = *communicator->communication;
-  stream->communication = communicator->communication;
+  note_use(*stream, communicator->communication);
   return c.call("a collective of devices", [&] { return begin(c, *call, r, stream->current()); });
 }
 
@@ -147,7 +156,7 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
     if (bytes_of(calls[i]) == 0) return refuse();
   }
   Communication& c = *communicator->communication;
-  stream->communication = communicator->communication;
+  note_use(*stream, communicator->communication);
   return c.call("messages of devices", [&] {
     const NcclApi& api = nccl().api;
     int error = api.group_begin();

@@ -23,7 +23,7 @@ struct Communication {
   void abort(const std::string& why);
   /// Runs `begin`, which calls the library, and waits until the library has put the work on its stream, or has failed.
   tern_device_status call(const char* what, const std::function<int()>& begin);
-  /// Leaves in peace, if all ranks do so soon.
+  /// Leaves in peace, if all ranks do so soon. Afterwards it has not failed.
   void leave();
 
  private:
