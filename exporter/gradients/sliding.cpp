@@ -179,7 +179,7 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
     Dim reach = 0;
     for (std::size_t i = 0; i < n; ++i)
       reach = p.add(reach, p.mul(p.mul(p.sub(kernel[i], 1), w.dilations[i]), steps[i]));
-    const Dim length = p.sub(places, reach);
+    const Dim length = p.max(p.sub(places, reach), 0);  // a batch may have no samples
     const auto rows = [&](ValueId v, Dim channels, Dim offset) {
       return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
     };
