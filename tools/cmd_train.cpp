@@ -19,6 +19,7 @@
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
+#include "tools/same_file.h"
 #include "tools/terminal.h"
 #include "tools/trace/options.h"
 #include "tools/train/adapters.h"
@@ -57,7 +58,7 @@ void parse_held_out(Arguments& a) {
     return;
   }
   a.options.held_out = 0;
-  a.options.held_out_data = a.held_out;
+  a.options.held_out_data = a.options.held_out_name = a.held_out;
 }
 
 void parse_arrays(Arguments& a) {
@@ -244,8 +245,11 @@ int run_train(Arguments& a) {
   // All ranks meet before they load: a rank that is missing is found out first.
   const Ranks ranks = a.group.empty() ? Ranks() : Ranks(join_launched_group(a.group, a.group_timeout));
   try {
+    if (!ranks.leads() && a.trace.path.find("{rank}") == std::string::npos) a.trace.path.clear();
     for (std::string* name : {&a.options.model, &a.options.data, &a.options.held_out_data, &a.trace.path})
       put_rank(*name, ranks.rank());
+    if (!a.group.empty()) put_local_rank(a.device.name);
+    refuse_to_replace("--trace", a.trace.path, {a.options.model, a.options.data, a.options.held_out_data});
     if (ranks.leads()) check_outputs(a.options);
     if (is_pt2(a.options.model)) {
       fail(ErrorCode::invalid_argument,
@@ -342,8 +346,9 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       "tutorial.\n\n"
       "With --group, ranks share each batch of an archive that 'tern export --train --data-parallel' made: rank r of P "
       "takes its samples r, r + P, r + 2 P ... Rank 0 prints, and writes all files; {rank} in the names of archive, "
-      "data "
-      "and trace is the number of the rank.\n\n"
+      "data and trace is the number of the rank, {local_rank} in that of a device its number on its host; without "
+      "{rank}, "
+      "the trace is rank 0's.\n\n"
       "Exit status: 130 if Ctrl-C ended the run, 143 if SIGTERM did, 6 if the loss is not finite any more.");
   c->callback([a, &line] { line.status = run_train(*a); });
 }

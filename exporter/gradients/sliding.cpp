@@ -179,12 +179,14 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
     Dim reach = 0;
     for (std::size_t i = 0; i < n; ++i)
       reach = p.add(reach, p.mul(p.mul(p.sub(kernel[i], 1), w.dilations[i]), steps[i]));
-    const Dim length = p.sub(places, reach);
+    const Dim length = p.max(p.sub(places, reach), 0);  // a batch may have no samples
     const auto rows = [&](ValueId v, Dim channels, Dim offset) {
       return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
     };
     const ValueId left = rows(g, outputs, 0);
-    if (w.groups == 1) {  // a batch of products, one for each element of the kernel, which threads share
+    // A batch of products, one for each element of the kernel, which threads share. Products of 16 bits copy what they
+    // read by strides: of all elements of the kernel at once, that would be as many images.
+    if (w.groups == 1 && element_size(b.dtype(wide)) > 2) {
       Dims sizes = kernel, strides, many = kernel;
       Sizes order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) + 1};
       for (std::size_t i = 0; i < n; ++i) {

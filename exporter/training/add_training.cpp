@@ -101,12 +101,16 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
 
   Builder b(program, step);
   // A rank's own loss, where ranks share batches.
-  const RankLoss own = options.bucket ? add_rank_loss(b, loss_record, options)
-                       : joint        ? RankLoss{own_loss(b), kNoValue}
-                                      : RankLoss{add_head(b, loss_record, options), kNoValue};
-  std::vector<ValueId> gradients = joint ? joint_gradients(b, parameters) : gradients_of(b, own.own, parameters);
+  RankLoss own;
+  if (options.bucket) {
+    own = add_rank_loss(b, loss_record, options);
+  } else {
+    own.own = own.differentiated = joint ? own_loss(b) : add_head(b, loss_record, options);
+  }
+  std::vector<ValueId> gradients =
+      joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters);
   drop_unreached(program, parameters, gradients, report);
-  if (joint) weigh(b, own.weight, gradients);
+  weigh(b, own.weight, gradients);
   const ValueId loss = options.bucket ? mean_over_ranks(b, own.own) : own.own;
   if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters);

@@ -136,11 +136,11 @@ std::optional<Dim> samples(Builder& b) {
 RankLoss own_rank_loss(Builder& b) {
   const ValueId loss = own_loss(b);
   const std::optional<Dim> n = samples(b);
-  if (!n) return {loss, kNoValue};
+  if (!n) return {loss, kNoValue, loss};
   const std::size_t first = b.function().nodes.size();
   const ValueId count = b.cast(b.from_dim(*n), DType::f64);
   const ValueId weight = b.expr("n / m", {{"n", count}, {"m", mean_count(b, count, first)}}, DType::f64);
-  return {b.expr("w > 0 ? w * l : 0", {{"w", weight}, {"l", loss}}, b.dtype(loss)), weight};
+  return {b.expr("w > 0 ? w * l : 0", {{"w", weight}, {"l", loss}}, b.dtype(loss)), weight, loss};
 }
 
 }  // namespace
@@ -157,7 +157,8 @@ RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions
     count = b.from_dim(b.numel(head.target));
   }
   const ValueId mean = mean_count(b, count, first);
-  return {b.expr("s / n", {{"s", head.loss}, {"n", mean}}, b.dtype(head.loss)), kNoValue};
+  const ValueId own = b.expr("s / n", {{"s", head.loss}, {"n", mean}}, b.dtype(head.loss));
+  return {own, kNoValue, own};
 }
 
 void weigh(Builder& b, ValueId weight, std::vector<ValueId>& gradients) {

@@ -15,8 +15,9 @@ namespace tern {
 /// How much this rank's part of a batch counts: its samples over the mean of all ranks' samples. 1 where all parts are
 /// equal. Ranks compare nothing else, so the last batch of an epoch may divide as it likes.
 struct RankLoss {
-  ValueId own = kNoValue;     ///< of the rank's samples; the mean over the ranks is the batch's loss
-  ValueId weight = kNoValue;  ///< for gradients that the program computes itself; kNoValue: nothing to do
+  ValueId own = kNoValue;             ///< of the rank's samples; the mean over the ranks is the batch's loss
+  ValueId weight = kNoValue;          ///< weigh() of its gradients; kNoValue: nothing to do
+  ValueId differentiated = kNoValue;  ///< the loss whose gradients weigh() makes those of `own`
 };
 
 /// The loss in the function of `b`, whose inputs it adds `target` to as add_head() does: the sum over the rank's
@@ -25,7 +26,7 @@ struct RankLoss {
 /// samples of the first input of symbolic size. Ranks may have no samples at all.
 RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions& options);
 
-/// Weighted gradients of a joint graph.
+/// Weighted gradients of a program's own loss. Those of a rank without samples are zeros, though its loss is NaN.
 void weigh(Builder& b, ValueId weight, std::vector<ValueId>& gradients);
 
 /// The mean of a number over the ranks. Begins where `v` is known; ends here.

@@ -170,6 +170,24 @@ def runs_continue(c, full):
         model, *options, "--checkpoint", c.folder / "ranks_gloo", "--resume"))
 
 
+def names_of_ranks(c, _):
+    """Files by rank; without {rank} a trace is rank 0's. A trace does not replace what is read."""
+    model = c.export(CNN, "--loss", "cross_entropy", "--data-parallel")
+    for r in range(2):
+        shutil.copy(IMAGES, c.folder / f"data_{r}.safetensors")
+    places = ["--array", "target=labels", "--held-out", c.folder / "data_{rank}.safetensors"]
+    command = c.train_command(model, *places, "--epochs", 1, "--trace", c.folder / "trace.json",
+                              data=c.folder / "data_{rank}.safetensors")
+    status, _, errors = c.ranks("gloo", 2, command)
+    c.check("data and held-out data by rank", not any(status), errors)
+    if not any(status):
+        rank = json.loads((c.folder / "trace.json").read_text())["distributedInfo"]["rank"]
+        c.check("the trace is rank 0's", rank == 0, rank)
+    before = model.read_bytes()
+    c.ends("a trace that would replace the archive", 2, "--trace", *c.train_command(model, "--trace", model))
+    c.check("the archive is as before", model.read_bytes() == before)
+
+
 def a_rank_fails(c, _):
     model = c.export(CNN, "--loss", "cross_entropy", "--data-parallel")
     command = c.train_command(model, "--epochs", 1000, "--batch", 8)
@@ -210,8 +228,8 @@ def communication_runs_beside_the_backward_pass(c, _):
     c.check("gradients travel beside the backward pass", len(steps) == 8 and beside >= 4, f"{beside} of {len(steps)} steps")
 
 
-CHECKS = (losses_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue, a_rank_fails,
-          communication_runs_beside_the_backward_pass)
+CHECKS = (losses_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue, names_of_ranks,
+          a_rank_fails, communication_runs_beside_the_backward_pass)
 
 
 def main():

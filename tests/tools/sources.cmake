@@ -28,6 +28,7 @@ set(sources
   train/curve_test.cpp
   train/folder_test.cpp
   train/metrics_test.cpp
+  train/ranks_test.cpp
   train/schedule_test.cpp
   train/shuffle_test.cpp
   verify/deviation_test.cpp

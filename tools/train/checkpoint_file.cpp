@@ -184,9 +184,10 @@ void require_same(const NamedTensors& file, const Settings& settings, const std:
       others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
   }
   if (!others.empty()) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--resume: {} is of another run:{}\nGive the same options, or another folder with --checkpoint",
-                     escape_name(path), others));
+    throw Error(ErrorCode::invalid_argument,  // of several lines, unlike those of fail()
+                fmt::format("--resume: {} is of another run:{}\nGive the same options, or another folder with "
+                            "--checkpoint",
+                            escape_name(path), others));
   }
 }
 

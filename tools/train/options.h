@@ -13,6 +13,7 @@ struct TrainOptions {
   std::uint64_t epochs = 1, steps = 0;  ///< steps: at most so many; 0: no limit
   std::uint64_t batch = 32, accumulate = 1;
   double held_out = 0;                        ///< share of the samples
+  std::string held_out_name;                  ///< of held_out_data, as all ranks were given it: with {rank}
   std::map<std::string, std::string> arrays;  ///< names of arrays by the inputs that they are for
   bool shuffle = true, drop_last = false, cast = false;
   std::uint64_t seed = 0;

@@ -136,12 +136,12 @@ void Ranks::require_same(const Settings& settings) const {
   std::string others;
   for (const auto& [key, value] : settings) {
     if (std::ranges::find(kOwn, key) != std::end(kOwn) || first[key] == value) continue;
-    others +=
-        fmt::format("\n  {}: {} on rank 0, {} on rank {}", key, escape_name(first[key]), escape_name(value), rank());
+    others += fmt::format("{}{}: {} on rank 0, {} on rank {}", others.empty() ? "" : "; ", key, escape_name(first[key]),
+                          escape_name(value), rank());
   }
   if (!others.empty()) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("the ranks do not train the same:{}\nStart all ranks with the same archive, data and options",
+         fmt::format("the ranks do not train the same: {}. Start all ranks with the same archive, data and options",
                      others));
   }
 }

@@ -50,17 +50,18 @@ class Ranks {
   std::shared_ptr<ProcessGroup> group_;
 };
 
-/// When all ranks stop after a step: the first signal that any of them got. They ask each other about twice a second,
-/// at steps that rank 0's clock chooses.
+/// When all ranks stop after a step: the first signal that any of them got. They ask each other about ten times a
+/// second, at steps that rank 0's clock chooses.
 class CommonStop {
  public:
-  explicit CommonStop(const Ranks& ranks) : ranks_(ranks) {}
+  /// `step`: of the run, where it begins or continues.
+  CommonStop(const Ranks& ranks, std::uint64_t step) : ranks_(ranks), before_(step) {}
   /// `signal`: what this rank got, or 0. `step`: of the run. Returns the largest of all ranks' signals.
   int operator()(int signal, std::uint64_t step);
 
  private:
   const Ranks& ranks_;
-  std::uint64_t next_ = 0, before_ = 0;
+  std::uint64_t next_ = 0, before_;
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 

@@ -158,7 +158,7 @@ void Trainer::add_settings(Settings settings) {
   add("shuffle", fmt::format("{}", options_.shuffle));
   add("drop last", fmt::format("{}", options_.drop_last));
   add("seed", fmt::format("{}", options_.seed));
-  add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_data);
+  add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_name);
   if (held_out_data_) add("contents of the held-out data", held_out_data_->contents());
   add("lr", fmt::format("{}", options_.rate.value_or(methods_.rate)));
   add("schedule", options_.schedule);
@@ -255,7 +255,7 @@ void Trainer::end_epoch(double seconds) {
 
 int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
   Position& at = history_.position;
-  CommonStop common_stop(ranks_);
+  CommonStop common_stop(ranks_, at.step);
   while (at.step < steps_) {
     const std::vector<std::uint64_t> places = options_.shuffle
                                                   ? shuffled(division_.trained.size(), options_.seed, at.epoch)

@@ -1,7 +1,9 @@
 // Gradients of convolution, pooling and fold.
 #include <gtest/gtest.h>
 
+#include "exporter/gradients/sliding.h"
 #include "tests/exporter/gradients/check.h"
+#include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
@@ -38,6 +40,22 @@ TEST(WindowGradients, ConvolutionOfManyChannels) {  // a product for each elemen
   // Windows that lie densely in their image: over the whole of it at once.
   expect_gradients({noise({1, 64, 1, 20}), noise({2, 32, 1, 2}, 2)},
                    node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 2)));
+  expect_gradients({noise({2, 33, 1, 20}), noise({2, 33, 1, 2}, 2)},
+                   node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 1)));
+}
+
+/// Products of 16 bits copy what they read by strides.
+TEST(WindowGradients, ConvolutionOf16BitsReadsOneImageAtATime) {
+  testing::TestProgram p;
+  Builder& b = p.b();
+  const ValueId wide = p.input(DType::bf16, {1, 32, 400}), narrow = p.input(DType::bf16, {1, 2, 398});
+  Windows w;
+  w.strides = w.dilations = {1};
+  w.before = w.after = {0};
+  w.groups = 1;
+  p.output(weight_gradient(b, wide, narrow, {Dim(3)}, w));
+  for (std::size_t v = 0; v < b.function().values.size(); ++v)
+    EXPECT_LE(b.numel(static_cast<ValueId>(v)).value(), 32 * 400) << "value " << v;
 }
 
 TEST(WindowGradients, TransposedConvolution) {

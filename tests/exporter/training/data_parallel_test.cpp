@@ -126,6 +126,80 @@ TEST(DataParallel, BuffersAreThoseOfRankZero) {
   EXPECT_NEAR(all[1].states[2][0], sum, 1e-4);
 }
 
+/// A step of two ranks, of which the second has no samples: the parameters of each of them.
+std::vector<std::vector<float>> step_without_samples(TestProgram& p, const std::string& loss, std::size_t parameters,
+                                                     const std::vector<std::int64_t>& sample,
+                                                     const std::vector<std::int64_t>& target) {
+  p.program().functions[0].name = training::kTrainStep;
+  for (State& s : p.program().states) s.kind = State::Kind::parameter;
+  Function forward = p.program().functions[0];
+  forward.name = training::kForward;
+  p.program().functions.push_back(std::move(forward));
+  TrainingOptions options;
+  options.loss = loss;
+  options.optimizer = optimizers::options_for(optimizers::Optimizer::sgd);
+  options.bucket = 1 << 20;
+  add_training(p.program(), options);
+  const Prepared prepared = p.model().prepare();
+  const auto group = local_group(2, std::chrono::seconds(60));
+  std::vector<std::vector<float>> values(2);
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < 2; ++r) {
+    threads.emplace_back([&, r] {
+      Session session(prepared);
+      session.set_group(group[r]);
+      const auto ones = [&](std::vector<std::int64_t> sizes) {
+        sizes[0] = r == 0 ? 1 : 0;
+        Tensor t(DType::f32, sizes);
+        std::ranges::fill(t.span<float>(), 1.0F);
+        return t;
+      };
+      std::vector<Tensor> inputs = {ones(sample)};
+      if (!target.empty()) inputs.push_back(ones(target));
+      try {
+        session.step(inputs, 0.5);
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << "rank " << r << ": " << e.what();
+        group[r]->abort(e.what());
+        return;
+      }
+      for (std::size_t i = 0; i < parameters; ++i) {
+        const std::vector<float> v = testing::values_of(session.read_state(p.program().states[i].name));
+        values[r].insert(values[r].end(), v.begin(), v.end());
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(values[0], values[1]);
+  return values;
+}
+
+/// The loss of no samples is NaN, and so is the gradient of what it is multiplied by.
+TEST(DataParallel, AnOwnLossOfNoSamplesDoesNotCount) {
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {b.pool().symbol("n", 0, 4096), Dim(2)});
+  const ValueId scale = p.state({}, {2}, false);
+  p.program().states.back().name = "scale";
+  p.output(b.expr("m * s", {{"m", b.reduce(x, "mean", {0, 1}, false, DType::f32)}, {"s", scale}}, DType::f32));
+  EXPECT_EQ(step_without_samples(p, "none", 1, {0, 2}, {})[0], std::vector<float>({1.5F}));
+}
+
+/// 32 channels and an image much larger than the kernel: the gradient of the weight is products over all places.
+TEST(DataParallel, ConvolutionsTakeNoSamples) {
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {b.pool().symbol("n", 0, 4096), Dim(32), Dim(40)});
+  const ValueId weight = p.state({1, 32, 3}, std::vector<float>(96, 0), false);
+  p.program().states.back().name = "weight";
+  const std::vector<std::int64_t> one = {1}, none = {0};
+  p.output(b.add(Op::convolution, {x, weight, kNoValue},
+                 {attr(AttrKey::strides, one), attr(AttrKey::dilations, one), attr(AttrKey::before, none),
+                  attr(AttrKey::after, none), attr(AttrKey::groups, Dim(1))}));
+  // d/dw of the mean of (0 - 1)^2 over 38 places is -2 for each element.
+  EXPECT_EQ(step_without_samples(p, "mse", 1, {0, 32, 40}, {0, 1, 38})[0], std::vector<float>(96, 1.0F));
+}
+
 /// Nodes of a step between the start of the first bucket of gradients and its wait.
 TEST(DataParallel, BucketsTravelWhileTheBackwardPassGoesOn) {
   Layers small(4), large(std::uint64_t{1} << 20);
