@@ -30,7 +30,7 @@ PREPARED = {
     "float* pixels": "pixels.data()",
     "std::vector<std::int64_t>& prompt": "prompt",
 }
-HEADERS = ["collective", "graph", "linalg", "optim", "stream", "tern", "trace"]
+HEADERS = ["collective", "graph", "linalg", "optim", "stream", "subgroup", "tern", "trace"]
 # Pages whose blocks other tests compile or run as they stand.
 ELSEWHERE = {"docs/tutorial.md": "tutorial.sh", "docs/api.md": "consumers.sh"}
 # What Python blocks take as given.
