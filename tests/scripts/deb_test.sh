@@ -22,20 +22,22 @@ trap 'exit 130' INT TERM HUP
 clean() { lintian --fail-on error,warning --tag-display-limit 0 "$debs"/tern_*.changes; }
 # Each program and library: no run path, no writable table of addresses, position independent, checked calls of the C library.
 hardened() {
-  local deb file unpacked=$root-unpacked status=0
+  local deb file text unpacked=$root-unpacked status=0
   rm -rf "$unpacked" && mkdir -p "$unpacked"
   for deb in "$debs"/*.deb; do dpkg-deb -x "$deb" "$unpacked" || return 1; done
   while read -r file; do
     [[ $(file -b "$file") == ELF* && $file != */debug/* ]] || continue
-    readelf -Wd "$file" | grep -qE 'R(UN)?PATH' && echo "$file has a run path" && status=1
-    readelf -Wd "$file" | grep -qE 'FLAGS.*NOW' || { echo "$file binds lazily" && status=1; }
-    readelf -Wl "$file" | grep -q GNU_RELRO || { echo "$file is without RELRO" && status=1; }
-    readelf -h "$file" | grep -q 'Type:.*DYN' || { echo "$file is at a fixed address" && status=1; }
-    readelf -WS "$file" | grep -q '\.symtab' && echo "$file has symbols" && status=1
+    text=$(readelf -WhdlS "$file") # whole: grep -q ends a pipe early, which pipefail takes for a failure
+    grep -qE '\(R(UN)?PATH\)' <<<"$text" && echo "$file has a run path" && status=1
+    grep -qE 'FLAGS.*NOW' <<<"$text" || { echo "$file binds lazily" && status=1; }
+    grep -q GNU_RELRO <<<"$text" || { echo "$file is without RELRO" && status=1; }
+    grep -q 'Type:.*DYN' <<<"$text" || { echo "$file is at a fixed address" && status=1; }
+    grep -q '\.symtab' <<<"$text" && echo "$file has symbols" && status=1
   done < <(find "$unpacked" -type f)
   for file in "$unpacked"/usr/bin/tern "$unpacked"/usr/lib/*/libtern.so.*.*.*; do
-    nm -D "$file" | grep -q __stack_chk_fail || { echo "$file has no stack protector" && status=1; }
-    nm -D "$file" | grep -qE '__(memcpy|memset|read|snprintf|fread|memmove)_chk' || { echo "$file is without FORTIFY_SOURCE" && status=1; }
+    text=$(nm -D "$file")
+    grep -q __stack_chk_fail <<<"$text" || { echo "$file has no stack protector" && status=1; }
+    grep -qE '__(memcpy|memset|read|snprintf|fread|memmove)_chk' <<<"$text" || { echo "$file is without FORTIFY_SOURCE" && status=1; }
   done
   rm -rf "$unpacked"
   return $status
