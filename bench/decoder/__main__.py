@@ -9,6 +9,7 @@ import statistics
 import sys
 
 from peers import turns
+from peers.arguments import names
 from peers.processes import Failed, TurnProcess, call
 
 from . import report
@@ -19,14 +20,8 @@ WORST_DB = 25  # of Tern against PyTorch in float32 with the same rounded weight
 
 
 def arguments():
-    def names(text):
-        unknown = set(chosen := text.split(",")) - set(RUNTIMES)
-        if unknown:
-            raise argparse.ArgumentTypeError(f"no {', '.join(sorted(unknown))}; there are {', '.join(RUNTIMES)}")
-        return chosen
-
     parser = argparse.ArgumentParser(prog="./dev bench decoder", description=__doc__)
-    parser.add_argument("--runtimes", type=names, default=list(RUNTIMES), help=", ".join(RUNTIMES))
+    parser.add_argument("--runtimes", type=names(RUNTIMES), default=list(RUNTIMES), help=", ".join(RUNTIMES))
     parser.add_argument("--reps", type=int, default=9, help="turns of each runtime (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of each runtime (%(default)s)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build-bench/decoder",

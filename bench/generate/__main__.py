@@ -11,20 +11,17 @@ import statistics
 import subprocess
 import sys
 
+from peers import turns
+from peers.arguments import names
+
 from .runtimes import RUNTIMES, Commands
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def arguments():
-    def names(text):
-        unknown = set(chosen := text.split(",")) - set(RUNTIMES)
-        if unknown:
-            raise argparse.ArgumentTypeError(f"no {', '.join(sorted(unknown))}; there are {', '.join(RUNTIMES)}")
-        return chosen
-
     parser = argparse.ArgumentParser(prog="./dev bench generate", description=__doc__)
-    parser.add_argument("--runtimes", type=names, default=list(RUNTIMES), help=", ".join(RUNTIMES))
+    parser.add_argument("--runtimes", type=names(RUNTIMES), default=list(RUNTIMES), help=", ".join(RUNTIMES))
     parser.add_argument("--reps", type=int, default=5, help="turns of each runtime (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of each runtime (%(default)s)")
     parser.add_argument("--prompt", type=int, default=128, help="tokens (%(default)s)")
@@ -52,8 +49,8 @@ def measured(commands, environment):
 
 def table(results):
     lines = ["| precision | | first token, ms | tokens/s | peak memory, MB | processor time, s |", "|---|---|---:|---:|---:|---:|"]
-    for name, turns in results.items():
-        r = {key: statistics.median(t[key] for t in turns) for key in turns[0]}
+    for name, figures in results.items():
+        r = {key: statistics.median(f[key] for f in figures) for key in figures[0]}
         lines.append(f"| {RUNTIMES[name].precision} | {RUNTIMES[name].title} | {r['first_ms']:.0f} | {r['per_s']:.1f} | "
                      f"{r['mb']:.0f} | {r['cpu_s']:.1f} |")
     return "\n".join(lines)
@@ -73,8 +70,7 @@ def main():
             subprocess.run(commands.convert(), check=True, env=environment, stdout=subprocess.DEVNULL)
     results, failures = {}, {}
     for rep in range(a.reps + 1):
-        names = [n for n in all_commands if n not in failures]
-        for name in names[rep % len(names):] + names[:rep % len(names)]:
+        for name in turns.order([n for n in all_commands if n not in failures], rep):
             try:
                 figures = measured(all_commands[name], environment)
                 if rep:

@@ -5,22 +5,12 @@ import pathlib
 import sys
 
 from . import machine, measure, report
+from .arguments import names
 from .models import MODELS, USUAL
 from .processes import Failed
 from .runtimes import RUNTIMES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def names(table):
-    def parse(text):
-        chosen = text.split(",")
-        unknown = [name for name in chosen if name not in table]
-        if unknown:
-            raise argparse.ArgumentTypeError(f"no {', '.join(unknown)}; there are {', '.join(table)}")
-        return chosen
-
-    return parse
 
 
 def arguments():
