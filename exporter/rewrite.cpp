@@ -21,6 +21,16 @@ std::vector<std::int64_t> row_major(const Dims& shape) {
   return strides;
 }
 
+std::vector<std::int64_t> producers(const Function& f) {
+  std::vector<std::int64_t> producer(f.values.size(), -1);
+  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].outputs) {
+      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+    }
+  }
+  return producer;
+}
+
 void use_instead(Function& f, ValueId old, ValueId v) {
   for (Node& n : f.nodes) std::ranges::replace(n.inputs, old, v);
   for (FunctionOutput& o : f.outputs) o.value = o.value == old ? v : o.value;

@@ -1,6 +1,7 @@
 // What passes that rewrite a function have in common.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "schema/program.h"
@@ -12,6 +13,9 @@ ValueId value_of_state(const Program& program, Function& f, std::uint32_t state)
 
 /// Strides of a state that lies row by row, of known sizes.
 std::vector<std::int64_t> row_major(const Dims& shape);
+
+/// For each value the place of the node that makes it; -1 for inputs.
+std::vector<std::int64_t> producers(const Function& f);
 
 /// Nodes, outputs and write-backs that read `old` read `v`.
 void use_instead(Function& f, ValueId old, ValueId v);

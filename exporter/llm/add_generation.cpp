@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -149,27 +150,29 @@ void note_metadata(Program& program, const GenerationOptions& options, const Gen
   if (!options.eos.empty()) note(llm::kEndKey, fmt::format("{}", fmt::join(options.eos, ", ")));
 }
 
-/// The functions for several tokens and for one: the file's own, or one and a copy of it.
-std::pair<std::uint32_t, std::uint32_t> steps(Program& program, const DecoderSignature& first) {
-  const std::vector<std::uint32_t> found = entries(program);
+/// The file's own functions for several tokens and for one, if it has these two.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> own_steps(const Program& program) {
   const int prefill = program.find_entry(std::string(llm::kPrefill)),
             decode = program.find_entry(std::string(llm::kDecode));
-  if (found.size() == 2 && prefill >= 0 && decode >= 0)
-    return {static_cast<std::uint32_t>(prefill), static_cast<std::uint32_t>(decode)};
+  if (entries(program).size() != 2 || prefill < 0 || decode < 0) return {};
+  return std::pair{static_cast<std::uint32_t>(prefill), static_cast<std::uint32_t>(decode)};
+}
+
+/// Its own, or its only function and a copy of that.
+std::pair<std::uint32_t, std::uint32_t> steps(Program& program, std::uint32_t function, const DecoderSignature& first) {
+  if (const auto own = own_steps(program)) return *own;
   const int symbol = program.pool.symbol_of(first.count);
   if (symbol < 0) {
     fail(ErrorCode::invalid_argument,
          "--llm: the program takes one token in each run; export it with a dynamic number of tokens "
          "(dynamic_shapes={'input_ids': {1: torch.export.Dim.DYNAMIC}, ...}, docs/generate.md)");
   }
-  return {found[0], specialise(program, found[0], symbol, 1, std::string(llm::kDecode))};
+  return {function, specialise(program, function, symbol, 1, std::string(llm::kDecode))};
 }
 
 std::uint32_t first_entry(const Program& program) {
+  if (const auto own = own_steps(program)) return own->first;
   const std::vector<std::uint32_t> found = entries(program);
-  const int prefill = program.find_entry(std::string(llm::kPrefill));
-  const bool both = prefill >= 0 && program.find_entry(std::string(llm::kDecode)) >= 0;
-  if (found.size() == 2 && both) return static_cast<std::uint32_t>(prefill);
   if (found.size() == 1) return found[0];
   std::string names;
   for (const std::uint32_t i : found) names += (names.empty() ? "" : ", ") + program.functions[i].name;
@@ -189,7 +192,7 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   GenerationReport report{.context = signature.slots, .vocabulary = signature.vocabulary};
   if (options.bos) check_token(*options.bos, signature.vocabulary, "--bos");
   for (const std::int64_t id : options.eos) check_token(id, signature.vocabulary, "--eos");
-  const auto [prefill, decode] = steps(program, signature);
+  const auto [prefill, decode] = steps(program, first, signature);
   const DecoderSignature one = decoder_signature(program, program.functions[decode], options.context);
   if (!one.count.is(1) || one.vocabulary != signature.vocabulary || one.slots != signature.slots) {
     fail(ErrorCode::invalid_argument,

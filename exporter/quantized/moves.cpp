@@ -47,13 +47,10 @@ class Moves {
   Moves(Program& program, std::uint32_t function) : program_(program), function_(function) {}
 
   bool run() {
-    producers_.assign(f().values.size(), -1);
+    producers_ = producers(f());
     readers_.assign(f().values.size(), 0);
-    for (std::size_t i = 0; i < f().nodes.size(); ++i) {
-      for (ValueId v : f().nodes[i].outputs) {
-        if (v != kNoValue) producers_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
-      for (ValueId v : f().nodes[i].inputs) {
+    for (const Node& n : f().nodes) {
+      for (ValueId v : n.inputs) {
         if (v != kNoValue) ++readers_[static_cast<std::size_t>(v)];
       }
     }

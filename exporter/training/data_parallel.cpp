@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "exporter/rewrite.h"
 #include "exporter/training/heads.h"
 
 namespace tern {
@@ -22,17 +23,6 @@ ValueId start(Builder& b, ValueId v, CollectiveKind kind) {
 
 ValueId end(Builder& b, ValueId started) {
   return b.add(Op::wait, {started});
-}
-
-/// For each value the place of the node that makes it; -1 for inputs.
-std::vector<std::int64_t> producers(const Function& f) {
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
-  return producer;
 }
 
 /// Moves the nodes from `first` on to right behind the last node that they read from.
