@@ -39,6 +39,24 @@ std::string take(std::span<const std::byte>& bytes) {
   return text;
 }
 
+template <class Pairs>
+std::vector<std::byte> put_pairs(const Pairs& pairs) {
+  std::vector<std::byte> bytes;
+  for (const auto& [key, value] : pairs) {
+    put(bytes, key);
+    put(bytes, value);
+  }
+  return bytes;
+}
+std::map<std::string, std::string> take_pairs(std::span<const std::byte> bytes) {
+  std::map<std::string, std::string> pairs;
+  while (!bytes.empty()) {
+    std::string key = take(bytes);
+    pairs.emplace(std::move(key), take(bytes));
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> Ranks::share(std::span<const std::uint64_t> samples) const {
@@ -90,25 +108,17 @@ void Ranks::share_of_first(std::vector<std::byte>& bytes) const {
 
 void Ranks::share_of_first(NamedTensors& file) const {
   if (alone()) return;
-  std::vector<std::byte> names;
-  for (const auto& [key, value] : file.metadata) {
-    put(names, key);
-    put(names, value);
-  }
-  std::vector<std::byte> heads;
+  std::vector<std::byte> metadata = put_pairs(file.metadata), heads;
   for (const auto& [name, t] : file.tensors) {
     put(heads, name);
     put(heads, {reinterpret_cast<const char*>(&t.dtype), sizeof(t.dtype)});
     put(heads, {reinterpret_cast<const char*>(t.sizes.data()), t.sizes.size() * sizeof(std::int64_t)});
   }
-  share_of_first(names);
+  share_of_first(metadata);
   share_of_first(heads);
   if (!leads()) {
     file = {};
-    for (std::span<const std::byte> rest = names; !rest.empty();) {
-      std::string key = take(rest);
-      file.metadata.emplace(std::move(key), take(rest));
-    }
+    file.metadata = take_pairs(metadata);
     for (std::span<const std::byte> rest = heads; !rest.empty();) {
       auto& [name, t] = file.tensors.emplace_back(take(rest), HostTensor{});
       const std::string dtype = take(rest), sizes = take(rest);
@@ -122,17 +132,9 @@ void Ranks::share_of_first(NamedTensors& file) const {
 
 void Ranks::require_same(const Settings& settings) const {
   if (alone()) return;
-  std::vector<std::byte> bytes;
-  for (const auto& [key, value] : settings) {
-    put(bytes, key);
-    put(bytes, value);
-  }
+  std::vector<std::byte> bytes = put_pairs(settings);
   share_of_first(bytes);
-  std::map<std::string, std::string> first;
-  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
-    std::string key = take(rest);
-    first.emplace(std::move(key), take(rest));
-  }
+  std::map<std::string, std::string> first = take_pairs(bytes);
   std::string others;
   for (const auto& [key, value] : settings) {
     if (std::ranges::find(kOwn, key) != std::end(kOwn) || first[key] == value) continue;
