@@ -4,6 +4,12 @@
   groups.py BUILD [--torch PYTHON] [--ranks 2,4] [--rounds 3] [--engines gloo,mpi] [--least 1024]
 
 Prints microseconds of each program's calls, the median of rounds, and in parentheses those of all processors.
+
+  groups.py BUILD --fit [--rounds 3] [--engines gloo,mpi]
+
+Measures messages of 1 kB to 16 MB between two processes, fits latency and bandwidth to those of up to 512 kB, which stay
+in the caches (the least sum of squared relative errors), and compares the all_reduce that bench/collective_model.py makes of these with the measured one. Needs
+NumPy.
 """
 import argparse
 import os
@@ -50,6 +56,38 @@ def torch_text(python, ranks, least):
     return "".join(p.communicate()[0] for p in processes)
 
 
+def numbers(text):
+    """Bytes and microseconds of each line."""
+    return {int(w[0]): float(w[1]) for w in map(str.split, text.splitlines()) if len(w) in (2, 3) and w[0].isdigit()}
+
+
+CACHED = 512 << 10
+
+
+def fitted(times):
+    """alpha in microseconds, and bytes for each microsecond."""
+    import numpy
+    times = {n: t for n, t in times.items() if n <= CACHED}
+    n, t = numpy.array(list(times)), numpy.array(list(times.values()))
+    alpha, inverse = numpy.linalg.lstsq(numpy.stack([1 / t, n / t], axis=1), numpy.ones(len(n)), rcond=None)[0]
+    return max(alpha, 0), 1 / inverse
+
+
+def fit(build, engines, rounds):
+    import collective_model
+    for engine in engines:
+        runs = {what: [numbers(groups.run(build, engine, 2, [what])[0]) for _ in range(rounds)] for what in ("link", "time")}
+        middle = {what: {size: statistics.median(r[size] for r in all_rounds) for size in all_rounds[0]}
+                  for what, all_rounds in runs.items()}
+        alpha, rate = fitted(middle["link"])
+        worst = max(abs(alpha + n / rate - t) / t for n, t in middle["link"].items() if n <= CACHED)
+        print(f"{engine}: alpha {alpha:.2f} us, {rate / 1e3:.2f} GB/s; a message differs by at most {100 * worst:.0f} %")
+        print(f"  {'bytes':>9} {'predicted':>10} {'measured':>10} {'ratio':>6}   microseconds of all_reduce, 2 processes")
+        for size, measured in middle["time"].items():
+            predicted = collective_model.direct(collective_model.Network(2, alpha, 0, rate, 0), size)
+            print(f"  {size:9} {predicted:10.1f} {measured:10.1f} {measured / predicted:6.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -58,7 +96,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engines", default="gloo,mpi")
     parser.add_argument("--least", type=int, default=1024, help="bytes of the smallest call")
+    parser.add_argument("--fit", action="store_true", help="latency and bandwidth of a message, and what the model makes of them")
     arguments = parser.parse_args()
+    if arguments.fit:
+        return fit(arguments.build, arguments.engines.split(","), arguments.rounds)
     names = arguments.engines.split(",") + (["torch"] if arguments.torch else [])
     for ranks in map(int, arguments.ranks.split(",")):
         times = {}

@@ -52,7 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (h.losses.size() != h.position.step || h.epochs.size() != h.position.epoch) std::abort();
     Session session(prepared);
     for (const auto& [name, value] : states) session.write_state(name, value);
-    session.set_random_position(train::random_position_of(file));
+    if (train::random_offsets_of(file).empty()) std::abort();
+    train::History restored;
+    train::restore(file, model, extent, train::Ranks(), session, restored);
     if (states.size() != 2 || session.read_state("a").numel() != 2) std::abort();
   } catch (const Error& e) {
     if (e.code() == ErrorCode::invalid_argument || e.code() == ErrorCode::internal) std::abort();

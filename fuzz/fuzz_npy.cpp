@@ -1,5 +1,5 @@
-// Any bytes as an .npy file, and as an .npz file that is read or mapped: either tensors whose data fit their sizes, or an Error that blames
-// the file.
+// Any bytes as an .npy file, and as an .npz file that is read or mapped: either tensors whose data fit their sizes, or
+// an Error that blames the file.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -35,12 +35,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& [name, tensor] : read_npz(bytes, "input").tensors) require_consistent(tensor, name);
   });
   attempt([&] {
-    for (const MappedTensor& t : MappedTensors::npz(bytes, "input").tensors()) {
+    const MappedTensors file = MappedTensors::npz(bytes, "input");
+    for (const MappedTensor& t : file.tensors()) {
       if (static_cast<std::uint64_t>(checked_bytes(t.dtype, t.sizes).value()) != t.bytes.size()) std::abort();
     }
   });
   attempt([&] {
-    for (const MappedTensor& t : MappedTensors::safetensors(bytes, "input").tensors()) {
+    const MappedTensors file = MappedTensors::safetensors(bytes, "input");
+    for (const MappedTensor& t : file.tensors()) {
       if (static_cast<std::uint64_t>(checked_bytes(t.dtype, t.sizes).value()) != t.bytes.size()) std::abort();
     }
   });

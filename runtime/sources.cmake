@@ -20,12 +20,14 @@ set(sources
   collective/engine_group.cpp
   collective/engines.cpp
   collective/flight.cpp
+  collective/flight_files.cpp
   collective/group_names.cpp
   collective/launch.cpp
   collective/local_group.cpp
   collective/messages.cpp
   collective/reduce.cpp
   collective/session_groups.cpp
+  collective/shared_sums.cpp
   collective/socket.cpp
   collective/subgroup.cpp
   collective/transport_group.cpp

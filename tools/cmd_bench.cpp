@@ -19,6 +19,7 @@
 #include "tools/inputs.h"
 #include "tools/machine.h"
 #include "tools/percentile.h"
+#include "tools/same_file.h"
 #include "tools/scaling/scaling.h"
 #include "tools/sessions.h"
 #include "tools/terminal.h"
@@ -374,6 +375,7 @@ int run_sessions(const BenchArguments& a) {
 int run_bench(const BenchArguments& a) {
   if (!a.trace.path.empty() && (a.sessions > 0 || compares_threads(a)))
     fail(ErrorCode::invalid_argument, "--trace records one number of threads and one session: leave out the others");
+  refuse_to_replace("--trace", a.trace.path, {a.model});
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);

@@ -5,6 +5,7 @@
 #include <tern/kernels.h>
 #include <tern/tern.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -183,6 +184,7 @@ int run_run(RunArguments& a) {
   }
   refuse_to_replace("--output", a.output, {a.model});
   refuse_to_replace("--trace", a.trace.path, {a.model});
+  refuse_same_outputs(std::array<OutputOption, 2>{{{"--output", a.output}, {"--trace", a.trace.path}}});
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
   ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it

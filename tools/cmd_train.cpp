@@ -19,7 +19,6 @@
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
-#include "tools/same_file.h"
 #include "tools/terminal.h"
 #include "tools/trace/options.h"
 #include "tools/train/adapters.h"
@@ -249,7 +248,7 @@ int run_train(Arguments& a) {
     for (std::string* name : {&a.options.model, &a.options.data, &a.options.held_out_data, &a.trace.path})
       put_rank(*name, ranks.rank());
     if (!a.group.empty()) put_local_rank(a.device.name);
-    refuse_to_replace("--trace", a.trace.path, {a.options.model, a.options.data, a.options.held_out_data});
+    check_names(a.options, a.trace.path);
     if (ranks.leads()) check_outputs(a.options);
     if (is_pt2(a.options.model)) {
       fail(ErrorCode::invalid_argument,

@@ -27,4 +27,16 @@ void refuse_to_replace(const char* option, const std::string& output, const std:
   }
 }
 
+void refuse_same_outputs(std::span<const OutputOption> outputs) {
+  const auto is_file = [](const std::string& name) { return !name.empty() && name != "-"; };
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const OutputOption &a = outputs[k], &b = outputs[i];
+      if (!is_file(a.file) || !is_file(b.file) || !is_same_file(a.file, b.file)) continue;
+      fail(ErrorCode::invalid_argument, fmt::format("{} and {} are the same file, {}; give each a name of its own",
+                                                    a.name, b.name, escape_name(b.file)));
+    }
+  }
+}
+
 }  // namespace tern

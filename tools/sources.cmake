@@ -152,6 +152,7 @@ set(sources
   view/numbers.cpp
   view/page.cpp
   view/server.cpp
+  view/server/connections.cpp
   view/server/module.cpp
   view/trace.cpp
   view/viewed.cpp

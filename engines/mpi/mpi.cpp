@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <future>
 #include <limits>
 #include <memory>
@@ -141,11 +142,26 @@ bool has_parent(const tern_engine_place& place) {
   return place.size >= offsetof(tern_engine_place, members) + sizeof place.members && place.parent != nullptr;
 }
 
-/// MPI_Comm_create_group has no form that does not wait: a thread calls it, which is left behind if it takes too long.
+/// What has no form that does not wait: a thread calls it, which is left behind if it takes too long.
+template <class Create>
+auto in_time(const tern_engine_place& place, const char* what, Create create) {
+  if (one_at_a_time) return create();
+  std::packaged_task<decltype(create())()> task(create);
+  auto made = task.get_future();
+  std::thread thread(std::move(task));
+  if (made.wait_for(milliseconds(place.timeout_ms)) != std::future_status::ready) {
+    failed = true;
+    thread.detach();
+    throw std::runtime_error(std::string(what) + " has not ended in time");
+  }
+  thread.join();
+  return made.get();
+}
+
 MPI_Comm communicator_of_some(const tern_engine_place& place) {
   const MPI_Comm parent = place.parent->comm;
   const std::vector<int> members(place.members, place.members + place.ranks);
-  auto create = [parent, members] {
+  return in_time(place, "MPI_Comm_create_group", [parent, members] {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     check("MPI_Comm_group", [&] { return MPI_Comm_group(parent, &all); });
@@ -155,18 +171,46 @@ MPI_Comm communicator_of_some(const tern_engine_place& place) {
     MPI_Group_free(&some);
     MPI_Group_free(&all);
     return comm;
-  };
-  if (one_at_a_time) return create();
-  std::packaged_task<MPI_Comm()> task(create);
-  std::future<MPI_Comm> made = task.get_future();
-  std::thread thread(std::move(task));
-  if (made.wait_for(milliseconds(place.timeout_ms)) != std::future_status::ready) {
-    failed = true;
-    thread.detach();
-    throw std::runtime_error("MPI_Comm_create_group has not ended in time");
-  }
-  thread.join();
-  return made.get();
+  });
+}
+
+/// A window of all ranks, where they are on one host. It stays until the process ends: to free it would wait for the
+/// other ranks. None where the system has no room for it.
+std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::uint64_t bytes) {
+  return in_time(place, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
+    MPI_Comm host = MPI_COMM_NULL;
+    check("MPI_Comm_split_type",
+          [&] { return MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host); });
+    int here = 0;
+    MPI_Comm_size(host, &here);
+    std::vector<void*> addresses;
+    if (here == ranks) {  // and so on every rank
+      MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
+      void* mine = nullptr;
+      MPI_Win win = MPI_WIN_NULL;
+      check("MPI_Win_allocate_shared",
+            [&] { return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, host, &mine, &win); });
+      std::memset(mine, 0, bytes);
+      check("MPI_Win_lock_all", [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, win); });
+      for (int r = 0; r < ranks; ++r) {
+        MPI_Aint size = 0;
+        int unit = 0;
+        void* address = nullptr;
+        check("MPI_Win_shared_query", [&] { return MPI_Win_shared_query(win, r, &size, &unit, &address); });
+        addresses.push_back(address);
+      }
+      check("MPI_Barrier", [&] { return MPI_Barrier(host); });  // all are zeros
+    }
+    return addresses;
+  });
+}
+
+tern_engine_status share(tern_engine_group group, const tern_engine_place* place, std::uint64_t bytes,
+                         void** addresses) {
+  return guarded([&] {
+    std::ranges::copy(window(*place, group->comm, bytes), addresses);
+    return TERN_ENGINE_OK;
+  });
 }
 
 tern_engine_status connect_some(const tern_engine_place& place, tern_engine_group* group) {
@@ -321,7 +365,8 @@ constexpr tern_engine kEngine = {
     wait,
     interrupt,
     close_group,
-    destroy_group<tern_engine_group_s>};  // without MPI_Comm_free, which would wait for the other ranks
+    destroy_group<tern_engine_group_s>,  // without MPI_Comm_free, which would wait for the other ranks
+    share};
 
 }  // namespace
 

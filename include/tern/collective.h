@@ -143,7 +143,8 @@ TERN_API std::vector<EngineInfo> group_engines();
 TERN_API GroupOptions launched_group_options();
 
 /// What the flight recorder keeps of this process's last calls is written to FOLDER/tern_flight_RANK, in the format
-/// that PyTorch's torchfrtrace reads. Returns the path. Throws tern::Error (io).
+/// that PyTorch's torchfrtrace reads. If another running process has written that file, another name is taken. Returns
+/// the path. Throws tern::Error (io).
 TERN_API std::string write_flight_record(const std::string& folder, int rank);
 
 /// From now on the record is written to `folder` if a group of this process fails, or if the process gets SIGUSR2 while

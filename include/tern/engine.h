@@ -70,6 +70,11 @@ typedef struct tern_engine {
   void (*close)(tern_engine_group group);
   /* After `close`. */
   void (*destroy)(tern_engine_group group);
+  /* Optional: null, or beyond `size`. Called by all ranks right after `connect`, with its place: memory of each rank,
+   * `bytes` of zeros, aligned to 64, that all ranks of the group read and write until it is destroyed. addresses[r] is
+   * rank r's; all stay null where the ranks are on several hosts. */
+  tern_engine_status (*share)(tern_engine_group group, const tern_engine_place* place, uint64_t bytes,
+                              void** addresses);
 } tern_engine;
 
 /* The function that an engine exports. */

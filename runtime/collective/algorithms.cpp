@@ -66,7 +66,7 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
     c.in = scaled_.data();
   }
   switch (c.kind) {
-    case Kind::all_reduce: all_reduce(c); break;
+    case Kind::all_reduce: all_reduce(c, tag, end); break;
     case Kind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
     case Kind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
     case Kind::reduce_scatter_v:
@@ -103,7 +103,8 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
   }
 }
 
-void Algorithms::all_reduce(const Collective& c) {
+void Algorithms::all_reduce(const Collective& c, std::uint64_t tag, std::chrono::steady_clock::time_point end) {
+  if (shared_sums_.takes(bytes_of(c, c.count))) return shared_sums_.all_reduce(c, tag, end);
   if (bytes_of(c, c.count) <= kSmall) return join_all(c);
   join_shares(c, shares(c.count), static_cast<std::byte*>(c.out), true);
 }

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "runtime/collective/messages.h"
+#include "runtime/collective/shared_sums.h"
 
 namespace tern {
 
 class Algorithms {
  public:
-  Algorithms(Transport& transport, int rank, int ranks) : messages_(transport), rank_(rank), ranks_(ranks) {}
+  Algorithms(Transport& transport, int rank, int ranks)
+      : messages_(transport), shared_sums_(transport, rank, ranks), rank_(rank), ranks_(ranks) {}
   /// The call has been checked; `tag` is the same on all ranks, and another for every call.
   void run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
   /// Messages: `tags` has one for each call. `waits` gets the number of each call before it is waited for.
@@ -23,7 +25,7 @@ class Algorithms {
 
  private:
   using Parts = std::vector<std::int64_t>;
-  void all_reduce(const Collective& c);
+  void all_reduce(const Collective& c, std::uint64_t tag, std::chrono::steady_clock::time_point end);
   void join_all(const Collective& c);
   void join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere);
   void join_inputs(const Collective& c, std::byte* joined, std::int64_t count);
@@ -40,6 +42,7 @@ class Algorithms {
   std::byte* scratch(std::size_t bytes);
 
   Messages messages_;
+  SharedSums shared_sums_;
   int rank_, ranks_;
   Parts parts_, others_;
   std::vector<const std::byte*> inputs_;  ///< of a piece, by rank

@@ -9,7 +9,7 @@
 namespace tern {
 
 Channel::Channel(std::shared_ptr<ProcessGroup> group)
-    : group_(std::move(group)), counts_(dynamic_cast<const TransportGroup*>(group_.get())) {}
+    : group_(std::move(group)), counts_(dynamic_cast<TransportGroup*>(group_.get())) {}
 
 Channel::~Channel() {
   {
@@ -25,6 +25,12 @@ std::uint64_t Channel::take_number() {
   // What was called past this channel was called while it had nothing to do.
   if (jobs_.empty() && counts_ != nullptr) number_ = std::max(number_, counts_->calls());
   return ++number_;
+}
+
+void Channel::on_device(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  device_number_ = number;
+  if (jobs_.empty() && counts_ != nullptr) counts_->skip_to(number);
 }
 
 std::uint64_t Channel::start(const Collective& call, std::string_view name, std::uint64_t number) {
@@ -62,6 +68,7 @@ void Channel::run(const Collective& call, std::string_view name, std::uint64_t n
 void Channel::make(const Collective& call, std::string_view name, std::uint64_t number) {
   const TraceSpan span(EventKind::collective, "record_param_comms", number,
                        [&] { return collective_args(call, name, group_->rank(), group_->size()); });
+  if (counts_ != nullptr) counts_->skip_to(number - 1);
   group_->run(call);
 }
 
@@ -83,6 +90,7 @@ void Channel::work() {
     if (failure != nullptr) failure_ = failure;
     jobs_.pop_front();
     ++finished_;
+    if (jobs_.empty() && counts_ != nullptr) counts_->skip_to(device_number_);
     done_.notify_all();
   }
 }

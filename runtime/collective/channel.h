@@ -27,8 +27,10 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   const std::shared_ptr<ProcessGroup>& group() const { return group_; }
-  /// Of the next call, the same on all ranks: the flight recorder's, plus the calls that devices have made beside it.
+  /// Of the next call, the same on all ranks, and the flight recorder's.
   std::uint64_t take_number();
+  /// The call of this number is the device's.
+  void on_device(std::uint64_t number);
   /// Memory and `name`, of the group in the program, stay until `wait` of the ticket has returned. Parts are copied.
   std::uint64_t start(const Collective& call, std::string_view name, std::uint64_t number);
   /// Makes a call on this thread, when all that were started are done.
@@ -49,11 +51,12 @@ class Channel {
   void make(const Collective& call, std::string_view name, std::uint64_t number);
 
   std::shared_ptr<ProcessGroup> group_;
-  const TransportGroup* const counts_;  ///< the group; null where it is the application's own
+  TransportGroup* const counts_;  ///< the group; null where it is the application's own
   std::mutex mutex_;
   std::condition_variable begun_, done_;
   std::deque<Job> jobs_;
   std::uint64_t started_ = 0, finished_ = 0, number_ = 0;
+  std::uint64_t device_number_ = 0;  ///< of the last call that a device has made
   std::exception_ptr failure_;
   bool ends_ = false;
   std::thread thread_;

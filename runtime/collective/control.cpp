@@ -384,10 +384,18 @@ class Client : public Control {
   }
   void end() noexcept override {
     const std::lock_guard lock(mutex_);
-    if (!is_point_to_point(current_.kind)) done_ = current_.number;
+    if (!is_point_to_point(current_.kind)) done_ = std::max(done_, current_.number);
     const bool awaited = told_ || first_left_;
     current_ = {};
     if (awaited) bell_.ring();
+  }
+  void device_waits(const CallState& state) noexcept override {
+    const Status s = state.number == 0 ? Status{} : status_of(state);
+    tell(What::status, std::as_bytes(std::span(&s, 1)));
+  }
+  void made(std::uint64_t number) noexcept override {
+    const std::lock_guard lock(mutex_);
+    done_ = std::max(done_, number);
   }
   std::string failure(milliseconds patience) override {
     std::unique_lock lock(mutex_);

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <atomic>
+#include <cstddef>
+
 #include "runtime/collective/call.h"
 #include "runtime/collective/control.h"
 #include "runtime/collective/divider.h"
@@ -40,8 +43,12 @@ class EngineTransport : public Transport {
     place.store = &store;
     place.parent = parent;
     place.members = members.data();
-    if (engine.connect(&place, &group_) == TERN_ENGINE_OK) return;
+    if (engine.connect(&place, &group_) == TERN_ENGINE_OK && share(place)) return;
     const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
+    if (group_ != nullptr) {
+      close();
+      engine_.destroy(group_);
+    }
     fail(ErrorCode::io, fmt::format("the engine {} does not connect rank {}: {}", engine.name, o.rank, why));
   }
   ~EngineTransport() override {
@@ -67,7 +74,12 @@ class EngineTransport : public Transport {
     check(status);
     return true;
   }
-  void interrupt() noexcept override { engine_.interrupt(group_); }
+  void interrupt() noexcept override {
+    interrupted_ = true;
+    engine_.interrupt(group_);
+  }
+  bool interrupted() const noexcept override { return interrupted_; }
+  std::span<std::byte* const> shared() const override { return shared_; }
   void close() noexcept override { engine_.close(group_); }
   tern_engine_group handle() const { return group_; }
 
@@ -91,8 +103,20 @@ class EngineTransport : public Transport {
   void check(tern_engine_status status) const {
     if (status != TERN_ENGINE_OK) fail(ErrorCode::io, fmt::format("{}: {}", engine_.name, engine_.last_message()));
   }
+  /// False where it fails. Engines without shared memory have none.
+  bool share(const tern_engine_place& place) {
+    const bool can = engine_.size >= offsetof(tern_engine, share) + sizeof engine_.share && engine_.share != nullptr;
+    if (!can || place.ranks == 1) return true;
+    std::vector<void*> addresses(static_cast<std::size_t>(place.ranks), nullptr);
+    if (engine_.share(group_, &place, SharedSums::kBytes, addresses.data()) != TERN_ENGINE_OK) return false;
+    if (addresses[0] == nullptr) return true;
+    for (void* a : addresses) shared_.push_back(static_cast<std::byte*>(a));
+    return true;
+  }
   const tern_engine& engine_;
   tern_engine_group group_ = nullptr;
+  std::vector<std::byte*> shared_;
+  std::atomic<bool> interrupted_{false};
 };
 
 /// A kind of group: its name, and the engine that carries its messages.

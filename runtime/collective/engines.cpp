@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -49,7 +50,7 @@ Engine load(const std::string& path, const std::string& name) {
   }
   const auto entry = reinterpret_cast<const tern_engine* (*)()>(dlsym(handle, "tern_engine_library"));
   const tern_engine* const table = entry == nullptr ? nullptr : entry();
-  if (table == nullptr || table->abi != TERN_ENGINE_ABI || table->size < sizeof(tern_engine)) {
+  if (table == nullptr || table->abi != TERN_ENGINE_ABI || table->size < offsetof(tern_engine, share)) {
     e.info.problem = "it is no engine for this version of tern/engine.h: compile it anew";
     return e;
   }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <tern/error.h>
 #include <unistd.h>
 
@@ -40,6 +39,11 @@ std::string_view torch_name(DType t) {
     case DType::boolean: return "Bool";
     default: return name_of(t);
   }
+}
+
+/// torchfrtrace knows neither mpi nor rccl, which PyTorch calls nccl.
+std::string torch_engine(std::string_view engine) {
+  return engine == "nccl" || engine == "rccl" ? "nccl:" : "gloo:";
 }
 
 template <std::size_t N>
@@ -129,8 +133,8 @@ void FlightRecorder::add_group(const std::string& name, int size, int rank, bool
   rank_ = launched.value_or(rank);
 }
 
-std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::string& group, int rank, int ranks,
-                                       const Collective& c, std::uint64_t number) {
+std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, std::uint64_t number) {
+  const int rank = place.rank, ranks = place.ranks;
   const std::lock_guard lock(mutex_);
   if (ring_.empty()) ring_.resize(kKept);
   Entry& e = ring_[records_ % kKept];
@@ -143,14 +147,14 @@ std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::str
        .rank = rank,
        .ranks = ranks,
        .root = c.root,
-       .in_process = engine == kInProcess,
+       .in_process = place.in_process,
        .created = Clock::now()};
   const auto parts = static_cast<std::size_t>(ranks);
   const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.in_parts.size() == parts) &&
                         (c.kind != CollectiveKind::all_gather_v || c.out_parts.size() == parts);
   e.out = complete ? results_of(c, rank, ranks) : 0;
-  put(e.engine, engine);
-  put(e.group, group);
+  put(e.engine, place.engine);
+  put(e.group, place.group);
   put(e.where, c.where);
   if (largest_ == 0) rank_ = rank;
   return e.record;
@@ -237,7 +241,7 @@ std::string FlightRecorder::text(int rank) const {
     put_number("p2p_seq_id", p2p ? e.number : 0);
     put_number("op_id", e.record);
     p.text("profiling_name");
-    p.text("gloo:" + name);  // torchfrtrace knows no mpi
+    p.text(torch_engine(e.engine.data()) + name);
     p.text("engine");
     p.text(e.engine.data());
     put_number("time_created_ns", static_cast<std::uint64_t>(nanoseconds(e.created)));
@@ -281,20 +285,12 @@ std::string FlightRecorder::text(int rank) const {
 
 std::string FlightRecorder::write(const std::string& folder, int rank) {
   const std::lock_guard one(writing_);
-  const std::string path = fmt::format("{}/tern_flight_{}", folder, rank);
-  const std::string unfinished = fmt::format("{}.{}.part", path, getpid());
   std::string bytes;
   {
     const std::lock_guard lock(mutex_);
     bytes = text(rank);
   }
-  mkdir(folder.c_str(), 0777);  // which may be there
-  std::FILE* f = std::fopen(unfinished.c_str(), "wbe");
-  bool ok = f != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
-  if (f != nullptr) ok = std::fclose(f) == 0 && ok;
-  if (!ok || std::rename(unfinished.c_str(), path.c_str()) != 0)
-    fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
-  return path;
+  return files_.write(folder, rank, bytes);
 }
 
 std::string write_flight_record(const std::string& folder, int rank) {

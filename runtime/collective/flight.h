@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/collective/flight_files.h"
+
 namespace tern {
 
 class FlightRecorder {
@@ -23,9 +25,14 @@ class FlightRecorder {
   static FlightRecorder& process();
   /// `in_process`: the ranks are threads of this process, and each has a record of its own.
   void add_group(const std::string& name, int size, int rank, bool in_process);
+  struct Place {
+    std::string_view engine;  ///< that makes the call
+    std::string_view group;
+    int rank, ranks;
+    bool in_process;
+  };
   /// The number of the record, for `start` and `complete`.
-  std::uint64_t schedule(const std::string& engine, const std::string& group, int rank, int ranks,
-                         const Collective& call, std::uint64_t number);
+  std::uint64_t schedule(const Place& place, const Collective& call, std::uint64_t number);
   void start(std::uint64_t record);
   void complete(std::uint64_t record);
 
@@ -55,7 +62,8 @@ class FlightRecorder {
   Entry* find(std::uint64_t record);
   std::string text(int rank) const;
 
-  std::mutex writing_;
+  std::mutex writing_;  ///< of files_
+  FlightFiles files_;
   mutable std::mutex mutex_;  ///< of what follows
   std::vector<Entry> ring_;
   std::uint64_t records_ = 0;

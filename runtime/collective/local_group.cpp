@@ -164,23 +164,23 @@ class LocalWatch : public Watch {
     const std::lock_guard lock(room_->mutex);
     if (!room_->failure.empty()) fail(ErrorCode::runtime, room_->failure);
     me().current = state;
-    const bool p2p = is_point_to_point(state.kind);
-    if (!p2p) me().calls[state.number % Room::kRemembered] = state;
-    std::string why;
-    for (int r = 0; r < static_cast<int>(room_->states.size()) && why.empty(); ++r) {
-      const Room::Rank& other = room_->states[static_cast<std::size_t>(r)];
-      if (r == rank_) continue;
-      const CallState& at = p2p ? other.current : other.calls[state.number % Room::kRemembered];
-      why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
-      if (why.empty() && !p2p && room_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
-    }
+    const std::string why = compare(state);
     if (why.empty()) return;
     room_->stop(why);
     fail(ErrorCode::runtime, why);
   }
+  void device_waits(const CallState& state) noexcept override {
+    if (state.number == 0) return;
+    const std::lock_guard lock(room_->mutex);
+    if (const std::string why = compare(state); !why.empty()) room_->stop(why);
+  }
+  void made(std::uint64_t number) noexcept override {
+    const std::lock_guard lock(room_->mutex);
+    me().done = std::max(me().done, number);
+  }
   void end() noexcept override {
     const std::lock_guard lock(room_->mutex);
-    if (!is_point_to_point(me().current.kind)) me().done = me().current.number;
+    if (!is_point_to_point(me().current.kind)) me().done = std::max(me().done, me().current.number);
     me().current = {};
   }
   std::string failure(milliseconds patience) override {
@@ -201,6 +201,20 @@ class LocalWatch : public Watch {
 
  private:
   Room::Rank& me() { return room_->states[static_cast<std::size_t>(rank_)]; }
+  /// Remembers the call. Why others and this rank never finish it; empty where they may.
+  std::string compare(const CallState& state) {
+    const bool p2p = is_point_to_point(state.kind);
+    if (!p2p) me().calls[state.number % Room::kRemembered] = state;
+    std::string why;
+    for (int r = 0; r < static_cast<int>(room_->states.size()) && why.empty(); ++r) {
+      const Room::Rank& other = room_->states[static_cast<std::size_t>(r)];
+      if (r == rank_) continue;
+      const CallState& at = p2p ? other.current : other.calls[state.number % Room::kRemembered];
+      why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
+      if (why.empty() && !p2p && room_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
+    }
+    return why;
+  }
   std::shared_ptr<Room> room_;
   int rank_;
 };

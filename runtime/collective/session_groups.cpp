@@ -158,7 +158,7 @@ void SessionGroups::collective(const KernelCall& call) {
     check_call(c, member->group->rank(), ranks);  // devices take sizes as they are
     const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
-    if (member->communicator->run(c)) return;
+    if (member->communicator->run(c, as.number)) return member->channel.on_device(as.number);
   }
   if (node.integer(AttrKey::mode) != 0) return start(*member, as, c, call);
   run_on_host(*member, as, c, in, out);

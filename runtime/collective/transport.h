@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tern {
 
@@ -20,6 +21,9 @@ class Transport {
   virtual bool wait(Request request, std::chrono::milliseconds timeout) = 0;
   /// Pending and later calls throw.
   virtual void interrupt() noexcept = 0;
+  virtual bool interrupted() const noexcept { return false; }
+  /// Memory of each rank that all of them read, SharedSums::kBytes of zeros at first; empty where the ranks have none.
+  virtual std::span<std::byte* const> shared() const { return {}; }
   /// After a failure: when it returns, nothing reads or writes the memory of requests.
   virtual void close() noexcept = 0;
 };

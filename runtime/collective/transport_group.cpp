@@ -99,7 +99,8 @@ std::uint64_t TransportGroup::tag_of(const Collective& c) const {
 void TransportGroup::run(const Collective& call) {
   if (is_point_to_point(call.kind)) return run_batch({&call, 1});
   FlightRecorder& flight = FlightRecorder::process();
-  const std::uint64_t record = flight.schedule(place_.engine, place_.name, place_.rank, place_.size, call, ++calls_);
+  const std::uint64_t record =
+      flight.schedule({place_.engine, place_.name, place_.rank, place_.size, in_process()}, call, ++calls_);
   guarded(state_of(call, calls_), [&](auto end) {
     check_call(call, place_.rank, place_.size);
     flight.start(record);
@@ -115,7 +116,8 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
   ++messages_;
   records_.clear();
   for (const Collective& c : calls)
-    records_.push_back(flight.schedule(place_.engine, place_.name, place_.rank, place_.size, c, messages_));
+    records_.push_back(
+        flight.schedule({place_.engine, place_.name, place_.rank, place_.size, in_process()}, c, messages_));
   nth_.clear();
   for (const Collective& c : calls)
     nth_.push_back(++sent_and_received_[{c.root, c.kind == CollectiveKind::send, c.tag}]);
@@ -135,7 +137,11 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
 }
 
 void TransportGroup::abort(const std::string& why) noexcept {
-  watch_->stop(fmt::format("group '{}': rank {} has failed: {}", place_.name, place_.rank, why));
+  stop(fmt::format("group '{}': rank {} has failed: {}", place_.name, place_.rank, why));
+}
+
+void TransportGroup::stop(const std::string& why) noexcept {
+  watch_->stop(why);
   transport_->interrupt();
 }
 

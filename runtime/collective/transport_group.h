@@ -3,6 +3,7 @@
 
 #include <tern/collective.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,8 +32,16 @@ class TransportGroup : public ProcessGroup {
   void run(const Collective& call) override;
   void run_batch(std::span<const Collective> calls) override;
   void abort(const std::string& why) noexcept override;
+  /// As abort, with the whole sentence.
+  void stop(const std::string& why) noexcept;
   /// Collectives so far: the flight recorder's number of the last one.
   std::uint64_t calls() const { return calls_; }
+  /// The calls up to this number have been made, by this group or by devices beside it. While it makes none.
+  void skip_to(std::uint64_t number) { calls_ = std::max(calls_, number); }
+  /// The number of a batch of messages that devices send.
+  std::uint64_t next_batch() { return ++messages_; }
+  Watch& watch() { return *watch_; }
+  bool in_process() const;
   std::chrono::milliseconds timeout() const { return place_.timeout; }
   const std::string& name() const { return place_.name; }
   const std::string& engine() const { return place_.engine; }
@@ -44,7 +53,6 @@ class TransportGroup : public ProcessGroup {
   template <class Work>
   void guarded(const CallState& state, Work work);
   [[noreturn]] void fail_in(const CallState& state, const std::string& what, bool from_elsewhere);
-  bool in_process() const;
   void alone(const Collective& call) const;
   std::uint64_t tag_of(const Collective& call) const;
 

@@ -36,6 +36,11 @@ class Watch {
   /// Throws where the group has failed, or another rank's call of that number is another.
   virtual void begin(const CallState& state) = 0;
   virtual void end() noexcept = 0;
+  /// A call of this rank's device takes long: it is compared with what the other ranks are in. Number 0: none does any
+  /// more. From any thread.
+  virtual void device_waits(const CallState& state) noexcept = 0;
+  /// The calls up to this number are done, devices have made some of them. From any thread.
+  virtual void made(std::uint64_t number) noexcept = 0;
   /// Why the group has failed; empty where it has not, after this time.
   virtual std::string failure(std::chrono::milliseconds patience) = 0;
   /// The first text counts, on all ranks.

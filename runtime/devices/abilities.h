@@ -58,8 +58,9 @@ class StepClock {
 class DeviceCommunicator {
  public:
   virtual ~DeviceCommunicator() = default;
-  /// Puts the call, with the device's addresses, on the stream; false where the device does not take it.
-  virtual bool run(const Collective& call) = 0;
+  /// Puts the call, with the device's addresses, on the stream; false where the device does not take it. `number`: of
+  /// the group's calls, as all ranks count them.
+  virtual bool run(const Collective& call, std::uint64_t number) = 0;
   /// The same for messages that are in flight together.
   virtual bool run_batch(std::span<const Collective> calls) = 0;
   /// From any thread: a rank has failed. What waits on the stream ends, and its wait fails.

@@ -23,6 +23,9 @@ constexpr std::array kCalls = {
     CallText{"cudaStreamSynchronize", "hipStreamSynchronize", "synchronize", nullptr},
 };
 
+/// HolisticTraceAnalysis takes kernels of such names for communication.
+constexpr const char* kCommunication = "ncclDevKernel";
+
 const char* name_of(StreamWatch::Call call, const std::string& device) {
   const CallText& text = kCalls[static_cast<std::size_t>(call)];
   return device.starts_with("cuda") ? text.cuda : device.starts_with("rocm") ? text.hip : text.other;
@@ -86,7 +89,10 @@ void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
   // Libraries start kernels without the stream's launches; those belong to the node.
   if (traced()) {
     const EventLabel* label = session_.trace->open.label;
-    visits_[current_].mark = start(label, label, EventKind::launch);
+    const bool communicates =
+        label != nullptr && (label->name == "tern::collective" || label->name == "tern::exchange");
+    const EventLabel* started = communicates ? session_.trace->recorder().named(kCommunication) : label;
+    visits_[current_].mark = start(label, started, EventKind::launch);
     started_.back().is_call = false;
     mark(visits_[current_].mark);
     return;

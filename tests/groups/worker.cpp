@@ -3,6 +3,11 @@
 //   group_worker check ENGINE            all kinds, types and reductions have the bits of local_group
 //   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, leave, stop, sleep, differ, throw;
 //                                        the others print what they fail with, and after how many ms
+//   group_worker device ENGINE HOW RANK DEVICE PROGRAM OTHER   the same in runs of a program on a device, with all
+//   inputs
+//                                        1: in the sixth, rank RANK does exit, stop, sleep, late or throw; or its
+//                                        program is OTHER (differ)
+//   group_worker link ENGINE             two ranks: bytes, and microseconds from one to the other
 //   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
 //                                        local_group
 //   group_worker divide ENGINE           makes groups of some ranks, one after the other, until a rank ends
@@ -135,6 +140,90 @@ int fail_at(const std::string& engine, const std::string& how, int failing) {
   return 0;
 }
 
+/// The program's inputs, of constant sizes.
+std::vector<Tensor> ones(const FunctionInfo& f) {
+  std::vector<Tensor> inputs;
+  for (const ValueInfo& i : f.inputs) {
+    std::vector<std::int64_t> sizes;
+    for (const SizeInfo& s : i.sizes) sizes.push_back(s.value);
+    Tensor& t = inputs.emplace_back(i.dtype, sizes);
+    if (i.dtype == DType::f32) std::ranges::fill(t.span<float>(), 1.0f);
+  }
+  return inputs;
+}
+
+struct DeviceFailure {
+  std::string how;
+  int failing;
+  std::string device, program, other;
+};
+
+int fail_on_device(const std::string& engine, DeviceFailure f) {
+  const auto group = join(engine);
+  const int rank = group->rank();
+  if (const auto at = f.device.find("{rank}"); at != std::string::npos)
+    f.device.replace(at, std::strlen("{rank}"), std::to_string(rank));
+  const bool fails = rank == f.failing;
+  const Model model = Model::open(fails && f.how == "differ" ? f.other : f.program);
+  PrepareOptions options;
+  options.device = f.device;
+  options.threads = 1;
+  Session session(model.prepare(options), Stream(f.device));
+  session.set_group(group);
+  const std::vector<Tensor> inputs = ones(model.functions().front());
+  auto last = Clock::now();
+  try {
+    for (int run = 1; run <= 8; ++run) {
+      last = Clock::now();
+      const bool now = run == 6 && fails;
+      if (now && f.how == "exit") _exit(0);
+      if (now && f.how == "stop") raise(SIGSTOP);
+      if (now && f.how == "sleep") std::this_thread::sleep_for(std::chrono::seconds(60));
+      if (now && f.how == "late") std::this_thread::sleep_for(milliseconds(1500));
+      if (now && f.how == "throw") {
+        group->abort("the disk is full");
+        return 0;
+      }
+      session.run(inputs);
+    }
+    session.set_group(nullptr);
+    fmt::print("rank {} has made all runs\n", rank);
+    return 0;
+  } catch (const Error& e) {
+    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - last).count();
+    fmt::print("rank {} after {} ms: {}\n", rank, waited, e.what());
+    std::fflush(stdout);
+    return 3;
+  }
+}
+
+/// Half the time of a message there and back, by bytes.
+int time_link(const std::string& engine) {
+  const auto group = join(engine);
+  const int rank = group->rank(), other = 1 - rank;
+  for (std::int64_t bytes = 1024; bytes <= (std::int64_t{16} << 20); bytes *= 2) {
+    std::vector<float> x(static_cast<std::size_t>(bytes) / sizeof(float), 1.0f);
+    Collective send{.kind = CollectiveKind::send, .dtype = DType::f32, .root = other, .in = x.data()};
+    send.count = static_cast<std::int64_t>(x.size());
+    Collective receive = send;
+    receive.kind = CollectiveKind::receive;
+    receive.in = nullptr;
+    receive.out = x.data();
+    const int turns = bytes >= (1 << 20) ? 20 : 200;
+    std::vector<double> times;
+    for (int i = 0; i < turns; ++i) {
+      const auto begin = Clock::now();
+      group->run(rank == 0 ? send : receive);
+      group->run(rank == 0 ? receive : send);
+      times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / 2);
+    }
+    std::ranges::sort(times);
+    if (rank == 0) fmt::print("{} {:.2f}\n", bytes, times[times.size() / 2]);
+  }
+  group->run({.kind = CollectiveKind::barrier});
+  return 0;
+}
+
 int leave_early(const std::string& engine) {
   auto group = join(engine);
   const int rank = group->rank(), ranks = group->size();
@@ -220,6 +309,9 @@ int main(int argc, char** argv) {
     if (what == "check") return tern::check(engine);
     if (what == "mesh") return tern::mesh(engine);
     if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
+    if (what == "device" && argc > 7)
+      return tern::fail_on_device(engine, {argv[3], std::atoi(argv[4]), argv[5], argv[6], argv[7]});
+    if (what == "link") return tern::time_link(engine);
     if (what == "divide") return tern::divide(engine);
     if (what == "early") return tern::leave_early(engine);
     if (what == "decode" && argc > 4) return tern::decode(engine, argv[3], std::atoi(argv[4]));
@@ -228,6 +320,6 @@ int main(int argc, char** argv) {
     fmt::print("failed: {}\n", e.what());
     return 2;
   }
-  std::fputs("usage: group_worker check|mesh|divide|fail|early|decode|time ENGINE [HOW RANK]\n", stderr);
+  std::fputs("usage: group_worker check|mesh|divide|fail|device|link|early|decode|time ENGINE [HOW RANK]\n", stderr);
   return 2;
 }

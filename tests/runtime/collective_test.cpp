@@ -1,5 +1,7 @@
 // Groups on the host, in threads and over TCP: what they compute, and what they say where ranks disagree or fail.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
@@ -660,6 +662,34 @@ TEST_F(GroupTest, FlightRecordsAreWrittenByManyThreadsAndNotForAChild) {
   EXPECT_TRUE(fs::exists(folder));
   set_flight_folder("");
   std::this_thread::sleep_for(milliseconds(50));
+  fs::remove_all(folder);
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A lock of another open file stands for a process that runs.
+TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
+  const fs::path folder = fs::temp_directory_path() / ("tern_flight_lock_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  const fs::path name = folder / "tern_flight_3";
+  std::ofstream(name) << "another's";
+  const int other = open(name.c_str(), O_RDONLY);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  const std::string path = write_flight_record(folder.string(), 3);
+  EXPECT_NE(path, name.string());
+  EXPECT_EQ(text_of(name), "another's");
+  EXPECT_FALSE(text_of(path).empty());
+  EXPECT_EQ(write_flight_record(folder.string(), 3), path);
+  close(other);  // it has ended
+  EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
+  EXPECT_NE(text_of(name), "another's");
+  const int reader = open(name.c_str(), O_RDONLY);
+  EXPECT_NE(flock(reader, LOCK_SH | LOCK_NB), 0);
+  close(reader);
+  EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
   fs::remove_all(folder);
 }
 

@@ -170,6 +170,9 @@ cp "$digits" "$out/own.pt2"
 try 'export over its input' ends 2 '--output would replace' "$tern" export "$out/own.pt2" -o "$out/../${out##*/}/own.pt2"
 try 'run over its model' ends 2 '--output would replace' "$tern" run "$out/own.pt2" --random -o "$out/own.pt2" --format npz
 try 'a trace over the model' ends 2 '--trace would replace' "$tern" run "$out/own.pt2" --random --trace "$out/own.pt2"
+try 'a trace of bench over the model' ends 2 '--trace would replace' "$tern" bench "$out/own.pt2" --random --trace "$out/own.pt2"
+try 'results and trace of one name' ends 2 '--output and --trace are the same file' "$tern" run "$out/own.pt2" --random \
+  -o "$out/both.npz" --trace "$out/../${out##*/}/both.npz"
 try 'the file is as it was' cmp "$digits" "$out/own.pt2"
 try 'export -o -' ends 2 "give a file's name" "$tern" export $digits -o -
 try 'archive from standard input' ends 2 "give a file's name" "$tern" inspect -

@@ -288,7 +288,10 @@ part 'training, same bits' $scripts/device.sh intel $scripts/train.py --tern bui
 [[ $full == --full ]] && part 'training, same bits, pocl' $scripts/device.sh pocl $scripts/train.py --tern build/tern --device xpu $full
 part 'training, ranks' $scripts/train_ranks.py --build build $full
 part groups $scripts/groups.py build --data "$data" --ranks 2,3 $([[ $full == --full ]] && echo --all)
-part 'groups, nccl' env TERN_CUDA_LIBRARIES=1 $scripts/device.sh cuda $scripts/groups.py build --data "$data" --device cuda
+part 'groups, nccl' env TERN_CUDA_LIBRARIES=1 $scripts/device.sh cuda $scripts/groups.py build --data "$data" --device cuda \
+  $([[ $full == --full ]] && echo --all)
+part 'groups, xpu' $scripts/device.sh intel $scripts/groups.py build --data "$data" --device xpu \
+  $([[ $full == --full ]] && echo --all || echo --engines gloo)
 [[ $full == --full ]] && part 'groups, rccl' env TERN_ROCM_LIBRARIES=1 $scripts/device.sh rocm $scripts/groups.py build --data "$data" \
   --device rocm
 [[ $full == --full ]] && part 'groups, Slurm' $scripts/slurm.sh build "$data/tensor_parallel"

@@ -99,7 +99,9 @@ def failures(checks, build, engine, ranks):
                  rf"for rank {ranks - 1}", timeout + 2000),
     }
     if engine == "mpi":  # mpirun ends all when one does
-        cases = {k: cases[k] for k in ("throw", "differ")}
+        cases = {k: cases[k] for k in ("throw", "differ", "sleep", "stop")}
+        text, status, hung, errors = run(build, engine, ranks, ["fail", "exit", ranks - 1])
+        checks.expect(f"{engine}, {ranks} ranks, one does: exit", not hung and any(status), text + errors)
     else:
         text, _, hung, errors = run(build, engine, ranks, ["fail", "leave", 0])
         left = re.findall(r"^rank [12] after \d{1,3} ms: .*, and rank 0 has left the group after 5 calls$", text, re.M)
@@ -109,7 +111,7 @@ def failures(checks, build, engine, ranks):
         checks.expect(f"{engine}, rank 0 leaves, and the others still talk", good, text + errors)
     for how, (pattern, most) in cases.items():
         text, _, hung, errors = run(build, engine, ranks, ["fail", how, ranks - 1],
-                                    {"WORKER_TIMEOUT_MS": str(timeout)}, stopped=how in ("stop", "sleep"))
+                                    {"WORKER_TIMEOUT_MS": str(timeout)}, stopped=how in ("stop", "sleep") and engine != "mpi")
         said = re.findall(r"^rank (\d+) after (\d+) ms: (.*)$", text, re.M)
         others = [s for s in said if int(s[0]) != ranks - 1]
         good = not hung and len(others) >= (1 if engine == "mpi" else ranks - 1) and \
@@ -228,42 +230,6 @@ def decoder(checks, build, engine, data, ranks):
         checks.expect(f"{engine}, a decoder on {ranks} ranks", good, f"{worst}\n{text}{errors}")
 
 
-def on_devices(checks, build, engine, device, data):
-    """Programs on devices, whose library of collectives is there, have the results of the CPU over gloo."""
-
-    def start_all(name, ranks, on, over, *more):
-        command = [f"{build}/tern", "run", f"{data}/collective/{name}.pt2", "--random", "--json", "--group", over,
-                   "--group-timeout", "60", "--device", on, *more]
-        return launch(over, ranks, command, {"TERN_STAND_IN_COUNTS": "1", "TERN_EMULATOR_DEVICES": "4"})
-
-    def summaries(text):
-        return sorted([o["name"], o["sizes"], o["min"], o["max"], o["mean"]]
-                      for line in text.replace("}\n{\"out", "}\0{\"out").split("\0") for o in json.loads(line)["outputs"])
-
-    def near(a, b):
-        return a == b or isinstance(a, float) and abs(a - b) <= 1e-5 * (1 + abs(b))
-
-    for name in ("all_reduce_floats_3", "all_reduce_integers_2", "all_to_all_2", "beside_2", "gather_and_broadcast_3",
-                 "lists_2", "reduce_scatter_2"):
-        ranks = int(name[-1])
-        text, status, hung, errors = wait(start_all(name, ranks, f"{device}:{{local_rank}}", engine))
-        expected, *_ = wait(start_all(name, ranks, "cpu", "gloo"))
-        good = not hung and not any(status) and len(re.findall(r"stand-in: rank .* made [1-9]", errors)) == ranks
-        if good:
-            pairs = list(zip(summaries(text), summaries(expected)))
-            good = len(pairs) >= ranks and all(near(x, y) for a, b in pairs for x, y in zip(a, b))
-        checks.expect(f"{engine}, {name}", good, f"{text}\n{expected}\n{errors}")
-    processes = start_all("beside_2", 2, device, engine, "--repeat", "1000000")
-    time.sleep(8)  # they compile kernels first
-    processes[1].kill()
-    begin = time.time()
-    text, status, hung, errors = wait(processes)
-    checks.expect(f"{engine}, a rank is killed", not hung and time.time() - begin < 10 and "rank 1 has ended" in errors,
-                  text + errors)
-    text, status, hung, errors = wait(start_all("beside_2", 2, "cpu", engine))
-    checks.expect(f"{engine}, ranks without a device", all(status) and "rank 0, rank 1 cannot" in errors, text + errors)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", nargs="?")
@@ -272,7 +238,7 @@ def main():
     parser.add_argument("--engines", default="gloo,mpi")
     parser.add_argument("--all", action="store_true", help="up to 8 ranks")
     parser.add_argument("--data", help="the folder of the unpacked test data: also checks the command")
-    parser.add_argument("--device", help="cuda or rocm, as device.sh has it: checks groups of these devices, and no others")
+    parser.add_argument("--device", help="cuda, rocm or xpu, as device.sh has it: checks groups of these devices, and no others")
     parser.add_argument("--torch", help="the bin folder of a Python with PyTorch: its torchfrtrace reads the records")
     arguments = parser.parse_args()
     if arguments.logits:
@@ -281,8 +247,9 @@ def main():
         arguments.ranks = "2,3,4,8"
     checks = Checks()
     if arguments.device:
-        on_devices(checks, arguments.build, {"cuda": "nccl", "rocm": "rccl"}[arguments.device], arguments.device,
-                   arguments.data)
+        import group_devices
+        for engine in {"cuda": ["nccl"], "rocm": ["rccl"]}.get(arguments.device, arguments.engines.split(",")):
+            group_devices.on_devices(checks, arguments.build, engine, arguments.device, arguments.data, arguments.all)
         arguments.engines = ""
     for engine in filter(None, arguments.engines.split(",")):
         if not os.path.exists(f"{arguments.build}/engines/libtern_{engine}.so"):

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 
@@ -122,6 +123,32 @@ def check_server(c, tern, model):
         c.check("nor the end", s.process.wait(timeout=5) == 0)
         for connection in begun:
             connection.close()
+    with Server(tern, model) as s:
+        check_slow_connections(c, s)
+
+
+def check_slow_connections(c, s):
+    """As many connections as the server has threads, each of which sends a byte now and then."""
+    begun = [socket.create_connection(("127.0.0.1", s.port), timeout=60) for _ in range(64)]
+    stopped = threading.Event()
+
+    def drip(connection):
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+            while not stopped.wait(0.5):
+                connection.sendall(b"a")
+        except OSError:
+            pass  # the server has ended it
+
+    threads = [threading.Thread(target=drip, args=(connection,)) for connection in begun]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    c.check("slow connections end, and the page comes", s.ask()[0] == 200)
+    stopped.set()
+    for thread, connection in zip(threads, begun):
+        thread.join()
+        connection.close()
 
 
 def check_browser(c, tern, folder, model):

@@ -9,6 +9,7 @@ set(sources
   files_npy_test.cpp
   files_npz_test.cpp
   files_safetensors_test.cpp
+  generation_facts_test.cpp
   inspect_test.cpp
   names_test.cpp
   operators_test.cpp

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
+#include "exporter/builder.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -26,6 +27,36 @@ TEST(Subgroups, NamesAreThereOnceAndTheProgramsOwn) {
   none.metadata.emplace_back(kGroupsMetadata, "a=0-1048575 b=0-1048575");
   EXPECT_THROW(groups_of(none, {}), Error);
   EXPECT_EQ(groups_of(none, {"tp=0"}).size(), 1u);
+}
+
+/// What an archive from a stranger may say: an error that shows the text, and no list of a million ranks for a name
+/// that the program has not.
+TEST(Subgroups, AnArchivesTextIsReadWithCare) {
+  Program p;
+  p.functions.emplace_back();
+  Node node;
+  node.op = Op::collective;
+  node.attrs = {attr_text(AttrKey::name, "tp")};
+  p.functions[0].nodes.push_back(node);
+  const auto error = [&](const std::string& text) -> std::string {
+    p.metadata = {{kGroupsMetadata, text}};
+    try {
+      groups_of(p, {});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("tp=0,1/2,3"), "");
+  EXPECT_EQ(error("  \n tp=0-1048575 "), "");
+  EXPECT_NE(error("dp=0-1048575").find("the program has no group 'dp'; it has: tp"), std::string::npos);
+  EXPECT_NE(error("tp=0 tp=1").find("'tp' is there twice"), std::string::npos);
+  EXPECT_NE(error("tp=0,0").find("rank 0 is there twice"), std::string::npos);
+  EXPECT_NE(error("tp=0-1048576").find("is no rank"), std::string::npos);
+  EXPECT_NE(error("tp=18446744073709551617").find("is no rank"), std::string::npos);
+  EXPECT_NE(error("nothing").find("there is no NAME="), std::string::npos);
+  EXPECT_NE(error(std::string("tp=0\0", 5)), "");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kState = "state.", kSetting = "setting.";
 constexpr const char *kLosses = "history.losses", *kEpochs = "history.epochs", *kSums = "history.sums";
-constexpr const char* kHash = "hash";
+constexpr const char *kHash = "hash", *kRanks = "setting.ranks";
 constexpr std::size_t kFigures = 7;  // numbers of an epoch
 
 template <class T>
@@ -157,9 +157,9 @@ History history_of(const NamedTensors& file, const Extent& extent) {
 }
 
 std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
+  const std::uint64_t ranks = file.metadata.contains(kRanks) ? whole(file, kRanks) : 1;
   std::vector<std::uint64_t> offsets = {whole(file, "random.offset")};
-  for (std::string key; file.metadata.contains(key = fmt::format("random.offset.{}", offsets.size()));)
-    offsets.push_back(whole(file, key));
+  while (offsets.size() < ranks) offsets.push_back(whole(file, fmt::format("random.offset.{}", offsets.size())));
   return offsets;
 }
 
@@ -167,8 +167,10 @@ void restore(const NamedTensors& file, const Model& model, const Extent& extent,
              History& history) {
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
+  if (offsets.size() != static_cast<std::size_t>(ranks.size()))
+    fail(ErrorCode::bad_file, fmt::format("a checkpoint of {} ranks, and there are {}", offsets.size(), ranks.size()));
   const RandomPosition random{ranks.seed_of(whole(file, "random.seed")),
-                              offsets.at(static_cast<std::size_t>(ranks.rank()))};
+                              offsets[static_cast<std::size_t>(ranks.rank())]};
   for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
   session.set_random_position(random);
   history = std::move(there);

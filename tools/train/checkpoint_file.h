@@ -24,7 +24,7 @@ NamedTensors read_checkpoint(const std::string& path);
 
 // Parts of a checkpoint. They fail (bad_file) where it lacks them, or they do not fit.
 History history_of(const NamedTensors& file, const Extent& extent);
-/// One for each rank.
+/// One for each rank of the run that wrote it.
 std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file);
 /// All mutable states of the model at once, so that a session is not left with some of them. They borrow from `file`.
 std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, const Model& model);

@@ -4,11 +4,9 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -50,23 +48,25 @@ bool is_data(const ValueInfo& input, std::string_view without) {
   return input.fixed.empty() && input.name != without;
 }
 
+std::vector<OutputOption> outputs_of(const TrainOptions& o) {
+  return {{"--output", o.output}, {"--forward", o.forward}, {"--adapters", o.adapters}, {"--plot", o.plot}};
+}
+
 }  // namespace
 
+void check_names(const TrainOptions& o, const std::string& trace) {
+  refuse_to_replace("--trace", trace, {o.model, o.data, o.held_out_data});
+  std::vector<OutputOption> outputs = outputs_of(o);
+  outputs.push_back({"--trace", trace});
+  refuse_same_outputs(outputs);
+}
+
 void check_outputs(const TrainOptions& o) {
-  const std::array<std::pair<const char*, const std::string*>, 4> outputs = {
-      {{"--output", &o.output}, {"--forward", &o.forward}, {"--adapters", &o.adapters}, {"--plot", &o.plot}}};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto& [option, path] = outputs[i];
-    if (path->empty()) continue;
-    for (std::size_t k = 0; k < i; ++k) {
-      if (!outputs[k].second->empty() && is_same_file(*path, *outputs[k].second)) {
-        fail(ErrorCode::invalid_argument, fmt::format("{} and {} are the same file, {}; give each a name of its own",
-                                                      outputs[k].first, option, escape_name(*path)));
-      }
-    }
-    refuse_to_replace(option, *path, {o.data, o.held_out_data});
-    if (can_try(*path)) {
-      const AtomicFile probe(*path);  // gone at once: it is not committed
+  for (const auto& [option, path] : outputs_of(o)) {
+    if (path.empty()) continue;
+    refuse_to_replace(option, path, {o.data, o.held_out_data});
+    if (can_try(path)) {
+      const AtomicFile probe(path);  // gone at once: it is not committed
     }
   }
 }

@@ -11,8 +11,11 @@
 
 namespace tern::train {
 
-/// Fails (io) where a file cannot be written, invalid_argument where two of them are one file, or where one would
-/// replace the data.
+/// Fails (invalid_argument) where two outputs are one file, or the trace would replace what is read. `trace`: this
+/// rank's, or empty.
+void check_names(const TrainOptions& options, const std::string& trace);
+
+/// Fails (io) where a file cannot be written, invalid_argument where one would replace the data.
 void check_outputs(const TrainOptions& options);
 
 /// Fails (invalid_argument) where `names` is for something that is no input of the function: a typing error would go

@@ -8,6 +8,7 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
 #include "devices/gpu/libraries/nccl.h"
+#include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 
@@ -146,6 +147,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
   if (call->count == 0 && call->kind != TERN_COLLECTIVE_ALL_TO_ALL) return TERN_DEVICE_OK;
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
+  const Timed timed(*stream);
   return c.call("a collective of devices", [&] { return begin(c, *call, r, stream->current()); });
 }
 
@@ -157,6 +159,7 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
   }
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
+  const Timed timed(*stream);
   return c.call("messages of devices", [&] {
     const NcclApi& api = nccl().api;
     int error = api.group_begin();

@@ -1,14 +1,20 @@
 #include "runtime/devices/plugin/call_timeout.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/devices/plugin/stream.h"
 
 namespace tern {
+namespace {
 
-CallTimeout::CallTimeout(PluginStream& stream, std::chrono::milliseconds timeout,
-                         std::function<void(const std::string&)> expired)
-    : stream_(stream), timeout_(timeout), expired_(std::move(expired)) {
+constexpr std::chrono::milliseconds kSlow{500};   ///< as calls on the host
+constexpr std::chrono::milliseconds kLooks{250};  ///< while there are calls
+
+}  // namespace
+
+CallTimeout::CallTimeout(PluginStream& stream, std::chrono::milliseconds timeout, CallListener& listener)
+    : stream_(stream), timeout_(timeout), listener_(listener) {
   if (stream.device().tables().events != nullptr)
     thread_ = std::jthread([this](const std::stop_token& s) { watch(s); });
 }
@@ -19,6 +25,7 @@ CallTimeout::~CallTimeout() {
     changed_.notify_all();
     thread_.join();
   }
+  retire();
   const PluginDevice& device = stream_.device();
   for (const Item& i : items_) device.plugin().event_destroy(device.index(), i.event);
   for (const tern_device_event e : free_) device.plugin().event_destroy(device.index(), e);
@@ -30,14 +37,19 @@ bool CallTimeout::happened(const Item& item) const {
   return device.tables().events->query(device.index(), item.event, &yes) == TERN_DEVICE_OK && yes != 0;
 }
 
-void CallTimeout::add(std::string what) {
-  if (!thread_.joinable()) return;
-  const PluginDevice& device = stream_.device();
-  const std::lock_guard lock(mutex_);
+void CallTimeout::retire() {
   while (!items_.empty() && happened(items_.front())) {
+    listener_.ended(items_.front().call);
     free_.push_back(items_.front().event);
     items_.pop_front();
   }
+}
+
+void CallTimeout::add(DeviceCall call) {
+  if (!thread_.joinable()) return listener_.ended(call);
+  const PluginDevice& device = stream_.device();
+  const std::lock_guard lock(mutex_);
+  retire();
   tern_device_event event = nullptr;
   if (!free_.empty()) {
     event = free_.back();
@@ -45,7 +57,7 @@ void CallTimeout::add(std::string what) {
   } else {
     device.check(device.plugin().event_create(device.index(), &event), "making an event");
   }
-  items_.push_back({event, Clock::now() + timeout_, std::move(what)});
+  items_.push_back({event, Clock::now(), std::move(call)});
   device.check(device.plugin().event_record(device.index(), event, stream_.used()), "recording an event");
   changed_.notify_all();
 }
@@ -57,16 +69,23 @@ void CallTimeout::watch(const std::stop_token& stop) {
       changed_.wait(lock, stop, [&] { return !items_.empty(); });
       continue;
     }
-    const Clock::time_point end = items_.front().end;
-    changed_.wait_until(lock, stop, end, [&] { return items_.empty() || items_.front().end != end; });
-    if (stop.stop_requested() || items_.empty() || Clock::now() < items_.front().end) continue;
-    if (!happened(items_.front())) {
-      const std::string what = items_.front().what;
+    const Item& oldest = items_.front();
+    const Clock::time_point next = oldest.begin + (oldest.waits ? timeout_ : std::min(timeout_, kSlow));
+    changed_.wait_until(lock, stop, std::min(next, Clock::now() + kLooks), [] { return false; });
+    if (stop.stop_requested()) return;
+    retire();
+    if (items_.empty()) continue;
+    Item& item = items_.front();
+    const auto waited = Clock::now() - item.begin;
+    if (waited >= timeout_) {
+      const DeviceCall call = item.call;
       lock.unlock();
-      return expired_(what);
+      return listener_.expired(call);
     }
-    free_.push_back(items_.front().event);
-    items_.pop_front();
+    if (!item.waits && waited >= kSlow) {
+      item.waits = true;
+      listener_.waits(item.call);
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/collective/call.h"
+#include "runtime/collective/flight.h"
 #include "runtime/collective/transport_group.h"
 #include "runtime/devices/plugin/call_timeout.h"
 #include "runtime/devices/plugin/stream.h"
@@ -47,6 +48,7 @@ class Place {
   }
   void abort(const std::string& why) noexcept {
     const std::lock_guard lock(mutex_);
+    aborted_ = true;
     if (here_ && functions_.abort != nullptr) functions_.abort(device_.index(), handle_, why.c_str());
   }
   void leave() noexcept {
@@ -54,13 +56,68 @@ class Place {
     if (std::exchange(here_, false)) functions_.leave(device_.index(), handle_);
   }
   tern_device_communicator handle() const { return handle_; }
+  bool aborted() {
+    const std::lock_guard lock(mutex_);
+    return aborted_;
+  }
 
  private:
   PluginDevice& device_;
   const tern_device_collective_functions& functions_;
   tern_device_communicator handle_ = nullptr;
   std::mutex mutex_;
-  bool here_ = false;
+  bool here_ = false, aborted_ = false;
+};
+
+/// The name of a plugin's library, as flight records have it.
+std::string_view library_of(std::string_view plugin) {
+  return plugin == "cuda" ? "nccl" : plugin == "rocm" ? "rccl" : plugin;
+}
+
+/// What the group and the flight recorder learn of a device's calls.
+class CallReport : public CallListener {
+ public:
+  CallReport(TransportGroup& group, std::shared_ptr<Place> place, std::string_view library)
+      : group_(group),
+        place_(std::move(place)),
+        flight_{library, group.name(), group.rank(), group.size(), group.in_process()} {}
+  /// Of calls that are on the stream.
+  DeviceCall of(std::span<const Collective> calls, std::uint64_t number) const {
+    FlightRecorder& flight = FlightRecorder::process();
+    DeviceCall made{state_of(calls[0], number), {}};
+    for (const Collective& c : calls) {
+      made.records.push_back(flight.schedule(flight_, c, number));
+      flight.start(made.records.back());
+    }
+    return made;
+  }
+  void ended(const DeviceCall& call) override {
+    if (place_->aborted()) return;  // and so the stream has gone on
+    for (const std::uint64_t r : call.records) FlightRecorder::process().complete(r);
+    if (!is_point_to_point(call.state.kind)) group_.watch().made(call.state.number);
+    if (std::exchange(waits_, false)) group_.watch().device_waits({});
+  }
+  void waits(const DeviceCall& call) override {
+    waits_ = true;
+    group_.watch().device_waits(call.state);
+  }
+  void expired(const DeviceCall& call) override {
+    const std::string why = fmt::format("group '{}': rank {} has waited {} ms in {}, on its device", group_.name(),
+                                        group_.rank(), group_.timeout().count(), describe(call.state));
+    group_.stop(why);
+    failed(why);
+  }
+  void failed(const std::string& why) {
+    place_->abort(why);
+    FlightRecorder::process().failed(flight_.in_process ? flight_.rank : -1);
+  }
+  std::uint64_t next_batch() { return group_.next_batch(); }
+
+ private:
+  TransportGroup& group_;
+  std::shared_ptr<Place> place_;
+  FlightRecorder::Place flight_;
+  bool waits_ = false;
 };
 
 class PluginCommunicator : public DeviceCommunicator {
@@ -69,16 +126,17 @@ class PluginCommunicator : public DeviceCommunicator {
   ~PluginCommunicator() override { leave(); }
   PluginCommunicator(const PluginCommunicator&) = delete;
   PluginCommunicator& operator=(const PluginCommunicator&) = delete;
-  bool run(const Collective& call) override;
+  bool run(const Collective& call, std::uint64_t number) override;
   bool run_batch(std::span<const Collective> calls) override;
   void abort(const std::string& why) noexcept override { place_->abort(why); }
 
  private:
   void leave() noexcept;
-  bool done(tern_device_status status, const Collective& call);
+  bool done(tern_device_status status) const;
   PluginStream& stream_;
   const tern_device_collective_functions& functions_;
   std::shared_ptr<Place> place_;
+  std::shared_ptr<CallReport> report_;  ///< null: the group is the application's own
   std::shared_ptr<void> on_failure_;
   std::optional<CallTimeout> timeout_;
   std::vector<tern_device_collective> batch_;
@@ -105,7 +163,10 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
       place_(std::make_shared<Place>(stream.device())) {
   PluginDevice& device = stream.device();
   auto* const known = dynamic_cast<TransportGroup*>(&group);
-  if (known != nullptr) on_failure_ = known->on_failure([p = place_](const std::string& why) { p->abort(why); });
+  if (known != nullptr) {
+    report_ = std::make_shared<CallReport>(*known, place_, library_of(device.plugin().name));
+    on_failure_ = known->on_failure([report = report_](const std::string& why) { report->failed(why); });
+  }
   std::array<std::uint8_t, TERN_DEVICE_GROUP_ID_BYTES> id{};
   if (group.rank() == 0) device.check(functions_.unique_id(device.index(), id.data()), "beginning a communicator");
   group.run(
@@ -120,13 +181,7 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
     leave();
     throw;
   }
-  if (known == nullptr || functions_.abort == nullptr) return;
-  timeout_.emplace(stream, known->timeout(), [known, p = place_](const std::string& what) {
-    const std::string why = fmt::format("group '{}': rank {} has waited {} ms in {} of its device", known->name(),
-                                        known->rank(), known->timeout().count(), what);
-    known->abort(why);
-    p->abort(why);
-  });
+  if (known != nullptr && functions_.abort != nullptr) timeout_.emplace(stream, known->timeout(), *report_);
 }
 
 void PluginCommunicator::leave() noexcept {
@@ -136,28 +191,31 @@ void PluginCommunicator::leave() noexcept {
   place_->leave();
 }
 
-bool PluginCommunicator::done(tern_device_status status, const Collective& call) {
+bool PluginCommunicator::done(tern_device_status status) const {
   if (status == TERN_DEVICE_UNSUPPORTED) return false;
   stream_.device().check(status, "communicating");
-  if (timeout_) timeout_->add(fmt::format("{}, at {}", describe(call), call.where));
   return true;
 }
 
-bool PluginCommunicator::run(const Collective& c) {
+bool PluginCommunicator::run(const Collective& c, std::uint64_t number) {
   // The table has no others; parts of all_to_all came with messages.
   const auto last = functions_.run_batch == nullptr ? CollectiveKind::broadcast : CollectiveKind::all_to_all;
   if (c.kind > last || c.reduce > ReduceOp::bxor) return false;
   const tern_device_collective call = for_plugin(c);
-  return done(functions_.run(stream_.device().index(), stream_.used(), place_->handle(), &call), c);
+  if (!done(functions_.run(stream_.device().index(), stream_.used(), place_->handle(), &call))) return false;
+  if (timeout_) timeout_->add(report_->of({&c, 1}, number));
+  return true;
 }
 
 bool PluginCommunicator::run_batch(std::span<const Collective> calls) {
   if (functions_.run_batch == nullptr || calls.empty()) return false;
   batch_.clear();
   for (const Collective& c : calls) batch_.push_back(for_plugin(c));
-  return done(functions_.run_batch(stream_.device().index(), stream_.used(), place_->handle(), batch_.data(),
-                                   static_cast<std::uint32_t>(batch_.size())),
-              calls[0]);
+  if (!done(functions_.run_batch(stream_.device().index(), stream_.used(), place_->handle(), batch_.data(),
+                                 static_cast<std::uint32_t>(batch_.size()))))
+    return false;
+  if (timeout_) timeout_->add(report_->of(calls, report_->next_batch()));
+  return true;
 }
 
 }  // namespace

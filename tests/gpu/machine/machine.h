@@ -118,6 +118,9 @@ class Machine {
   ~Machine() = delete;  // lives until the process ends: other threads and handlers may still use it
 
   void run_one(Stream& stream);
+  void give_way();
+  // For queries, which never wait.
+  void run_one_beside(const std::shared_ptr<Stream>& stream);
   void run(const Work& work);
   void run(const Graph& graph, const Executable& executable);
   void run(const Node& node, const Executable& executable);

@@ -1,5 +1,7 @@
 // Runs work: an operation of a stream after the other, and before a wait the work that it waits for.
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tests/gpu/machine/fault.h"
 #include "tests/gpu/machine/machine.h"
@@ -24,6 +26,11 @@ void trap(void* /*machine*/, const char* kernel, const char* why) {
   fatal("kernel %s: %s", kernel, why);
 }
 
+// It waits for other processes; meanwhile other threads may call the API, as beside a real device.
+bool waits(const Launch& launch) {
+  return std::strcmp(launch.function->kernel->name, "stand_in_collective") == 0;
+}
+
 constexpr tern_emulated_services kServices = {set_conditional, trap};
 
 // The counted clock: what work would take on a device of a simple kind, in microseconds.
@@ -37,18 +44,38 @@ uint64_t duration(const Work& work) {
 }  // namespace
 
 void Machine::run_all(Stream& stream) {
-  while (!stream.queue.empty()) run_one(stream);
+  while (!stream.queue.empty() || stream.running) run_one(stream);
 }
 
 void Machine::run_until(const std::shared_ptr<Record>& record) {
   const std::shared_ptr<Stream> stream = record->stream;  // running may let go of it
   while (!record->done) {
-    if (stream->queue.empty()) fatal("work waits for an event of a context that was destroyed");
+    if (stream->queue.empty() && !stream->running) fatal("work waits for an event of a context that was destroyed");
     run_one(*stream);
   }
 }
 
+// The lock is held once: functions of the API that run work are called by no others.
+void Machine::give_way() {
+  lock.unlock();
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
+  lock.lock();
+}
+
+void Machine::run_one_beside(const std::shared_ptr<Stream>& stream) {
+  if (stream->running) return;
+  const auto* const work = stream->queue.empty() ? nullptr : std::get_if<Work>(&stream->queue.front());
+  const auto* const launch = work == nullptr ? nullptr : std::get_if<Launch>(work);
+  if (launch == nullptr || !waits(*launch)) return run_one(*stream);
+  std::thread([this, stream] {
+    const std::lock_guard guard(lock);
+    if (!stream->running && !stream->queue.empty()) run_one(*stream);
+  }).detach();
+}
+
 void Machine::run_one(Stream& stream) {
+  if (stream.running) return give_way();  // another thread runs it
+  stream.running = true;
   Operation operation = std::move(stream.queue.front());
   stream.queue.pop_front();
   std::visit(Match{[&](const Work& work) { run(work); },
@@ -68,6 +95,7 @@ void Machine::run_one(Stream& stream) {
                      running_ = nullptr;
                    }},
              operation);
+  stream.running = false;
   if (stream.queue.empty()) {
     std::erase_if(orphans_, [&](const auto& orphan) { return orphan.get() == &stream; });
   }
@@ -107,7 +135,10 @@ void Machine::run_launch(const Launch& launch) {
   call.machine = this;
   counters.launch(kernel.name);
   if (counted.on()) return counted.run(launch, call, running_ != nullptr, memory);
+  const bool others = waits(launch);
+  if (others) lock.unlock();
   kernel.run(&call);
+  if (others) lock.lock();
 }
 
 void Machine::run_copy(const Copy& copy) {

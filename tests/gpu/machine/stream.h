@@ -43,6 +43,7 @@ struct Stream {
   bool detached = false;        // its green context is gone
   std::vector<uint32_t> units;  // HIP's mask of compute units; empty: all
   bool asked = false;           // a query has answered "not ready" since the last work was queued
+  bool running = false;         // an operation, which may wait for other processes without the machine's lock
   std::deque<Operation> queue;
   // While it captures.
   std::shared_ptr<Capture> capture;

@@ -61,9 +61,9 @@ void Machine::query(uint64_t handle) {
   if (stream->capture) invalidate(*stream->capture, "one of its streams was queried");
   refuse_capturing(*stream, "queries");
   unsafe();
-  if (stream->queue.empty()) return;
+  if (stream->queue.empty() && !stream->running) return;
   // Each query finds that one more operation has run, so a loop of queries ends, after as long as possible.
-  if (stream->asked) run_one(*stream);
+  if (stream->asked) run_one_beside(stream);
   stream->asked = true;
   refuse(Status::not_ready, "work waits in the stream");
 }
@@ -168,7 +168,7 @@ void Machine::query_event(uint64_t handle) {
   if (!event->record || event->record->done) return;
   const std::shared_ptr<Record> record = event->record;
   const std::shared_ptr<Stream> stream = record->stream;  // running may let go of it
-  if (record->asked) run_one(*stream);
+  if (record->asked) run_one_beside(stream);
   record->asked = true;
   refuse(Status::not_ready, "work before the event has not run");
 }

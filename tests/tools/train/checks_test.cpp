@@ -79,12 +79,17 @@ TEST(TrainChecks, ArraysAreForInputs) {
 
 TEST(TrainChecks, OutputsAreFilesOfTheirOwn) {
   const TempFolder folder;
-  const auto error = [&](const char* output, const char* forward, const char* data) {
+  const auto error = [&](const char* output, const char* forward, const char* data, const char* trace = "trace.json") {
     TrainOptions o;
     o.output = folder / output;
     o.forward = folder / forward;
     o.data = folder / data;
-    return error_of([&] { check_outputs(o); }, ErrorCode::invalid_argument);
+    return error_of(
+        [&] {
+          check_names(o, folder / trace);
+          check_outputs(o);
+        },
+        ErrorCode::invalid_argument);
   };
   test::write_bytes(folder / "d.npz", "data");
   std::filesystem::create_symlink("d.npz", folder / "link");
@@ -92,10 +97,12 @@ TEST(TrainChecks, OutputsAreFilesOfTheirOwn) {
   EXPECT_NE(error("a", "./a", "d.npz").find("--output and --forward are the same file"), std::string::npos);
   EXPECT_NE(error("d.npz", "b", "d.npz").find("--output would replace "), std::string::npos);
   EXPECT_NE(error("a", "link", "d.npz").find("--forward would replace "), std::string::npos);
+  EXPECT_NE(error("a", "b", "d.npz", "./b").find("--forward and --trace are the same file"), std::string::npos);
+  EXPECT_NE(error("a", "b", "d.npz", "link").find("--trace would replace "), std::string::npos);
   EXPECT_EQ(folder.files(), 2u);
   TrainOptions devices;
   devices.output = devices.forward = "/dev/null";
-  EXPECT_EQ(error_of([&] { check_outputs(devices); }), "no error");
+  EXPECT_EQ(error_of([&] { check_names(devices, "/dev/null"), check_outputs(devices); }), "no error");
 }
 
 TEST(TrainChecks, PipesAreNotTried) {

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "tools/view/server/connections.h"
+
 namespace tern::view {
 namespace {
 
@@ -49,8 +51,9 @@ void refuse(httplib::Response& response, int status, const char* why) {
 
 class Pages {
  public:
-  Pages(const ServerRequest& request, httplib::Server& server, int port)
+  Pages(const ServerRequest& request, httplib::Server& server, int port, Connections& connections)
       : site_(request.site),
+        connections_(connections),
         prefix_("/" + request.token + "/"),
         hosts_{"127.0.0.1:" + std::to_string(port), "localhost:" + std::to_string(port)} {
     server.set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
@@ -78,6 +81,7 @@ class Pages {
              Handled::Handled;
     if (request.method != "GET" && request.method != "HEAD")
       return refuse(response, 405, "only GET is answered"), Handled::Handled;
+    connections_.keep(request.remote_port);
     return Handled::Unhandled;
   }
 
@@ -92,6 +96,7 @@ class Pages {
   }
 
   const Site& site_;
+  Connections& connections_;
   const std::string prefix_;
   const std::array<std::string, 2> hosts_;
   std::mutex mutex_;
@@ -115,11 +120,15 @@ std::string run(const ServerRequest& request) {
   if (bound < 0 && asked == 0) return "no port of 127.0.0.1 is free";
   if (bound < 0)
     return "port " + std::to_string(asked) + " of 127.0.0.1 cannot be opened; without --port a free one is taken";
-  const Pages pages(request, server, bound);
+  Connections connections(bound);
+  const Pages pages(request, server, bound, connections);
   std::future<bool> listener = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
   while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   request.ready("http://" + std::string(kHost) + ":" + std::to_string(bound) + pages.prefix());
-  while (!request.ended()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int turn = 1; !request.ended(); ++turn) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (turn % 10 == 0) connections.end_old();
+  }
   server.stop();
   // It waits for its threads, and one of them for a request that may come byte by byte.
   if (listener.wait_for(kPatience) == std::future_status::ready) return {};

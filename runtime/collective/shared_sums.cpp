@@ -1,0 +1,86 @@
+#include "runtime/collective/shared_sums.h"
+
+#include <sched.h>
+#include <tern/error.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/messages.h"
+#include "runtime/collective/reduce.h"
+
+namespace tern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kSlot = 32 << 10;
+/// Every rank reads the elements of all: from some size on, shares that each rank joins alone are faster.
+constexpr std::size_t kMostRead = 4 * kSlot;
+
+}  // namespace
+
+/// A rank's part of the memory, which it alone writes; zeros at first.
+struct SharedSums::Block {
+  std::atomic<std::uint64_t> written;  ///< calls whose elements are in their slots
+  std::atomic<std::uint64_t> tags[2];
+  alignas(64) std::byte slots[2][kSlot];
+};
+
+SharedSums::SharedSums(Transport& transport, int rank, int ranks) : transport_(transport), rank_(rank), ranks_(ranks) {
+  static_assert(sizeof(Block) == kBytes && std::atomic<std::uint64_t>::is_always_lock_free);
+}
+
+SharedSums::Block& SharedSums::block(int rank) const {
+  return *reinterpret_cast<Block*>(transport_.shared()[static_cast<std::size_t>(rank)]);
+}
+
+bool SharedSums::takes(std::size_t bytes) const {
+  return bytes > 0 && bytes <= kSlot && bytes * static_cast<std::size_t>(ranks_) <= kMostRead &&
+         !transport_.shared().empty();
+}
+
+/// Calls that differ have other tags and never meet: the ranks' watch finds them.
+void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) const {
+  constexpr int kSpins = 256, kYields = 16;
+  constexpr auto kEager = std::chrono::milliseconds(2);
+  const Block& other = block(rank);
+  Clock::time_point begin{};
+  for (int turn = 1;; ++turn) {
+    if (other.written.load(std::memory_order_acquire) >= calls_ &&
+        other.tags[calls_ % 2].load(std::memory_order_relaxed) == tag)
+      return;
+    if (turn < kSpins) continue;
+    if (turn % kYields != 0) {
+      sched_yield();  // the other rank may want this processor
+      continue;
+    }
+    if (transport_.interrupted()) fail(ErrorCode::io, "the group has been stopped");
+    const Clock::time_point now = Clock::now();
+    if (begin == Clock::time_point{}) begin = now;
+    if (now >= end) throw WaitedTooLong{rank};
+    if (now - begin > kEager) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+// A rank writes a slot again two calls later, which it begins when all ranks have written for the call between: they
+// had read the slot before.
+void SharedSums::all_reduce(const Collective& c, std::uint64_t tag, Clock::time_point end) {
+  const std::size_t bytes = bytes_of(c, c.count), slot = ++calls_ % 2;
+  Block& mine = block(rank_);
+  std::memcpy(mine.slots[slot], c.in, bytes);
+  mine.tags[slot].store(tag, std::memory_order_relaxed);
+  mine.written.store(calls_, std::memory_order_release);
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_) wait_for(r, tag, end);
+  }
+  const void* joined = block(0).slots[slot];
+  for (int r = 1; r < ranks_; ++r) {
+    join(c.reduce, c.dtype, c.out, joined, block(r).slots[slot], c.count);
+    joined = c.out;
+  }
+  finish(c.reduce, c.dtype, c.out, c.count, ranks_);
+}
+
+}  // namespace tern
