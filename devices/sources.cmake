@@ -4,31 +4,43 @@ set(sources
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
   gpu/cuda/convolution.cpp
+  gpu/cuda/crossovers.cpp
   gpu/cuda/cudnn.cpp
   gpu/cuda/cudnn_convolution.cpp
   gpu/cuda/cudnn_plan.cpp
+  gpu/cuda/cusolver.cpp
+  gpu/cuda/factor_solvers.cpp
   gpu/cuda/lt_version.cpp
   gpu/cuda/providers.cpp
   gpu/cuda/share.cpp
+  gpu/cuda/solvers.cpp
+  gpu/cuda/spectrum_solvers.cpp
   gpu/cuda/vendor.cpp
   gpu/devices.cpp
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
+  gpu/hip/crossovers.cpp
   gpu/hip/lt_version.cpp
   gpu/hip/providers.cpp
+  gpu/hip/rocsolver.cpp
   gpu/hip/share.cpp
+  gpu/hip/solvers.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
   gpu/libraries/activation.cpp
   gpu/libraries/collectives.cpp
   gpu/libraries/communication.cpp
+  gpu/libraries/crossovers.cpp
   gpu/libraries/describe.cpp
+  gpu/libraries/factorization.cpp
   gpu/libraries/fused.cpp
   gpu/libraries/lt.cpp
   gpu/libraries/lt_plan.cpp
   gpu/libraries/lt_product.cpp
   gpu/libraries/lt_types.cpp
+  gpu/libraries/matrices.cpp
+  gpu/libraries/matrix_kernels.cpp
   gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/product.cpp

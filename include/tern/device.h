@@ -302,6 +302,12 @@ typedef struct tern_device_override_functions {
   tern_device_status (*run)(int32_t device, tern_device_stream stream, tern_device_override override,
                             const tern_device_op* op, tern_device_address scratch);
   tern_device_status (*release)(int32_t device, tern_device_override override);
+  /* Optional. In place of `run` for ops on batches of matrices: cholesky, eigh, lu_factor, qr, svd. Also writes an
+   * int32 for each matrix to `unfinished`, in the order of the results: 0 where all its results are written. Tern's
+   * kernels then compute the results of the others from the same operands, and report matrices that have none. */
+  tern_device_status (*run_matrices)(int32_t device, tern_device_stream stream, tern_device_override override,
+                                     const tern_device_op* op, tern_device_address scratch,
+                                     tern_device_address unfinished);
 } tern_device_override_functions;
 
 /* "libraries": the libraries of the vendor that stand behind overrides and collectives, for people. */

@@ -36,6 +36,7 @@ void lu_factor(const KernelCall& c, Launches& list) {
   w.declare(k);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
+  declare_finished(k, c, 1);
   declare_matrix(k, "a", a, a);
   declare_work(k, list, groups, w, a, rows, columns);
   k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
@@ -61,6 +62,7 @@ void cholesky(const KernelCall& c, Launches& list) {
   w.declare(k);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
+  declare_finished(k, c, 1);
   // The upper triangle is that of the adjoint; its factor is L^H.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   declare_work(k, list, groups, w, a, n, n);

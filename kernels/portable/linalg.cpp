@@ -22,6 +22,12 @@ void Numbers::declare(Launch& k) const {
   k.source.define("W_NORM2(a)", pair ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
 }
 
+void declare_finished(Launch& k, const KernelCall& c, std::size_t extra) {
+  const bool has_finished = c.in.size() > extra;
+  k.source.define("FINISHED(b)", has_finished ? "(unfinished[b] == 0)" : "0");
+  if (has_finished) k.input("unfinished", extra, DType::i32);
+}
+
 std::uint64_t Numbers::bytes(std::int64_t count) const {
   return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(number));
 }

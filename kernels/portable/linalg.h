@@ -16,6 +16,10 @@ struct Numbers {
   std::uint64_t real_bytes(std::int64_t count) const;
 };
 
+/// FINISHED(b): matrix `b` is left alone. A call may have an operand more than the op, `extra`: int32 for each matrix,
+/// 0 for the finished ones. The kernels of a device's library leave the others to the portable kernel.
+void declare_finished(Launch& k, const KernelCall& c, std::size_t extra);
+
 /// How many matrices a tensor holds whose last `core` axes are one.
 std::int64_t matrix_count(const TensorView& v, int core = 2);
 

@@ -53,6 +53,7 @@ void qr(const KernelCall& c, Launches& list) {
   if (groups) k.source.choice("APPLIED", applied ? 1 : 0);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
+  declare_finished(k, c, 1);
   declare_matrix(k, "a", a, a);
   k.scratch("work", work, w.number, true);
   k.scratch("taus", taus, w.number, true);
@@ -70,6 +71,7 @@ void qr(const KernelCall& c, Launches& list) {
 
   Launch q("reflect");
   w.declare(q);
+  declare_finished(q, c, 1);
   q.scratch("v", work, w.number, false);
   q.scratch("taus", taus, w.number, false);
   q.load("LOAD_V", w.number, w.number);
@@ -107,6 +109,7 @@ void householder(const KernelCall& c, Launches& list) {
   k.input("taus", 1, tau.dtype);
   k.load("LOAD_V", v.dtype, w.number);
   k.load("LOAD_TAU", tau.dtype, w.number);
+  declare_finished(k, c, c.in.size());
   declare_matrix(k, "v", v, out);
   declare_matrix(k, "taus", tau, out, 1);
   k.source.define("IDENTITY", multiply ? 0 : 1);

@@ -36,6 +36,7 @@ void eigh(const KernelCall& c, Launches& list) {
   if (groups) groups->declare(k.source);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
+  declare_finished(k, c, 1);
   // What the upper triangle holds is the adjoint's lower one.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   const bool kept = groups && groups->keep(k.source, "W", "work", n, n, w.number);
@@ -59,6 +60,7 @@ void eigh(const KernelCall& c, Launches& list) {
 template <class Declare>
 void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool vh,
              const Declare& declare) {
+  const std::size_t operands = c.node->op == Op::svd ? 1 : 2;
   const TensorView& a = c.in[0];
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t length = std::max(rows, columns), n = std::min(rows, columns);
@@ -75,6 +77,7 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   if (groups) groups->declare(k.source);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
+  declare_finished(k, c, operands);
   declare_matrix(k, "a", a, a, 2, 2, wide);
   const bool kept = groups && groups->keep(k.source, "G", "work", basis, length, w.number);
   const bool kept_right = groups && groups->keep(k.source, "V", "right", n, n, w.number);

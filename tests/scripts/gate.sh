@@ -226,7 +226,7 @@ on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports
 TERN_NO_COMPILE=1 on_metal 'metal, kernels of archives' device_expected_failures.txt --device metal --target metal:msl \
   $data/programs
 on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results "$few"
-# Products and convolutions by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
+# Products, convolutions and factorizations by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
 libraries() {
   local gpu=$1
   shift
@@ -237,6 +237,13 @@ for gpu in cuda rocm; do
   check "libraries, $gpu" libraries $gpu build/test_gpu_libraries
   part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
     $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d}}
+  # The solvers leave every third matrix. Both routines on both with --full.
+  for routine in $(if [[ $full == --full ]]; then echo small large; elif [[ $gpu == cuda ]]; then echo small; else echo large; fi); do
+    part "linear algebra by libraries, $gpu, $routine" libraries $gpu env TERN_CUDA_SOLVER=$routine \
+      TERN_ROCM_SOLVER=$routine TERN_STAND_IN_LEAVES=3 build/tern conform --device $gpu --no-table \
+      --every "$([[ $full == --full ]] && echo 1 || echo 50)" \
+      $data/conformance/linalg.{cholesky,eigh,lu_factor,qr,svd}
+  done
 done
 # The real cuDNN plans for a described H100, and cuBLASLt takes the descriptors; skipped where they are not installed.
 part 'libraries that are missing' libraries cuda tests/gpu/libraries/missing.sh build/tern

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import gpu_check_solvers
 from gpu_check_device import Device, no_device, tool_versions
 from gpu_check_report import outcome, write
 from gpu_check_speed import measure
@@ -143,6 +144,9 @@ class Check:
             return Step("speed", skipped="the device is emulated")
         return measure(self.tern, self.device, self.a.data / "models", self.folder, limit)
 
+    def solvers(self, limit):
+        return gpu_check_solvers.measure(self.a.build / "solver_speed", self.device, limit)
+
     def steps(self):
         """Names, what they run, and their shares of the time."""
         yield "streams, events, graphs", self.streams, 4
@@ -154,6 +158,7 @@ class Check:
             yield f"kernels in the archive, {target}", self.archive(target), 3
         yield "an archive of all targets", self.archive_file, 1
         yield "speed", self.speed, 18
+        yield "solvers", self.solvers, 8
         yield "compute-sanitizer, memcheck", self.sanitizer, 3
 
 
@@ -223,6 +228,8 @@ def main():
     for step in results:
         if step.skipped:
             print(f"{step.name}: {outcome(step)}")
+        for line in step.shown:
+            print(line)
         for failure in step.failures:
             print(failure if failure.startswith("FAIL") else f"FAIL {step.name}: {failure}")
     print(f"report: {os.path.relpath(out)}")

@@ -18,6 +18,7 @@ class Step:
     seconds: float = 0
     table: list = dataclasses.field(default_factory=list)  # lines of Markdown for the report
     notes: list = dataclasses.field(default_factory=list)
+    shown: list = dataclasses.field(default_factory=list)  # lines to print
 
 
 @dataclasses.dataclass

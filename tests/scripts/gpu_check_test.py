@@ -13,6 +13,7 @@ import time
 import unittest
 
 import counted
+import gpu_check_solvers
 from gpu_check import counted as step_of
 from gpu_check_device import Device, no_device
 from gpu_check_report import every_th, write
@@ -81,6 +82,7 @@ class Whole(WithFolder):
                 for name, passed in expected.items():
                     self.assertEqual(rows[name], ("passed", passed, 0), name)
                 self.assertGreater(rows["streams, events, graphs"][1], 10)
+                self.assertEqual(rows["solvers"], ("passed", 5, 0))
                 total = f"{sum(r[1] for r in rows.values())} passed, 0 failed"
                 self.assertEqual(done.stdout.splitlines()[-1], total)
                 self.assertEqual(report.splitlines()[-1], total)
@@ -117,6 +119,16 @@ class Parts(WithFolder):
             step = step_of("s", Done(output, wrong))
             self.assertEqual((step.passed, step.failed), counts, output)
             self.assertEqual(bool(step.failures), counts[1] > 0)
+
+    def test_rows_of_solvers_choose_what_was_fastest(self):
+        # One matrix: Tern's, then `large`; many: `small` from 16 on, Tern's again at 64, and ties are Tern's.
+        times = {(16, 1): (1, 2, 2), (64, 1): (4, 5, 2), (16, 999): (4, 3, 9), (32, 999): (4, 1, 9), (64, 999): (4, 3.9, 3.9)}
+        rows = gpu_check_solvers.rows_of(times)
+        self.assertEqual(rows, [(64, 1, "kLarge"), (16, 16, "kSmall"), (64, 16, "kOwn")])
+        for (side, count), milliseconds in times.items():
+            self.assertEqual(gpu_check_solvers.chosen(rows, side, count), gpu_check_solvers.winner(milliseconds))
+        lines = ["lu s 32 1 2 1 2", "lu d 32 1 2 1 2", "lu z 32 1 2 2 2", "qr z 32 1 2 2 1"]
+        self.assertEqual(gpu_check_solvers.table(lines), ['{lu, "sd", 32, 1, kSmall},', '{qr, "z", 32, 1, kLarge},'])
 
     def test_a_device_that_is_missing_is_explained(self):
         listed = {"devices": [], "problems": [{"plugin": "/x/libtern_cuda.so", "problem": "no driver"},

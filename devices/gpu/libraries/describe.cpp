@@ -4,6 +4,7 @@
 #include "devices/gpu/libraries/nccl.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/libraries/solver.h"
 #include "devices/gpu/tables.h"
 #include "names.h"
 
@@ -23,7 +24,7 @@ const char* describe(std::int32_t device) {
   if (!wants_libraries()) return (text = left_out()).c_str();
   text = products(*d);
   if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;
-  text += "; " + describe_collectives();
+  text += "; " + describe_solvers(*d) + "; " + describe_collectives();
   return text.c_str();
 }
 

@@ -41,7 +41,9 @@ std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activ
     const std::int32_t before = uses(part, n.inputs[0]) == 1 ? maker(part, nodes.back(), n.inputs[0]) : -1;
     if (before < 0) return {};
     nodes.push_back(before);
-    if (provider_of(part.nodes[before].op) != nullptr) return nodes;
+    const Provider* provider = provider_of(part.nodes[before].op);
+    if (provider != nullptr && provider->has_activations) return nodes;
+    if (provider != nullptr) return {};
     if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return {};
   }
 }

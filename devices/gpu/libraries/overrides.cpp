@@ -13,6 +13,11 @@ namespace {
 
 constexpr Provider kProviders[] = {
     {"matmul", has_product, prepare_product},
+    {"cholesky", has_factorization, prepare_factorization, false},
+    {"eigh", has_factorization, prepare_factorization, false},
+    {"lu_factor", has_factorization, prepare_factorization, false},
+    {"qr", has_factorization, prepare_factorization, false},
+    {"svd", has_factorization, prepare_factorization, false},
 };
 
 LibraryNode* node_of(tern_device_override handle) {
@@ -45,9 +50,20 @@ tern_device_status release(std::int32_t device, tern_device_override override) {
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, 0, prepare, run, release};
+tern_device_status run_matrices(std::int32_t device, tern_device_stream stream, tern_device_override override,
+                                const tern_device_op* op, tern_device_address scratch, tern_device_address unfinished) {
+  TERN_GPU_ENTER(device);
+  const Timed timed(*stream);
+  return node_of(override)->run_matrices(*stream, *op, scratch, unfinished);
+}
+
+constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, 0, prepare, run, release, run_matrices};
 
 }  // namespace
+
+tern_device_status LibraryNode::run_matrices(const tern_device_stream_s&, const tern_device_op& op, Address, Address) {
+  return failed(TERN_DEVICE_FAILED, std::string("the library's node has no matrices: ") + op.name);
+}
 
 const Provider* provider_of(const tern_device_op& op) {
   for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()})

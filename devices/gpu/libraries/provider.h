@@ -24,6 +24,9 @@ class LibraryNode {
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
   /// Puts the node on the stream. The device is current.
   virtual tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) = 0;
+  /// run_matrices of tern/device.h.
+  virtual tern_device_status run_matrices(const tern_device_stream_s& stream, const tern_device_op& op, Address scratch,
+                                          Address unfinished);
 };
 
 struct Provider {
@@ -33,6 +36,7 @@ struct Provider {
   /// The node and an activation of its result. Null where the library is missing or refuses them: Tern's kernels run
   /// them.
   std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
+  bool has_activations = true;  ///< otherwise it gets `none` only
 };
 /// The one that has the op's nodes; null for none.
 const Provider* provider_of(const tern_device_op& op);
@@ -45,5 +49,8 @@ std::string describe_vendor_libraries(const GpuDevice& d);
 /// matmul, by cuBLASLt or hipBLASLt.
 bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
+/// cholesky, eigh, lu_factor, qr and svd, by the vendor's solvers.
+bool has_factorization(const tern_device_op& op);
+std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation activation);
 
 }  // namespace tern::gpu

@@ -10,14 +10,17 @@
 namespace tern::gpu {
 namespace {
 
-/// "TERN_CUDA_LIBRARIES"
 std::string switch_name() {
-  std::string name = "TERN_";
-  for (const char* c = names::kPlugin; *c != 0; ++c) name += static_cast<char>(std::toupper(*c));
-  return name + "_LIBRARIES";
+  return plugin_variable("_LIBRARIES");
 }
 
 }  // namespace
+
+std::string plugin_variable(const char* end) {
+  std::string name = "TERN_";
+  for (const char* c = names::kPlugin; *c != 0; ++c) name += static_cast<char>(std::toupper(*c));
+  return name + end;
+}
 
 bool wants_libraries() {
   const char* text = std::getenv(switch_name().c_str());

@@ -14,6 +14,9 @@ struct LibraryPlaces {
   const char* hint;                    ///< how to get it
 };
 
+/// A variable of the environment: "TERN_CUDA" or "TERN_ROCM", then `end`.
+std::string plugin_variable(const char* end);
+
 /// False where TERN_CUDA_LIBRARIES=0 (TERN_ROCM_LIBRARIES=0) leaves all of them out.
 bool wants_libraries();
 

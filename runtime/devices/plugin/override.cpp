@@ -1,9 +1,13 @@
 #include "runtime/devices/plugin/override.h"
 
+#include <tern/error.h>
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "kernels/portable/definitions.h"
 #include "runtime/devices/plugin/device.h"
@@ -12,6 +16,66 @@
 
 namespace tern {
 namespace {
+
+const Kernel& portable_kernel(const KernelCall& call) {
+  return portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
+}
+
+/// Ops whose overrides may leave matrices to the portable kernels, which take one more operand for that
+/// (kernels/portable/linalg.h).
+bool is_of_matrices(Op op) {
+  constexpr Op kOps[] = {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd};
+  return std::ranges::find(kOps, op) != std::end(kOps);
+}
+
+/// The portable kernel for the matrices that an override leaves.
+class Rest {
+ public:
+  /// False where the device has no kernel for it: nothing may be compiled, and the archive has those of whole nodes.
+  bool prepare(const KernelCall& call) {
+    views_.assign(call.in.begin(), call.in.end());
+    TensorView& unfinished = views_.emplace_back();
+    unfinished.dtype = DType::i32;
+    unfinished.rank = call.in[0].rank - 2;
+    std::ranges::copy_n(call.in[0].sizes.begin(), unfinished.rank, unfinished.sizes.begin());
+    make_contiguous(unfinished);
+    bytes_ = (static_cast<std::size_t>(unfinished.numel()) * sizeof(std::int32_t) + kAlignment - 1) / kAlignment *
+             kAlignment;
+    KernelCall inner = extended(call);
+    try {
+      state_ = portable_kernel(call).prepare(inner);
+    } catch (const Error&) {
+      return false;
+    }
+    inner.state = state_.get();
+    scratch_ = portable_kernel(call).scratch(inner);
+    return true;
+  }
+  std::size_t scratch() const { return scratch_; }
+  /// Of what the override writes, at the beginning of the node's scratch.
+  std::size_t unfinished_bytes() const { return bytes_; }
+  void run(const KernelCall& call) {
+    std::ranges::copy(call.in, views_.begin());
+    views_.back().data = call.scratch.data();
+    KernelCall inner = extended(call);
+    inner.scratch = call.scratch.subspan(bytes_);
+    inner.state = state_.get();
+    portable_kernel(call).run(inner);
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+
+  KernelCall extended(const KernelCall& call) {
+    KernelCall inner = call;
+    inner.in = views_;
+    return inner;
+  }
+
+  std::vector<TensorView> views_;  ///< of a call's operands, then `unfinished`
+  std::unique_ptr<const KernelState> state_;
+  std::size_t bytes_ = 0, scratch_ = 0;
+};
 
 /// The interface has threads never run one override at the same time, so a run waits until another session's has been
 /// put on its stream.
@@ -30,28 +94,43 @@ class Override : public portable::OwnKernel {
   Override& operator=(const Override&) = delete;
 
   /// False where the device refuses the node.
-  bool prepare() {
+  bool prepare(const KernelCall& call) {
     const tern_device_status status = functions_.prepare(device_.index(), &description_.op(), &handle_, &scratch_);
-    if (status == TERN_DEVICE_OK) return handle_ != nullptr;
-    handle_ = nullptr;
-    if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "preparing a kernel of its own");
-    return false;
+    if (status != TERN_DEVICE_OK) {
+      handle_ = nullptr;
+      if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "preparing a kernel of its own");
+      return false;
+    }
+    if (handle_ == nullptr || functions_.run_matrices == nullptr || !is_of_matrices(call.node->op))
+      return handle_ != nullptr;
+    return rest_.emplace().prepare(call);
   }
-  std::size_t scratch() const override { return scratch_; }
+  std::size_t scratch() const override {
+    return rest_ ? rest_->unfinished_bytes() + std::max<std::size_t>(scratch_, rest_->scratch()) : scratch_;
+  }
   void run(const KernelCall& call) const override {
     const std::lock_guard lock(mutex_);
     description_.fill(call.in, call.out, true);
     const auto stream = std::bit_cast<tern_device_stream>(call.launcher->use_stream());
-    device_.check(functions_.run(device_.index(), stream, handle_, &description_.op(),
-                                 reinterpret_cast<tern_device_address>(call.scratch.data())),
-                  "running a kernel of its own");
+    const auto scratch = reinterpret_cast<tern_device_address>(call.scratch.data());
+    if (!rest_) {
+      device_.check(functions_.run(device_.index(), stream, handle_, &description_.op(), scratch), kRunning);
+      return;
+    }
+    device_.check(functions_.run_matrices(device_.index(), stream, handle_, &description_.op(),
+                                          scratch + rest_->unfinished_bytes(), scratch),
+                  kRunning);
+    rest_->run(call);
   }
 
  private:
+  static constexpr const char* kRunning = "running a kernel of its own";
+
   PluginDevice& device_;
   const tern_device_override_functions& functions_;
   mutable std::mutex mutex_;
   mutable OpDescription description_;
+  mutable std::optional<Rest> rest_;
   tern_device_override handle_ = nullptr;
   std::uint64_t scratch_ = 0;
 };
@@ -64,10 +143,6 @@ struct OverrideState : KernelState {
 
 const OverrideState& state_of(const KernelCall& call) {
   return static_cast<const OverrideState&>(*call.state);
-}
-
-const Kernel& portable_kernel(const KernelCall& call) {
-  return portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
 }
 
 KernelCall portable_call(const KernelCall& call) {
@@ -125,7 +200,7 @@ std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, cons
   const auto quantized = [](const TensorView& v) { return v.blocks.columns != 0; };
   if (std::ranges::any_of(call.in, quantized) || std::ranges::any_of(call.out, quantized)) return nullptr;
   auto own = std::make_unique<Override>(device, call);
-  if (!own->prepare()) return nullptr;
+  if (!own->prepare(call)) return nullptr;
   return own;
 }
 

@@ -8,6 +8,7 @@
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/nccl/call.h"
 #include "tests/gpu/libraries/product_call.h"
+#include "tests/gpu/libraries/solvers/call.h"
 
 namespace {
 
@@ -16,10 +17,16 @@ using namespace tern::stand_in;
 constexpr tern_emulated_parameter kProduct[] = {{0, sizeof(ProductCall)}};
 constexpr tern_emulated_parameter kConvolution[] = {{0, sizeof(ConvolutionCall)}};
 constexpr tern_emulated_parameter kCollective[] = {{0, sizeof(CollectiveCall)}};
+#ifdef TERN_STAND_IN_SOLVERS
+constexpr tern_emulated_parameter kSolver[] = {{0, sizeof(SolverCall)}};
+#endif
 constexpr tern_emulated_kernel kKernels[] = {
     {kProductKernel, sizeof(ProductCall), 1, kProduct, 0, 0, 0, product},
     {kConvolutionKernel, sizeof(ConvolutionCall), 1, kConvolution, 0, 0, 0, convolution},
     {kCollectiveKernel, sizeof(CollectiveCall), 1, kCollective, 0, 0, 0, collective},
+#ifdef TERN_STAND_IN_SOLVERS
+    {kSolverKernel, sizeof(SolverCall), 1, kSolver, 0, 0, 0, solver},
+#endif
 };
 
 }  // namespace

@@ -16,5 +16,9 @@ try 'no file' says 'cuBLASLt is missing: no library /nowhere/lt.so; install it w
 try 'no cuDNN' says 'cuDNN is missing: no library /nowhere/dnn.so; install NVIDIA' TERN_CUDNN=/nowhere/dnn.so
 try 'no library of that name' says 'lacks cublasLtCreate' TERN_CUBLASLT=libcudnn.so.9
 try 'an old driver' says 'needs a driver of CUDA 13; this one is of CUDA 12' TERN_EMULATOR_DRIVER=12080
+try 'no cuSOLVER' says 'cuSOLVER is missing: no library /nowhere/solver.so; install it with' TERN_CUSOLVER=/nowhere/solver.so
+try 'no cuBLAS beside it' says 'cuSOLVER 12.0.4 is not used: cuBLAS is missing: no library /nowhere/blas.so' TERN_CUBLAS=/nowhere/blas.so
+try 'no solver of that name' says 'libcudnn.so.9 lacks cusolverDnSpotrfBatched; update cuSOLVER' TERN_CUSOLVER=libcudnn.so.9
+try 'a solver that is too new' says 'cuSOLVER 12.0.4 (libcusolver.so.12) needs a driver of CUDA 13' TERN_EMULATOR_DRIVER=12080
 try 'left out' says 'libraries: TERN_CUDA_LIBRARIES is 0' TERN_CUDA_LIBRARIES=0
 report

@@ -1,0 +1,75 @@
+// What factorizations by cuSOLVER and cuBLAS share.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "devices/gpu/cuda/cusolver.h"
+#include "devices/gpu/libraries/solver.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+
+/// Questions and calls hold the library's lock.
+class CudaSolver : public Solver {
+ public:
+  CudaSolver(Cusolver& library, const MatrixBatch& batch)
+      : library_(library), api_(library.api), m_(batch), type_(static_cast<int>(batch.type)) {}
+
+  std::uint64_t work_bytes() const override {
+    return static_cast<std::uint64_t>(length_) * element_bytes(m_.type) + bytes_;
+  }
+  /// Asks for the workspace; false where the library refuses the batch.
+  virtual bool ask(SolverHandle handle) = 0;
+
+  tern_device_status factor(Stream stream, const Factors& f, std::int64_t count) override {
+    return locked(stream, [&](const Cusolver::Handles& h) { return call(h, f, static_cast<int>(count)); });
+  }
+
+ protected:
+  virtual int call(const Cusolver::Handles& h, const Factors& f, int count) = 0;
+
+  template <class Call>
+  tern_device_status locked(Stream stream, const Call& call) {
+    const std::lock_guard lock(library_.lock);
+    Cusolver::Handles handles;
+    TERN_GPU_TRY(handles_of(library_, stream, &handles));
+    return cusolver_checked(call(handles), "factoring matrices");
+  }
+  /// Calls `one` for each matrix until a call fails.
+  template <class Call>
+  static int each(int count, const Call& one) {
+    int error = kSuccess;
+    for (int b = 0; b < count && error == kSuccess; ++b) error = one(static_cast<std::uint64_t>(b));
+    return error;
+  }
+  [[nodiscard]] Address a_of(const Factors& f, std::uint64_t b) const {
+    return f.a +
+           b * static_cast<std::uint64_t>(m_.rows) * static_cast<std::uint64_t>(m_.room()) * element_bytes(m_.type);
+  }
+  [[nodiscard]] std::uint64_t least() const { return static_cast<std::uint64_t>(m_.least()); }
+  [[nodiscard]] int uplo() const { return m_.upper ? cusolver::kUpper : cusolver::kLower; }
+  [[nodiscard]] int vectors() const { return m_.has_vectors ? cusolver::kVectors : cusolver::kNoVectors; }
+  [[nodiscard]] int most() const { return static_cast<int>(std::min(m_.count, kMostMatrices)); }
+  [[nodiscard]] double epsilon() const {
+    return real_bytes(m_.type) == 4 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  }
+
+  Cusolver& library_;
+  const CusolverApi& api_;
+  const MatrixBatch m_;
+  const int type_;
+  int length_ = 0;           ///< of the workspace, in elements
+  std::uint64_t bytes_ = 0;  ///< more of it
+};
+
+// Cholesky, LU and QR, eigenvalues and singular values. `small` are the batched routines, `large` cuSOLVER's for one
+// matrix after the other, or for eigh those of its QR algorithm.
+std::unique_ptr<CudaSolver> cholesky_solver(Cusolver& c, const MatrixBatch& m, bool small);
+std::unique_ptr<CudaSolver> lu_solver(Cusolver& c, const MatrixBatch& m, bool small);
+std::unique_ptr<CudaSolver> qr_solver(Cusolver& c, const MatrixBatch& m, bool small);
+std::unique_ptr<CudaSolver> eigh_solver(Cusolver& c, const MatrixBatch& m, bool small);
+std::unique_ptr<CudaSolver> svd_solver(Cusolver& c, const MatrixBatch& m, bool small);
+
+}  // namespace tern::gpu

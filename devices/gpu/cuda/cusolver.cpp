@@ -1,0 +1,117 @@
+#include "devices/gpu/cuda/cusolver.h"
+
+#include <cstdlib>
+
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr const char* kFiles[] = {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so",
+                                  "/usr/local/cuda/lib64/libcusolver.so"};
+constexpr LibraryPlaces kPlaces = {"cuSOLVER", "TERN_CUSOLVER", kFiles,
+                                   "install it with the CUDA Toolkit, or from PyPI: nvidia-cusolver"};
+constexpr const char* kBlasFiles[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                                      "/usr/local/cuda/lib64/libcublas.so"};
+constexpr LibraryPlaces kBlasPlaces = {"cuBLAS", "TERN_CUBLAS", kBlasFiles,
+                                       "install it with the CUDA Toolkit, or from PyPI: nvidia-cublas"};
+
+template <class F>
+bool find(void* library, const char* symbol, F* function) {
+  *function = reinterpret_cast<F>(symbol_of(library, symbol));
+  return *function != nullptr;
+}
+
+/// libraryPropertyType: 0, 1 and 2 are the parts of a version.
+std::string version_of(void* library) {
+  int (*property)(int, int*) = nullptr;
+  int parts[3] = {};
+  if (!find(library, "cusolverGetProperty", &property)) return "of unknown version";
+  for (int i = 0; i < 3; ++i) property(i, &parts[i]);
+  return std::to_string(parts[0]) + "." + std::to_string(parts[1]) + "." + std::to_string(parts[2]);
+}
+
+#define TERN_GPU_FIND(name, symbol, parameters) \
+  if (!find(library, TERN_GPU_PREFIX #symbol, &c.api.name)) return file + " lacks " TERN_GPU_PREFIX #symbol;
+#define TERN_GPU_FIND_TYPES(name, s, d, c_, z, parameters)                                                           \
+  {                                                                                                                  \
+    const char* const symbols[] = {TERN_GPU_PREFIX #s, TERN_GPU_PREFIX #d, TERN_GPU_PREFIX #c_, TERN_GPU_PREFIX #z}; \
+    for (int i = 0; i < 4; ++i)                                                                                      \
+      if (!find(library, symbols[i], &c.api.name[i])) return file + " lacks " + symbols[i];                          \
+  }
+
+std::string load_blas(Cusolver& c, void* library, const std::string& file) {
+#define TERN_GPU_PREFIX "cublas"
+  TERN_GPU_CUBLAS_FUNCTIONS(TERN_GPU_FIND_TYPES)
+  TERN_GPU_CUBLAS_COMMON(TERN_GPU_FIND)
+#undef TERN_GPU_PREFIX
+  return {};
+}
+
+std::string load_solver(Cusolver& c, void* library, const std::string& file) {
+#define TERN_GPU_PREFIX "cusolverDn"
+  TERN_GPU_CUSOLVER_FUNCTIONS(TERN_GPU_FIND_TYPES)
+  TERN_GPU_CUSOLVER_COMMON(TERN_GPU_FIND)
+#define TERN_GPU_TRY_FIND(name, symbol, parameters) find(library, TERN_GPU_PREFIX #symbol, &c.api.name);
+  TERN_GPU_CUSOLVER_NEWER(TERN_GPU_TRY_FIND)
+#undef TERN_GPU_TRY_FIND
+#undef TERN_GPU_PREFIX
+  c.version = version_of(library);
+  return {};
+}
+
+int create(const CusolverApi& api, Cusolver::Handles* handles) {
+  const int error = api.create(&handles->solver);
+  return error != kSuccess ? error : api.blas_create(&handles->blas);
+}
+
+/// Why the libraries cannot be used on the device; empty if they can. cuSOLVER 11 is that of CUDA 12, 12 of CUDA 13.
+std::string start(Cusolver& c, void* library, const std::string& file, const GpuDevice& d) {
+  if (std::string why = load_solver(c, library, file); !why.empty()) return why + "; update cuSOLVER";
+  const int cuda = std::atoi(c.version.c_str()) + 1;
+  if (cuda > d.driver_number / 1000)
+    return "cuSOLVER " + c.version + " (" + file + ") needs a driver of CUDA " + std::to_string(cuda) +
+           "; this one is of " + d.driver + ": update the driver, or name another cuSOLVER by TERN_CUSOLVER";
+  std::string why;
+  open_library(
+      kBlasPlaces, [&](void* blas, const char* path) { return load_blas(c, blas, path); }, &why);
+  if (!why.empty()) return "cuSOLVER " + c.version + " is not used: " + why;
+  const int error = create(c.api, &c.handles);
+  return error == kSuccess ? "" : "cuSOLVER " + c.version + " does not start: error " + std::to_string(error);
+}
+
+}  // namespace
+
+Cusolver& cusolver_of(const GpuDevice& d) {
+  static std::mutex mutex;
+  static std::map<int, Cusolver> all;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = all.try_emplace(d.id);
+  Cusolver& c = at->second;
+  if (is_new)
+    open_library(
+        kPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
+  return c;
+}
+
+tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles) {
+  const auto [at, is_new] = c.of_streams.try_emplace(stream);
+  int error = is_new ? create(c.api, &at->second) : kSuccess;
+  if (error == kSuccess) error = c.api.set_stream(at->second.solver, stream);
+  if (error == kSuccess) error = c.api.blas_set_stream(at->second.blas, stream);
+  if (error != kSuccess) {
+    c.of_streams.erase(at);
+    return cusolver_checked(error, "making handles for a stream");
+  }
+  *handles = at->second;
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status cusolver_checked(int error, const char* call) {
+  if (error == kSuccess) return TERN_DEVICE_OK;
+  return failed(error == cusolver::kAllocFailed ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,
+                std::string(call) + ": cuSOLVER error " + std::to_string(error));
+}
+
+}  // namespace tern::gpu

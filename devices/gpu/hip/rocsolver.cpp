@@ -1,0 +1,97 @@
+#include "devices/gpu/hip/rocsolver.h"
+
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr const char* kFiles[] = {"librocsolver.so.0", "librocsolver.so.1", "librocsolver.so",
+                                  "/opt/rocm/lib/librocsolver.so"};
+constexpr LibraryPlaces kPlaces = {"rocSOLVER", "TERN_ROCSOLVER", kFiles, "install the package rocsolver of ROCm"};
+constexpr const char* kBlasFiles[] = {"librocblas.so.5", "librocblas.so.4", "librocblas.so",
+                                      "/opt/rocm/lib/librocblas.so"};
+constexpr LibraryPlaces kBlasPlaces = {"rocBLAS", "TERN_ROCBLAS", kBlasFiles, "install the package rocblas of ROCm"};
+
+template <class F>
+bool find(void* library, const char* symbol, F* function) {
+  *function = reinterpret_cast<F>(symbol_of(library, symbol));
+  return *function != nullptr;
+}
+
+std::string load_blas(Rocsolver& r, void* library, const std::string& file) {
+#define TERN_GPU_FIND(name, symbol, parameters) \
+  if (!find(library, "rocblas_" #symbol, &r.api.name)) return file + " lacks rocblas_" #symbol;
+  TERN_GPU_ROCBLAS_FUNCTIONS(TERN_GPU_FIND)
+#undef TERN_GPU_FIND
+  return {};
+}
+
+std::string load_solver(Rocsolver& r, void* library, const std::string& file) {
+  const auto all = [&](auto* functions, std::initializer_list<const char*> symbols) {
+    for (const char* symbol : symbols)
+      if (!find(library, symbol, functions++)) return file + " lacks " + symbol + "; update rocSOLVER";
+    return std::string();
+  };
+#define TERN_GPU_FIND_TYPES(name, s, d, c, z, parameters)                                                      \
+  if (std::string why = all(r.api.name, {"rocsolver_" #s, "rocsolver_" #d, "rocsolver_" #c, "rocsolver_" #z}); \
+      !why.empty())                                                                                            \
+    return why;
+#define TERN_GPU_FIND_REAL(Real, first, second, parameters) \
+  if (std::string why = all(r.api.syevj_##Real, {"rocsolver_" #first, "rocsolver_" #second}); !why.empty()) return why;
+  TERN_GPU_ROCSOLVER_FUNCTIONS(TERN_GPU_FIND_TYPES)
+  TERN_GPU_ROCSOLVER_JACOBI(TERN_GPU_FIND_REAL)
+#undef TERN_GPU_FIND_REAL
+#undef TERN_GPU_FIND_TYPES
+  int (*version)(char*, std::size_t) = nullptr;
+  char text[64] = "of unknown version";
+  if (find(library, "rocsolver_get_version_string", &version)) version(text, sizeof text);
+  r.version = text;
+  return {};
+}
+
+/// Why the libraries cannot be used on the device; empty if they can.
+std::string start(Rocsolver& r, void* library, const std::string& file) {
+  if (std::string why = load_solver(r, library, file); !why.empty()) return why;
+  std::string why;
+  open_library(
+      kBlasPlaces, [&](void* blas, const char* path) { return load_blas(r, blas, path); }, &why);
+  if (!why.empty()) return "rocSOLVER " + r.version + " is not used: " + why;
+  const int error = r.api.create(&r.handle);
+  return error == kSuccess ? "" : "rocSOLVER " + r.version + " does not start: error " + std::to_string(error);
+}
+
+}  // namespace
+
+Rocsolver& rocsolver_of(const GpuDevice& d) {
+  static std::mutex mutex;
+  static std::map<int, Rocsolver> all;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = all.try_emplace(d.id);
+  Rocsolver& r = at->second;
+  if (is_new)
+    open_library(
+        kPlaces, [&](void* library, const char* file) { return start(r, library, file); }, &r.why);
+  return r;
+}
+
+tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uint64_t bytes, RocblasHandle* handle) {
+  const auto [at, is_new] = r.of_streams.try_emplace(stream, nullptr);
+  int error = is_new ? r.api.create(&at->second) : kSuccess;
+  if (error == kSuccess) error = r.api.set_stream(at->second, stream);
+  if (error == kSuccess) error = r.api.set_workspace(at->second, work, bytes);
+  if (error != kSuccess) {
+    r.of_streams.erase(at);
+    return rocsolver_checked(error, "making a handle for a stream");
+  }
+  *handle = at->second;
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status rocsolver_checked(int error, const char* call) {
+  if (error == kSuccess) return TERN_DEVICE_OK;
+  return failed(error == rocsolver::kMemoryError ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,
+                std::string(call) + ": rocSOLVER error " + std::to_string(error));
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,67 @@
+#include "devices/gpu/libraries/matrices.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace tern::gpu {
+namespace {
+
+constexpr struct {
+  const char* op;
+  Factorization kind;
+} kKinds[] = {
+    {"cholesky", Factorization::cholesky}, {"eigh", Factorization::eigh},
+    {"lu_factor", Factorization::lu},      {"qr", Factorization::qr},
+    {"svd", Factorization::svd},
+};
+
+constexpr struct {
+  int dtype;  ///< tern/dtype.h
+  Scalar type;
+} kTypes[] = {{12, Scalar::s}, {13, Scalar::d}, {15, Scalar::c}, {16, Scalar::z}};
+
+constexpr std::int64_t kMostSide = 1 << 15;  // so that the elements of a matrix are an int
+
+bool wants(const tern_device_op& op, int output) {
+  return output < op.output_count && op.outputs[output].dtype != 0;
+}
+
+}  // namespace
+
+std::int64_t integer_of(const tern_device_op& op, const char* name, std::int64_t otherwise) {
+  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
+    const tern_device_attribute& a = op.attributes[i];
+    if (std::strcmp(a.name, name) == 0 && a.kind == TERN_ATTRIBUTE_INTEGERS && a.count > 0) return a.integers[0];
+  }
+  return otherwise;
+}
+
+std::optional<MatrixBatch> matrices_of(const tern_device_op& op) {
+  const auto* kind = std::ranges::find_if(kKinds, [&](const auto& k) { return std::strcmp(k.op, op.name) == 0; });
+  if (kind == std::end(kKinds)) return std::nullopt;
+  const tern_device_tensor& a = op.inputs[0];
+  const auto* type = std::ranges::find_if(kTypes, [&](const auto& t) { return t.dtype == a.dtype; });
+  if (type == std::end(kTypes) || a.rank < 2) return std::nullopt;
+  MatrixBatch m;
+  m.kind = kind->kind;
+  m.type = type->type;
+  const std::int64_t rows = a.sizes[a.rank - 2], columns = a.sizes[a.rank - 1];
+  m.count = 1;
+  for (int i = 0; i < a.rank - 2; ++i) m.count *= a.sizes[i];
+  if (m.count == 0 || std::min(rows, columns) == 0 || std::max(rows, columns) > kMostSide) return std::nullopt;
+  m.rows = static_cast<int>(rows);
+  m.columns = static_cast<int>(columns);
+  m.upper = integer_of(op, "upper", 0) != 0;
+  m.is_full = integer_of(op, "full", 0) != 0;
+  if (m.kind == Factorization::eigh) m.has_vectors = wants(op, 1);
+  if (m.kind == Factorization::svd) m.has_vectors = wants(op, 0) || wants(op, 2);
+  if (m.kind == Factorization::qr && wants(op, 0)) {
+    const tern_device_tensor& q = op.outputs[0];
+    m.has_vectors = op.outputs[1].rank == a.rank && q.rank == a.rank;  // neither the reflections nor R alone
+    m.q_columns = m.has_vectors ? static_cast<int>(q.sizes[a.rank - 1]) : 0;
+  }
+  return m;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,498 @@
+// Factorizations that a session runs by the vendor's solvers: what they leave, and what the residuals are.
+// TERN_TEST_NEEDS names the device (tests/scripts/device.sh sets up the rest).
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <tern/graph.h>
+#include <tern/tern.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "schema/linalg_kinds.h"
+#include "tests/gpu/libraries/solvers/call.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+using Number = std::complex<double>;
+
+const char* device() {
+  return std::getenv("TERN_TEST_NEEDS");
+}
+bool is_cuda() {
+  return std::string(device()) == "cuda";
+}
+
+template <class F>
+F* emulator(const char* name) {
+  void* driver = dlopen(is_cuda() ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<F*>(driver == nullptr ? nullptr : dlsym(driver, name));
+}
+std::uint64_t launches(const char* kernel) {
+  auto* const count = emulator<std::uint64_t(const char*)>("tern_emulator_launches");
+  return count == nullptr ? 0 : count(kernel);
+}
+
+/// A matrix, row-major.
+struct Matrix {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<Number> e;
+  Number& operator()(std::int64_t r, std::int64_t c) { return e[static_cast<std::size_t>(r * columns + c)]; }
+  Number operator()(std::int64_t r, std::int64_t c) const { return e[static_cast<std::size_t>(r * columns + c)]; }
+};
+Matrix zeros(std::int64_t rows, std::int64_t columns) {
+  return {rows, columns, std::vector<Number>(static_cast<std::size_t>(rows * columns))};
+}
+Matrix adjoint(const Matrix& a) {
+  Matrix t = zeros(a.columns, a.rows);
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (std::int64_t c = 0; c < a.columns; ++c) t(c, r) = std::conj(a(r, c));
+  return t;
+}
+Matrix operator*(const Matrix& a, const Matrix& b) {
+  Matrix p = zeros(a.rows, b.columns);
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (std::int64_t k = 0; k < a.columns; ++k)
+      for (std::int64_t c = 0; c < b.columns; ++c) p(r, c) += a(r, k) * b(k, c);
+  return p;
+}
+/// The largest difference of elements.
+double distance(const Matrix& a, const Matrix& b) {
+  EXPECT_EQ(a.e.size(), b.e.size());
+  double most = 0;
+  for (std::size_t i = 0; i < std::min(a.e.size(), b.e.size()); ++i) {
+    const double d = std::abs(a.e[i] - b.e[i]);
+    most = d > most || d != d ? d : most;
+  }
+  return most;
+}
+Matrix identity(std::int64_t n) {
+  Matrix m = zeros(n, n);
+  for (std::int64_t i = 0; i < n; ++i) m(i, i) = 1;
+  return m;
+}
+
+double epsilon(DType t) {
+  return t == DType::f32 || t == DType::c64 ? std::numeric_limits<float>::epsilon()
+                                            : std::numeric_limits<double>::epsilon();
+}
+
+Matrix random(std::int64_t rows, std::int64_t columns, DType type, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  Matrix m = zeros(rows, columns);
+  for (Number& x : m.e) {
+    const float re = normal(engine);
+    x = Number(re, is_complex(type) ? normal(engine) : 0.0f);
+  }
+  return m;
+}
+
+template <class T>
+void put(const std::vector<Matrix>& from, Tensor& to) {
+  T* at = to.span<T>().data();
+  for (const Matrix& m : from) {
+    for (const Number& x : m.e) {
+      if constexpr (std::is_floating_point_v<T>) {
+        *at++ = static_cast<T>(x.real());
+      } else {
+        *at++ = T(x);
+      }
+    }
+  }
+}
+Tensor tensor(const std::vector<Matrix>& all, DType type) {
+  Tensor t(type, {static_cast<std::int64_t>(all.size()), all[0].rows, all[0].columns});
+  if (type == DType::f32) put<float>(all, t);
+  if (type == DType::f64) put<double>(all, t);
+  if (type == DType::c64) put<std::complex<float>>(all, t);
+  if (type == DType::c128) put<std::complex<double>>(all, t);
+  return t;
+}
+template <class T>
+std::vector<Number> numbers(const Tensor& t) {
+  const auto s = t.span<const T>();
+  return {s.begin(), s.end()};
+}
+/// The result's matrices; vectors are columns.
+std::vector<Matrix> matrices(const Tensor& t) {
+  std::vector<Number> all;
+  if (t.dtype() == DType::f32) all = numbers<float>(t);
+  if (t.dtype() == DType::f64) all = numbers<double>(t);
+  if (t.dtype() == DType::c64) all = numbers<std::complex<float>>(t);
+  if (t.dtype() == DType::c128) all = numbers<std::complex<double>>(t);
+  const auto sizes = t.sizes();
+  const std::int64_t rows = sizes[1], columns = sizes.size() > 2 ? sizes[2] : 1;
+  std::vector<Matrix> made;
+  for (std::int64_t b = 0; b < sizes[0]; ++b)
+    made.push_back({rows, columns, {all.begin() + b * rows * columns, all.begin() + (b + 1) * rows * columns}});
+  return made;
+}
+
+class SolverTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
+  }
+  void TearDown() override {
+    for (const char* name : {"TERN_CUDA_SOLVER", "TERN_ROCM_SOLVER", "TERN_STAND_IN_LEAVES"}) unsetenv(name);
+  }
+  static void use(const char* routine) { setenv(is_cuda() ? "TERN_CUDA_SOLVER" : "TERN_ROCM_SOLVER", routine, 1); }
+
+  /// The results for a batch. With `is_transposed` the operand's columns are contiguous.
+  std::vector<Tensor> run(Op op, std::vector<Matrix> batch, DType type, const std::vector<Attr>& attributes,
+                          bool is_transposed = false) {
+    TestProgram p;
+    if (is_transposed)
+      for (Matrix& m : batch) {
+        m = adjoint(m);
+        for (Number& x : m.e) x = std::conj(x);
+      }
+    const ValueId x =
+        p.input(type, {Dim(static_cast<std::int64_t>(batch.size())), Dim(batch[0].rows), Dim(batch[0].columns)});
+    const std::vector<ValueId> outputs = p.b().add_all(op, {is_transposed ? p.b().transpose(x, 1, 2) : x}, attributes);
+    for (const ValueId v : outputs) p.output(v);
+    PrepareOptions options;
+    options.device = device();
+    Session session(p.model().prepare(options));
+    session.run({tensor(batch, type)});  // the driver is open then
+    const std::uint64_t before = launches(stand_in::kSolverKernel);
+    std::vector<Tensor> results;  // of their own: the session ends
+    for (const Tensor& t : session.run({tensor(batch, type)})) {
+      results.emplace_back(t.dtype(), t.sizes());
+      std::memcpy(results.back().data(), t.data(), t.byte_size());
+    }
+    calls = launches(stand_in::kSolverKernel) - before;
+    return results;
+  }
+
+  std::uint64_t calls = 0;  ///< of the libraries' solvers in the last run
+};
+
+constexpr const char* kRoutines[] = {"small", "large"};
+constexpr double kBound = 32;  // in units of epsilon, for matrices of about this many elements
+
+Attr flag(AttrKey key, bool on) {
+  return attr(key, Dim(on ? 1 : 0));
+}
+template <class E>
+Attr choice(AttrKey key, E value) {
+  return attr(key, Dim(static_cast<std::int64_t>(value)));
+}
+
+/// Hermitian; `shift` makes it positive definite. Nobody may read the other triangle than `upper` says.
+Matrix hermitian(std::int64_t n, DType type, unsigned seed, double shift) {
+  const Matrix b = random(n, n, type, seed);
+  Matrix a = adjoint(b);
+  for (std::size_t i = 0; i < a.e.size(); ++i) a.e[i] = (a.e[i] + b.e[i]) * 0.5;
+  for (std::int64_t i = 0; i < n; ++i) a(i, i) += shift;
+  return a;
+}
+Matrix half(const Matrix& a, bool upper) {
+  Matrix h = a;
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (std::int64_t c = 0; c < a.columns; ++c)
+      if (upper ? c < r : c > r) h(r, c) = std::numeric_limits<double>::quiet_NaN();
+  return h;
+}
+Matrix triangle(Matrix a, bool upper) {
+  for (std::int64_t r = 0; r < a.rows; ++r)
+    for (std::int64_t c = 0; c < a.columns; ++c)
+      if (upper ? c < r : c > r) a(r, c) = 0;
+  return a;
+}
+std::vector<int> integers(const Tensor& t) {
+  const auto s = t.span<const std::int32_t>();
+  return {s.begin(), s.end()};
+}
+
+/// Each of these is compiled, so there are few; the cases of `tern conform` have the rest.
+constexpr struct {
+  DType type;
+  const char* routine;
+  bool is_transposed, is_on;
+} kCases[] = {
+    {DType::f32, "small", false, true},
+    {DType::f64, "large", true, false},
+    {DType::c64, "large", false, true},
+    {DType::c128, "small", true, false},
+};
+/// Calls `test` for each, and with its number.
+template <class Test>
+void for_all(const Test& test) {
+  std::size_t number = 0;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(::testing::Message() << name_of(c.type) << " " << c.routine << " " << c.is_transposed << c.is_on);
+    test(c.type, c.routine, c.is_transposed, c.is_on, number++);
+  }
+}
+
+TEST_F(SolverTest, Cholesky) {
+  for_all([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
+    use(routine);
+    std::vector<Matrix> batch, given;
+    for (unsigned b = 0; b < 7; ++b) {
+      batch.push_back(hermitian(5, type, b, 8));
+      given.push_back(half(batch.back(), upper));
+    }
+    const std::vector<Tensor> results = run(Op::cholesky, given, type, {flag(AttrKey::upper, upper)}, is_transposed);
+    EXPECT_GT(calls, 0u);
+    const std::vector<Matrix> factors = matrices(results[0]);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const Matrix& l = factors[b];
+      EXPECT_EQ(distance(l, triangle(l, upper)), 0);
+      EXPECT_LT(distance(upper ? adjoint(l) * l : l * adjoint(l), batch[b]), kBound * epsilon(type));
+    }
+    EXPECT_EQ(integers(results[1]), std::vector<int>(7, 0));
+  });
+}
+
+TEST_F(SolverTest, Eigenvalues) {
+  for_all([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
+    use(routine);
+    std::vector<Matrix> batch, given;
+    for (unsigned b = 0; b < 7; ++b) {
+      batch.push_back(hermitian(6, type, b, 0));
+      given.push_back(half(batch.back(), upper));
+    }
+    const std::vector<Tensor> results = run(Op::eigh, given, type, {flag(AttrKey::upper, upper)}, is_transposed);
+    EXPECT_EQ(calls, 1u);
+    const std::vector<Matrix> values = matrices(results[0]), vectors = matrices(results[1]);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      Matrix scaled = vectors[b];
+      for (std::int64_t r = 0; r < 6; ++r)
+        for (std::int64_t c = 0; c < 6; ++c) scaled(r, c) *= values[b](c, 0);
+      EXPECT_LT(distance(scaled * adjoint(vectors[b]), batch[b]), kBound * epsilon(type));
+      EXPECT_LT(distance(adjoint(vectors[b]) * vectors[b], identity(6)), kBound * epsilon(type));
+      for (std::int64_t i = 1; i < 6; ++i) EXPECT_LE(values[b](i - 1, 0).real(), values[b](i, 0).real());
+    }
+  });
+}
+
+TEST_F(SolverTest, Lu) {
+  constexpr std::pair<int, int> kShapes[] = {{5, 5}, {6, 3}, {3, 6}, {5, 5}};
+  for_all([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
+    const auto [m, n] = kShapes[number];
+    use(routine);
+    std::vector<Matrix> batch;
+    for (unsigned b = 0; b < 4; ++b) batch.push_back(random(m, n, type, b));
+    const std::vector<Tensor> results = run(Op::lu_factor, batch, type, {}, is_transposed);
+    EXPECT_GT(calls, 0u);
+    const std::vector<int> pivots = integers(results[1]);
+    const int k = std::min(m, n);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const Matrix lu = matrices(results[0])[b];
+      Matrix l = zeros(m, k), u = zeros(k, n);
+      for (int r = 0; r < m; ++r)
+        for (int c = 0; c < k; ++c) l(r, c) = r == c ? Number(1) : r > c ? lu(r, c) : Number(0);
+      for (int r = 0; r < k; ++r)
+        for (int c = r; c < n; ++c) u(r, c) = lu(r, c);
+      Matrix swapped = batch[b];
+      for (int i = 0; i < k; ++i) {
+        const int other = pivots[b * static_cast<std::size_t>(k) + static_cast<std::size_t>(i)] - 1;
+        for (int c = 0; c < n; ++c) std::swap(swapped(i, c), swapped(other, c));
+      }
+      EXPECT_LT(distance(l * u, swapped), kBound * epsilon(type));
+    }
+    EXPECT_EQ(integers(results[2]), std::vector<int>(4, 0));
+  });
+}
+
+TEST_F(SolverTest, Qr) {
+  constexpr struct {
+    QrMode mode;
+    int rows, columns;
+  } kShapes[] = {{QrMode::reduced, 6, 3}, {QrMode::r, 3, 6}, {QrMode::complete, 6, 3}, {QrMode::reflectors, 6, 3}};
+  for_all([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
+    const auto [how, m, n] = kShapes[number];
+    use(routine);
+    std::vector<Matrix> batch;
+    for (unsigned b = 0; b < 3; ++b) batch.push_back(random(m, n, type, b));
+    const std::vector<Tensor> results = run(Op::qr, batch, type, {choice(AttrKey::mode, how)}, is_transposed);
+    EXPECT_GT(calls, 0u);
+    use("own");
+    const std::vector<Tensor> own = run(Op::qr, batch, type, {choice(AttrKey::mode, how)}, is_transposed);
+    EXPECT_EQ(calls, 0u);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      EXPECT_LT(distance(matrices(results[1])[b], matrices(own[1])[b]), kBound * epsilon(type));  // the same signs
+      if (how == QrMode::r) continue;
+      const Matrix q = matrices(results[0])[b];
+      EXPECT_LT(distance(q, matrices(own[0])[b]), kBound * epsilon(type));
+      if (how == QrMode::reflectors) continue;
+      EXPECT_LT(distance(q * matrices(results[1])[b], batch[b]), kBound * epsilon(type));
+      EXPECT_LT(distance(adjoint(q) * q, identity(q.columns)), kBound * epsilon(type));
+    }
+  });
+}
+
+TEST_F(SolverTest, SingularValues) {
+  constexpr std::pair<int, int> kShapes[] = {{5, 5}, {40, 3}, {6, 3}, {3, 6}};
+  for_all([&](DType type, const char* routine, bool is_transposed, bool full, std::size_t number) {
+    const auto [m, n] = kShapes[number];
+    use(routine);
+    std::vector<Matrix> batch;
+    for (unsigned b = 0; b < 3; ++b) batch.push_back(random(m, n, type, b));
+    const std::vector<Tensor> results = run(Op::svd, batch, type, {flag(AttrKey::full, full)}, is_transposed);
+    const bool has = !is_cuda() || std::string(routine) == "large" || m <= 32;
+    EXPECT_EQ(calls > 0, has);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const Matrix u = matrices(results[0])[b], s = matrices(results[1])[b], vh = matrices(results[2])[b];
+      Matrix middle = zeros(u.columns, vh.rows);
+      for (std::int64_t i = 0; i < s.rows; ++i) middle(i, i) = s(i, 0);
+      EXPECT_LT(distance(u * middle * vh, batch[b]), 2 * kBound * epsilon(type));
+      EXPECT_LT(distance(adjoint(u) * u, identity(u.columns)), kBound * epsilon(type));
+      EXPECT_LT(distance(vh * adjoint(vh), identity(vh.rows)), kBound * epsilon(type));
+      for (std::int64_t i = 1; i < s.rows; ++i) EXPECT_GE(s(i - 1, 0).real(), s(i, 0).real());
+    }
+  });
+}
+
+/// All results as bytes.
+std::vector<std::byte> bytes_of(const std::vector<Tensor>& results, std::int64_t matrix, std::int64_t count) {
+  std::vector<std::byte> bytes;
+  for (const Tensor& t : results) {
+    const auto size = static_cast<std::ptrdiff_t>(t.byte_size()) / count;
+    const auto* const first = static_cast<const std::byte*>(t.data()) + matrix * size;
+    bytes.insert(bytes.end(), first, first + size);
+  }
+  return bytes;
+}
+
+TEST_F(SolverTest, TernComputesWhatASolverLeaves) {
+  for (const Op op : {Op::cholesky, Op::eigh, Op::lu_factor, Op::svd})
+    for (const char* routine : kRoutines) {
+      std::vector<Matrix> batch;
+      for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
+      use("own");
+      const std::vector<Tensor> own = run(op, batch, DType::f32, {});
+      use(routine);
+      setenv("TERN_STAND_IN_LEAVES", "1", 1);
+      const std::vector<Tensor> all = run(op, batch, DType::f32, {});
+      EXPECT_GT(calls, 0u);
+      for (std::int64_t b = 0; b < 4; ++b) EXPECT_EQ(bytes_of(all, b, 4), bytes_of(own, b, 4)) << b;
+    }
+}
+
+TEST_F(SolverTest, MatricesWithoutResultsAreTold) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  std::vector<Matrix> batch;
+  for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
+  for (const char* routine : {"small", "large", "own"}) {
+    use(routine);
+    std::vector<Matrix> wrong = batch;
+    wrong[1](2, 2) = -1;
+    EXPECT_EQ(integers(run(Op::cholesky, wrong, DType::f32, {})[1]), (std::vector<int>{0, 3, 0, 0})) << routine;
+    wrong = batch;
+    for (int c = 0; c < 4; ++c) wrong[2](1, c) = 0;
+    EXPECT_EQ(integers(run(Op::lu_factor, wrong, DType::f32, {})[2]), (std::vector<int>{0, 0, 4, 0})) << routine;
+    struct Case {
+      Op op;
+      Number value;
+      const char* message;
+    };
+    for (const Case& c : {Case{Op::cholesky, -1, "not positive definite: matrix 1"},
+                          {Op::lu_factor, 0, "singular: matrix 1"},
+                          {Op::eigh, nan, "matrix 1"},
+                          {Op::svd, infinity, "matrix 1"}}) {
+      wrong = batch;
+      for (int i = 0; i < 4; ++i) wrong[1](2, i) = wrong[1](i, 2) = c.value;
+      const bool has_check = c.op == Op::cholesky || c.op == Op::lu_factor;
+      try {
+        run(c.op, wrong, DType::f32, has_check ? std::vector<Attr>{flag(AttrKey::check, true)} : std::vector<Attr>{});
+        FAIL() << c.message;
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find(c.message), std::string::npos) << routine << ": " << e.what();
+      }
+    }
+  }
+}
+
+Model eigenvalues(std::int64_t n) {
+  TestProgram p;
+  const std::vector<ValueId> outputs = p.b().add_all(Op::eigh, {p.input(DType::f32, {3, Dim(n), Dim(n)})});
+  for (const ValueId v : outputs) p.output(v);
+  return p.model();
+}
+
+TEST_F(SolverTest, GraphsHaveTernsKernels) {
+  use("small");
+  PrepareOptions options;
+  options.device = device();
+  std::vector<Matrix> batch;
+  for (unsigned b = 0; b < 3; ++b) batch.push_back(hermitian(4, DType::f32, b, 0));
+  std::vector<Tensor> inputs = {tensor(batch, DType::f32)};
+  Session session(eigenvalues(4).prepare(options), Stream(device()));
+  Graph graph;
+  graph.capture_begin(session.stream());
+  const std::vector<Tensor>& outputs = session.run(inputs);
+  graph.capture_end();
+  const std::uint64_t before = launches(stand_in::kSolverKernel);
+  use("own");
+  for (int i = 0; i < 3; ++i) {
+    for (float& x : inputs[0].span<float>()) x *= 2;
+    graph.replay();
+    session.stream().synchronize();
+    Session own(eigenvalues(4).prepare(options));
+    const std::vector<Tensor> expected = own.run(inputs);
+    EXPECT_EQ(values_of(outputs[0]), values_of(expected[0]));
+  }
+  EXPECT_EQ(launches(stand_in::kSolverKernel), before);
+}
+
+TEST_F(SolverTest, ReproducibleRunsTakeNone) {
+  use("small");
+  PrepareOptions options;
+  options.device = device();
+  options.reproducible = true;
+  Session session(eigenvalues(4).prepare(options));
+  std::vector<Matrix> batch(3, hermitian(4, DType::f32, 1, 0));
+  const std::uint64_t before = launches(stand_in::kSolverKernel);
+  session.run({tensor(batch, DType::f32)});
+  EXPECT_EQ(launches(stand_in::kSolverKernel), before);
+}
+
+TEST_F(SolverTest, TheTableChooses) {
+  std::vector<Matrix> small(3, hermitian(4, DType::f32, 1, 8)), large(3, hermitian(64, DType::f32, 1, 64));
+  run(Op::cholesky, small, DType::f32, {});
+  EXPECT_EQ(calls, 0u);
+  run(Op::cholesky, large, DType::f32, {});
+  EXPECT_EQ(calls, 1u);
+}
+
+TEST_F(SolverTest, EveryLaunchMayFail) {
+  const char* launch = is_cuda() ? "cuLaunchKernel" : "hipModuleLaunchKernel";
+  PrepareOptions options;
+  options.device = device();
+  std::vector<Matrix> batch;
+  for (unsigned b = 0; b < 3; ++b) batch.push_back(hermitian(4, DType::f32, b, 0));
+  const std::vector<Tensor> inputs = {tensor(batch, DType::f32)};
+  for (const char* routine : kRoutines) {
+    use(routine);
+    Session session(eigenvalues(4).prepare(options));
+    const std::vector<float> expected = values_of(session.run(inputs)[0]);
+    std::uint64_t errors = 0;
+    for (std::uint64_t n = 1; n <= 8; ++n) {
+      emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(launch, n);
+      try {
+        EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << n;
+      } catch (const Error& e) {
+        ++errors;
+        EXPECT_NE(std::string(e.what()).find(n == 2 ? "factoring matrices" : "launching a kernel"), std::string::npos)
+            << n << ": " << e.what();
+      }
+      emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(launch, 0);
+      EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << n;
+    }
+    EXPECT_EQ(errors, 5u);  // packed, factored, unpacked, finished, and Tern's kernel for the rest
+  }
+}
+
+}  // namespace
+}  // namespace tern
