@@ -13,13 +13,16 @@
 
 namespace tern {
 
-/// An optimizer's op takes parameters of one dtype. Those of the first parameter's come first.
-std::vector<Update::Group> Update::by_dtype() const {
+/// An optimizer's op takes parameters of one dtype, whose states have 8 bits or not. Those of the first parameter's
+/// kind come first.
+std::vector<Update::Group> Update::by_type() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const DType dtype = program_.states[parameters_[i].state].type.dtype;
-    auto group = std::ranges::find(groups, dtype, &Group::dtype);
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{dtype, {}, {}});
+    const TensorType& type = program_.states[parameters_[i].state].type;
+    const bool coded = optimizers::is_coded(options_.optimizer, type);
+    auto group =
+        std::ranges::find_if(groups, [&](const Group& g) { return g.dtype == type.dtype && g.coded == coded; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{type.dtype, coded, {}, {}});
     group->parameters.push_back(i);
   }
   return groups;
@@ -29,7 +32,7 @@ std::vector<Update::Group> Update::by_dtype() const {
 /// parameter, such as the number of steps.
 const std::vector<Update::Group>& Update::groups() {
   if (!groups_.empty()) return groups_;
-  groups_ = by_dtype();
+  groups_ = by_type();
   std::map<std::string_view, std::uint32_t> shared;
   for (Group& g : groups_) {
     std::vector<TensorType> types;

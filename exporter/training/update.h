@@ -24,10 +24,11 @@ class Update {
   /// Parameters that one step of the optimizer updates.
   struct Group {
     DType dtype = DType::invalid;
+    bool coded = false;                   ///< states of 8 bits
     std::vector<std::size_t> parameters;  ///< places in parameters_
     std::vector<std::uint32_t> states;    ///< of the program, in the order of optimizer_states
   };
-  std::vector<Group> by_dtype() const;
+  std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
 
   Program& program_;
