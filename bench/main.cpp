@@ -8,6 +8,7 @@
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize             the formats of tern export --quantize, beside copying
 //   tern_bench --optim TENSORS SIZE   AdamW, a step for each line of input (optim.h)
+//   tern_bench --train ARCHIVE N      a training step on N threads for each line of input (train_steps.h)
 //   tern_bench --linalg               serves bench/linalg, which compares with other libraries
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
@@ -36,6 +37,7 @@
 #include "bench/quantize.h"
 #include "bench/rows.h"
 #include "bench/sessions.h"
+#include "bench/train_steps.h"
 #include "exporter/archive_writer.h"
 #include "tools/machine.h"
 
@@ -237,6 +239,10 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "--linalg") return tern::bench::serve_linalg();
     if (argc > 1 && std::string_view(argv[1]) == "--quantize") {
       tern::bench::measure_quantize();
+      return 0;
+    }
+    if (argc > 3 && std::string_view(argv[1]) == "--train") {
+      tern::bench::serve_training(argv[2], std::stoi(argv[3]));
       return 0;
     }
     if (argc > 3 && std::string_view(argv[1]) == "--optim") {
