@@ -380,11 +380,11 @@ def adapters_are_trained(c):
         norms, "--adapters", adapters))
 
 
-def result_of(path):
-    """The numbers of a .npy of float64."""
+def result_of(path, letter="d"):
+    """The numbers of a .npy of float64, or float32 (f)."""
     data = path.read_bytes()
     length = 10 + struct.unpack("<H", data[8:10])[0]
-    return struct.unpack(f"<{(len(data) - length) // 8}d", data[length:])
+    return struct.unpack(f"<{(len(data) - length) // struct.calcsize(letter)}{letter}", data[length:])
 
 
 def adapters_of_weights_that_are_not_transposed(c):
@@ -498,6 +498,29 @@ def devices_give_the_same_bits(c, device, full):
             c.check(f"{name}: the same bits on cpu and {where}", results["cpu"] == results[where] is not None)
 
 
+def attention_drops_probabilities(c):
+    """With values of 1, each result is the sum of the kept probabilities, each divided by 3 / 4: 1 on average. The first
+    query sees one key, so its results are 0 or 4 / 3."""
+    rng = random.Random(2)
+    sizes = {"q": [4, 4, 16, 8], "k": [4, 2, 16, 8], "v": [4, 2, 16, 8]}
+    header, arrays, at = {}, b"", 0
+    for name, size in sizes.items():
+        count = size[0] * size[1] * size[2] * size[3]
+        header[name] = {"dtype": "F32", "shape": size, "data_offsets": [at, at + 4 * count]}
+        arrays += struct.pack(f"<{count}f", *(1 if name == "v" else rng.gauss(0, 1) for _ in range(count)))
+        at += 4 * count
+    text = json.dumps(header).encode()
+    (c.folder / "attention.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + arrays)
+    done = c.run("export", DATA / "attention_dropout.pt2", "-o", c.folder / "attention.tern")
+    c.check("export of attention with dropout", done.returncode == 0, done.stderr)
+    done = c.run("run", c.folder / "attention.tern", "-i", c.folder / "attention.safetensors", "-o", c.folder / "result.npy")
+    sums = result_of(c.folder / "result.npy", "f") if done.returncode == 0 else [0]
+    mean = sum(sums) / len(sums)
+    c.check("the mean of attention with dropout", 0.9 < mean < 1.1, (done.stderr, mean))
+    first = {round(sums[i], 4) for i in range(0, len(sums), 16 * 8)}
+    c.check("queries of one key", first == {0, 1.3333}, first)
+
+
 def joint_graphs_are_trained(c):
     """A file that holds its own gradients (torch.export.experimental._export_forward_backward)."""
     program = ROOT / "build/test-data/programs/joint_training.pt2"
@@ -596,7 +619,7 @@ def labelled(c, number):
 
 CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+          packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 
 
 def main():

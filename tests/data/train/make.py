@@ -9,7 +9,8 @@ losses of low-rank adapters, written by hand as PEFT has them, and lora.safetens
 and results with adapters. parallel.json has the losses of several ranks, as
 DistributedDataParallel trains mlp.pt2 and encoder.pt2. eight_bits.pt2 is a wider perceptron of float32, and
 eight_bits.json has the losses that torchao 0.18 has in training it with states of 8 bits; for it alone torchao is needed
-(make.py OUT eight_bits). tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
+(make.py OUT eight_bits). attention_dropout.pt2 is causal attention with dropout, with two heads of keys for four of
+queries. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
 import math
@@ -246,6 +247,16 @@ def eight_bits():
                                                      "cases": cases}) + "\n")
 
 
+class DroppedAttention(nn.Module):
+    def forward(self, q, k, v):
+        return nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=0.25, is_causal=True, enable_gqa=True)
+
+
+def attention_dropout():
+    q, k = torch.randn(4, 4, 16, 8), torch.randn(4, 2, 16, 8)
+    save(export(DroppedAttention(), (q, k, k)), OUT / "attention_dropout.pt2")
+
+
 def tied():
     torch.manual_seed(0)
     tokens = load_file(OUT / "encoder_data.safetensors")["tokens"]
@@ -315,6 +326,7 @@ def main():
     torch.set_num_threads(1)
     if "eight_bits" in sys.argv[2:]:
         return eight_bits()
+    attention_dropout()
     torch.manual_seed(0)
     batch = ({0: Dim("batch", max=4096)},)
     save(export(Mlp().double().train(), (torch.randn(4, 1, 8, 8).double(),), dynamic_shapes=batch), OUT / "mlp.pt2")
