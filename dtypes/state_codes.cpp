@@ -119,17 +119,17 @@ void decode_states(const std::uint8_t* codes, const float* scales, bool is_signe
 
 void encode_states(const float* values, bool is_signed, std::int64_t count, std::uint8_t* codes, float* scales) {
   const Coder& code = coder(is_signed);
+  float scaled[kStateBlock];
   for (std::int64_t begin = 0; begin < count; begin += kStateBlock, values += kStateBlock, codes += kStateBlock) {
     const float most = largest(values);
     const float scale = most < kLeastStateScale ? kLeastStateScale : most;
     *scales++ = scale;
+    for (std::int64_t i = 0; i < kStateBlock; ++i) scaled[i] = values[i] / scale;  // a loop of its own, of vectors
     if (std::isfinite(scale)) {
-      for (std::int64_t i = 0; i < kStateBlock; ++i) codes[i] = code(values[i] / scale);
-      continue;
-    }
-    for (std::int64_t i = 0; i < kStateBlock; ++i) {
-      const float x = values[i] / scale;
-      codes[i] = x == x ? code_of(code.codes, x) : std::uint8_t{0};
+      for (std::int64_t i = 0; i < kStateBlock; ++i) codes[i] = code(scaled[i]);
+    } else {
+      for (std::int64_t i = 0; i < kStateBlock; ++i)
+        codes[i] = scaled[i] == scaled[i] ? code_of(code.codes, scaled[i]) : std::uint8_t{0};
     }
   }
 }
