@@ -7,7 +7,8 @@
 //   tern_bench --rows LENGTH NAME...  softmax, norms and reductions of 64 MB on devices (rows.h)
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize             the formats of tern export --quantize, beside copying
-//   tern_bench --optim TENSORS SIZE   AdamW, a step for each line of input (optim.h)
+//   tern_bench --optim TENSORS SIZE [8bit]   AdamW, a step for each line of input (optim.h)
+//   tern_bench --train ARCHIVE N      a training step on N threads for each line of input (train_steps.h)
 //   tern_bench --linalg               serves bench/linalg, which compares with other libraries
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
@@ -36,6 +37,7 @@
 #include "bench/quantize.h"
 #include "bench/rows.h"
 #include "bench/sessions.h"
+#include "bench/train_steps.h"
 #include "exporter/archive_writer.h"
 #include "tools/machine.h"
 
@@ -239,8 +241,13 @@ int main(int argc, char** argv) {
       tern::bench::measure_quantize();
       return 0;
     }
+    if (argc > 3 && std::string_view(argv[1]) == "--train") {
+      tern::bench::serve_training(argv[2], std::stoi(argv[3]));
+      return 0;
+    }
     if (argc > 3 && std::string_view(argv[1]) == "--optim") {
-      tern::bench::serve_optim(std::stoll(argv[2]), std::stoll(argv[3]));
+      const bool eight_bits = argc > 4 && std::string_view(argv[4]) == "8bit";
+      tern::bench::serve_optim(std::stoll(argv[2]), std::stoll(argv[3]), eight_bits);
       return 0;
     }
     if (argc > 2 && std::string_view(argv[1]) == "--sessions") {

@@ -1,6 +1,7 @@
 #include "bench/optim.h"
 
 #include <fmt/format.h>
+#include <tern/error.h>
 #include <tern/tern.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ double ms_of(F&& f) {
 }
 
 /// Parameters and states belong to the program, as in a training archive; gradients are the caller's.
-std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
+std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size, bool eight_bits) {
   auto program = std::make_shared<Program>();
   program->source = std::make_shared<ExtendableSource>(nullptr, 0);
   program->functions.emplace_back();
@@ -37,10 +38,11 @@ std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
   Builder b(*program, 0);
   const TensorType type{DType::f32, {Dim(size)}};
   const auto state = [&](const TensorType& t, float value) {
-    std::int64_t n = 1;
-    for (Dim d : t.shape) n *= d.value();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * sizeof(float));
-    std::ranges::fill(std::span(reinterpret_cast<float*>(bytes.data()), static_cast<std::size_t>(n)), value);
+    std::uint64_t bytes_of_t = 0;
+    if (!byte_size(t, &bytes_of_t)) fail(ErrorCode::internal, "a state has no size");
+    std::vector<std::byte> bytes(bytes_of_t);
+    if (t.dtype == DType::f32)
+      std::ranges::fill(std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)), value);
     const auto number = static_cast<std::uint32_t>(program->states.size());
     State s{.name = "s" + std::to_string(number), .type = t, .strides = row_major(t.shape), .is_mutable = true};
     s.storage = add_storage(*program, std::move(bytes));
@@ -49,7 +51,8 @@ std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
     return f.inputs.back().value;
   };
   const auto n = static_cast<std::size_t>(tensors);
-  const optimizers::OptimizerOptions o = optimizers::options_for(optimizers::Optimizer::adamw);
+  optimizers::OptimizerOptions o = optimizers::options_for(optimizers::Optimizer::adamw);
+  o.coded = eight_bits;
   std::vector<ValueId> params, grads, states;
   for (std::size_t i = 0; i < n; ++i) params.push_back(state(type, 0.01F));
   for (const optimizers::StateTensor& s : optimizers::optimizer_states(o, std::vector<TensorType>(n, type)))
@@ -67,8 +70,8 @@ std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
 
 }  // namespace
 
-void serve_optim(std::int64_t tensors, std::int64_t size) {
-  const std::shared_ptr<Program> program = program_of(tensors, size);
+void serve_optim(std::int64_t tensors, std::int64_t size, bool eight_bits) {
+  const std::shared_ptr<Program> program = program_of(tensors, size, eight_bits);
   std::vector<Tensor> inputs;
   for (std::int64_t i = 0; i < tensors; ++i) {
     Tensor t(DType::f32, {size});

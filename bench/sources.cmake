@@ -9,4 +9,5 @@ set(sources
   optim.cpp
   quantize.cpp
   rows.cpp
-  sessions.cpp)
+  sessions.cpp
+  train_steps.cpp)

@@ -9,4 +9,5 @@ set(sources
   float_bytes.cpp
   mx.cpp
   printable.cpp
-  safetensors_names.cpp)
+  safetensors_names.cpp
+  state_codes.cpp)

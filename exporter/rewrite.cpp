@@ -37,4 +37,17 @@ void use_instead(Function& f, ValueId old, ValueId v) {
   for (WriteBack& w : f.writebacks) w.value = w.value == old ? v : w.value;
 }
 
+void move_up(Function& f, std::size_t first, std::int64_t after) {
+  const std::vector<std::int64_t> producer = producers(f);
+  std::int64_t last = after;
+  for (std::size_t i = first; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].inputs) {
+      const std::int64_t p = v == kNoValue ? -1 : producer[static_cast<std::size_t>(v)];
+      if (p < static_cast<std::int64_t>(first)) last = std::max(last, p);
+    }
+  }
+  const auto begin = f.nodes.begin();
+  std::rotate(begin + last + 1, begin + static_cast<std::ptrdiff_t>(first), f.nodes.end());
+}
+
 }  // namespace tern

@@ -20,4 +20,7 @@ std::vector<std::int64_t> producers(const Function& f);
 /// Nodes, outputs and write-backs that read `old` read `v`.
 void use_instead(Function& f, ValueId old, ValueId v);
 
+/// Moves the nodes from `first` on to right behind the last node that they read from, and not before node `after`.
+void move_up(Function& f, std::size_t first, std::int64_t after = -1);
+
 }  // namespace tern

@@ -264,6 +264,7 @@ set(sources
   training/adapters.cpp
   training/add_training.cpp
   training/data_parallel.cpp
+  training/early_steps.cpp
   training/evaluation.cpp
   training/heads.cpp
   training/initial.cpp

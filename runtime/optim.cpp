@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dtypes/convert.h"
+#include "dtypes/state_codes.h"
 #include "kernels/cpu/optim/job.h"
 #include "threads/threads.h"
 
@@ -58,6 +59,10 @@ void check(const Options& o) {
   require(o.lr_decay >= 0, "lr_decay", o.lr_decay);
   require(o.initial_sum >= 0, "initial_sum", o.initial_sum);
   require(o.momentum_decay >= 0, "momentum_decay", o.momentum_decay);
+  const OptimRecord& record = optim_record(static_cast<OptimKind>(o.kind));
+  if (o.eight_bits && record.codes == "---")
+    fail(ErrorCode::invalid_argument, "tern::optim: this optimizer has no states of 8 bits");
+  require(!o.eight_bits || o.initial_sum == 0, "initial_sum of states of 8 bits", o.initial_sum);
   require(o.etas[0] > 0 && o.etas[0] < 1 && o.etas[1] > 1, "an eta", o.etas[0]);
   require(o.step_sizes[0] <= o.step_sizes[1], "the least step size", o.step_sizes[0]);
   if (o.kind != Kind::sgd || !o.nesterov) return;
@@ -91,6 +96,33 @@ void check_list(const char* name, std::span<const Tensor> list, std::span<const 
     refuse(name, 0, "has another type than its parameter; only float32 goes with 16 bits");
 }
 
+bool is_coded(const Options& o, const Tensor& param) {
+  return o.eight_bits && param.dtype() != DType::f64 && has_coded_states(param.numel());
+}
+
+/// The states of one list: codes beside scales where these are, floats elsewhere.
+void check_states(const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
+                  std::span<const Tensor> params) {
+  if (scales.empty()) return check_list(name, list, params, true);
+  if (list.size() != params.size() || scales.size() != params.size())
+    fail(ErrorCode::invalid_argument, fmt::format("tern::optim: {} {} and {} scales for {} parameters", list.size(),
+                                                  name, scales.size(), params.size()));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Tensor &t = list[i], &scale = scales[i];
+    if (t.dtype() != DType::u8) {
+      check_list(name, std::span(&t, 1), params.subspan(i, 1), true);
+      continue;
+    }
+    if (t.sizes() != params[i].sizes() || !t.is_contiguous() || t.read_only())
+      refuse(name, i, "needs its parameter's sizes, contiguous memory that can be written");
+    if (params[i].dtype() == DType::f64 || !has_coded_states(params[i].numel()))
+      refuse(name, i, "has 8 bits beside a parameter that cannot have such states");
+    if (scale.dtype() != DType::f32 || scale.numel() != t.numel() / kStateBlock || !scale.is_contiguous() ||
+        scale.read_only())
+      refuse(name, i, "needs a float32 scale for each 256 elements, contiguous memory that can be written");
+  }
+}
+
 struct Lists : cpu::OptimMemory {
   std::array<std::span<const Tensor>, kOptimLists> tensors_of;
   double step = 0, product = 1, lr = 0, scale = 1;
@@ -114,6 +146,71 @@ struct Lists : cpu::OptimMemory {
     return t;
   }
 };
+
+using TensorLists = std::array<std::span<const Tensor>, kOptimLists>;
+
+constexpr std::size_t at(OptimList list) {
+  return static_cast<std::size_t>(list);
+}
+
+TensorLists lists_of(std::span<const Tensor> params, std::span<const Tensor> grads, const States& states) {
+  TensorLists all;
+  all[at(OptimList::param)] = params;
+  all[at(OptimList::grad)] = grads;
+  all[at(OptimList::m)] = states.first;
+  all[at(OptimList::v)] = states.second;
+  all[at(OptimList::third)] = states.third;
+  all[at(OptimList::master)] = states.masters;
+  all[at(OptimList::m_scale)] = states.first_scales;
+  all[at(OptimList::v_scale)] = states.second_scales;
+  all[at(OptimList::third_scale)] = states.third_scales;
+  return all;
+}
+
+/// Whether the states of parameter `i` have 8 bits.
+bool has_codes(const TensorLists& all, std::size_t i) {
+  return std::ranges::any_of(
+      kOptimCoded, [&](OptimList list) { return i < all[at(list)].size() && all[at(list)][i].dtype() == DType::u8; });
+}
+bool has_codes(const TensorLists& all) {
+  return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !all[at(scales_of(list))].empty(); });
+}
+
+/// The parameters that have codes, or the others.
+struct Chosen {
+  std::array<std::vector<Tensor>, kOptimLists> tensors;
+  operator TensorLists() const {
+    TensorLists all;
+    std::ranges::copy(tensors, all.begin());
+    return all;
+  }
+};
+Chosen choose(const TensorLists& all, bool coded) {
+  Chosen chosen;
+  for (std::size_t i = 0; i < all[0].size(); ++i) {
+    if (has_codes(all, i) != coded) continue;
+    for (std::size_t k = 0; k < kOptimLists; ++k) {
+      if (!all[k].empty() && (coded || !is_scales(static_cast<OptimList>(k)))) chosen.tensors[k].push_back(all[k][i]);
+    }
+  }
+  return chosen;
+}
+
+/// One loop over lists that are alike.
+void run(cpu::OptimJob job, Lists& lists, const TensorLists& tensors) {
+  for (std::size_t i = 0; i < kOptimLists; ++i) {
+    lists.tensors_of[i] = tensors[i];
+    if (!tensors[i].empty()) job.dtypes[i] = tensors[i][0].dtype();
+  }
+  job.list = &lists;
+  for (OptimList list : {OptimList::step, OptimList::product, OptimList::lr}) job.dtypes[at(list)] = DType::f64;
+  if (lists.scaled) job.dtypes[at(OptimList::grad_scale)] = DType::f64;
+  std::vector<std::int64_t> ends;
+  std::int64_t end = 0;
+  for (const Tensor& p : tensors[at(OptimList::param)]) ends.push_back(end += p.numel());
+  job.ends = ends;
+  cpu::run_optim(job);
+}
 
 }  // namespace
 
@@ -140,9 +237,15 @@ States make_states(const Options& options, std::span<const Tensor> params, Preci
   check_list("parameter", params, params, false);
   const Kept k = kept(options);
   States s;
-  const auto fill = [&](std::vector<Tensor>& list, bool there, double value) {
+  const auto fill = [&](std::vector<Tensor>& list, std::vector<Tensor>& scales, bool there, double value) {
     for (std::size_t i = 0; there && i < params.size(); ++i) {
       const DType p = params[i].dtype();
+      const bool coded = is_coded(options, params[i]);
+      if (options.eight_bits) scales.emplace_back(DType::f32, std::vector{coded ? params[i].numel() / kStateBlock : 0});
+      if (coded) {
+        list.emplace_back(DType::u8, params[i].sizes());
+        continue;
+      }
       Tensor t(precision != Precision16::same && element_size(p) == 2 ? DType::f32 : p, params[i].sizes());
       if (value != 0) {
         const std::vector<double> values(static_cast<std::size_t>(t.numel()), value);
@@ -151,12 +254,12 @@ States make_states(const Options& options, std::span<const Tensor> params, Preci
       list.push_back(std::move(t));
     }
   };
-  fill(s.first, k.first, 0);
-  fill(s.second, k.second,
+  fill(s.first, s.first_scales, k.first, 0);
+  fill(s.second, s.second_scales, k.second,
        options.kind == Kind::adagrad ? options.initial_sum
        : options.kind == Kind::rprop ? options.lr
                                      : 0);
-  fill(s.third, k.third, 0);
+  fill(s.third, s.third_scales, k.third, 0);
   if (precision != Precision16::masters || params.empty() || element_size(params[0].dtype()) != 2) return s;
   for (const Tensor& p : params) {
     Tensor t(DType::f32, p.sizes());
@@ -173,13 +276,14 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   check_list("parameter", params, params, true);
   check_list("gradient", grads, params, false);
   const Kept k = kept(options);
-  const auto check_states = [&](const char* name, const std::vector<Tensor>& list, bool there) {
-    if (there || !list.empty()) check_list(name, list, there ? params : std::span<const Tensor>(), true);
+  const auto check_there = [&](const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
+                               bool there) {
+    if (there || !list.empty()) check_states(name, list, scales, there ? params : std::span<const Tensor>());
   };
-  check_states("first state", states.first, k.first);
-  check_states("second state", states.second, k.second);
-  check_states("third state", states.third, k.third);
-  check_states("master weight", states.masters, !states.masters.empty());
+  check_there("first state", states.first, states.first_scales, k.first);
+  check_there("second state", states.second, states.second_scales, k.second);
+  check_there("third state", states.third, states.third_scales, k.third);
+  if (!states.masters.empty()) check_list("master weight", states.masters, params, true);
   if (settings.found_inf) return;
 
   cpu::OptimJob job;
@@ -191,32 +295,21 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   o.maximize = options.maximize;
   o.decoupled = options.decoupled_weight_decay || options.kind == Kind::adamw;
   Lists lists;
-  const auto put = [&](OptimList list, std::span<const Tensor> tensors) {
-    const auto i = static_cast<std::size_t>(list);
-    lists.tensors_of[i] = tensors;
-    if (!tensors.empty()) job.dtypes[i] = tensors[0].dtype();
-  };
-  put(OptimList::param, params);
-  put(OptimList::grad, grads);
-  put(OptimList::m, states.first);
-  put(OptimList::v, states.second);
-  put(OptimList::third, states.third);
-  put(OptimList::master, states.masters);
   lists.step = static_cast<double>(states.steps + 1);
   lists.product = states.mu_product;
   lists.lr = settings.lr < 0 ? options.lr : settings.lr;
   lists.scale = settings.grad_scale;
   lists.scaled = settings.grad_scale != 1;
-  for (OptimList list : {OptimList::step, OptimList::product, OptimList::lr})
-    job.dtypes[static_cast<std::size_t>(list)] = DType::f64;
-  if (lists.scaled) job.dtypes[static_cast<std::size_t>(OptimList::grad_scale)] = DType::f64;
-  std::vector<std::int64_t> ends;
-  std::int64_t end = 0;
-  for (const Tensor& p : params) ends.push_back(end += p.numel());
-  job.ends = ends;
-  job.list = &lists;
   const ThreadScope scope(Threads::chosen(settings.threads));
-  cpu::run_optim(job);
+  const auto all = lists_of(params, grads, states);
+  if (!has_codes(all)) {
+    run(job, lists, all);
+  } else {
+    for (const bool coded : {true, false}) {
+      const Chosen some = choose(all, coded);
+      run(job, lists, some);
+    }
+  }
   states.mu_product = cpu::optim_settings(o, {lists.step, lists.product, lists.lr}).product;
   ++states.steps;
 }

@@ -6,7 +6,7 @@ namespace tern {
 namespace {
 
 constexpr OptimRecord kRecords[] = {
-    // kind, hyper, m, v, third, step, product, modes
+    // kind, hyper, m, v, third, step, product, modes, codes
     {OptimKind::sgd,
      {"lr", "momentum", "dampening", "weight_decay", "", ""},
      0,
@@ -14,13 +14,14 @@ constexpr OptimRecord kRecords[] = {
      -1,
      0,
      -1,
-     kOptimNesterov | kOptimFirst | kOptimDecoupled},
-    {OptimKind::adam, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, 0, 1, -1, 0},
-    {OptimKind::adamw, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, 0, 1, -1, 0},
-    {OptimKind::adagrad, {"lr", "lr_decay", "", "weight_decay", "eps", ""}, -1, 1, -1, 1, -1, 0},
-    {OptimKind::rmsprop, {"lr", "alpha", "momentum", "weight_decay", "eps", ""}, 0, 1, 0, 0, -1, 0},
-    {OptimKind::adadelta, {"lr", "rho", "", "weight_decay", "eps", ""}, 1, 1, -1, 0, -1, 0},
-    {OptimKind::adamax, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, -1, 1, -1, 0},
+     kOptimNesterov | kOptimFirst | kOptimDecoupled,
+     "s--"},
+    {OptimKind::adam, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, 0, 1, -1, 0, "suu"},
+    {OptimKind::adamw, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, 0, 1, -1, 0, "suu"},
+    {OptimKind::adagrad, {"lr", "lr_decay", "", "weight_decay", "eps", ""}, -1, 1, -1, 1, -1, 0, "-u-"},
+    {OptimKind::rmsprop, {"lr", "alpha", "momentum", "weight_decay", "eps", ""}, 0, 1, 0, 0, -1, 0, "sus"},
+    {OptimKind::adadelta, {"lr", "rho", "", "weight_decay", "eps", ""}, 1, 1, -1, 0, -1, 0, "---"},
+    {OptimKind::adamax, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, -1, 1, -1, 0, "su-"},
     {OptimKind::nadam,
      {"lr", "beta1", "beta2", "weight_decay", "eps", "momentum_decay"},
      1,
@@ -28,11 +29,12 @@ constexpr OptimRecord kRecords[] = {
      -1,
      1,
      1,
-     kOptimDecoupled},
-    {OptimKind::radam, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, -1, 1, -1, kOptimDecoupled},
-    {OptimKind::asgd, {"lr", "lambd", "alpha", "weight_decay", "t0", ""}, 1, -1, -1, 1, -1, 0},
-    {OptimKind::rprop, {"", "etaminus", "etaplus", "", "step_min", "step_max"}, 1, 1, -1, 0, -1, 0},
-    {OptimKind::lion, {"lr", "beta1", "beta2", "weight_decay", "", ""}, 1, -1, -1, 0, -1, 0},
+     kOptimDecoupled,
+     "su-"},
+    {OptimKind::radam, {"lr", "beta1", "beta2", "weight_decay", "eps", ""}, 1, 1, -1, 1, -1, kOptimDecoupled, "su-"},
+    {OptimKind::asgd, {"lr", "lambd", "alpha", "weight_decay", "t0", ""}, 1, -1, -1, 1, -1, 0, "---"},
+    {OptimKind::rprop, {"", "etaminus", "etaplus", "", "step_min", "step_max"}, 1, 1, -1, 0, -1, 0, "---"},
+    {OptimKind::lion, {"lr", "beta1", "beta2", "weight_decay", "", ""}, 1, -1, -1, 0, -1, 0, "s--"},
 };
 static_assert(std::size(kRecords) == kOptimKinds);
 
@@ -51,7 +53,7 @@ OptimLayout::OptimLayout(const Node& node) : kind(static_cast<OptimKind>(node.in
       counts_[i] = i < node.inputs.size() && node.inputs[i] != kNoValue ? 1 : 0;
       ++start;
     } else {
-      counts_[i] = static_cast<std::size_t>(counts[i].value());
+      counts_[i] = i < counts.size() ? static_cast<std::size_t>(counts[i].value()) : 0;
       start += counts_[i];
     }
   }

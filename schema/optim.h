@@ -25,8 +25,22 @@ enum class OptimList : std::uint8_t {
   found_inf,   ///< 0 or 1: nothing changes where it is not 0
   master,      ///< 0 or n: parameters of 16 bits in more: then `param` is not read, and gets their rounded values
   product,     ///< as many as step: nadam: the product of the momenta so far
+  m_scale,     ///< 0 or n: then m holds codes of 8 bits (dtypes/state_codes.h), and this a scale for each 256 of them
+  v_scale,     ///< the same for v
+  third_scale,
 };
-inline constexpr std::size_t kOptimLists = 11;
+inline constexpr std::size_t kOptimLists = 14;
+/// Nodes without scales count the lists before them alone, as archives from before there were scales do.
+inline constexpr std::size_t kOptimPlainLists = 11;
+/// The states that may have 8 bits.
+inline constexpr OptimList kOptimCoded[] = {OptimList::m, OptimList::v, OptimList::third};
+constexpr OptimList scales_of(OptimList state) {
+  return static_cast<OptimList>(static_cast<int>(state) + static_cast<int>(OptimList::m_scale) -
+                                static_cast<int>(OptimList::m));
+}
+constexpr bool is_scales(OptimList list) {
+  return list >= OptimList::m_scale;
+}
 /// Lists of tensors as large as the parameter.
 constexpr bool is_large(OptimList list) {
   return list <= OptimList::third || list == OptimList::master;
@@ -48,9 +62,14 @@ struct OptimRecord {
   std::array<std::string_view, 6> hyper;
   std::int8_t m, v, third, step, product;  ///< 1: needed, 0: may be there, -1: not of this kind
   std::int64_t modes;                      ///< beside kOptimAdvance
+  std::string_view codes;                  ///< how 8 bits hold m, v and third: s signed, u unsigned, - not
 
   /// How many numbers a node's `hyper` has.
   std::size_t hyper_count() const { return hyper[5].empty() ? 5 : 6; }
+  /// 's', 'u' or '-' of one of kOptimCoded.
+  char code(OptimList state) const {
+    return codes[static_cast<std::size_t>(state) - static_cast<std::size_t>(OptimList::m)];
+  }
 };
 const OptimRecord& optim_record(OptimKind kind);
 
@@ -64,6 +83,8 @@ class OptimLayout {
   OptimKind kind;
   std::size_t count(OptimList list) const { return counts_[at(list)]; }
   bool has(OptimList list) const { return count(list) > 0; }
+  /// Whether the states have 8 bits.
+  bool coded() const { return has(OptimList::m_scale) || has(OptimList::v_scale) || has(OptimList::third_scale); }
   std::size_t params() const { return count(OptimList::param); }
   /// The operand of parameter `i` in the list, which is there. Lists of one serve all.
   std::size_t operand(OptimList list, std::size_t i) const { return starts_[at(list)] + (count(list) > 1 ? i : 0); }
@@ -84,7 +105,9 @@ class OptimLayout {
 };
 
 /// Results come in this order of lists.
-inline constexpr OptimList kOptimResults[] = {OptimList::param, OptimList::grad, OptimList::m,      OptimList::v,
-                                              OptimList::third, OptimList::step, OptimList::master, OptimList::product};
+inline constexpr OptimList kOptimResults[] = {OptimList::param,   OptimList::grad,       OptimList::m,
+                                              OptimList::v,       OptimList::third,      OptimList::step,
+                                              OptimList::master,  OptimList::product,    OptimList::m_scale,
+                                              OptimList::v_scale, OptimList::third_scale};
 
 }  // namespace tern

@@ -1,5 +1,6 @@
 // Lowerings of scaled dot product attention and the variants that decompositions name.
 #include "exporter/lower/contraction.h"
+#include "exporter/lower/dropout.h"
 #include "exporter/lower/movement.h"
 #include "exporter/lower/repeated_heads.h"
 
@@ -12,8 +13,7 @@ struct Inputs {
   ValueId q, k, v, mask;
 };
 
-Inputs read(Builder& b, const Call& c, ArgumentName mask) {
-  if (c.number_or("dropout_p", 0.0) != 0.0) c.unsupported("dropout inside attention; export the model in eval mode");
+Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
   Inputs in{c.tensor("query"), c.tensor("key"), c.tensor("value"), mask.empty() ? kNoValue : c.tensor_or_none(mask)};
   const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
   in.q = at_least(b, in.q, rank);
@@ -35,6 +35,13 @@ Inputs read(Builder& b, const Call& c, ArgumentName mask) {
   in.k = match(in.k, in.v);
   in.v = match(in.v, in.k);
   return in;
+}
+
+/// Of a variant that decompositions name: what its backward pass needs of the dropped numbers is in no result here.
+Inputs read(Builder& b, const Call& c, ArgumentName mask) {
+  if (c.number_or("dropout_p", 0.0) != 0.0)
+    c.unsupported("dropout inside a decomposed attention; export without run_decompositions, or in eval mode");
+  return operands(b, c, mask);
 }
 
 std::vector<Attr> attributes(const Call& c) {
@@ -94,18 +101,26 @@ ValueId logsumexp(Builder& b, ValueId s) {
   return b.squeeze(b.expr("m == -inf ? 0 : m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
 }
 
-Values sdpa(Builder& b, const Call& c) {
-  return {attend(b, c, read(b, c, "attn_mask"))};
-}
-
-Values sdpa_math(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "attn_mask");
-  const ValueId s = scores(b, c, in);
+/// The probabilities of the scores; zeros for a query that sees no key.
+ValueId probabilities(Builder& b, ValueId s, DType result) {
   const DType t = b.dtype(s);
   const ValueId max = b.reduce(s, "max", {-1}, true, t);
   const ValueId e = b.expr("m == -inf ? 0 : exp(s - m)", {{"s", s}, {"m", max}}, t);
   const ValueId sum = b.reduce(e, "sum", {-1}, true, t);
-  return {attend(b, c, in), b.expr("z == 0 ? 0 : e / z", {{"e", e}, {"z", sum}}, t, b.dtype(in.q))};
+  return b.expr("z == 0 ? 0 : e / z", {{"e", e}, {"z", sum}}, t, result);
+}
+
+Values sdpa(Builder& b, const Call& c) {
+  const double p = c.number_or("dropout_p", 0.0);
+  if (p == 0) return {attend(b, c, read(b, c, "attn_mask"))};
+  const Inputs in = operands(b, c, "attn_mask");
+  const ValueId kept = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
+  return {b.cast(product(b, kept, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
+}
+
+Values sdpa_math(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "attn_mask");
+  return {attend(b, c, in), probabilities(b, scores(b, c, in), b.dtype(in.q))};
 }
 
 Values flash_cpu(Builder& b, const Call& c) {

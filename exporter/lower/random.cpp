@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "exporter/lower/dropout.h"
 #include "exporter/lower/pointwise.h"
 #include "schema/kinds.h"
 
@@ -126,14 +127,17 @@ Values normal_sized(Builder& b, const Call& c) {
 struct Dropped {
   ValueId value, mask;
 };
-Dropped drop(Builder& b, const Call& c, ValueId x, std::string_view kind, double keep, Dims mask_sizes) {
+Dropped drop(Builder& b, ValueId x, std::string_view kind, double keep, Dims mask_sizes, DType result) {
   if (keep <= 0) {  // draws nothing
-    return {b.full(b.shape(x), 0.0, c.result_dtype()), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
+    return {b.full(b.shape(x), 0.0, result), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
   }
   const ValueId u = random_value(b, kind, std::move(mask_sizes), DType::f32);
-  const ValueId mask = b.expr("u < keep", {{"u", u}, {"keep", keep}}, draw_type(c.result_dtype()), DType::boolean);
+  const ValueId mask = b.expr("u < keep", {{"u", u}, {"keep", keep}}, draw_type(result), DType::boolean);
   const double scale = 1 / keep;
-  return {b.expr("mask ? x * scale : 0", {{"mask", mask}, {"x", x}, {"scale", scale}}, c.result_dtype()), mask};
+  return {b.expr("mask ? x * scale : 0", {{"mask", mask}, {"x", x}, {"scale", scale}}, result), mask};
+}
+Dropped drop(Builder& b, const Call& c, ValueId x, std::string_view kind, double keep, Dims mask_sizes) {
+  return drop(b, x, kind, keep, std::move(mask_sizes), c.result_dtype());
 }
 
 Values dropout(Builder& b, const Call& c) {
@@ -277,6 +281,10 @@ constexpr std::array kTable = {
 };
 
 }  // namespace
+
+ValueId dropped(Builder& b, ValueId x, double keep) {
+  return drop(b, x, "dropout", keep, b.shape(x), b.dtype(x)).value;
+}
 
 std::span<const Lowering> random_lowerings() {
   return kTable;

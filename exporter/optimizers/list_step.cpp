@@ -1,5 +1,7 @@
 #include "exporter/optimizers/list_step.h"
 
+#include <algorithm>
+
 namespace tern::optimizers {
 
 ListResults add_list_step(Builder& b, const ListStep& step) {
@@ -9,6 +11,9 @@ ListResults add_list_step(Builder& b, const ListStep& step) {
     operands.insert(operands.end(), list.begin(), list.end());
     counts.push_back(static_cast<std::int64_t>(list.size()));
   }
+  // Without scales the node is one that older readers know.
+  const bool coded = std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !step[scales_of(list)].empty(); });
+  if (!coded) counts.resize(kOptimPlainLists);
   Node n;
   n.op = Op::optim;
   n.inputs = std::move(operands);

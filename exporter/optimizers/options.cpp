@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "dtypes/state_codes.h"
+
 namespace tern::optimizers {
 namespace {
 
@@ -24,6 +26,12 @@ struct Kept {
   bool there = true;
   double initial = 0;
 };
+
+/// States that can have 8 bits, and the names of their scales.
+constexpr std::pair<std::string_view, std::string_view> kScales[] = {
+    {"momentum_buffer", "momentum_buffer_scale"}, {"exp_avg", "exp_avg_scale"},  {"exp_avg_sq", "exp_avg_sq_scale"},
+    {"max_exp_avg_sq", "max_exp_avg_sq_scale"},   {"exp_inf", "exp_inf_scale"},  {"sum", "sum_scale"},
+    {"square_avg", "square_avg_scale"},           {"grad_avg", "grad_avg_scale"}};
 
 std::vector<Kept> kept(const OptimizerOptions& o) {
   switch (o.optimizer) {
@@ -73,6 +81,29 @@ int optimizer_from_name(std::string_view name) {
   return found == std::end(kNames) ? -1 : static_cast<int>(found - std::begin(kNames));
 }
 
+std::string full_name(const OptimizerOptions& o) {
+  return fmt::format("{}{}", optimizer_name(o.optimizer), o.coded ? kCodedSuffix : "");
+}
+
+bool can_be_coded(Optimizer o) {
+  using enum Optimizer;
+  return o != adadelta && o != asgd && o != rprop && o != adafactor && o != muon;
+}
+
+std::string_view scale_name(std::string_view state) {
+  return std::ranges::find(kScales, state, [](const auto& pair) { return pair.first; })->second;
+}
+
+bool is_coded(const OptimizerOptions& o, const TensorType& parameter) {
+  if (!o.coded || parameter.dtype == DType::f64) return false;
+  std::int64_t elements = 1;
+  for (const Dim d : parameter.shape) {
+    if (!d.is_const()) return false;
+    elements *= d.value();
+  }
+  return has_coded_states(elements);
+}
+
 OptimizerOptions options_for(Optimizer which) {
   OptimizerOptions o;
   o.optimizer = which;
@@ -110,6 +141,10 @@ void check_options(const OptimizerOptions& o) {
   require(o.step_sizes[0] <= o.step_sizes[1], o, "the least step size", o.step_sizes[0]);
   require(o.beta2_decay <= 0, o, "beta2_decay", o.beta2_decay);
   require(o.d >= 1, o, "d", o.d);
+  if (o.coded && !can_be_coded(o.optimizer))
+    fail(ErrorCode::invalid_argument, fmt::format("{} has no states of 8 bits", optimizer_name(o.optimizer)));
+  if (o.coded && o.initial_accumulator != 0)
+    require(false, o, "initial_accumulator of states of 8 bits", o.initial_accumulator);
   require(o.ns_steps > 0 && o.ns_steps < 100, o, "ns_steps", o.ns_steps);
   if (o.optimizer == Optimizer::sgd && o.nesterov)
     require(o.momentum > 0 && o.dampening == 0, o, "nesterov's momentum", o.momentum);
@@ -131,8 +166,20 @@ std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::
   };
   if (o.optimizer == Optimizer::adafactor) add_adafactor(states, params, state_type);
   for (const Kept& k : kept(o)) {
-    for (std::size_t i = 0; k.there && i < params.size(); ++i)
-      states.push_back({k.name, static_cast<std::int64_t>(i), state_type(i), k.initial});
+    if (!k.there) continue;
+    std::vector<StateTensor> scales;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      TensorType t = state_type(i);
+      if (is_coded(o, params[i])) {
+        std::int64_t elements = 1;
+        for (const Dim d : t.shape) elements *= d.value();
+        scales.push_back(
+            {scale_name(k.name), static_cast<std::int64_t>(i), {DType::f32, {Dim(elements / kStateBlock)}}, 0});
+        t.dtype = DType::u8;
+      }
+      states.push_back({k.name, static_cast<std::int64_t>(i), std::move(t), k.initial});
+    }
+    states.insert(states.end(), scales.begin(), scales.end());
   }
   return states;
 }

@@ -32,6 +32,9 @@ inline constexpr int kOptimizers = 14;
 /// "adamw"; optimizer_from_name gives -1 for a name that is not one of them.
 std::string_view optimizer_name(Optimizer o);
 int optimizer_from_name(std::string_view name);
+/// Whether the optimizer can have states of 8 bits: then "adamw8bit" is a name of it, too.
+bool can_be_coded(Optimizer o);
+inline constexpr std::string_view kCodedSuffix = "8bit";
 
 /// The arguments of PyTorch's constructors. Each optimizer reads its own; options_for has PyTorch's defaults.
 struct OptimizerOptions {
@@ -54,14 +57,24 @@ struct OptimizerOptions {
   bool match_rms_adamw = false;                                   ///< muon: adjust_lr_fn
   bool nesterov = false, amsgrad = false, centered = false, maximize = false;
   bool decoupled = false;  ///< nadam, radam: decoupled_weight_decay
+  bool coded = false;      ///< states of 8 bits, as torchao's AdamW8bit has them, where is_coded says so
 };
+/// "adamw", or "adamw8bit".
+std::string full_name(const OptimizerOptions& o);
 /// With the defaults of PyTorch 2.12's constructor; Lion: those of its paper.
 OptimizerOptions options_for(Optimizer o);
 /// Fails where a number is out of the range that PyTorch's constructor checks, and says which.
 void check_options(const OptimizerOptions& o);
 
+/// Whether the states of such a parameter have 8 bits: with `coded`, those of float32 and 16 bits whose elements are
+/// many (dtypes/state_codes.h). One step takes parameters that are alike in this.
+bool is_coded(const OptimizerOptions& o, const TensorType& parameter);
+
 /// sgd whose first step is not as the others: its momentum begins with the gradient, undampened.
 bool is_dampened(const OptimizerOptions& o);
+
+/// "exp_avg_scale" of "exp_avg": of a state that can have 8 bits.
+std::string_view scale_name(std::string_view state);
 
 /// A tensor that an optimizer keeps from step to step.
 struct StateTensor {
@@ -89,7 +102,8 @@ struct StateTensor {
 /// | lion | | exp_avg |
 /// | muon | | momentum_buffer |
 ///
-/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so.
+/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so. Coded states are uint8,
+/// and each list of them has one of scales behind it ("exp_avg_scale"): float32, one for 256 elements.
 std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
                                           bool wide = false);
 

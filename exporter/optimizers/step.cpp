@@ -62,7 +62,10 @@ NewValues one_op(const Step& s) {
   step[OptimList::param] = s.params;
   step[OptimList::grad] = s.grads;
   for (const auto& [list, name] : kStates) {
-    if (const auto found = s.states.find(name); found != s.states.end()) step[list] = found->second;
+    const auto found = s.states.find(name);
+    if (found == s.states.end()) continue;
+    step[list] = found->second;
+    if (s.b.dtype(found->second.front()) == DType::u8) step[scales_of(list)] = s.states.at(scale_name(name));
   }
   if (!step[OptimList::step].empty()) step.mode |= kOptimAdvance;
   if (s.inputs.lr != kNoValue && made.kind != OptimKind::rprop) step[OptimList::lr] = {s.inputs.lr};
@@ -73,7 +76,11 @@ NewValues one_op(const Step& s) {
   NewValues out;
   out.params = results[static_cast<std::size_t>(OptimList::param)];
   out.masters = results[static_cast<std::size_t>(OptimList::master)];
-  for (const auto& [list, name] : kStates) out.states[name] = results[static_cast<std::size_t>(list)];
+  for (const auto& [list, name] : kStates) {
+    out.states[name] = results[static_cast<std::size_t>(list)];
+    if (!step[list].empty() && s.b.dtype(step[list].front()) == DType::u8)
+      out.states[scale_name(name)] = results[static_cast<std::size_t>(scales_of(list))];
+  }
   return out;
 }
 

@@ -68,7 +68,7 @@ void note_metadata(Program& program, const TrainingOptions& options, const LossR
   const auto note = [&](std::string_view key, const std::string& value) { program.metadata.emplace_back(key, value); };
   note(training::kLossKey, options.loss);
   if (loss != nullptr && loss->classes) note(training::kClassAxisKey, fmt::format("{}", options.class_axis));
-  note(training::kOptimizerKey, std::string(optimizers::optimizer_name(options.optimizer.optimizer)));
+  note(training::kOptimizerKey, optimizers::full_name(options.optimizer));
   if (options.bucket) note(training::kBucketKey, fmt::format("{}", *options.bucket));
   note(training::kRateKey, fmt::format("{}", options.optimizer.lr));
 }

@@ -25,20 +25,6 @@ ValueId end(Builder& b, ValueId started) {
   return b.add(Op::wait, {started});
 }
 
-/// Moves the nodes from `first` on to right behind the last node that they read from.
-void move_up(Function& f, std::size_t first) {
-  const std::vector<std::int64_t> producer = producers(f);
-  std::int64_t last = -1;
-  for (std::size_t i = first; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].inputs) {
-      const std::int64_t p = v == kNoValue ? -1 : producer[static_cast<std::size_t>(v)];
-      if (p < static_cast<std::int64_t>(first)) last = std::max(last, p);
-    }
-  }
-  const auto begin = f.nodes.begin();
-  std::rotate(begin + last + 1, begin + static_cast<std::ptrdiff_t>(first), f.nodes.end());
-}
-
 std::uint64_t bytes_of(Builder& b, ValueId v) {
   std::uint64_t size = 0;
   return byte_size(b.type(v), &size) ? size : 0;

@@ -7,19 +7,23 @@
 
 #include "exporter/optimizers/step.h"
 #include "exporter/rewrite.h"
+#include "exporter/training/early_steps.h"
 #include "exporter/training/inputs.h"
 #include "exporter/training/methods.h"
 #include "exporter/training/states.h"
 
 namespace tern {
 
-/// An optimizer's op takes parameters of one dtype. Those of the first parameter's come first.
-std::vector<Update::Group> Update::by_dtype() const {
+/// An optimizer's op takes parameters of one dtype, whose states have 8 bits or not. Those of the first parameter's
+/// kind come first.
+std::vector<Update::Group> Update::by_type() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const DType dtype = program_.states[parameters_[i].state].type.dtype;
-    auto group = std::ranges::find(groups, dtype, &Group::dtype);
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{dtype, {}, {}});
+    const TensorType& type = program_.states[parameters_[i].state].type;
+    const bool coded = optimizers::is_coded(options_.optimizer, type);
+    auto group =
+        std::ranges::find_if(groups, [&](const Group& g) { return g.dtype == type.dtype && g.coded == coded; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{type.dtype, coded, {}, {}, {}});
     group->parameters.push_back(i);
   }
   return groups;
@@ -29,13 +33,14 @@ std::vector<Update::Group> Update::by_dtype() const {
 /// parameter, such as the number of steps.
 const std::vector<Update::Group>& Update::groups() {
   if (!groups_.empty()) return groups_;
-  groups_ = by_dtype();
+  groups_ = by_type();
   std::map<std::string_view, std::uint32_t> shared;
   for (Group& g : groups_) {
     std::vector<TensorType> types;
     for (std::size_t i : g.parameters) types.push_back(program_.states[parameters_[i].state].type);
     for (const optimizers::StateTensor& t : optimizers::optimizer_states(options_.optimizer, types)) {
       std::string name = fmt::format("{}{}", training::kOptimizerState, t.name);
+      g.owners.push_back(t.parameter);
       if (t.parameter < 0) {
         const auto [at, is_new] = shared.try_emplace(t.name);
         if (is_new) at->second = add_training_state(program_, std::move(name), t.type, t.initial);
@@ -49,33 +54,74 @@ const std::vector<Update::Group>& Update::groups() {
   return groups_;
 }
 
+/// The parameters of a group in lists that are stepped together, the last one of the function first.
+std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const {
+  std::vector<ValueId> params, own;
+  for (std::size_t i : g.parameters) {
+    params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
+    own.push_back(gradients[i]);
+  }
+  std::vector<Group> all;
+  for (const std::vector<std::size_t>& members : early_steps(b, params, own)) {
+    Group part{g.dtype, g.coded, {}, {}, {}};
+    for (std::size_t i : members) part.parameters.push_back(g.parameters[i]);
+    for (std::size_t s = 0; s < g.states.size(); ++s) {
+      const std::int64_t owner = g.owners[s];
+      if (owner >= 0 && !std::ranges::binary_search(members, static_cast<std::size_t>(owner))) continue;
+      part.states.push_back(g.states[s]);
+      part.owners.push_back(owner);
+    }
+    all.push_back(std::move(part));
+  }
+  return all;
+}
+
+void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
+                      std::vector<std::uint32_t>& written) {
+  std::vector<ValueId> params, own, states;
+  for (std::size_t i : g.parameters) {
+    params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
+    own.push_back(gradients[i]);
+  }
+  if (options_.clip_value && !options_.clip_norm) own = optimizers::clip_by_value(b, own, *options_.clip_value);
+  for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
+  optimizers::StepInputs inputs;
+  inputs.lr = rate;
+  optimizers::OptimizerOptions options = options_.optimizer;
+  options.coded = g.coded;
+  const optimizers::StepResults results = optimizers::optimizer_step(b, options, params, own, states, inputs);
+  for (std::size_t i = 0; i < params.size(); ++i)
+    write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    // A shared state is the same after each part's step. Nothing reads it after the last one of the function.
+    if (std::ranges::find(written, g.states[i]) != written.end()) continue;
+    written.push_back(g.states[i]);
+    write_state(b, g.states[i], results.states.at(i));
+  }
+}
+
 ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
   ValueId norm = kNoValue;
-  if (options_.clip_value) gradients = optimizers::clip_by_value(b, gradients, *options_.clip_value);
-  if (options_.clip_norm) {
-    norm = optimizers::total_norm(b, gradients);
-    gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
-  }
-  optimizers::StepInputs inputs;
-  inputs.lr = add_training_input(b, {DType::f64, {}}, training::kRate);
+  const ValueId rate = add_training_input(b, {DType::f64, {}}, training::kRate);
   std::vector<std::uint32_t> written;
-  for (const Group& g : groups()) {
-    std::vector<ValueId> params, own, states;
-    for (std::size_t i : g.parameters) {
+  if (options_.clip_norm || options_.bucket) {
+    if (options_.clip_norm) {
+      if (options_.clip_value) gradients = optimizers::clip_by_value(b, gradients, *options_.clip_value);
+      norm = optimizers::total_norm(b, gradients);
+      gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
+    }
+    for (const Group& g : groups()) add_part(b, g, gradients, rate, written);
+    return norm;
+  }
+  std::vector<Group> all;
+  for (const Group& g : groups()) std::ranges::move(parts(b, g, gradients), std::back_inserter(all));
+  for (const Group& part : all) {
+    const std::size_t first = b.function().nodes.size();
+    add_part(b, part, gradients, rate, written);
+    std::vector<ValueId> params;
+    for (std::size_t i : part.parameters)
       params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
-      own.push_back(gradients[i]);
-    }
-    for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
-    const optimizers::StepResults results =
-        optimizers::optimizer_step(b, options_.optimizer, params, own, states, inputs);
-    for (std::size_t i = 0; i < params.size(); ++i)
-      write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      // A shared state is the same after each group's step.
-      if (std::ranges::find(written, g.states[i]) != written.end()) continue;
-      written.push_back(g.states[i]);
-      write_state(b, g.states[i], results.states.at(i));
-    }
+    move_up(b.function(), first, last_reader(b.function(), first, params));
   }
   return norm;
 }

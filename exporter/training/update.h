@@ -16,19 +16,26 @@ class Update {
   Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
       : program_(program), options_(options), parameters_(parameters) {}
 
-  /// Appends to the function of `b` an input `lr`, the clipping of the gradients, one for each parameter, and the step,
-  /// with write-backs. Returns the norm of the gradients; kNoValue without clip_norm.
+  /// Adds to the function of `b` an input `lr`, the clipping of the gradients, one for each parameter, and the step,
+  /// with write-backs. The step has several nodes, each where its gradients are known, so that they need not be held;
+  /// one at the end with clip_norm, and where ranks share batches. Returns the norm of the gradients; kNoValue without
+  /// clip_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
  private:
   /// Parameters that one step of the optimizer updates.
   struct Group {
     DType dtype = DType::invalid;
+    bool coded = false;                   ///< states of 8 bits
     std::vector<std::size_t> parameters;  ///< places in parameters_
     std::vector<std::uint32_t> states;    ///< of the program, in the order of optimizer_states
+    std::vector<std::int64_t> owners;     ///< of each state: a place in `parameters`, or -1
   };
-  std::vector<Group> by_dtype() const;
+  std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
+  std::vector<Group> parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
+  void add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
+                std::vector<std::uint32_t>& written);
 
   Program& program_;
   const TrainingOptions& options_;

@@ -55,6 +55,10 @@ struct Options {
   bool centered = false;                       ///< rmsprop
   bool decoupled_weight_decay = false;         ///< nadam, radam
   bool maximize = false;
+  /// States of 8 bits with a float32 scale for each 256 elements, as torchao's AdamW8bit has them: a quarter of the
+  /// memory. Of sgd, adam, adamw, adagrad, rmsprop, adamax, nadam, radam and lion; parameters of float64, with fewer
+  /// than 4096 elements, or whose number 256 does not divide, keep floating states.
+  bool eight_bits = false;
 };
 /// PyTorch's defaults; Lion: those of its paper.
 TERN_API Options defaults(Kind kind);
@@ -72,6 +76,9 @@ struct States {
   std::vector<Tensor> second;
   std::vector<Tensor> third;    ///< adam, adamw: max_exp_avg_sq (amsgrad). rmsprop: grad_avg (centered).
   std::vector<Tensor> masters;  ///< float32 copies of parameters of 16 bits; empty without
+  /// With Options::eight_bits: the scales of the first, second and third states that are uint8; others have empty
+  /// tensors.
+  std::vector<Tensor> first_scales, second_scales, third_scales;
 };
 
 enum class Precision16 : std::uint8_t {

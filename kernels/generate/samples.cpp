@@ -56,8 +56,9 @@ std::vector<std::string_view> elements(std::string_view s) {
 DType dtype(std::string_view s, DType t) {
   if (s == "T") return t;
   constexpr std::pair<std::string_view, DType> kTypes[] = {
-      {"f32", DType::f32}, {"f64", DType::f64}, {"f16", DType::f16},   {"bf16", DType::bf16}, {"c64", DType::c64},
-      {"i32", DType::i32}, {"i64", DType::i64}, {"c128", DType::c128}, {"u64", DType::u64},   {"bool", DType::boolean}};
+      {"f32", DType::f32}, {"f64", DType::f64},      {"f16", DType::f16}, {"bf16", DType::bf16},
+      {"c64", DType::c64}, {"i32", DType::i32},      {"i64", DType::i64}, {"c128", DType::c128},
+      {"u64", DType::u64}, {"bool", DType::boolean}, {"u8", DType::u8}};
   for (const auto& [name, type] : kTypes) {
     if (s == name) return type;
   }

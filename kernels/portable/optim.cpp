@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "dtypes/state_codes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/pointwise.h"
@@ -24,6 +25,10 @@ constexpr Part kParts[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"}
                            {OptimList::v, "v", "HAS_V", "OUT_V"},
                            {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
                            {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
+// What a block has, where states have 8 bits.
+constexpr Part kScales[] = {{OptimList::m_scale, "m_scale", "HAS_M_SCALE", "OUT_M_SCALE"},
+                            {OptimList::v_scale, "v_scale", "HAS_V_SCALE", "OUT_V_SCALE"},
+                            {OptimList::third_scale, "vmax_scale", "HAS_VMAX_SCALE", "OUT_VMAX_SCALE"}};
 // Operands of one number.
 constexpr Part kScalars[] = {{OptimList::step, "steps", "HAS_STEP", "LOAD_STEP"},
                              {OptimList::lr, "lr", "HAS_LR", "LOAD_LR"},
@@ -33,11 +38,23 @@ constexpr Part kScalars[] = {{OptimList::step, "steps", "HAS_STEP", "LOAD_STEP"}
 constexpr std::array kHyper{"lr", "a", "b", "weight_decay", "eps", "c"};
 constexpr std::uint64_t kSettings = 6;  // numbers that text/optim_settings.inc makes
 
+/// The trees of codes, for the text: values and bounds of the signed one, then of the other.
+std::size_t add_code_tables(Launches& list) {
+  std::vector<float> all;
+  for (const bool is_signed : {true, false}) {
+    const StateCodes& codes = state_codes(is_signed);
+    all.insert(all.end(), codes.values.begin(), codes.values.end());
+    all.insert(all.end(), codes.bounds.begin(), codes.bounds.end());
+  }
+  return list.table(std::as_bytes(std::span(all)));
+}
+
 /// A node while it becomes launches.
 struct Step {
   const KernelCall& c;
   Launches& list;
   OptimLayout layout{*c.node};
+  std::size_t codes = layout.coded() ? add_code_tables(list) : 0;  ///< of Launches::table
   DType scalar = list.target().has_double ? DType::f64 : DType::f32;
 
   void declare_hyper(Launch& k) const {
@@ -45,6 +62,13 @@ struct Step {
     for (std::size_t i = 0; i < kHyper.size(); ++i) k.source.parameter(kHyper[i], scalar, i < h.size() ? h[i] : 0);
   }
   std::int64_t mode(std::int64_t bit) const { return (c.node->integer(AttrKey::mode) & bit) != 0 ? 1 : 0; }
+  /// What an item has: elements of the parameter that share a scale.
+  std::int64_t together() const { return layout.coded() ? kStateBlock : 1; }
+  std::vector<Part> parts() const {
+    std::vector<Part> all(std::begin(kParts), std::end(kParts));
+    if (layout.coded()) all.insert(all.end(), std::begin(kScales), std::end(kScales));
+    return all;
+  }
 };
 
 /// The settings of parameter `i`; step and product advance where that is asked for.
@@ -83,16 +107,18 @@ class Places {
   void add(std::uint64_t settings, bool shared_settings) {
     declare_types();
     declare_choices();
-    const bool one = count_ == 1;
-    k_.source.define("PLACE(name)", one ? "at_##name(i, &p)" : "place");
-    k_.source.define("OUT_PLACE", one ? "i" : "place");
+    const bool one = count_ == 1, coded = s_.layout.coded();
+    k_.source.define("PLACE(name)", !one ? "place" : coded ? "at_##name(place, &p)" : "at_##name(i, &p)");
+    k_.source.define("OUT_PLACE", one && !coded ? "i" : "place");
+    if (coded) k_.source.define("SCALE_PLACE(name)", one ? "at_##name(block, &p)" : "block");
     k_.source.define("SETTING(k)",
                      one || shared_settings ? "settings[k]" : fmt::format("settings[parameter * {} + k]", kSettings));
     one ? declare_one() : declare_list();
     k_.scratch("settings", settings, s_.scalar, false);
+    if (coded) k_.table("codes", s_.codes, DType::f32);
     s_.declare_hyper(k_);
     std::int64_t items = 0;
-    for (std::size_t i = 0; i < count_; ++i) items += param(i).numel();
+    for (std::size_t i = 0; i < count_; ++i) items += param(i).numel() / s_.together();
     k_.parameter("count", items);
     s_.list.add(std::move(k_), items);
   }
@@ -105,6 +131,7 @@ class Places {
   /// That a list's tensors have, or would have.
   DType dtype(OptimList list) const {
     if (s_.layout.has(list)) return operand(list, 0).dtype;
+    if (is_scales(list)) return DType::f32;
     if (list == OptimList::master) return compute_type(param(0).dtype);
     const OptimList state = s_.layout.has(OptimList::m) ? OptimList::m : OptimList::v;
     return list != OptimList::grad && s_.layout.has(state) ? operand(state, 0).dtype : param(0).dtype;
@@ -122,6 +149,7 @@ class Places {
                                                             {OptimList::v, "_V"},
                                                             {OptimList::third, "_VMAX"}};
     for (const auto& [list, name] : kNames) {
+      if (s_.layout.coded() && list > OptimList::grad) continue;
       k_.load(std::string("LOAD") + name, dtype(list), t);
       k_.store(std::string("STORE") + name, t, dtype(list));
     }
@@ -134,10 +162,17 @@ class Places {
     k_.source.choice("FIRST", s_.mode(kOptimFirst));
     k_.source.choice("MAXIMIZE", s_.c.node->integer(AttrKey::maximize) != 0 ? 1 : 0);
     k_.source.choice("SCALED", s_.layout.has(OptimList::grad_scale) ? 1 : 0);
+    k_.source.define("CODED", s_.layout.coded() ? 1 : 0);
+    if (!s_.layout.coded()) return;
+    k_.source.define("BLOCK", kStateBlock);
+    const OptimRecord& record = optim_record(kind);
+    constexpr std::array kTrees{"TREE_M", "TREE_V", "TREE_VMAX"};
+    for (std::size_t k = 0; k < kTrees.size(); ++k)
+      k_.source.define(kTrees[k], record.code(kOptimCoded[k]) == 's' ? 0 : std::int64_t{2 * 256});
   }
   void declare_one() {
-    k_.source.define("LOCATE", "");
-    for (const Part& part : kParts) {
+    k_.source.define("LOCATE", s_.layout.coded() ? "const tern_i64 block = i;" : "");
+    for (const Part& part : s_.parts()) {
       const bool given = s_.layout.has(part.list);
       k_.optional_input(part.has, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list), given);
       k_.source.view(part.name, given ? operand(part.list, 0) : param(0));
@@ -151,13 +186,13 @@ class Places {
     std::int64_t start = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       starts.push_back(start);
-      start += param(i).numel();
+      start += param(i).numel() / s_.together();
     }
     k_.source.parameter("starts", std::span<const std::int64_t>(starts));
     std::string locate = "tern_i64 parameter = 0;";
     for (std::size_t i = 1; i < count_; ++i) locate += fmt::format(" if (i >= p.starts[{0}]) parameter = {0};", i);
-    locate += " const tern_i64 place = i - p.starts[parameter];";
-    for (const Part& part : kParts) {
+    locate += fmt::format(" const tern_i64 {} = i - p.starts[parameter];", s_.layout.coded() ? "block" : "place");
+    for (const Part& part : s_.parts()) {
       const bool given = s_.layout.has(part.list), wanted = wants(part.list, 0);
       k_.source.choice(part.has, given ? 1 : 0);
       k_.source.choice(part.out, wanted ? 1 : 0);
@@ -190,7 +225,7 @@ std::size_t most_arguments(const Target& target) {
 
 /// Whether parameter `i` can share a launch: its tensors lie side by side, and the same results are wanted of all.
 bool joins(const Step& s, std::size_t first, std::size_t i) {
-  for (const Part& part : kParts) {
+  for (const Part& part : s.parts()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
     if (!s.layout.gives(part.list)) continue;
     if (s.c.wants(s.layout.result(part.list, i)) != s.c.wants(s.layout.result(part.list, first))) return false;
@@ -208,8 +243,9 @@ void optim(const KernelCall& c, Launches& list) {
   const std::uint64_t settings = list.scratch(rows * bytes);
   for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings + i * bytes);
   std::size_t each = 0;
-  for (const Part& part : kParts) each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
-  const std::size_t most = list.target().any_strides ? 1 : most_arguments(list.target()) / each;
+  for (const Part& part : s.parts()) each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
+  const std::size_t room = most_arguments(list.target()) - (s.layout.coded() ? 1 : 0);
+  const std::size_t most = list.target().any_strides ? 1 : room / each;
   for (std::size_t i = 0; i < s.layout.params();) {
     std::size_t count = 1;
     while (count < most && i + count < s.layout.params() && joins(s, i, i) && joins(s, i, i + count)) ++count;
@@ -233,11 +269,21 @@ constexpr std::string_view kSamples[] = {
     "T=f32|f64: T[4], T[4], T[4], -, -, f64[]; kind=asgd, hyper=[0.1,0.1,0.75,0,1000000]",
     "T=f32|f64: T[4], T[4], T[4], T[4]; kind=rprop, hyper=[0,0.5,1.2,0,1e-6,50]",
     "T=f32|f64: T[4], T[4], T[4]; kind=lion, hyper=[0.1,0.9,0.99,0,0]",
+    "f32[256], f32[256], u8[256], -, -, -, -, -, -, -, -, f32[1]; kind=sgd, hyper=[0.1,0.9,0,0,0]",
+    "f32[256], f32[256], u8[256], u8[256], -, f64[], -, -, -, -, -, f32[1], f32[1]; kind=adam|adamax|radam, "
+    "hyper=[0.1,0.9,0.99,0,1e-8]",
+    "f32[256], f32[256], -, u8[256], -, f64[], -, -, -, -, -, -, f32[1]; kind=adagrad, hyper=[0.1,0,0,0,1e-8]",
+    "f32[256], f32[256], u8[256], u8[256], -, -, -, -, -, -, -, f32[1], f32[1]; kind=rmsprop, "
+    "hyper=[0.1,0.9,0.9,0,1e-8]",
+    "f32[256], f32[256], u8[256], u8[256], -, f64[], -, -, -, -, f64[], f32[1], f32[1]; kind=nadam, "
+    "hyper=[0.1,0.9,0.99,0,1e-8,0.004]",
+    "f32[256], f32[256], u8[256], -, -, -, -, -, -, -, -, f32[1]; kind=lion, hyper=[0.1,0.9,0.99,0,0]",
 };
 
-/// Settings, single numbers, are doubles.
+/// Settings, single numbers, are doubles; scales are float32.
 DType texts_type(const KernelCall& c, std::size_t operand) {
   const OptimLayout layout(*c.node);
+  if (is_scales(layout.list_of(operand))) return DType::f32;
   return is_large(layout.list_of(operand)) ? seen(c.in[operand].dtype, Sight::computed) : DType::f64;
 }
 DType input_type(const KernelCall& c, std::size_t k) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "dtypes/state_codes.h"
 #include "schema/infer.h"
 #include "schema/kinds.h"
 #include "schema/ops/attributes.h"
@@ -20,27 +21,29 @@ namespace {
 // operands each list has; without it there is one parameter, and an operand or none for each list, as in archives from
 // before there were lists. Results are the new values of the parameters, of the gradients (with grad_scale only), of
 // the states that are given, and of step where mode says so. Tensors of one parameter have its sizes; states and
-// gradients may have float32 beside a parameter of 16 bits.
+// gradients may have float32 beside a parameter of 16 bits. With scales, states are uint8 (dtypes/state_codes.h).
 
 /// How many operands each list has, and that they make sense.
 std::array<std::int64_t, kOptimLists> optim_counts(const Inference& c) {
   std::array<std::int64_t, kOptimLists> counts{};
   const Dims& given = c.node.dims(AttrKey::counts);
   if (given.empty()) {
-    c.require(c.input_count() <= kOptimLists, "one parameter has at most 11 operands");
+    c.require(c.input_count() <= kOptimLists, "one parameter has at most 14 operands");
     for (std::size_t i = 0; i < kOptimLists; ++i) counts[i] = c.has(i) ? 1 : 0;
   } else {
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < kOptimLists; ++i) {
-      counts[i] = c.list(AttrKey::counts, kOptimLists)[i].value();
+    const std::size_t lists = given.size() == kOptimLists ? kOptimLists : kOptimPlainLists;
+    for (std::size_t i = 0; i < lists; ++i) {
+      counts[i] = c.list(AttrKey::counts, lists)[i].value();
       sum += counts[i];
     }
     if (sum != static_cast<std::int64_t>(c.input_count()))
       c.fail(fmt::format("counts of {} operands, and there are {}", sum, c.input_count()));
     for (std::size_t i = 0; i < c.input_count(); ++i) c.in(i);
   }
-  constexpr std::string_view kNames[] = {"p",  "g",          "m",         "v",      "third",  "step",
-                                         "lr", "grad_scale", "found_inf", "master", "product"};
+  constexpr std::string_view kNames[] = {"p",       "g",       "m",          "v",          "third",
+                                         "step",    "lr",      "grad_scale", "found_inf",  "master",
+                                         "product", "m_scale", "v_scale",    "third_scale"};
   const std::int64_t n = counts[0];
   c.require(n > 0, "a parameter is needed");
   for (std::size_t i = 1; i < kOptimLists; ++i) {
@@ -85,6 +88,36 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
 }
 
+/// All states have codes of 8 bits, or none.
+void check_optim_codes(const Inference& c, const std::array<std::int64_t, kOptimLists>& counts, bool coded) {
+  if (!coded) return;
+  const OptimRecord& record = optim_record(static_cast<OptimKind>(c.integer(AttrKey::kind)));
+  const auto count = [&](OptimList list) { return counts[static_cast<std::size_t>(list)]; };
+  for (OptimList list : kOptimCoded) {
+    c.require(count(scales_of(list)) == count(list), "scales go with all states, or with none");
+    c.require(count(list) == 0 || record.code(list) != '-', "this optimizer has no states of 8 bits");
+  }
+  c.require(c.in(0).dtype != DType::f64, "parameters of float64 have no states of 8 bits");
+}
+
+/// Codes have the parameter's sizes, and scales one number for each full block of them.
+void check_optim_state_codes(const Inference& c, OptimList list, std::int64_t count, std::size_t start) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const TensorType& t = c.in(start + static_cast<std::size_t>(i));
+    const TensorType& param = c.in(static_cast<std::size_t>(i));
+    c.require(!t.quantized() && t.dtype == (is_scales(list) ? DType::f32 : DType::u8),
+              "codes of states are uint8, and their scales float32");
+    if (!is_scales(list)) {
+      c.require(t.rank() == param.rank(), "all tensors of a parameter need one rank");
+      for (std::size_t a = 0; a < param.shape.size(); ++a)
+        c.same(param.shape[a], t.shape[a], "sizes of the parameter and its codes");
+      continue;
+    }
+    c.require(t.rank() == 1, "scales have one dimension");
+    c.same(c.pool.product(param.shape), c.pool.mul(t.shape[0], kStateBlock), "256 times the scales and the elements");
+  }
+}
+
 /// The operands of one list: of one dtype, and each with the sizes of its parameter.
 void check_optim_list(const Inference& c, OptimList list, std::int64_t count, std::size_t start) {
   const TensorType& p = c.in(0);
@@ -116,9 +149,13 @@ void optim(Inference& c) {
   const std::array<std::int64_t, kOptimLists> counts = optim_counts(c);
   check_optim_lists(c, counts);
   const OptimLayout layout(c.node);
+  check_optim_codes(c, counts, layout.coded());
   for (std::size_t i = 0; i < kOptimLists; ++i) {
     const auto list = static_cast<OptimList>(i);
-    if (counts[i] > 0) check_optim_list(c, list, counts[i], layout.operand(list, 0));
+    const bool state = std::ranges::find(kOptimCoded, list) != std::end(kOptimCoded);
+    if (counts[i] == 0) continue;
+    const bool codes = is_scales(list) || (state && layout.coded());
+    (codes ? check_optim_state_codes : check_optim_list)(c, list, counts[i], layout.operand(list, 0));
   }
   for (OptimList list : kOptimResults) {
     for (std::size_t i = 0; layout.gives(list) && i < layout.count(list); ++i) {
@@ -196,7 +233,8 @@ constexpr AttrRecord kOptim[] = {
     with(AttrKey::mode, AttrType::integer, 0, "bits: 1 nesterov, 2 first step, 4 counts step, 8 decoupled decay")
         .within(0, kOptimModes),
     flag(AttrKey::maximize, "ascends"),
-    may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 lists").within(0, 1 << 24),
+    may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 or 14 lists")
+        .within(0, 1 << 24),
 };
 constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
@@ -218,8 +256,8 @@ constexpr AttrRecord kExchange[] = {
 
 constexpr OpRecord kOps[] = {
     TERN_OP(100, optim,
-            "p+, g+, m*, v*, third*, step*, lr?, grad_scale?, found_inf?, master*, product* -> p+, g*, m*, v*, third*, "
-            "step*, master*, product*",
+            "p+, g+, m*, v*, third*, step*, lr?, grad_scale?, found_inf?, master*, product*, m_scale*, v_scale*, "
+            "third_scale* -> p+, g*, m*, v*, third*, step*, master*, product*, m_scale*, v_scale*, third_scale*",
             "one step of an optimizer for a list of parameters, as PyTorch's fused kernels do it")
         .attrs(kOptim)
         .rule(optim),

@@ -215,6 +215,133 @@ TEST(OptimizerLists, HaveOneParametersBits) {
   }
 }
 
+/// All codes, and for squares the larger half.
+double code_at(char code, std::int64_t i) {
+  return static_cast<double>(code == 'u' ? 128 + i * 37 % 128 : i * 37 % 256);
+}
+
+/// Parameters of `param` with states of 8 bits: codes of all values, and a scale of zero, as before the first step.
+void add_coded_list(NodeRun& run, OptimKind kind, DType param, double found_inf) {
+  constexpr std::int64_t kSizes[] = {256, 768, 512};
+  const OptimRecord& record = optim_record(kind);
+  std::vector<std::int64_t> counts(kOptimLists, 0);
+  std::uint32_t seed = 1;
+  const auto add = [&](OptimList list, DType t, std::int64_t each, auto&& value) {
+    for (std::int64_t n : kSizes) {
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < n / each; ++i) values.push_back(value(i, random_numbers(1, seed++, 2, 1000)[0]));
+      run.input(t, {n / each}, values);
+    }
+    counts[static_cast<std::size_t>(list)] = std::ssize(kSizes);
+  };
+  const auto one = [&](OptimList list, double value) {
+    run.input(DType::f32, {}, std::vector{value});
+    counts[static_cast<std::size_t>(list)] = 1;
+  };
+  const auto plain = [](std::int64_t, double x) { return x; };
+  add(OptimList::param, param, 1, plain);
+  add(OptimList::grad, param, 1, plain);
+  for (OptimList list : kOptimCoded) {
+    const char code = record.code(list);
+    if (code != '-') add(list, DType::u8, 1, [code](std::int64_t i, double) { return code_at(code, i); });
+  }
+  if (record.step >= 0) one(OptimList::step, 3);
+  one(OptimList::lr, 0.125);
+  one(OptimList::grad_scale, 4);
+  one(OptimList::found_inf, found_inf);
+  if (param != DType::f32) add(OptimList::master, DType::f32, 1, plain);
+  if (record.product >= 0) one(OptimList::product, 0.5);
+  for (OptimList list : kOptimCoded) {
+    if (record.code(list) == '-') continue;
+    // Squares are larger than the square of a mean gradient.
+    const double least = record.code(list) == 'u' ? 8 : 0.25;
+    add(scales_of(list), DType::f32, 256,
+        [&](std::int64_t i, double x) { return i == 1 ? 0 : least + std::fabs(x) / 8; });
+  }
+  run.set(AttrKey::counts, counts);
+  run.set(AttrKey::kind, static_cast<std::int64_t>(kind));
+  std::vector<double> hyper = {0.01, 0.9, 0.75, 0.1, 1e-6, 50};
+  hyper.resize(record.hyper_count());
+  run.set_number(AttrKey::hyper, hyper);
+  run.set(AttrKey::mode, record.modes | (record.step >= 0 ? std::int64_t{kOptimAdvance} : std::int64_t{0}));
+}
+
+// tests/tools/eight_bits_test.cpp has torchao's numbers.
+TEST(OptimizerLists, OfEightBitsHaveTheBitsOfTheirDefinition) {
+  for (int kind = 0; kind < kOptimKinds; ++kind) {
+    const auto k = static_cast<OptimKind>(kind);
+    if (optim_record(k).codes == "---") continue;
+    for (const DType param : {DType::f32, DType::bf16}) {
+      NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
+      runs[0].reproducible();
+      runs[1].on(&HostLauncher::instance());
+      const bool text = k == OptimKind::rmsprop && param == DType::bf16;  // a second of the compiler's
+      for (NodeRun& run : runs) {
+        add_coded_list(run, k, param, 0);
+        if (text || &run != &runs[1]) run.run();
+      }
+      std::size_t others = 0, all = 0;
+      for (std::size_t r = 0; r < runs[0].infer_types().size(); ++r) {
+        if (text) {
+          EXPECT_EQ(runs[0].bytes(r), runs[1].bytes(r)) << "kind " << kind << ", result " << r;
+        }
+        const bool codes = runs[0].infer_types()[r].dtype == DType::u8;
+        const std::vector<Number> defined = runs[0].output(r), native = runs[2].output(r);
+        for (std::size_t i = 0; i < defined.size(); ++i) {
+          const double size = std::max(1.0, std::fabs(defined[i].real()));
+          ASSERT_NEAR(native[i].real(), defined[i].real(), codes ? 1 : size * (param == DType::bf16 ? 4e-3 : 1e-6))
+              << "kind " << kind << ", result " << r << ", element " << i;
+          all += codes;
+          others += codes && native[i] != defined[i];
+        }
+      }
+      EXPECT_LE(others, all / 200) << "kind " << kind;
+    }
+  }
+}
+
+TEST(OptimizerLists, OfEightBitsStayWhereAStepIsLeftOut) {
+  for (const bool reproducible : {false, true}) {
+    NodeRun run(Op::optim);
+    if (reproducible) run.reproducible();
+    add_coded_list(run, OptimKind::adamw, DType::f32, 1);
+    run.run();
+    const OptimLayout layout(run.node());
+    const auto expect_codes = [&](OptimList list, char code) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        const std::vector<Number> after = run.output(layout.result(list, i));
+        for (std::size_t e = 0; e < after.size(); ++e)
+          ASSERT_EQ(after[e].real(), code_at(code, static_cast<std::int64_t>(e)));
+      }
+    };
+    expect_codes(OptimList::m, 's');
+    expect_codes(OptimList::v, 'u');
+    EXPECT_EQ(run.output(layout.result(OptimList::m_scale, 1))[1].real(), 0);
+    EXPECT_GE(run.output(layout.result(OptimList::v_scale, 1))[2].real(), 8);
+  }
+}
+
+TEST(OptimizerLists, OfEightBitsRefuseWhatDoesNotFit) {
+  const auto refuses = [](OptimKind kind, DType param, auto&& change) {
+    NodeRun run(Op::optim);
+    add_coded_list(run, kind, param, 0);
+    change(run);
+    EXPECT_THROW(run.infer_types(), Error);
+  };
+  const auto nothing = [](NodeRun&) {};
+  const auto counts = [](std::vector<std::int64_t> c) { return [c](NodeRun& r) { r.set(AttrKey::counts, c); }; };
+  NodeRun good(Op::optim);
+  add_coded_list(good, OptimKind::adam, DType::f32, 0);
+  EXPECT_EQ(good.infer_types().size(), 25u);  // 5 lists and 3 of scales, of 3, and the step
+  refuses(OptimKind::adam, DType::f64, nothing);
+  refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0}));           // codes without scales
+  refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0, 3, 6, 0}));  // too many
+  refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0, 9}));        // twelve lists
+  refuses(OptimKind::adam, DType::f32, [](NodeRun& r) {  // an optimizer that has none
+    r.set(AttrKey::kind, static_cast<std::int64_t>(OptimKind::adadelta));
+  });
+}
+
 TEST(OptimizerLists, RefuseCountsThatDoNotFit) {
   const auto refuses = [](auto&& change) {
     NodeRun run(Op::optim);

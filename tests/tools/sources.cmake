@@ -5,6 +5,7 @@ set(sources
   bits_test.cpp
   compare_test.cpp
   deep_check_test.cpp
+  eight_bits_test.cpp
   files_mapped_test.cpp
   files_npy_test.cpp
   files_npz_test.cpp

@@ -63,14 +63,37 @@ void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
   }
 }
 
-OptimizerOptions parse_optimizer(const TrainArguments& a) {
-  const std::string name = a.optimizer.empty() ? "adamw" : a.optimizer;
-  const int number = optimizers::optimizer_from_name(name);
+std::string coded_names() {
+  std::string names;
+  for (int i = 0; i < optimizers::kOptimizers; ++i) {
+    const auto o = static_cast<optimizers::Optimizer>(i);
+    if (optimizers::can_be_coded(o))
+      names +=
+          fmt::format("{}{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o), optimizers::kCodedSuffix);
+  }
+  return names;
+}
+
+/// A name of the table, or one with 8bit behind it.
+OptimizerOptions options_of_name(const std::string& name) {
+  const bool coded = name.ends_with(optimizers::kCodedSuffix);
+  const int number = optimizers::optimizer_from_name(
+      std::string_view(name).substr(0, name.size() - (coded ? optimizers::kCodedSuffix.size() : 0)));
   if (number < 0) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--optimizer takes {}, not '{}'", optimizer_names(), escape_name(name)));
+    fail(ErrorCode::invalid_argument, fmt::format("--optimizer takes {}; with states of 8 bits {}; not '{}'",
+                                                  optimizer_names(), coded_names(), escape_name(name)));
   }
   OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
+  o.coded = coded;
+  if (coded && !optimizers::can_be_coded(o.optimizer)) {
+    fail(ErrorCode::invalid_argument, fmt::format("--optimizer: {} has no states of 8 bits; those are {}",
+                                                  optimizers::optimizer_name(o.optimizer), coded_names()));
+  }
+  return o;
+}
+
+OptimizerOptions parse_optimizer(const TrainArguments& a) {
+  OptimizerOptions o = options_of_name(a.optimizer.empty() ? "adamw" : a.optimizer);
   require_read(a, o.optimizer);
   if (a.lr && !(*a.lr >= 0 && std::isfinite(*a.lr)))
     fail(ErrorCode::invalid_argument, fmt::format("--lr takes a finite number from 0, not {}", *a.lr));
@@ -105,7 +128,10 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--class-axis", a.class_axis,
                       "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
   command->add_option("--label-smoothing", a.label_smoothing, "As PyTorch's cross_entropy has it");
-  command->add_option("--optimizer", a.optimizer, "With --train: " + optimizer_names() + " (default: adamw)")
+  command
+      ->add_option("--optimizer", a.optimizer,
+                   "With --train: " + optimizer_names() +
+                       " (default: adamw). adamw8bit and the like keep states of 8 bits (docs/training.md)")
       ->type_name("NAME");
   command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
   command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
@@ -185,10 +211,10 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
 }
 
 std::string training_text(const TrainingOptions& options, const TrainingReport& report) {
-  std::string text = fmt::format("trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
-                                 optimizers::optimizer_name(options.optimizer.optimizer),
-                                 options.loss == "none" ? "" : " on " + options.loss,
-                                 report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
+  std::string text =
+      fmt::format("trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
+                  optimizers::full_name(options.optimizer), options.loss == "none" ? "" : " on " + options.loss,
+                  report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
   constexpr std::size_t kNamed = 8;

@@ -14,6 +14,21 @@ bool needs_copy(const TensorView& v, DType type) {
   return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
+/// Few rows of a plane that do not follow those of the plane before, multiplied by the same matrix: where they are
+/// copied side by side, the product reads that matrix once, and not for each plane. `a` and `b` have the result's rank.
+bool copy_joins_rows(const TensorView& a, const TensorView& b, const TensorView& out) {
+  constexpr std::int64_t kFew = 64, kColumnsOfACopy = 32;
+  const int rank = out.rank;
+  const std::int64_t m = out.size(rank - 2);
+  if (m > kFew || out.size(rank - 1) < kColumnsOfACopy) return false;
+  for (int i = rank - 3; i >= 0; --i) {
+    if (out.size(i) == 1) continue;
+    const bool shared = b.size(i) == 1 || b.stride(i) == 0, own = a.size(i) > 1 && a.stride(i) != 0;
+    return shared && own && m > 1 && a.stride(i) != m * a.stride(rank - 2);
+  }
+  return false;
+}
+
 TensorView dense_like(const TensorView& v, DType type) {
   TensorView d = planes_without_repeats(v);
   d.dtype = type;
@@ -45,7 +60,7 @@ Problem describe(const KernelCall& c, bool converts) {
   const int rank = out.rank;
   const TensorView a = with_rank(c.in[0], rank), b = with_rank(right_operand(c), rank);
   const DType of_a = converts ? p.type : a.dtype, of_b = converts ? p.type : b.dtype;
-  p.convert_a = needs_copy(a, of_a);
+  p.convert_a = needs_copy(a, of_a) || (converts && copy_joins_rows(a, b, out));
   const bool quantized = b.blocks.columns != 0;
   p.convert_b = quantized || needs_copy(b, of_b);
   p.convert_c = out.dtype != p.type;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "dtypes/state_codes.h"
 #include "kernels/cpu/optim/loops.h"
 #include "threads/parallel.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 /// Elements that are converted at a time: their copies stay in the first cache.
 constexpr std::int64_t kBlock = 512;
+static_assert(kBlock % kStateBlock == 0);
 /// Below this many elements a thread is not worth its start.
 constexpr std::int64_t kGrain = 16384;
 
@@ -24,6 +26,16 @@ double number(const OptimJob& job, const OptimTensors& t, OptimList list, double
   double value = 0;
   convert(t.in[at(list)], job.dtypes[at(list)], &value, DType::f64, 1);
   return value;
+}
+
+/// Whether the list is a state of 8 bits.
+bool is_coded(const OptimJob& job, OptimList list) {
+  return list >= OptimList::m && list <= OptimList::third && job.dtypes[at(scales_of(list))] != DType::invalid;
+}
+
+/// The elements that one thread has together: those of a scale.
+std::int64_t elements_together(const OptimJob& job) {
+  return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return is_coded(job, list); }) ? kStateBlock : 1;
 }
 
 bool is_left_out(const OptimJob& job, const OptimTensors& t) {
@@ -137,14 +149,37 @@ class Blocks {
   const T* read(OptimList list, std::size_t k, std::int64_t i, std::int64_t count) {
     const std::byte* const from = t_.in[at(list)];
     if (from == nullptr) return nullptr;
+    if (is_coded(job_, list)) return decode(list, k, i, count);
     if (job_.dtypes[at(list)] == kType) return reinterpret_cast<const T*>(from) + i;
     convert(from + byte(list, i), job_.dtypes[at(list)], operands_[k], kType, count);
     return operands_[k];
   }
   void write(OptimList list, const T* values, std::int64_t i, std::int64_t count) {
     const std::byte* const to = t_.out[at(list)];
+    if (is_coded(job_, list)) return encode(list, values, i, count);
     if (to != nullptr && to + byte(list, i) != reinterpret_cast<const std::byte*>(values))
       convert(values, kType, t_.out[at(list)] + byte(list, i), job_.dtypes[at(list)], count);
+  }
+
+  bool is_signed(OptimList list) const { return optim_record(job_.options.kind).code(list) == 's'; }
+  /// States of 8 bits go with parameters of float32 and less.
+  const T* decode(OptimList list, std::size_t k, std::int64_t i, std::int64_t count) {
+    if constexpr (kType == DType::f32) {
+      const auto* codes = reinterpret_cast<const std::uint8_t*>(t_.in[at(list)]) + i;
+      const auto* scales = reinterpret_cast<const float*>(t_.in[at(scales_of(list))]) + i / kStateBlock;
+      decode_states(codes, scales, is_signed(list), count, operands_[k]);
+    }
+    return operands_[k];
+  }
+  void encode(OptimList list, const T* values, std::int64_t i, std::int64_t count) const {
+    if constexpr (kType == DType::f32) {
+      std::uint8_t unread_codes[kBlock];
+      float unread_scales[kBlock / kStateBlock];
+      auto* codes = reinterpret_cast<std::uint8_t*>(t_.out[at(list)]);
+      auto* scales = reinterpret_cast<float*>(t_.out[at(scales_of(list))]);
+      encode_states(values, is_signed(list), count, codes == nullptr ? unread_codes : codes + i,
+                    scales == nullptr ? unread_scales : scales + i / kStateBlock);
+    }
   }
 
   const OptimJob& job_;
@@ -177,9 +212,11 @@ bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
 /// Of a step that is left out.
 void copy_unchanged(const OptimJob& job, const OptimTensors& t, std::int64_t begin, std::int64_t end) {
   for (std::size_t k = 0; k < kOptimLists; ++k) {
-    if (!is_large(static_cast<OptimList>(k)) || t.out[k] == nullptr || t.out[k] == t.in[k]) continue;
-    const std::int64_t size = element_size(job.dtypes[k]);
-    std::memcpy(t.out[k] + begin * size, t.in[k] + begin * size, static_cast<std::size_t>((end - begin) * size));
+    const auto list = static_cast<OptimList>(k);
+    if ((!is_large(list) && !is_scales(list)) || t.out[k] == nullptr || t.out[k] == t.in[k]) continue;
+    const std::int64_t each = is_scales(list) ? kStateBlock : 1, size = element_size(job.dtypes[k]);
+    std::memcpy(t.out[k] + begin / each * size, t.in[k] + begin / each * size,
+                static_cast<std::size_t>((end - begin) / each * size));
   }
   constexpr std::size_t kParam = at(OptimList::param), kMaster = at(OptimList::master);
   if (t.in[kMaster] == nullptr || t.out[kParam] == nullptr) return;
@@ -221,7 +258,10 @@ void advance(const OptimJob& job) {
 
 void run_optim(const OptimJob& job) {
   if (job.ends.empty()) return;
-  parallel_for(job.ends.back(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t together = elements_together(job);
+  parallel_for(job.ends.back() / together, kGrain / together, [&](std::int64_t begin, std::int64_t end) {
+    begin *= together;
+    end *= together;
     Settings settings(job);
     auto i = static_cast<std::size_t>(std::ranges::upper_bound(job.ends, begin) - job.ends.begin());
     for (std::int64_t first = i == 0 ? 0 : job.ends[i - 1]; begin < end; ++i) {

@@ -7,10 +7,14 @@ Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetenso
 is trained, and the loss of each step. further.json has the losses of what came later: SGD's dampening. lora.json has the
 losses of low-rank adapters, written by hand as PEFT has them, and lora.safetensors the adapters after the last step. conv1d.pt2 has layers as GPT-2 has them, x W + b with W [in, out], and conv1d.json its losses
 and results with adapters. parallel.json has the losses of several ranks, as
-DistributedDataParallel trains mlp.pt2 and encoder.pt2. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
+DistributedDataParallel trains mlp.pt2 and encoder.pt2. eight_bits.pt2 is a wider perceptron of float32, and
+eight_bits.json has the losses that torchao 0.18 has in training it with states of 8 bits; for it alone torchao is needed
+(make.py OUT eight_bits). attention_dropout.pt2 is causal attention with dropout, with two heads of keys for four of
+queries. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
 import math
+import os
 import pathlib
 import sys
 import tempfile
@@ -41,6 +45,17 @@ class Mlp(nn.Module):
 
     def forward(self, images):
         return self.fc2(torch.relu(self.fc1(images.flatten(1))))
+
+
+class WidePerceptron(nn.Module):
+    """Two of its weights have states of 8 bits, the third one and the biases have too few elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(64, 64), nn.Linear(64, 64), nn.Linear(64, 10)
+
+    def forward(self, images):
+        return self.fc3(torch.relu(self.fc2(torch.relu(self.fc1(images.flatten(1))))))
 
 
 class Encoder(nn.Module):
@@ -100,6 +115,10 @@ class Tied(nn.Module):
 def train(path, inputs, targets, class_axis, name, lr, settings, clip):
     model = load(path).module()
     classes = {n.lower(): getattr(torch.optim, n) for n in ("SGD", "Adam", "AdamW", "RMSprop", "NAdam")}
+    if name.endswith("8bit"):
+        import torchao.optim
+
+        classes = {n.lower(): getattr(torchao.optim, n) for n in ("Adam8bit", "AdamW8bit")}
     optimizer = classes[name](model.parameters(), lr=lr, **settings)
     losses = []
     while True:
@@ -197,6 +216,47 @@ def further():
         "losses": losses}]}) + "\n")
 
 
+def eight_bits():
+    os.environ["TORCHDYNAMO_DISABLE"] = "1"  # torchao compiles each step; the numbers are those of the operators
+    import torchao.optim.adam
+
+    def step_of_torch(p, grad, step, m, v, largest, lr, beta1, beta2, decay, eps, is_adamw, rounds):
+        """torchao's with the corrections of torch.optim: 1 - beta2^step in float32 is wrong by 3e-5 at first, which
+        moves the loss by 5e-3 within 100 steps."""
+        rate, step = lr.item(), step.item()
+        if is_adamw:
+            p.mul_(1 - rate * decay)
+        else:
+            grad = grad + decay * p
+        new_m, new_v = m.lerp(grad, 1 - beta1), v.lerp(grad.square(), 1 - beta2)
+        m.copy_(new_m)
+        v.copy_(new_v)
+        p.sub_(rate / (1 - beta1**step) * new_m / (new_v.sqrt() / math.sqrt(1 - beta2**step) + eps))
+
+    torchao.optim.adam.single_param_adam = step_of_torch
+    torch.manual_seed(0)
+    save(export(WidePerceptron().train(), (torch.randn(4, 1, 8, 8),), dynamic_shapes=({0: Dim("batch", max=4096)},)),
+         OUT / "eight_bits.pt2")
+    digits = load_file(ROOT / "examples/digits/digits_test.safetensors")
+    cases = []
+    for name, settings in (("adamw8bit", {}), ("adam8bit", {})):
+        losses = train(OUT / "eight_bits.pt2", digits["images"], digits["labels"], 1, name, 2e-3, settings, None)
+        cases.append({"model": "eight_bits", "optimizer": name, "lr": 2e-3, "settings": settings, "clip": None,
+                      "losses": losses[:60]})  # later, one other code is seen
+    (OUT / "eight_bits.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "torchao": "0.18.0",
+                                                     "cases": cases}) + "\n")
+
+
+class DroppedAttention(nn.Module):
+    def forward(self, q, k, v):
+        return nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=0.25, is_causal=True, enable_gqa=True)
+
+
+def attention_dropout():
+    q, k = torch.randn(4, 4, 16, 8), torch.randn(4, 2, 16, 8)
+    save(export(DroppedAttention(), (q, k, k)), OUT / "attention_dropout.pt2")
+
+
 def tied():
     torch.manual_seed(0)
     tokens = load_file(OUT / "encoder_data.safetensors")["tokens"]
@@ -264,6 +324,9 @@ def parallel():
 
 def main():
     torch.set_num_threads(1)
+    if "eight_bits" in sys.argv[2:]:
+        return eight_bits()
+    attention_dropout()
     torch.manual_seed(0)
     batch = ({0: Dim("batch", max=4096)},)
     save(export(Mlp().double().train(), (torch.randn(4, 1, 8, 8).double(),), dynamic_shapes=batch), OUT / "mlp.pt2")
