@@ -1,4 +1,4 @@
-// Kernels for batches of small real matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
+// Kernels for batches of small matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
 // do all others.
 #pragma once
 
@@ -54,7 +54,12 @@ void run(KernelCall& c) {
   Leftover leftover;
   Lanes::run(c, leftover);
   if (!leftover.any()) return;
-  c.in[0].dtype == DType::f64 ? run_leftover<Job<double>>(c, leftover) : run_leftover<Job<float>>(c, leftover);
+  switch (c.in[0].dtype) {
+    case DType::f64: return run_leftover<Job<double>>(c, leftover);
+    case DType::c64: return run_leftover<Job<std::complex<float>>>(c, leftover);
+    case DType::c128: return run_leftover<Job<std::complex<double>>>(c, leftover);
+    default: return run_leftover<Job<float>>(c, leftover);
+  }
 }
 
 /// Lanes where they fit, LAPACK's job for each matrix of more than `kSmall` rows or columns, the definition for the

@@ -7,6 +7,8 @@ namespace {
 
 template <class T>
 struct SvdTiles {
+  using R = typename PartOf<T>::type;
+
   explicit SvdTiles(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
@@ -20,7 +22,7 @@ struct SvdTiles {
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(apart(m) * width * loops.lanes);
-    values = parts.take<T>(n * loops.lanes);
+    values = parts.take<R>(n * loops.lanes);
     places = parts.take<std::int32_t>(width * loops.lanes);
     scratch = parts.take<T>(loops.svd_scratch(m, n) * loops.lanes);
     if (!vectors) return;
@@ -45,8 +47,8 @@ struct SvdTiles {
       if (infos[l] != 0) leftover.add(first + l);
     }
     for (int i = n; i < width; ++i) std::fill_n(places + i * loops.lanes, loops.lanes, i);
-    if (T* out = output<T>(*c, 1, 0, 0))
-      loops.unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+    if (R* out = output<R>(*c, 1, 0, 0))
+      lanes::loops<R>().unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
     store(wide, u, m, width, output<T>(*c, wide ? 2 : 0, 0, 0), first, used);
     store(!wide, v, n, n, output<T>(*c, wide ? 0 : 2, 0, 0), first, used);
   }
@@ -59,7 +61,8 @@ struct SvdTiles {
   bool wide;
   int m, n, width;
   bool vectors;
-  T *matrix = nullptr, *values = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
+  T *matrix = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
+  R* values = nullptr;
   std::int32_t* places = nullptr;
 };
 
