@@ -19,6 +19,7 @@
 #include "exporter/builder.h"
 #include "exporter/lower/linalg.h"
 #include "runtime/prepared.h"
+#include "schema/passes/dead_code.h"
 
 namespace tern::bench {
 namespace {
@@ -118,6 +119,7 @@ Running make(const std::string& name, DType type, std::int64_t n, std::int64_t b
     for (ValueId v : o.add(b, values[0], values[1])) {
       b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
     }
+    remove_dead_code(*program);
     PrepareOptions options;
     options.threads = threads;
     options.weight_cache = "off";

@@ -77,11 +77,11 @@ class Library:
         return time.perf_counter() - start, time.process_time() - cpu
 
 
-def libraries(operation, batch, n, dtype, names):
+def libraries(operation, batch, n, dtype, names, threads=(1, 2)):
+    """`threads`: of torch, a library each."""
     a, b = matrices(operation, batch, n, dtype)
     tensors = torch.from_numpy(a), torch.from_numpy(b)
-    all_of_them = [Library("torch, 1 thread", TORCH[operation], tensors, 1),
-                   Library("torch, 2 threads", TORCH[operation], tensors, 2)]
+    all_of_them = [Library(f"torch, {t} thread{'s' * (t > 1)}", TORCH[operation], tensors, t) for t in threads]
     for name, table in ("numpy", NUMPY), ("scipy", SCIPY):
         if operation in table:
             all_of_them.append(Library(name, table[operation], (a, b)))

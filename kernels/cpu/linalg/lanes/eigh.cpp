@@ -40,7 +40,7 @@ struct EighTiles {
     // Rows in order, which are then transposed, matrix by matrix.
     const std::int64_t size = static_cast<std::int64_t>(n) * n;
     loops.unpack({columns, apart(n), 1}, places, used, matrices_at(matrix, 0, used, n, n));
-    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, out + (first + l) * size);
+    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, n, out + (first + l) * size, n);
   }
 
   const KernelCall* c;

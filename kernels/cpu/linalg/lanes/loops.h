@@ -62,8 +62,9 @@ struct LaneLoops {
   void (*pack)(const Matrices<const T>& from, const std::int32_t* order, const Tile<T>& to);
   /// The first `count` lanes. `order`: row r of the tile becomes row order[r][lane] of the matrix.
   void (*unpack)(const Tile<T>& from, const std::int32_t* order, int count, const Matrices<T>& to);
-  /// A matrix in contiguous memory.
-  void (*transpose)(const T* from, std::int64_t rows, std::int64_t columns, T* to);
+  /// to[c * to_row + r] = from[r * from_row + c].
+  void (*transpose)(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row, T* to,
+                    std::int64_t to_row);
 
   /// In place of the lower triangle; the strict upper one is not read. LAPACK's potrf.
   void (*cholesky)(const Tile<T>& a, int n, Infos& infos);

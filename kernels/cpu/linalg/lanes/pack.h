@@ -235,22 +235,36 @@ void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Mat
   }
 }
 
+/// A block that the first-level cache holds, also where rows are powers of two apart.
 template <class T>
-void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+TERN_SIMD_INLINE void transpose_block(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row,
+                                      T* to, std::int64_t to_row) {
   std::int64_t row_end = 0, column_end = 0;
   if constexpr (!kIsComplex<T>) {
     row_end = rows & ~std::int64_t{3}, column_end = columns & ~std::int64_t{3};
-    for (std::int64_t r = 0; r < row_end; r += 4) {
-      for (std::int64_t c = 0; c < column_end; c += 4) {
+    for (std::int64_t c = 0; c < column_end; c += 4) {
+      for (std::int64_t r = 0; r < row_end; r += 4) {
         Four<T> q[4];
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * columns + c, sizeof q[i]);
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * from_row + c, sizeof q[i]);
         simd::transpose(q);
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * rows + r, &q[i], sizeof q[i]);
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * to_row + r, &q[i], sizeof q[i]);
       }
     }
   }
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = r < row_end ? column_end : 0; c < columns; ++c)
-      __builtin_memcpy(to + c * rows + r, from + r * columns + c, sizeof(T));
+      __builtin_memcpy(to + c * to_row + r, from + r * from_row + c, sizeof(T));
+  }
+}
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row, T* to,
+               std::int64_t to_row) {
+  constexpr std::int64_t block_rows = 16, block_columns = 8;
+  for (std::int64_t r = 0; r < rows; r += block_rows) {
+    const std::int64_t some_rows = r + block_rows < rows ? block_rows : rows - r;
+    for (std::int64_t c = 0; c < columns; c += block_columns) {
+      transpose_block<T>(from + r * from_row + c, some_rows, c + block_columns < columns ? block_columns : columns - c,
+                         from_row, to + c * to_row + r, to_row);
+    }
   }
 }

@@ -84,7 +84,8 @@ struct SolveTiles {
 inline bool pays_for_packing(const KernelCall& c, std::size_t rhs) {
   const TensorView &a = c.in[0], &b = c.in[rhs];
   const bool left = c.node->integer(AttrKey::left) != 0;
-  return a.size(a.rank - 1) <= 32 || b.size(b.rank - (left ? 1 : 2)) > 4;
+  const std::int64_t most = a.dtype == DType::c128 ? 16 : 32;
+  return a.size(a.rank - 1) <= most || b.size(b.rank - (left ? 1 : 2)) > 4;
 }
 
 /// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.

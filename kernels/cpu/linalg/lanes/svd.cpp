@@ -36,7 +36,8 @@ struct SvdTiles {
     if (as_rows) return loops.unpack(rows, places, used, matrices_at(out, first, used, many, size));
     const std::int64_t elements = static_cast<std::int64_t>(size) * many;
     loops.unpack(rows, places, used, matrices_at(matrix, 0, used, many, size));
-    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * elements, many, size, out + (first + l) * elements);
+    for (int l = 0; l < used; ++l)
+      loops.transpose(matrix + l * elements, many, size, size, out + (first + l) * elements, many);
   }
   void tile(std::int64_t first, int used, Leftover& leftover) {
     const Tile<T> t = {matrix, 1, apart(m)}, u = {left, 1, apart(m)}, v = {right, 1, apart(n)};
@@ -69,7 +70,9 @@ struct SvdTiles {
 }  // namespace
 
 bool Svd::fits(const KernelCall& c) {
-  return matrices_fit(c.in[0]);
+  const TensorView& a = c.in[0];
+  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
+  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles leave the caches
 }
 std::size_t Svd::scratch(const KernelCall& c) {
   return scratch_by_type<SvdTiles>(c);
