@@ -40,7 +40,11 @@ struct HouseholderTiles {
       loops.form_q(t, rows, columns, k, tau);
       return loops.unpack(t, nullptr, used, matrices_at(out, first, used, rows, columns));
     }
-    // C Q is (Q^T C^T)^T.
+    // C Q is (Q^T C^T)^T, and Q^T the adjoint of the conjugate.
+    if (!left) {
+      conjugate(matrix, apart(rows) * columns, loops.lanes);
+      conjugate(tau, k, loops.lanes);
+    }
     const auto width = static_cast<std::ptrdiff_t>(other.columns);
     const Tile<T> c_tile = {x, width, 1}, seen = left ? c_tile : Tile<T>{x, 1, width};
     loops.pack(matrices_of<T>(other, first, count, loops.lanes), nullptr, c_tile);
