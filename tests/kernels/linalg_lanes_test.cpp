@@ -19,9 +19,13 @@ using test::Long;
 using test::Matrix;
 
 template <class T>
+using Real = typename PartOf<T>::type;
+template <class T>
+inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
+template <class T>
 std::vector<LaneLoops<T>> all_loops() {
   std::vector<LaneLoops<T>> all;
-  for_levels(set_levels, [&](auto set) {
+  for_levels(kComplex<T> ? set_complex_levels : set_real_levels, [&](auto set) {
     AllLoops loops;
     set(&loops);
     if constexpr (std::is_same_v<T, float>) all.push_back(loops.f32);
@@ -33,10 +37,6 @@ std::vector<LaneLoops<T>> all_loops() {
   return all;
 }
 
-template <class T>
-using Real = typename PartOf<T>::type;
-template <class T>
-inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
 template <class T>
 inline constexpr long double kEpsilon = std::numeric_limits<Real<T>>::epsilon();
 

@@ -6,7 +6,8 @@ namespace {
 const AllLoops& all() {
   static const AllLoops loops = [] {
     AllLoops a;
-    best_level(set_levels)(&a);
+    best_level(set_real_levels)(&a);
+    best_level(set_complex_levels)(&a);
     return a;
   }();
   return loops;

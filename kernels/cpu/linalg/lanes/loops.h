@@ -119,6 +119,7 @@ struct AllLoops {
   LaneLoops<std::complex<float>> c64{};
   LaneLoops<std::complex<double>> c128{};
 };
-TERN_LEVEL_FUNCTIONS(set, AllLoops* all)
+TERN_LEVEL_FUNCTIONS(set_real, AllLoops* all)
+TERN_LEVEL_FUNCTIONS(set_complex, AllLoops* all)
 
 }  // namespace tern::cpu::lanes
