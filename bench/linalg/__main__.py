@@ -11,7 +11,8 @@ from . import peers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATIONS = ["cholesky", "solve", "inv", "qr", "eigh", "svd"]
-MORE = ["eigvalsh", "svdvals", "lu_factor", "det", "triangular_solve", "cholesky_solve", "lstsq"]
+MORE = ["eigvalsh", "svdvals", "lu_factor", "det", "triangular_solve", "cholesky_solve", "lstsq",
+        "slogdet", "pinv", "matrix_exp", "eig", "ldl_factor"]
 
 
 class Tern:
