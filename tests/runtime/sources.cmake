@@ -14,6 +14,7 @@ set(sources
   integer_layers_test.cpp
   linalg_factors_test.cpp
   linalg_lowering_test.cpp
+  linalg_sizes_test.cpp
   linalg_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp
