@@ -37,6 +37,7 @@ void run_leftover(KernelCall& c, const Leftover& leftover) {
   Failure failure;
   const OpenMpScope openmp;
   for (std::int64_t i : leftover.ascending()) job.one(i, failure);
+  if (leftover.failure.any()) failure.report(leftover.failure.matrix(), leftover.failure.info());
   if (failure.any()) job.failed(failure);
 }
 
@@ -53,7 +54,7 @@ void run(KernelCall& c) {
   if (!Lanes::fits(c)) return cpu::run_by_type<Job>(c);
   Leftover leftover;
   Lanes::run(c, leftover);
-  if (!leftover.any()) return;
+  if (!leftover.any() && !leftover.failure.any()) return;
   switch (c.in[0].dtype) {
     case DType::f64: return run_leftover<Job<double>>(c, leftover);
     case DType::c64: return run_leftover<Job<std::complex<float>>>(c, leftover);

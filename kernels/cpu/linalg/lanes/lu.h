@@ -79,12 +79,26 @@ template <class T>
   const I<T> zero = is_zero<T>(top[j]);
   info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
   const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).whole();
-  const bool small = any<T>(best < Lane<Part<T>>::kLeastNormal);  // its inverse may overflow
+  // Of the least numbers the inverse may overflow. Small loops divide, too: 49 times 1 / 49 is not 1.
+  const bool small = !simd::kFused || any<T>(best < Lane<Part<T>>::kLeastNormal);
   for (int r = j + 1; r < m; ++r) {
     V<T>* at = x + r * row;
-    const V<T> factor = small ? quotient<T>(at[j], divisor) : at[j] * inverse;
+    V<T> factor = small ? quotient<T>(at[j], divisor) : at[j] * inverse;
+    if constexpr (kIsComplex<T>) {
+      // One step of Newton, and products rounded before they are subtracted: of equal rows zeros are left, and the
+      // matrix is found to be singular.
+      V<T> rest = at[j];
+      subtract<T>(rest, factor, divisor);
+      if (!small) add<T>(factor, rest, inverse);
+    }
     at[j] = factor;
-    for (int c = j + 1; c < end; ++c) subtract<T>(at[c], factor, top[c]);
+    for (int c = j + 1; c < end; ++c) {
+      if constexpr (kIsComplex<T>) {
+        at[c] = at[c] - factor * top[c];
+      } else {
+        at[c] -= factor * top[c];
+      }
+    }
   }
   return exchange;
 }
