@@ -19,6 +19,7 @@
 #include "exporter/builder.h"
 #include "exporter/lower/linalg.h"
 #include "runtime/prepared.h"
+#include "schema/passes/dead_code.h"
 
 namespace tern::bench {
 namespace {
@@ -29,8 +30,9 @@ ValueId by_lower(Builder& b, ValueId a, ValueId rhs, Transpose op) {
 }
 struct Operation {
   std::string_view name;
-  Outputs (*add)(Builder& b, ValueId a, ValueId rhs);  ///< null: the function of tern/linalg.h
+  Outputs (*add)(Builder& b, ValueId a, ValueId rhs);  ///< null: `call`
   bool definite = false, symmetric = false;
+  void (*call)(const Tensor& a, int threads) = nullptr;  ///< a function of tern/linalg.h
 };
 constexpr Operation kOperations[] = {
     {"cholesky", [](Builder& b, ValueId a, ValueId) { return b.add_all(Op::cholesky, {a}, {}); }, true, true},
@@ -53,7 +55,14 @@ constexpr Operation kOperations[] = {
        const Outputs f = lu_factor(b, a, true);
        return Outputs{f[0], f[1]};
      }},
-    {"det", nullptr},
+    {"det", nullptr, false, false, [](const Tensor& a, int threads) { linalg::det(a, {.threads = threads}); }},
+    {"slogdet", nullptr, false, false, [](const Tensor& a, int threads) { linalg::slogdet(a, {.threads = threads}); }},
+    {"pinv", nullptr, false, false, [](const Tensor& a, int threads) { linalg::pinv(a, {.threads = threads}); }},
+    {"matrix_exp", nullptr, false, false,
+     [](const Tensor& a, int threads) { linalg::matrix_exp(a, {.threads = threads}); }},
+    {"eig", nullptr, false, false, [](const Tensor& a, int threads) { linalg::eig(a, {.threads = threads}); }},
+    {"ldl_factor", nullptr, false, true,
+     [](const Tensor& a, int threads) { linalg::ldl_factor(a, {.threads = threads}); }},
     {"triangular_solve",
      [](Builder& b, ValueId a, ValueId rhs) { return Outputs{by_lower(b, a, rhs, Transpose::none)}; }, true, true},
     {"cholesky_solve",
@@ -111,13 +120,14 @@ Running make(const std::string& name, DType type, std::int64_t n, std::int64_t b
       b.function().inputs.push_back({FunctionInput::Kind::user, values.back(), 0, "x", {}});
     }
     if (o.add == nullptr) {
-      r.function = [a = r.inputs[0], threads] { linalg::det(a, {.threads = threads}); };
+      r.function = [a = r.inputs[0], threads, call = o.call] { call(a, threads); };
       r.run();
       return r;
     }
     for (ValueId v : o.add(b, values[0], values[1])) {
       b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
     }
+    remove_dead_code(*program);
     PrepareOptions options;
     options.threads = threads;
     options.weight_cache = "off";

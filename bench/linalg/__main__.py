@@ -11,7 +11,8 @@ from . import peers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATIONS = ["cholesky", "solve", "inv", "qr", "eigh", "svd"]
-MORE = ["eigvalsh", "svdvals", "lu_factor", "det", "triangular_solve", "cholesky_solve", "lstsq"]
+MORE = ["eigvalsh", "svdvals", "lu_factor", "det", "triangular_solve", "cholesky_solve", "lstsq",
+        "slogdet", "pinv", "matrix_exp", "eig", "ldl_factor"]
 
 
 class Tern:
@@ -53,7 +54,7 @@ def works(library, operation, n):
 
 def measure(tern, operation, dtype, n, batch, a):
     """The least seconds (wall, threads) of each; slow ones have fewer turns."""
-    others = peers.libraries(operation, batch, n, dtype, a.peers)
+    others = peers.libraries(operation, batch, n, dtype, a.peers, a.torch_threads)
     tern.ask(f"make {operation} {dtype} {n} {batch} {a.threads}")
     least, spent = {}, {}
     tern.run()
@@ -82,10 +83,12 @@ def main():
     p.add_argument("--repeats", type=int, default=1, help="runs of a turn, of which the best counts (%(default)s)")
     p.add_argument("--seconds", type=float, default=3, help="for each of them, after three turns (%(default)s)")
     p.add_argument("--peers", default="torch,numpy,scipy")
+    p.add_argument("--torch-threads", default="1,2", help="its LU of several matrices of 256 rows and more can hang "
+                   "with 2 (%(default)s)")
     p.add_argument("--tern", default=str(ROOT / "build-bench/tern_bench"))
     p.add_argument("--json", type=pathlib.Path)
     a = p.parse_args()
-    a.peers = a.peers.split(",")
+    a.peers, a.torch_threads = a.peers.split(","), [int(x) for x in a.torch_threads.split(",")]
     tern, rows = Tern(a.tern), []
     print("| op | type | n | batch | Tern, ms | fastest other, ms | | ratio | ratio of processor time |\n"
           "|---|---|---:|---:|---:|---:|---|---:|---:|")

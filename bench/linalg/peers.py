@@ -14,7 +14,7 @@ def matrices(operation, batch, n, dtype):
         return x + 1j * random.standard_normal(x.shape) if dtype.startswith("complex") else x
     a = normal(1, n)
     definite = operation in ("cholesky", "triangular_solve", "cholesky_solve")
-    if definite or operation in ("eigh", "eigvalsh"):
+    if definite or operation in ("eigh", "eigvalsh", "ldl_factor"):
         a = numpy.tril(a) + numpy.tril(a, -1).conj().transpose(0, 2, 1)
         a[:, range(n), range(n)] = 4 * n + 4 if definite else a[:, range(n), range(n)].real
     return a.astype(dtype), normal(2, 1).astype(dtype)
@@ -34,6 +34,11 @@ TORCH = {
     "triangular_solve": lambda a, b: torch.linalg.solve_triangular(a, b, upper=False),
     "cholesky_solve": lambda a, b: torch.cholesky_solve(b, a),
     "lstsq": lambda a, b: torch.linalg.lstsq(a, b),
+    "slogdet": lambda a, b: torch.linalg.slogdet(a),
+    "pinv": lambda a, b: torch.linalg.pinv(a),
+    "matrix_exp": lambda a, b: torch.linalg.matrix_exp(a),
+    "eig": lambda a, b: torch.linalg.eig(a),
+    "ldl_factor": lambda a, b: torch.linalg.ldl_factor(a),
 }
 NUMPY = {
     "cholesky": lambda a, b: numpy.linalg.cholesky(a),
@@ -45,6 +50,9 @@ NUMPY = {
     "svd": lambda a, b: numpy.linalg.svd(a, full_matrices=False),
     "svdvals": lambda a, b: numpy.linalg.svdvals(a),
     "det": lambda a, b: numpy.linalg.det(a),
+    "slogdet": lambda a, b: numpy.linalg.slogdet(a),
+    "pinv": lambda a, b: numpy.linalg.pinv(a),
+    "eig": lambda a, b: numpy.linalg.eig(a),
 }
 SCIPY = {
     "cholesky": lambda a, b: scipy.linalg.cholesky(a, lower=True, check_finite=False),
@@ -60,6 +68,9 @@ SCIPY = {
     "triangular_solve": lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True, check_finite=False),
     "cholesky_solve": lambda a, b: scipy.linalg.cho_solve((a, True), b, check_finite=False),
     "lstsq": lambda a, b: scipy.linalg.lstsq(a, b, lapack_driver="gelsy", check_finite=False),
+    "pinv": lambda a, b: numpy.stack([scipy.linalg.pinv(x, check_finite=False) for x in a]),
+    "matrix_exp": lambda a, b: scipy.linalg.expm(a),
+    "eig": lambda a, b: scipy.linalg.eig(a, check_finite=False),
 }
 
 
@@ -77,11 +88,11 @@ class Library:
         return time.perf_counter() - start, time.process_time() - cpu
 
 
-def libraries(operation, batch, n, dtype, names):
+def libraries(operation, batch, n, dtype, names, threads=(1, 2)):
+    """`threads`: of torch, a library each."""
     a, b = matrices(operation, batch, n, dtype)
     tensors = torch.from_numpy(a), torch.from_numpy(b)
-    all_of_them = [Library("torch, 1 thread", TORCH[operation], tensors, 1),
-                   Library("torch, 2 threads", TORCH[operation], tensors, 2)]
+    all_of_them = [Library(f"torch, {t} thread{'s' * (t > 1)}", TORCH[operation], tensors, t) for t in threads]
     for name, table in ("numpy", NUMPY), ("scipy", SCIPY):
         if operation in table:
             all_of_them.append(Library(name, table[operation], (a, b)))

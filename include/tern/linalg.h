@@ -72,6 +72,32 @@ struct LuSolveOptions {
 /// X, by the factors of square matrices. Batches broadcast. Singular matrices give infinities or NaN. LAPACK's getrs.
 TERN_API Tensor lu_solve(const LuFactors& factors, const Tensor& b, const LuSolveOptions& options = {});
 
+struct LuResult {
+  Tensor p;  ///< [..., m, m]: a permutation of rows
+  Tensor l;  ///< [..., m, k], k = min(m, n), with a diagonal of ones
+  Tensor u;  ///< [..., k, n]
+};
+/// P L U = A [..., m, n], as three matrices; singular ones have them, too. By lu_factor.
+TERN_API LuResult lu(const Tensor& a, const Options& options = {});
+
+// LDL
+
+struct LdlOptions {
+  bool hermitian = false;  ///< A = L D L^H; else A = L D L^T. The same for real matrices
+  int threads = 0;
+};
+struct LdlFactors {
+  Tensor ld;      ///< [..., n, n]: D, whose blocks have one or two rows, and below them L without its blocks of ones
+  Tensor pivots;  ///< int32 [..., n], as LAPACK has them: negative in pairs for blocks of two
+  Tensor info;    ///< k > 0: D[k, k], counted from 1, is zero; the factors are right, but solve nothing
+};
+/// Factors of A [..., n, n], symmetric or hermitian, not necessarily definite; only its lower triangle is read (Bunch
+/// and Kaufman, 1977). ldl_factor throws where `info` is not 0. LAPACK's sytrf and hetrf.
+TERN_API LdlFactors ldl_factor(const Tensor& a, const LdlOptions& options = {});
+TERN_API LdlFactors ldl_factor_ex(const Tensor& a, const LdlOptions& options = {});
+/// X of A X = B [..., n, k], by the factors and with their `hermitian`. Batches broadcast. LAPACK's sytrs and hetrs.
+TERN_API Tensor ldl_solve(const LdlFactors& factors, const Tensor& b, const LdlOptions& options = {});
+
 // Systems of equations
 
 struct SolveOptions {
@@ -158,6 +184,10 @@ struct QrResult {
 /// Q R = A [..., m, n] with orthonormal columns of Q, and R upper triangular. The diagonal of R may be negative.
 /// LAPACK's geqrf and orgqr.
 TERN_API QrResult qr(const Tensor& a, const QrOptions& options = {});
+
+/// The first n columns of H_1 .. H_k, where H_i = 1 - tau[i] v v^H and v is column i of A [..., m, n], m >= n >= k,
+/// below its diagonal, with a one there; tau [..., k]. LAPACK's orgqr.
+TERN_API Tensor householder_product(const Tensor& a, const Tensor& tau, const Options& options = {});
 
 // Eigenvalues and singular values. Matrices with NaN or infinities are runtime errors.
 

@@ -1,4 +1,4 @@
-// Batches of small real matrices, as nodes: any number of them, also such that do not fill the lanes of a register;
+// Batches of small matrices, as nodes: any number of them, also such that do not fill the lanes of a register;
 // transposed operands; matrices that cannot be factored among others.
 #include <tern/error.h>
 
@@ -19,16 +19,16 @@ class BatchesTest : public LinalgTest {
     if (columns_first) strides = {rows * columns, 1, rows};
     run.input(type(), {count, rows, columns}, numbers(batch), strides);
   }
-  static std::vector<Matrix> many(std::int64_t count, std::int64_t rows, std::int64_t columns) {
+  std::vector<Matrix> many(std::int64_t count, std::int64_t rows, std::int64_t columns) const {
     std::vector<Matrix> all;
     for (std::int64_t i = 0; i < count; ++i) {
-      all.push_back(random_matrix(rows, columns, false, static_cast<std::uint32_t>(i)));
+      all.push_back(random_matrix(rows, columns, complex(), static_cast<std::uint32_t>(i)));
       for (std::int64_t d = 0; d < std::min(rows, columns); ++d) all.back().at(d, d) += 8;
     }
     return all;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Types, BatchesTest, ::testing::Values(DType::f32, DType::f64), type_name);
+INSTANTIATE_TEST_SUITE_P(Types, BatchesTest, kLinalgTypes, type_name);
 constexpr std::int64_t kCounts[] = {0, 1, 3, 4, 5, 16, 17, 40};
 
 TEST_P(BatchesTest, LuAndSolve) {
@@ -40,7 +40,7 @@ TEST_P(BatchesTest, LuAndSolve) {
         matrices(factor, a, n, n, columns_first);
         factor.run();
         for (const bool left : {false, true}) {
-          for (const int op : {0, 1}) {
+          for (const int op : {0, 1, 2}) {
             const std::int64_t k = n + 33;
             const std::vector<Matrix> b = many(count, left ? n : k, left ? k : n);
             NodeRun solve(Op::lu_solve);
@@ -64,7 +64,7 @@ TEST_P(BatchesTest, LuAndSolve) {
 TEST_P(BatchesTest, Triangular) {
   for (const bool upper : {false, true}) {
     for (const bool left : {false, true}) {
-      for (const int op : {0, 1}) {
+      for (const int op : {0, 1, 2}) {
         const std::int64_t n = 11, k = 5;
         std::vector<Matrix> a = many(19, n, n), b = many(19, left ? n : k, left ? k : n);
         NodeRun run(Op::triangular_solve);
@@ -93,7 +93,7 @@ TEST_P(BatchesTest, CholeskyOfTheTriangleThatIsRead) {
     for (const bool upper : {false, true}) {
       for (const std::int64_t n : {1, 3, 9}) {
         std::vector<Matrix> a = many(count, n, n), given;
-        for (Matrix& m : a) m = m * transposed(m);
+        for (Matrix& m : a) m = m * adjoint(m);
         for (std::size_t i = 0; i < a.size(); ++i) {
           given.push_back(a[i]);
           for (std::int64_t r = 0; r < n; ++r) {
@@ -111,7 +111,7 @@ TEST_P(BatchesTest, CholeskyOfTheTriangleThatIsRead) {
           ASSERT_EQ(run.output(1)[i].real(), i % 3 == 1 ? static_cast<double>(n) : 0);
           const Matrix l = matrix_of(run, 0, i);
           if (i % 3 != 1) {
-            ASSERT_LT(difference(upper ? transposed(l) * l : l * transposed(l), a[i]), tolerance(n, 400));
+            ASSERT_LT(difference(upper ? adjoint(l) * l : l * adjoint(l), a[i]), tolerance(n, 400));
           }
         }
       }
@@ -131,7 +131,7 @@ TEST_P(BatchesTest, QrInAllForms) {
         for (std::size_t i = 0; i < a.size(); ++i) {
           const Matrix q = matrix_of(run, 0, i), r = matrix_of(run, 1, i);
           ASSERT_LT(difference(q * r, a[i]), tolerance(m, 16));
-          ASSERT_LT(difference(transposed(q) * q, identity(q.columns)), tolerance(m));
+          ASSERT_LT(difference(adjoint(q) * q, identity(q.columns)), tolerance(m));
           for (std::int64_t row = 1; row < r.rows; ++row) ASSERT_EQ(r.at(row, 0), Long(0));
           ASSERT_LT(r.at(0, 0).real(), 0);  // the sign that LAPACK gives a column with a positive first element
         }
@@ -144,7 +144,7 @@ TEST_P(BatchesTest, EighAndSvd) {
   for (const std::int64_t count : kCounts) {
     const std::int64_t n = 5, wide = 7;
     std::vector<Matrix> a = many(count, n, n);
-    for (Matrix& m : a) m = m + transposed(m);
+    for (Matrix& m : a) m = m + adjoint(m);
     NodeRun eigh(Op::eigh);
     matrices(eigh, a, n, n);
     eigh.run();
@@ -156,11 +156,11 @@ TEST_P(BatchesTest, EighAndSvd) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       const Matrix v = matrix_of(eigh, 1, i), u = matrix_of(svd, 0, i), vh = matrix_of(svd, 2, i);
       ASSERT_LT(difference(a[i] * v, v * diagonal(vector_of(eigh, 0, i))), tolerance(n, 24));
-      ASSERT_LT(difference(transposed(v) * v, identity(n)), tolerance(n));
+      ASSERT_LT(difference(adjoint(v) * v, identity(n)), tolerance(n));
       Matrix sigma(n, wide);
       for (std::int64_t d = 0; d < n; ++d) sigma.at(d, d) = vector_of(svd, 1, i)[static_cast<std::size_t>(d)];
       ASSERT_LT(difference(u * sigma * vh, b[i]), tolerance(wide, 16));
-      ASSERT_LT(difference(vh * transposed(vh), identity(wide)), tolerance(wide));
+      ASSERT_LT(difference(vh * adjoint(vh), identity(wide)), tolerance(wide));
     }
   }
 }

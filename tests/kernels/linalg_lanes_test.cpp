@@ -19,23 +19,43 @@ using test::Long;
 using test::Matrix;
 
 template <class T>
+using Real = typename PartOf<T>::type;
+template <class T>
+inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
+template <class T>
 std::vector<LaneLoops<T>> all_loops() {
   std::vector<LaneLoops<T>> all;
-  for_levels(set_levels, [&](auto set) {
-    LaneLoops<float> f;
-    LaneLoops<double> d;
-    set(&f, &d);
-    if constexpr (std::is_same_v<T, float>) {
-      all.push_back(f);
-    } else {
-      all.push_back(d);
-    }
+  for_levels(kComplex<T> ? set_complex_levels : set_real_levels, [&](auto set) {
+    AllLoops loops;
+    set(&loops);
+    if constexpr (std::is_same_v<T, float>) all.push_back(loops.f32);
+    if constexpr (std::is_same_v<T, double>) all.push_back(loops.f64);
+    if constexpr (std::is_same_v<T, std::complex<float>>) all.push_back(loops.c64);
+    if constexpr (std::is_same_v<T, std::complex<double>>) all.push_back(loops.c128);
+    if (all.back().lanes == 0) all.pop_back();
   });
   return all;
 }
 
-/// The product of real matrices: complex ones would take most of the test's time.
+template <class T>
+inline constexpr long double kEpsilon = std::numeric_limits<Real<T>>::epsilon();
+
+/// x as a number of T.
+template <class T>
+T rounded(Long x) {
+  if constexpr (kComplex<T>) {
+    return T(static_cast<Real<T>>(x.real()), static_cast<Real<T>>(x.imag()));
+  } else {
+    return static_cast<T>(x.real());
+  }
+}
+
+bool is_real(const Matrix& a) {
+  return std::ranges::all_of(a.values, [](const Long& x) { return x.imag() == 0; });
+}
+/// The product; of real matrices without complex arithmetic, which would take most of the test's time.
 Matrix times(const Matrix& a, const Matrix& b) {
+  if (!is_real(a) || !is_real(b)) return a * b;
   Matrix m(a.rows, b.columns);
   std::vector<long double> sum(static_cast<std::size_t>(b.columns));
   for (std::int64_t i = 0; i < a.rows; ++i) {
@@ -55,22 +75,26 @@ constexpr Spectrum kSpectra[] = {Spectrum::random,    Spectrum::graded,   Spectr
                                  Spectrum::huge,      Spectrum::zero,     Spectrum::diagonal};
 
 /// Columns of orthonormal vectors, by Gram and Schmidt, twice.
-Matrix orthonormal(std::int64_t m, std::int64_t n, std::mt19937& random) {
+Matrix orthonormal(std::int64_t m, std::int64_t n, bool complex, std::mt19937& random) {
   std::normal_distribution<double> normal;
-  std::vector<std::vector<long double>> columns;
-  const auto dot = [](const auto& x, const auto& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0L); };
+  std::vector<std::vector<Long>> columns;
+  const auto dot = [](const std::vector<Long>& x, const std::vector<Long>& y) {
+    Long sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += std::conj(x[i]) * y[i];
+    return sum;
+  };
   Matrix q(m, n);
   for (std::int64_t c = 0; c < n; ++c) {
-    std::vector<long double> x(static_cast<std::size_t>(m));
-    for (long double& v : x) v = normal(random);
+    std::vector<Long> x(static_cast<std::size_t>(m));
+    for (Long& v : x) v = Long(normal(random), complex ? normal(random) : 0);
     for (int pass = 0; pass < 2; ++pass) {
       for (const auto& other : columns) {
-        const long double along = dot(other, x);
+        const Long along = dot(other, x);
         for (std::size_t r = 0; r < x.size(); ++r) x[r] -= along * other[r];
       }
     }
-    const long double length = std::sqrt(dot(x, x));
-    for (long double& v : x) v /= length;
+    const long double length = std::sqrt(dot(x, x).real());
+    for (Long& v : x) v /= length;
     for (std::int64_t r = 0; r < m; ++r) q.at(r, c) = x[static_cast<std::size_t>(r)];
     columns.push_back(x);
   }
@@ -79,7 +103,7 @@ Matrix orthonormal(std::int64_t m, std::int64_t n, std::mt19937& random) {
 
 template <class T>
 std::vector<Long> values_of(Spectrum s, std::int64_t n, std::mt19937& random) {
-  const long double epsilon = std::numeric_limits<T>::epsilon();
+  const long double epsilon = kEpsilon<T>;
   std::normal_distribution<double> normal;
   std::vector<Long> v;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -95,9 +119,9 @@ std::vector<Long> values_of(Spectrum s, std::int64_t n, std::mt19937& random) {
   return v;
 }
 
-/// U diag(values) V^T rounded to T, with U = V for a symmetric one.
+/// U diag(values) V^H rounded to T, with U = V for a hermitian one.
 template <class T>
-Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool symmetric, std::uint32_t seed) {
+Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool hermitian, std::uint32_t seed) {
   std::mt19937 random(seed);
   const std::int64_t k = std::min(m, n);
   Matrix a(m, n);
@@ -106,15 +130,16 @@ Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool symmetric, std
   if (s == Spectrum::diagonal) {
     for (std::int64_t i = 0; i < k; ++i) a.at(i, i) = values[static_cast<std::size_t>(i)];
   } else {
-    const Matrix u = orthonormal(m, k, random), v = symmetric ? u : orthonormal(n, k, random);
-    a = times(times(u, test::diagonal(values)), transposed(v));
+    const Matrix u = orthonormal(m, k, kComplex<T>, random), v = hermitian ? u : orthonormal(n, k, kComplex<T>, random);
+    a = times(times(u, test::diagonal(values)), adjoint(v));
   }
-  const long double size = s == Spectrum::tiny   ? std::numeric_limits<T>::min() * 64
-                           : s == Spectrum::huge ? std::numeric_limits<T>::max() / 64
+  const long double size = s == Spectrum::tiny   ? std::numeric_limits<Real<T>>::min() * 64
+                           : s == Spectrum::huge ? std::numeric_limits<Real<T>>::max() / 64
                                                  : 1;
-  for (Long& x : a.values) x = static_cast<T>(x.real() * size);
-  for (std::int64_t r = 0; symmetric && r < m; ++r) {
-    for (std::int64_t c = 0; c < r; ++c) a.at(c, r) = a.at(r, c);
+  for (Long& x : a.values) x = rounded<T>(x * size);
+  for (std::int64_t r = 0; hermitian && r < m; ++r) {
+    a.at(r, r) = a.at(r, r).real();
+    for (std::int64_t c = 0; c < r; ++c) a.at(c, r) = std::conj(a.at(r, c));
   }
   return a;
 }
@@ -132,7 +157,7 @@ struct Batch {
   explicit Batch(const std::vector<Matrix>& all)
       : Batch(static_cast<std::int64_t>(all.size()), all[0].rows, all[0].columns) {
     for (std::size_t i = 0; i < all.size(); ++i) {
-      for (std::size_t k = 0; k < all[i].values.size(); ++k) memory[i][k] = static_cast<T>(all[i].values[k].real());
+      for (std::size_t k = 0; k < all[i].values.size(); ++k) memory[i][k] = rounded<T>(all[i].values[k]);
     }
   }
   template <class U>
@@ -157,6 +182,17 @@ struct Aligned {
   std::vector<std::byte> bytes;
 };
 
+/// Eigenvalues or singular values, in order.
+template <class T>
+void unpack_values(const LaneLoops<T>& complex_loops, const Real<T>* values, const std::int32_t* places,
+                   Batch<Real<T>>& to) {
+  for (const LaneLoops<Real<T>>& loops : all_loops<Real<T>>()) {
+    if (loops.lanes != complex_loops.lanes) continue;
+    const Tile<Real<T>> from = {const_cast<Real<T>*>(values), 1, 1};
+    return loops.unpack(from, places, loops.lanes, to.template lanes<Real<T>>(loops.lanes));
+  }
+}
+
 long double norm(const Matrix& a) {
   long double sum = 0;
   for (const Long& v : a.values) sum += std::norm(v);
@@ -166,26 +202,26 @@ long double norm(const Matrix& a) {
 template <class T>
 long double relative(const Matrix& a, Matrix b, long double n) {
   for (std::size_t i = 0; i < a.values.size(); ++i) b.values[i] -= a.values[i];
-  const long double size = norm(a), epsilon = std::numeric_limits<T>::epsilon();
+  const long double size = norm(a), epsilon = kEpsilon<T>;
   const long double error = norm(b);
   return error == 0 ? 0 : error / (n * epsilon * (size == 0 ? 1 : size));
 }
 template <class T>
 long double orthogonality(const Matrix& q) {
-  return relative<T>(test::identity(q.columns), times(transposed(q), q), static_cast<long double>(q.rows));
+  return relative<T>(test::identity(q.columns), times(adjoint(q), q), static_cast<long double>(q.rows));
 }
 
 template <class T>
 class LanesTest : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(LanesTest, Types);
 
 /// A tile of as many spectra as there are lanes.
 template <class T>
-std::vector<Matrix> tile_of(int lanes, std::int64_t m, std::int64_t n, bool symmetric, std::uint32_t seed) {
+std::vector<Matrix> tile_of(int lanes, std::int64_t m, std::int64_t n, bool hermitian, std::uint32_t seed) {
   std::vector<Matrix> all;
   for (int l = 0; l < lanes; ++l)
-    all.push_back(matrix_of<T>(kSpectra[(l + seed) % std::size(kSpectra)], m, n, symmetric,
+    all.push_back(matrix_of<T>(kSpectra[(l + seed) % std::size(kSpectra)], m, n, hermitian,
                                seed * 100 + static_cast<std::uint32_t>(l)));
   return all;
 }
@@ -199,14 +235,16 @@ TYPED_TEST(LanesTest, EighOfSpectra) {
     for (const int n : {1, 2, 3, 4, 5, 8, 21}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         const std::vector<Matrix> given = tile_of<T>(loops.lanes, n, n, true, seed);
-        Batch<T> a(given), w(loops.lanes, n, 1), v(loops.lanes, n, n);
+        Batch<T> a(given), v(loops.lanes, n, n);
+        Batch<Real<T>> w(loops.lanes, n, 1);
         const std::int64_t size = std::int64_t{n} * n * loops.lanes;
-        Aligned<T> tile(size), z(size), values(n * loops.lanes), scratch(loops.eigh_scratch(n) * loops.lanes);
+        Aligned<Real<T>> values(n * loops.lanes);
+        Aligned<T> tile(size), z(size), scratch(loops.eigh_scratch(n) * loops.lanes);
         std::vector<std::int32_t> places(static_cast<std::size_t>(n * loops.lanes));
         loops.pack(a.template lanes<const T>(loops.lanes), nullptr, {tile.data(), n, 1});
         Infos infos;
         loops.eigh({tile.data(), n, 1}, n, values.data(), places.data(), {z.data(), 1, n}, scratch.data(), infos);
-        loops.unpack({values.data(), 1, 1}, places.data(), loops.lanes, w.template lanes<T>(loops.lanes));
+        unpack_values<T>(loops, values.data(), places.data(), w);
         loops.unpack({z.data(), n, 1}, places.data(), loops.lanes, v.template lanes<T>(loops.lanes));
         for (int l = 0; l < loops.lanes; ++l) {
           const auto i = static_cast<std::size_t>(l);
@@ -215,7 +253,7 @@ TYPED_TEST(LanesTest, EighOfSpectra) {
           for (int k = 0; k < n; ++k) d.push_back(w.matrix(i).at(k, 0));
           ASSERT_EQ(infos[l], 0) << name_of(l, seed, n);
           ASSERT_LT(orthogonality<T>(vectors), 4) << name_of(l, seed, n);
-          ASSERT_LT(relative<T>(given[i], times(times(vectors, test::diagonal(d)), transposed(vectors)), n), 4)
+          ASSERT_LT(relative<T>(given[i], times(times(vectors, test::diagonal(d)), adjoint(vectors)), n), 4)
               << name_of(l, seed, n);
           for (int k = 1; k < n; ++k)
             ASSERT_LE(d[static_cast<std::size_t>(k - 1)].real(), d[static_cast<std::size_t>(k)].real());
@@ -232,10 +270,11 @@ TYPED_TEST(LanesTest, SvdOfSpectra) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         for (const int width : {n, m}) {
           const std::vector<Matrix> given = tile_of<T>(loops.lanes, m, n, false, seed);
-          Batch<T> a(given), s(loops.lanes, n, 1), u(loops.lanes, width, m), v(loops.lanes, n, n);
+          Batch<T> a(given), u(loops.lanes, width, m), v(loops.lanes, n, n);
+          Batch<Real<T>> s(loops.lanes, n, 1);
           const std::int64_t size = std::int64_t{m} * m * loops.lanes;
-          Aligned<T> tile(size), left(size), right(size), values(n * loops.lanes),
-              scratch(loops.svd_scratch(m, n) * loops.lanes);
+          Aligned<Real<T>> values(n * loops.lanes);
+          Aligned<T> tile(size), left(size), right(size), scratch(loops.svd_scratch(m, n) * loops.lanes);
           std::vector<std::int32_t> places(static_cast<std::size_t>(width * loops.lanes));
           loops.pack(a.template lanes<const T>(loops.lanes), nullptr, {tile.data(), 1, m});
           Infos infos;
@@ -243,7 +282,7 @@ TYPED_TEST(LanesTest, SvdOfSpectra) {
                     {right.data(), 1, n}, scratch.data(), infos);
           for (int k = n * loops.lanes; k < width * loops.lanes; ++k)
             places[static_cast<std::size_t>(k)] = k / loops.lanes;
-          loops.unpack({values.data(), 1, 1}, places.data(), loops.lanes, s.template lanes<T>(loops.lanes));
+          unpack_values<T>(loops, values.data(), places.data(), s);
           loops.unpack({left.data(), m, 1}, places.data(), loops.lanes, u.template lanes<T>(loops.lanes));
           loops.unpack({right.data(), n, 1}, places.data(), loops.lanes, v.template lanes<T>(loops.lanes));
           for (int l = 0; l < loops.lanes; ++l) {
@@ -292,13 +331,17 @@ TYPED_TEST(LanesTest, QrOfSpectra) {
   }
 }
 
+/// What LAPACK takes the pivot by: izamax.
+long double pivot_size(Long x) {
+  return std::abs(x.real()) + std::abs(x.imag());
+}
 /// The steps of Gaussian elimination with the first largest pivot, in extended precision.
 std::vector<std::int32_t> pivots_of(Matrix a) {
   std::vector<std::int32_t> pivots;
   for (std::int64_t j = 0; j < std::min(a.rows, a.columns); ++j) {
     std::int64_t best = j;
     for (std::int64_t r = j + 1; r < a.rows; ++r) {
-      if (std::abs(a.at(r, j)) > std::abs(a.at(best, j))) best = r;
+      if (pivot_size(a.at(r, j)) > pivot_size(a.at(best, j))) best = r;
     }
     pivots.push_back(static_cast<std::int32_t>(best) + 1);
     for (std::int64_t c = 0; c < a.columns; ++c) std::swap(a.at(j, c), a.at(best, c));
@@ -374,7 +417,7 @@ template <class T>
 long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
   Matrix r = times(a, x);
   for (std::size_t i = 0; i < r.values.size(); ++i) r.values[i] -= b.values[i];
-  const long double size = norm(a) * norm(x) * static_cast<long double>(a.rows) * std::numeric_limits<T>::epsilon();
+  const long double size = norm(a) * norm(x) * static_cast<long double>(a.rows) * kEpsilon<T>;
   return norm(r) / size;
 }
 
@@ -396,7 +439,7 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
             const Spectrum s = kSpectra[(l + seed) % std::size(kSpectra)];
             for (int i = 0; s == Spectrum::random && n > 1 && i < n; ++i) a.at(i, i) = 0;  // without pivots it fails
             Matrix b = times(a, test::random_matrix(n, columns, false, seed + static_cast<std::uint32_t>(l)));
-            for (Long& v : b.values) v = static_cast<T>(v.real());
+            for (Long& v : b.values) v = rounded<T>(v);
             rhs.push_back(b);
           }
           Infos infos;
@@ -430,8 +473,8 @@ int info_of(const Matrix& given) {
     std::size_t best = j;
     for (std::size_t r = j + 1; r < n; ++r) best = std::abs(a[r][j]) > std::abs(a[best][j]) ? r : best;
     std::swap(a[j], a[best]);
-    if (a[j][j] == 0) info = info == 0 ? static_cast<int>(j) + 1 : info;
-    for (std::size_t r = j + 1; r < n && a[j][j] != 0; ++r) {
+    if (a[j][j] == T(0)) info = info == 0 ? static_cast<int>(j) + 1 : info;
+    for (std::size_t r = j + 1; r < n && a[j][j] != T(0); ++r) {
       const T factor = a[r][j] / a[j][j];
       for (std::size_t c = j; c < n; ++c) {
         const T product = factor * a[j][c];
@@ -529,8 +572,8 @@ TYPED_TEST(LanesTest, CholeskySaysWhichMinorIsNotPositive) {
       std::vector<Matrix> given;
       for (int l = 0; l < loops.lanes; ++l) {
         const Matrix g = matrix_of<T>(Spectrum::random, n, n, false, static_cast<std::uint32_t>(l));
-        Matrix a = times(g, transposed(g)) + test::identity(n);
-        for (Long& x : a.values) x = static_cast<T>(x.real());
+        Matrix a = times(g, adjoint(g)) + test::identity(n);
+        for (Long& x : a.values) x = rounded<T>(x);
         given.push_back(a);
       }
       for (int bad = 0; bad < std::min(n, loops.lanes); ++bad) {
@@ -547,7 +590,7 @@ TYPED_TEST(LanesTest, CholeskySaysWhichMinorIsNotPositive) {
         const auto i = static_cast<std::size_t>(lane);
         ASSERT_EQ(infos[lane], lane < n ? lane + 1 : 0) << n;
         if (lane >= n) {
-          ASSERT_LT(relative<T>(given[i], times(l.matrix(i), transposed(l.matrix(i))), n), 4);
+          ASSERT_LT(relative<T>(given[i], times(l.matrix(i), adjoint(l.matrix(i))), n), 4);
         }
       }
     }
@@ -563,8 +606,10 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
       given.push_back(matrix_of<T>(Spectrum::random, n, n, true, static_cast<std::uint32_t>(l)));
     given[0].at(3, 1) = std::numeric_limits<long double>::quiet_NaN();
     given[1].at(5, 5) = std::numeric_limits<long double>::infinity();
-    Batch<T> a(given), w(loops.lanes, n, 1);
-    Aligned<T> tile(n * n * loops.lanes), values(n * loops.lanes), scratch(loops.svd_scratch(n, n) * loops.lanes);
+    Batch<T> a(given);
+    Batch<Real<T>> w(loops.lanes, n, 1);
+    Aligned<Real<T>> values(n * loops.lanes);
+    Aligned<T> tile(n * n * loops.lanes), scratch(loops.svd_scratch(n, n) * loops.lanes);
     std::vector<std::int32_t> places(static_cast<std::size_t>(n * loops.lanes));
     Infos infos;
     for (const bool svd : {false, true}) {
@@ -574,7 +619,7 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
       } else {
         loops.eigh({tile.data(), n, 1}, n, values.data(), places.data(), {}, scratch.data(), infos);
       }
-      loops.unpack({values.data(), 1, 1}, places.data(), loops.lanes, w.template lanes<T>(loops.lanes));
+      unpack_values<T>(loops, values.data(), places.data(), w);
       for (int l = 0; l < loops.lanes; ++l) {
         const auto i = static_cast<std::size_t>(l);
         ASSERT_EQ(infos[l], l < 2);
@@ -582,7 +627,7 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
         for (int k = 0; k < n; ++k) squares += std::norm(w.matrix(i).at(k, 0));
         if (l >= 2) {
           ASSERT_NEAR(static_cast<double>(std::sqrt(squares) / norm(given[i])), 1,
-                      std::numeric_limits<T>::epsilon() * 16);
+                      std::numeric_limits<Real<T>>::epsilon() * 16);
         }
       }
     }
@@ -595,17 +640,22 @@ struct Errors {
 };
 
 template <class T>
+DType type_of() {
+  if (kComplex<T>) return std::is_same_v<Real<T>, float> ? DType::c64 : DType::c128;
+  return std::is_same_v<T, float> ? DType::f32 : DType::f64;
+}
+
+template <class T>
 Errors errors_of(Op op, const std::vector<Matrix>& given) {
   const std::int64_t n = given[0].rows;
   test::NodeRun run(op);
   if (op == Op::qr) run.set(AttrKey::mode, 0);
-  run.input(std::is_same_v<T, float> ? DType::f32 : DType::f64, {static_cast<std::int64_t>(given.size()), n, n},
-            test::numbers(given));
+  run.input(type_of<T>(), {static_cast<std::int64_t>(given.size()), n, n}, test::numbers(given));
   run.run();
   Errors worst;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Matrix q = test::matrix_of(run, op == Op::eigh ? 1 : 0, i);
-    Matrix right = op == Op::eigh ? transposed(q) : test::matrix_of(run, op == Op::svd ? 2 : 1, i), product;
+    Matrix right = op == Op::eigh ? adjoint(q) : test::matrix_of(run, op == Op::svd ? 2 : 1, i), product;
     if (op == Op::qr) {
       product = times(q, right);
     } else {
@@ -613,7 +663,7 @@ Errors errors_of(Op op, const std::vector<Matrix>& given) {
     }
     worst.product = std::max(worst.product, relative<T>(given[i], product, n));
     worst.factors = std::max(worst.factors, orthogonality<T>(q));
-    if (op == Op::svd) worst.factors = std::max(worst.factors, orthogonality<T>(transposed(right)));
+    if (op == Op::svd) worst.factors = std::max(worst.factors, orthogonality<T>(adjoint(right)));
   }
   return worst;
 }

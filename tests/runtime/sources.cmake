@@ -12,7 +12,9 @@ set(sources
   gradient_lowering_test.cpp
   import_aliasing_test.cpp
   integer_layers_test.cpp
+  linalg_factors_test.cpp
   linalg_lowering_test.cpp
+  linalg_sizes_test.cpp
   linalg_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp

@@ -11,11 +11,31 @@
 #include <string>
 
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/linalg/lanes/loops.h"
 #include "kernels/kernel.h"
 #include "threads/loop_recorder.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
+
+/// to[c * to_row + r] = from[r * from_row + c]
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row, T* to,
+               std::int64_t to_row) {
+  if constexpr (std::is_floating_point_v<T>) {
+    lanes::loops<T>().transpose(from, rows, columns, from_row, to, to_row);
+  } else {
+    constexpr std::int64_t kBlock = 16;
+    for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
+      for (std::int64_t c0 = 0; c0 < columns; c0 += kBlock) {
+        const std::int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
+        for (std::int64_t c = c0; c < c1; ++c) {
+          for (std::int64_t r = r0; r < r1; ++r) to[c * to_row + r] = from[r * from_row + c];
+        }
+      }
+    }
+  }
+}
 
 /// An operand read matrix by matrix. Its batch broadcasts to that of `result`, which is result's axes but for the last
 /// `result_core`. With core 1 the operand holds vectors, seen as matrices of one column.
@@ -50,6 +70,11 @@ class Operand {
   template <class T>
   static void copy(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, T* to,
                    std::int64_t leading) {
+    if (column == 1) {
+      for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * row, columns, to + r * leading);
+      return;
+    }
+    if (row == 1) return transpose(from, columns, rows, column, to, leading);
     constexpr std::int64_t kBlock = 16;
     for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
       for (std::int64_t c0 = 0; c0 < columns; c0 += kBlock) {
@@ -79,15 +104,7 @@ T* output(const KernelCall& c, std::size_t k, std::int64_t i, std::int64_t eleme
 /// Writes a column-major matrix to row-major memory.
 template <class T>
 void store_columns(const T* from, std::int64_t leading, std::int64_t rows, std::int64_t columns, T* to) {
-  constexpr std::int64_t kBlock = 16;
-  for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
-    for (std::int64_t c0 = 0; c0 < columns; c0 += kBlock) {
-      const std::int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
-      for (std::int64_t r = r0; r < r1; ++r) {
-        for (std::int64_t c = c0; c < c1; ++c) to[r * columns + c] = from[c * leading + r];
-      }
-    }
-  }
+  transpose(from, columns, rows, leading, to, columns);
 }
 
 template <class T>

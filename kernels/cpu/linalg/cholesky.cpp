@@ -2,6 +2,8 @@
 // row-major, is the lower one of A (and the other way round), for complex numbers too.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
@@ -28,7 +30,10 @@ struct CholeskyJob {
     T* l = output<T>(*c, 0, i, a.rows * a.rows);
     if (l == nullptr) l = own;
     a.copy_rows(i, l);
-    const int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
+    int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
+    for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS goes on with pivots that are NaN
+      if (std::isnan(std::real(l[r * (n + 1)]))) info = static_cast<int>(r) + 1;
+    }
     for (std::int64_t r = 0; r < n; ++r) {
       const std::int64_t begin = upper ? 0 : r + 1, end = upper ? r : n;
       std::fill(l + r * n + begin, l + r * n + end, T(0));

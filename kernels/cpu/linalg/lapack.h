@@ -104,6 +104,11 @@ TERN_LAPACK_TYPES(TERN_LAPACK)
   inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
     cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
   }                                                                                                                    \
+  /* row-major: c -= op(a) op(b), m x n, k products each */                                                            \
+  inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
+                               const T* b, int ldb, T* c, int ldc) {                                                   \
+    cblas_##P##gemm(CblasRowMajor, op_a, op_b, m, n, k, T(-1), a, lda, b, ldb, T(1), c, ldc);                          \
+  }                                                                                                                    \
   /* c = a b of n x n */                                                                                               \
   inline void square_product(int n, const T* a, const T* b, T* c) {                                                    \
     cblas_##P##gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, T(1), a, n, b, n, T(0), c, n);                 \
@@ -159,6 +164,11 @@ TERN_LAPACK_REAL(TERN_LAPACK)
   }                                                                                                                    \
   inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
     cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
+  }                                                                                                                    \
+  inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
+                               const T* b, int ldb, T* c, int ldc) {                                                   \
+    const T minus(-1), one(1);                                                                                         \
+    cblas_##P##gemm(CblasRowMajor, op_a, op_b, m, n, k, &minus, a, lda, b, ldb, &one, c, ldc);                         \
   }                                                                                                                    \
   inline void square_product(int n, const T* a, const T* b, T* c) {                                                    \
     const T one(1), zero(0);                                                                                           \

@@ -1,10 +1,12 @@
-// lu_factor with LAPACK's getrf; lu_solve and triangular_solve with BLAS's trsm, which reads row-major matrices.
+// lu_factor with LAPACK's getrf; lu_solve and triangular_solve with BLAS's trsm, which reads row-major matrices, and
+// products (triangle.h).
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/triangle.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::cpu {
@@ -89,7 +91,8 @@ struct RowSolveJob {
     const auto uplo = upper ? CblasUpper : CblasLower;
     const auto diagonal = unit ? CblasUnit : CblasNonUnit;
     if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
-    lapack::trsm(left ? CblasLeft : CblasRight, uplo, blas(transpose), diagonal, m, k, at, leading, x, k);
+    const Triangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
+    solve_triangle(left ? CblasLeft : CblasRight, triangle, m, k, x, k);
   }
 
   const KernelCall* c;
@@ -184,7 +187,6 @@ struct FactorSolveJob {
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * a.rows);
-    x = parts.take<T>(a.rows * b.columns);
     pivots = parts.take<std::int32_t>(n);
   }
   void one(std::int64_t i, Failure& failure) {
@@ -193,10 +195,16 @@ struct FactorSolveJob {
       a.copy_columns(i, matrix, n);
       info = lapack::getrf(n, n, matrix, n, pivots);
       T* out = output<T>(*c, 0, i, a.rows * b.columns);
-      if (out != nullptr && k > 0) {
-        b.copy_columns(i, x, n);
-        lapack::getrs(n, k, matrix, n, pivots, x, n);
-        store_columns(x, n, n, k, out);
+      if (out != nullptr && k == 1) {
+        b.copy_columns(i, out, n);
+        lapack::getrs(n, k, matrix, n, pivots, out, n);
+      } else if (out != nullptr && k > 0) {  // by rows, as the result lies: the factors are seen transposed
+        b.copy_rows(i, out);
+        for (std::int64_t r = 0; r < n; ++r) {
+          if (pivots[r] - 1 != r) std::swap_ranges(out + r * k, out + (r + 1) * k, out + (pivots[r] - 1) * k);
+        }
+        solve_triangle<T>(CblasLeft, {matrix, n, CblasUpper, CblasTrans, CblasUnit}, n, k, out, k);
+        solve_triangle<T>(CblasLeft, {matrix, n, CblasLower, CblasTrans, CblasNonUnit}, n, k, out, k);
       }
     }
     if (info != 0 && check) failure.report(i, info);
@@ -209,7 +217,7 @@ struct FactorSolveJob {
   Operand a, b;
   int n, k;
   bool check;
-  T *matrix = nullptr, *x = nullptr;
+  T* matrix = nullptr;
   std::int32_t* pivots = nullptr;
 };
 

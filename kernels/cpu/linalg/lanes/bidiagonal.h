@@ -1,21 +1,24 @@
-// Q^T A P = B, upper bidiagonal, of m >= n: LAPACK's gebd2.
+// Q^H A P = B, upper bidiagonal and real, of m >= n: LAPACK's gebd2.
 
 /// The vectors of the reflections from the left stay below the diagonal of a, those from the right beyond the one above
-/// it. d, e [n]: the diagonals of B.
+/// it. The latter, and their factors, are conjugates: they are of A^T, and their product is the conjugate of P. d, e
+/// [n]: the diagonals of B.
 template <class T>
-void bidiagonalize(const Tile<T>& a, int m, int n, V<T>* d, V<T>* e, V<T>* tau_left, V<T>* tau_right) {
+void bidiagonalize(const Tile<T>& a, int m, int n, V<Part<T>>* d, V<Part<T>>* e, V<T>* tau_left, V<T>* tau_right) {
   V<T>* x = registers<T>(a.data);
   for (int i = 0; i < n; ++i) {
     V<T>* head = x + i * (a.row + a.column);
     tau_left[i] = make_reflection<T>(*head, head + a.row, a.row, m - i - 1);
-    d[i] = *head;
+    d[i] = real_part<T>(*head);
     const int rest = n - i - 1;
     if (rest == 0) break;
-    apply_reflection<T>(head + a.row, a.row, m - i - 1, tau_left[i], head + a.column, a.row, a.column, rest);
+    apply_reflection<T>(head + a.row, a.row, m - i - 1, conjugate<T>(tau_left[i]), head + a.column, a.row, a.column,
+                        rest);
     head += a.column;
     tau_right[i] = make_reflection<T>(*head, head + a.column, a.column, rest - 1);
-    e[i] = *head;
-    apply_reflection<T>(head + a.column, a.column, rest - 1, tau_right[i], head + a.row, a.column, a.row, m - i - 1);
+    e[i] = real_part<T>(*head);
+    apply_reflection<T>(head + a.column, a.column, rest - 1, conjugate<T>(tau_right[i]), head + a.row, a.column, a.row,
+                        m - i - 1);
   }
-  e[n - 1] = V<T>{};
+  e[n - 1] = V<Part<T>>{};
 }

@@ -1,16 +1,18 @@
-// A = L L^T. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are
+// A = L L^H. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are
 // factored, and their product is subtracted from the rest. Each element has the same products subtracted in the same
 // order.
 
 /// Column j's pivot becomes its root. A lane that failed goes on with finite numbers. Result: what the column is
 /// multiplied by.
 template <class T>
-TERN_SIMD_INLINE V<T> take_root(V<T>& pivot, int j, I<T>& info) {
-  const I<T> good = pivot > T(0);
+TERN_SIMD_INLINE V<Part<T>> take_root(V<T>& pivot, int j, I<T>& info) {
+  using R = Part<T>;
+  const V<R> square = real_part<T>(pivot);  // LAPACK takes the diagonal as real numbers
+  const I<T> good = square > R(0);
   info = (good | (info != 0)) ? info : whole<T>(j + 1);
-  const V<T> root = simd::root(good ? pivot : spread<T>(1));
-  pivot = good ? root : pivot;
-  return good ? T(1) / root : V<T>{};
+  const V<R> root = simd::root(good ? square : spread<R>(1));
+  pivot = from_real<T>(good ? root : square);
+  return good ? R(1) / root : V<R>{};
 }
 
 template <class T, int kN>
@@ -24,19 +26,19 @@ template <class T, int kN>
   }
 #pragma GCC unroll 8
   for (int j = 0; j < kN; ++j) {
-    const V<T> inverse = take_root<T>(a[j][j], j, info);
+    const V<Part<T>> inverse = take_root<T>(a[j][j], j, info);
 #pragma GCC unroll 8
-    for (int r = j + 1; r < kN; ++r) a[r][j] *= inverse;
+    for (int r = j + 1; r < kN; ++r) a[r][j] = a[r][j] * inverse;
 #pragma GCC unroll 8
     for (int c = j + 1; c < kN; ++c) {
 #pragma GCC unroll 8
-      for (int r = c; r < kN; ++r) a[r][c] -= a[r][j] * a[c][j];
+      for (int r = c; r < kN; ++r) subtract<T>(a[r][c], a[r][j], conjugate<T>(a[c][j]));
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kN; ++r) {
 #pragma GCC unroll 8
-    for (int c = 0; c < kN; ++c) x[r * tile.row + c * tile.column] = c <= r ? a[r][c] : V<T>{};
+    for (int c = 0; c < kN; ++c) x[r * tile.row + c * tile.column] = c <= r ? a[r][c] : number<T>(0);
   }
 }
 
@@ -49,24 +51,35 @@ template <class T>
     const int end = begin + 4 < n ? begin + 4 : n;
     for (int j = begin; j < end; ++j) {
       V<T> pivot = at(j, j);
-      for (int k = begin; k < j; ++k) pivot -= at(j, k) * at(j, k);
-      const V<T> inverse = take_root<T>(pivot, j, info);
+      for (int k = begin; k < j; ++k) subtract<T>(pivot, at(j, k), conjugate<T>(at(j, k)));
+      const V<Part<T>> inverse = take_root<T>(pivot, j, info);
       at(j, j) = pivot;
       for (int r = j + 1; r < n; ++r) {
         V<T> sum = at(r, j);
-        for (int k = begin; k < j; ++k) sum -= at(r, k) * at(j, k);
+        for (int k = begin; k < j; ++k) subtract<T>(sum, at(r, k), conjugate<T>(at(j, k)));
         at(r, j) = sum * inverse;
       }
     }
     for (int r = end; r < n; r += 4) {
       const int rows = r + 4 < n ? 4 : n - r;
       const Tile<const T> right = part<const T>(a, end, begin);
-      subtract_product<T>(part<const T>(a, r, begin), {right.data, right.column, right.row}, part<T>(a, r, end), rows,
-                          end - begin, r + rows - end);
+      subtract_product<T, kIsComplex<T>>(part<const T>(a, r, begin), {right.data, right.column, right.row},
+                                         part<T>(a, r, end), rows, end - begin, r + rows - end);
     }
   }
   for (int r = 0; r < n; ++r) {
     for (int c = r + 1; c < n; ++c) at(r, c) = V<T>{};
+  }
+}
+
+template <class T>
+bool cholesky_some(const Tile<T>& a, int n, I<T>& info) {
+  switch (n) {
+    case 5: cholesky_few<T, 5>(a, info); return true;
+    case 6: cholesky_few<T, 6>(a, info); return true;
+    case 7: cholesky_few<T, 7>(a, info); return true;
+    case 8: cholesky_few<T, 8>(a, info); return true;
+    default: return false;
   }
 }
 
@@ -78,11 +91,11 @@ void cholesky(const Tile<T>& a, int n, Infos& infos) {
     case 2: cholesky_few<T, 2>(a, info); break;
     case 3: cholesky_few<T, 3>(a, info); break;
     case 4: cholesky_few<T, 4>(a, info); break;
-    case 5: cholesky_few<T, 5>(a, info); break;
-    case 6: cholesky_few<T, 6>(a, info); break;
-    case 7: cholesky_few<T, 7>(a, info); break;
-    case 8: cholesky_few<T, 8>(a, info); break;
-    default: cholesky_more<T>(a, n, info);
+    default:
+      if constexpr (!kIsComplex<T>) {
+        if (cholesky_some<T>(a, n, info)) break;
+      }
+      cholesky_more<T>(a, n, info);
   }
   for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
 }

@@ -6,6 +6,8 @@ namespace {
 
 template <class T>
 struct EighTiles {
+  using R = typename PartOf<T>::type;
+
   explicit EighTiles(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
@@ -17,7 +19,7 @@ struct EighTiles {
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(apart(n) * n * loops.lanes);
-    values = parts.take<T>(n * loops.lanes);
+    values = parts.take<R>(n * loops.lanes);
     places = parts.take<std::int32_t>(n * loops.lanes);
     scratch = parts.take<T>(loops.eigh_scratch(n) * loops.lanes);
     if (vectors) columns = parts.take<T>(apart(n) * n * loops.lanes);
@@ -25,19 +27,20 @@ struct EighTiles {
   void tile(std::int64_t first, int used, Leftover& leftover) {
     const Tile<T> rows = {matrix, apart(n), 1}, z = {columns, 1, apart(n)};
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, upper ? Tile<T>{matrix, 1, apart(n)} : rows);
+    if (upper) conjugate(matrix, apart(n) * n, loops.lanes);  // A^T has the conjugate vectors
     Infos infos;
     loops.eigh(rows, n, values, places, z, scratch, infos);
     for (int l = 0; l < used; ++l) {
       if (infos[l] != 0) leftover.add(first + l);
     }
-    if (T* out = output<T>(*c, 0, 0, 0))
-      loops.unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+    if (R* out = output<R>(*c, 0, 0, 0))
+      lanes::loops<R>().unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
     T* out = output<T>(*c, 1, 0, 0);
     if (out == nullptr) return;
     // Rows in order, which are then transposed, matrix by matrix.
     const std::int64_t size = static_cast<std::int64_t>(n) * n;
     loops.unpack({columns, apart(n), 1}, places, used, matrices_at(matrix, 0, used, n, n));
-    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, out + (first + l) * size);
+    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, n, out + (first + l) * size, n);
   }
 
   const KernelCall* c;
@@ -48,7 +51,8 @@ struct EighTiles {
   bool vectors;
   int n;
   bool upper;
-  T *matrix = nullptr, *values = nullptr, *scratch = nullptr, *columns = nullptr;
+  T *matrix = nullptr, *scratch = nullptr, *columns = nullptr;
+  R* values = nullptr;
   std::int32_t* places = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors of symmetric matrices: scaled, made tridiagonal, QL.
+// Eigenvalues and eigenvectors of hermitian matrices: scaled, made tridiagonal, QL.
 
 template <class T>
 std::int64_t eigh_scratch(int n) {
@@ -10,11 +10,12 @@ template <class T>
 void tridiagonal_q(const V<T>* a, std::ptrdiff_t row, int n, const T* tau, const Tile<T>& to) {
   V<T>* z = registers<T>(to.data);
   for (int j = 0; j < n; ++j) {
-    z[j * to.column] = spread<T>(j == 0 ? T(1) : T(0));
+    z[j * to.column] = number<T>(j == 0 ? 1 : 0);
     z[j] = z[j * to.column];
     for (int r = j + 1; j > 0 && r < n; ++r) z[j * to.column + r] = a[r * row + j - 1];
   }
-  if (n > 1) form_q<T>(part<T>(to, 1, 1), n - 1, n - 1, n - 2, tau);
+  // The last reflection makes a complex number real.
+  if (n > 1) form_q<T>(part<T>(to, 1, 1), n - 1, n - 1, kIsComplex<T> ? n - 1 : n - 2, tau);
 }
 
 template <class T>
@@ -27,32 +28,37 @@ void reverse(V<T>* x, int n) {
 }
 
 template <class T>
-void eigh(const Tile<T>& a, int n, T* values, std::int32_t* places, const Tile<T>& vectors, T* scratch, Infos& infos) {
-  V<T>*x = registers<T>(a.data), *d = registers<T>(values), *e = registers<T>(scratch), *tau = e + n, *v = tau + n,
-  *w = v + n, *cosines = w + n, *sines = cosines + n;
-  Extent<T> extent;
+void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const Tile<T>& vectors, T* scratch,
+          Infos& infos) {
+  using R = Part<T>;
+  V<T>*x = registers<T>(a.data), *tau = registers<T>(scratch), *v = tau + n, *w = v + n;
+  V<R>*d = registers<R>(values), *e = reinterpret_cast<V<R>*>(w + n), *cosines = e + n, *sines = cosines + n;
+  Extent<R> extent;
   for (int r = 0; r < n; ++r) {
+    V<T>& diagonal = x[r * (a.row + 1)];
+    diagonal = from_real<T>(real_part<T>(diagonal));
     for (int c = 0; c <= r; ++c) extent.add(x[r * a.row + c]);
   }
   const I<T> finite = extent.finite();
-  const V<T> down = extent.down();
+  const V<R> down = extent.down();
   for (int r = 0; r < n; ++r) {
     for (int c = 0; c <= r; ++c) {
       V<T>& place = x[r * a.row + c];
-      place = finite ? place * down * Lane<T>::kSize : V<T>{};
+      place = select<T>(finite, place * down * spread<R>(Lane<R>::kSize), V<T>{});
     }
   }
   tridiagonalize<T>(x, a.row, n, d, e, tau, v, w);
   V<T>* z = vectors.data == nullptr ? nullptr : registers<T>(vectors.data);
   if (z != nullptr) tridiagonal_q<T>(x, a.row, n, reinterpret_cast<const T*>(tau), vectors);
   // Graded matrices have their large numbers first now. QL keeps the small ones exact if they come first.
-  reverse<T>(d, n);
-  reverse<T>(e, n - 1);
-  V<T>* last = z == nullptr ? nullptr : z + (n - 1) * vectors.column;
-  const I<T> bad = ql<T>(d, e, n, last, -vectors.column, cosines, sines) | ~finite;
-  reverse<T>(d, n);
-  const V<T> up = extent.up();
-  for (int i = 0; i < n; ++i) d[i] = d[i] * (T(1) / Lane<T>::kSize) * up;
-  sorted_places<T>(d, n, true, places);
+  reverse<R>(d, n);
+  reverse<R>(e, n - 1);
+  const Tile<R> parts = parts_of<T>(vectors);
+  V<R>* last = z == nullptr ? nullptr : registers<R>(parts.data) + (n - 1) * parts.column;
+  const I<T> bad = ql<R>(d, e, n, last, -parts.column, part_rows<T>(n), cosines, sines) | ~finite;
+  reverse<R>(d, n);
+  const V<R> up = extent.up();
+  for (int i = 0; i < n; ++i) d[i] = d[i] * (R(1) / Lane<R>::kSize) * up;
+  sorted_places<R>(d, n, true, places);
   for (int l = 0; l < kWidth<T>; ++l) infos[l] = bad[l] != 0;
 }

@@ -69,10 +69,12 @@ bool FactorSolve::fits(const KernelCall& c) {
   return solve_fits(c, 2);
 }
 std::size_t FactorSolve::scratch(const KernelCall& c) {
-  return scratch_by_type<FactorSolveTiles>(c);
+  return c.in[0].dtype == DType::f64 ? tiles_scratch<FactorSolveTiles<double>>(c)
+                                     : tiles_scratch<FactorSolveTiles<float>>(c);
 }
 void FactorSolve::run(KernelCall& c, Leftover& leftover) {
-  run_by_type<FactorSolveTiles>(c, leftover);
+  c.in[0].dtype == DType::f64 ? run_tiles<FactorSolveTiles<double>>(c, leftover)
+                              : run_tiles<FactorSolveTiles<float>>(c, leftover);
 }
 
 }  // namespace tern::cpu::lanes

@@ -99,7 +99,8 @@ void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high
 /// d becomes the singular values, with signs; the columns of u and v, where there are any, are rotated. Returns the
 /// lanes that did not converge.
 template <class T>
-I<T> golub_kahan(V<T>* d, V<T>* e, int m, int n, const Tile<T>& u, const Tile<T>& v, const Sweep<T>& turns) {
+I<T> golub_kahan(V<T>* d, V<T>* e, int n, const Tile<T>& u, int u_rows, const Tile<T>& v, int v_rows,
+                 const Sweep<T>& turns) {
   int high = n - 1;
   for (int sweep = 0; sweep < 30 * n; ++sweep) {
     const LowBlock<T> b = low_block<T>(d, e, high, n);
@@ -108,9 +109,9 @@ I<T> golub_kahan(V<T>* d, V<T>* e, int m, int n, const Tile<T>& u, const Tile<T>
     const int low = least_lane<T>(b.first, b.open, n - 1);
     golub_kahan_sweep<T>(d, e, b, low, high, turns);
     if (v.data != nullptr)
-      sweep_columns<T, false>(registers<T>(v.data), v.column, n, turns.c_right, turns.s_right, low, high);
+      sweep_columns<T, false>(registers<T>(v.data), v.column, v_rows, turns.c_right, turns.s_right, low, high);
     if (u.data != nullptr)
-      sweep_columns<T, false>(registers<T>(u.data), u.column, m, turns.c_left, turns.s_left, low, high);
+      sweep_columns<T, false>(registers<T>(u.data), u.column, u_rows, turns.c_left, turns.s_left, low, high);
   }
   return low_block<T>(d, e, n - 1, n).open;
 }

@@ -40,7 +40,11 @@ struct HouseholderTiles {
       loops.form_q(t, rows, columns, k, tau);
       return loops.unpack(t, nullptr, used, matrices_at(out, first, used, rows, columns));
     }
-    // C Q is (Q^T C^T)^T.
+    // C Q is (Q^T C^T)^T, and Q^T the adjoint of the conjugate.
+    if (!left) {
+      conjugate(matrix, apart(rows) * columns, loops.lanes);
+      conjugate(tau, k, loops.lanes);
+    }
     const auto width = static_cast<std::ptrdiff_t>(other.columns);
     const Tile<T> c_tile = {x, width, 1}, seen = left ? c_tile : Tile<T>{x, 1, width};
     loops.pack(matrices_of<T>(other, first, count, loops.lanes), nullptr, c_tile);
@@ -63,7 +67,7 @@ struct HouseholderTiles {
 
 bool Householder::fits(const KernelCall& c) {
   const TensorView &v = c.in[0], &y = multiplies(c) ? c.in[2] : v;
-  if (!is_real(v.dtype) || y.numel() == 0 || v.numel() == 0) return false;
+  if (y.numel() == 0 || v.numel() == 0) return false;
   const std::int64_t rows = v.size(v.rank - 2), columns = v.size(v.rank - 1), k = c.in[1].size(c.in[1].rank - 1);
   if (columns < k || rows < (multiplies(c) ? k : columns)) return false;  // an error
   const std::int64_t size = std::max({rows, columns, y.size(y.rank - 2), y.size(y.rank - 1)});

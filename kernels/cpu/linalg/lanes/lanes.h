@@ -1,4 +1,4 @@
-// Kernels for batches of small real matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
+// Kernels for batches of small matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
 // do all others.
 #pragma once
 
@@ -37,6 +37,7 @@ void run_leftover(KernelCall& c, const Leftover& leftover) {
   Failure failure;
   const OpenMpScope openmp;
   for (std::int64_t i : leftover.ascending()) job.one(i, failure);
+  if (leftover.failure.any()) failure.report(leftover.failure.matrix(), leftover.failure.info());
   if (failure.any()) job.failed(failure);
 }
 
@@ -53,8 +54,13 @@ void run(KernelCall& c) {
   if (!Lanes::fits(c)) return cpu::run_by_type<Job>(c);
   Leftover leftover;
   Lanes::run(c, leftover);
-  if (!leftover.any()) return;
-  c.in[0].dtype == DType::f64 ? run_leftover<Job<double>>(c, leftover) : run_leftover<Job<float>>(c, leftover);
+  if (!leftover.any() && !leftover.failure.any()) return;
+  switch (c.in[0].dtype) {
+    case DType::f64: return run_leftover<Job<double>>(c, leftover);
+    case DType::c64: return run_leftover<Job<std::complex<float>>>(c, leftover);
+    case DType::c128: return run_leftover<Job<std::complex<double>>>(c, leftover);
+    default: return run_leftover<Job<float>>(c, leftover);
+  }
 }
 
 /// Lanes where they fit, LAPACK's job for each matrix of more than `kSmall` rows or columns, the definition for the

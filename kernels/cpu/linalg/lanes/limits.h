@@ -18,9 +18,18 @@ struct Gain {
 // The least gain of cholesky, lu_factor, lu_solve, qr, eigh and svd. Above 128 tiles no longer lie in the caches.
 inline constexpr Gain kGains[] = {{16, 2, 4}, {32, 4, 4}, {64, 4, 1.5}, {128, 8, 1.5}};
 
+inline std::int64_t lanes_of(DType type) {
+  switch (type) {
+    case DType::f64: return loops<double>().lanes;
+    case DType::c64: return loops<std::complex<float>>().lanes;
+    case DType::c128: return loops<std::complex<double>>().lanes;
+    default: return loops<float>().lanes;
+  }
+}
 /// Whether that is so for `count` matrices of at most `size` rows and columns.
 inline bool within(DType type, std::int64_t size, std::int64_t count) {
-  const std::int64_t lanes = type == DType::f64 ? loops<double>().lanes : loops<float>().lanes;
+  const std::int64_t lanes = lanes_of(type);
+  if (lanes == 0) return false;
   const std::int64_t places = (count + lanes - 1) / lanes * lanes;
   for (const Gain& g : kGains) {
     if (size <= g.size && lanes >= g.lanes)
@@ -28,10 +37,10 @@ inline bool within(DType type, std::int64_t size, std::int64_t count) {
   }
   return false;
 }
-/// The same for a batch of real matrices that are not empty: the last two axes of `a`.
+/// The same for a batch of matrices that are not empty: the last two axes of `a`.
 inline bool matrices_fit(const TensorView& a) {
   const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
-  return is_real(a.dtype) && m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));
+  return m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));
 }
 
 }  // namespace tern::cpu::lanes

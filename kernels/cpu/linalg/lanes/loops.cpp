@@ -3,15 +3,11 @@
 namespace tern::cpu::lanes {
 namespace {
 
-struct All {
-  LaneLoops<float> f;
-  LaneLoops<double> d;
-};
-
-const All& all() {
-  static const All loops = [] {
-    All a{};
-    best_level(set_levels)(&a.f, &a.d);
+const AllLoops& all() {
+  static const AllLoops loops = [] {
+    AllLoops a;
+    best_level(set_real_levels)(&a);
+    best_level(set_complex_levels)(&a);
     return a;
   }();
   return loops;
@@ -21,11 +17,19 @@ const All& all() {
 
 template <>
 const LaneLoops<float>& loops<float>() {
-  return all().f;
+  return all().f32;
 }
 template <>
 const LaneLoops<double>& loops<double>() {
-  return all().d;
+  return all().f64;
+}
+template <>
+const LaneLoops<std::complex<float>>& loops<std::complex<float>>() {
+  return all().c64;
+}
+template <>
+const LaneLoops<std::complex<double>>& loops<std::complex<double>>() {
+  return all().c128;
 }
 
 }  // namespace tern::cpu::lanes

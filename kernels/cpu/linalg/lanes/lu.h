@@ -1,5 +1,5 @@
-// A = P L U with partial pivoting, four columns at a time. The pivot is the first of the largest magnitude, as LAPACK
-// takes it, and every lane has its own.
+// A = P L U with partial pivoting, four columns at a time. The pivot is the first of the largest magnitude
+// (pivot_size), as LAPACK takes it, and every lane has its own.
 
 /// Rows that some lanes take pivots from, each with the mask of those lanes.
 template <class T>
@@ -33,8 +33,8 @@ template <class T, int kN>
     const I<T> here = e.lanes[i];
     for (int c = 0; c < kN; ++c) {
       const V<T> x = other[c];
-      chosen[c] = here ? x : chosen[c];
-      other[c] = here ? old[c] : x;
+      chosen[c] = select<T>(here, x, chosen[c]);
+      other[c] = select<T>(here, old[c], x);
     }
   }
   for (int c = 0; c < kN; ++c) first[c] = chosen[c];
@@ -43,7 +43,8 @@ template <class T, int kN>
 /// What is left of four steps for some columns beside theirs: rows change places, and right of them the product of the
 /// new columns of L and rows of U is subtracted. A few columns at a time stay in the first-level cache meanwhile.
 template <class T, int kN>
-[[gnu::noinline]] void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column, const Exchange<T>* exchanges) {
+[[gnu::noinline]] void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column,
+                                      const Exchange<T>* exchanges) {
   for (int j = begin; j < end; ++j) {
     exchange_elements<T, kN>(x + j * row + column, x + column, row, exchanges[j - begin]);
   }
@@ -51,7 +52,7 @@ template <class T, int kN>
   for (int c = column; c < column + kN; ++c) {
     for (int r = begin + 1; r < end; ++r) {
       V<T> sum = x[r * row + c];
-      for (int k = begin; k < r; ++k) sum -= x[r * row + k] * x[k * row + c];
+      for (int k = begin; k < r; ++k) subtract<T>(sum, x[r * row + k], x[k * row + c]);
       x[r * row + c] = sum;
     }
   }
@@ -62,11 +63,12 @@ template <class T, int kN>
 
 /// Column j of the four that begin with `begin`: the pivot, the factors, and the columns after it.
 template <class T>
-[[gnu::noinline]] Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end, std::int32_t* pivots, I<T>& info) {
-  V<T> best = magnitude<T>(x[j * (row + 1)]);
+[[gnu::noinline]] Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end,
+                                        std::int32_t* pivots, I<T>& info) {
+  V<Part<T>> best = pivot_size<T>(x[j * (row + 1)]);
   I<T> pivot = whole<T>(j);
   for (int r = j + 1; r < m; ++r) {
-    const V<T> size = magnitude<T>(x[r * row + j]);
+    const V<Part<T>> size = pivot_size<T>(x[r * row + j]);
     const I<T> more = size > best;
     best = more ? size : best;
     pivot = more ? whole<T>(r) : pivot;
@@ -74,15 +76,29 @@ template <class T>
   const Exchange<T> exchange(j, pivot, pivots);
   for (int c = begin; c < end; ++c) exchange_elements<T, 1>(x + j * row + c, x + c, row, exchange);
   const V<T>* top = x + j * row;
-  const I<T> zero = top[j] == T(0);
+  const I<T> zero = is_zero<T>(top[j]);
   info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
-  const V<T> divisor = zero ? spread<T>(1) : top[j], inverse = T(1) / divisor;
-  const bool small = any<T>(best < Lane<T>::kLeastNormal);  // its inverse may overflow
+  const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).whole();
+  // Of the least numbers the inverse may overflow. Small loops divide, too: 49 times 1 / 49 is not 1.
+  const bool small = !simd::kFused || any<T>(best < Lane<Part<T>>::kLeastNormal);
   for (int r = j + 1; r < m; ++r) {
     V<T>* at = x + r * row;
-    const V<T> factor = small ? at[j] / divisor : at[j] * inverse;
+    V<T> factor = small ? quotient<T>(at[j], divisor) : at[j] * inverse;
+    if constexpr (kIsComplex<T>) {
+      // One step of Newton, and products rounded before they are subtracted: of equal rows zeros are left, and the
+      // matrix is found to be singular.
+      V<T> rest = at[j];
+      subtract<T>(rest, factor, divisor);
+      if (!small) add<T>(factor, rest, inverse);
+    }
     at[j] = factor;
-    for (int c = j + 1; c < end; ++c) at[c] -= factor * top[c];
+    for (int c = j + 1; c < end; ++c) {
+      if constexpr (kIsComplex<T>) {
+        at[c] = at[c] - factor * top[c];
+      } else {
+        at[c] -= factor * top[c];
+      }
+    }
   }
   return exchange;
 }
@@ -98,7 +114,7 @@ void lu(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos) {
     for (int j = begin; j < end; ++j) {
       exchanges[j - begin] = eliminate<T>(x, a.row, m, j, begin, end, pivots + j * kWidth<T>, info);
     }
-    constexpr int some = simd::kRegisters >= 32 ? 8 : 4;
+    constexpr int some = (simd::kRegisters >= 32 ? 8 : 4) / (kIsComplex<T> ? 2 : 1);
     for (int c = 0; c < n;) {
       if (c == begin) c = end;
       const int rest = (c < begin ? begin : n) - c;

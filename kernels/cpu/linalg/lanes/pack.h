@@ -33,8 +33,8 @@ template <class T, class F, int... kI>
 TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI...>) {
   return chosen<F::at(kI)...>(x, y);
 }
-/// From two registers by turns: the first and third of each four, or with kSecond the second and fourth (of floats, whose
-/// parts are 16 bytes: the first two, the last two).
+/// From two registers by turns: the first and third of each four, or with kSecond the second and fourth (of floats,
+/// whose parts are 16 bytes: the first two, the last two).
 template <class T, int kSecond>
 struct Turns {
   static constexpr int at(int i) {
@@ -63,11 +63,17 @@ TERN_SIMD_INLINE std::int64_t next_four(std::int64_t at, std::int64_t n) {
   return at + 8 <= n ? at + 4 : at + 4 < n ? n - 4 : n;
 }
 
-/// One row of each matrix, from[lane], to a row of a tile; `column` apart there.
-template <class T>
+/// Where number e of a row is, of elements `apart`: complex ones are two numbers each.
+template <bool kPairs>
+TERN_SIMD_INLINE std::ptrdiff_t place(std::int64_t e, std::ptrdiff_t apart) {
+  return kPairs ? e / 2 * 2 * apart + e % 2 : e * apart;
+}
+
+/// One row of `n` numbers of each matrix, from[lane], to a row of a tile; elements are `column` apart there.
+template <class T, bool kPairs>
 void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
   constexpr int lanes = kWidth<T>;
-  if constexpr (kParts<T> > 0) {
+  if constexpr (kParts < T >> 0) {
     if (step == 1 && n >= 4) {
       for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
         V<T> q[4];
@@ -77,13 +83,13 @@ void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, st
           q[i] = joined<T, kParts<T>>(parts);
         }
         transpose_parts<T>(q);
-        for (int i = 0; i < 4; ++i) *registers<T>(to + (c + i) * column * lanes) = q[i];
+        for (int i = 0; i < 4; ++i) *registers<T>(to + place<kPairs>(c + i, column) * lanes) = q[i];
       }
       return;
     }
   }
   for (std::int64_t c = 0; c < n; ++c) {
-    for (int l = 0; l < lanes; ++l) to[c * column * lanes + l] = from[l][c * step];
+    for (int l = 0; l < lanes; ++l) to[place<kPairs>(c, column) * lanes + l] = from[l][place<kPairs>(c, step)];
   }
 }
 
@@ -92,14 +98,14 @@ TERN_SIMD_INLINE void store_parts(V<T> x, T* const* to, std::integer_sequence<in
   const Four<T> parts[] = {part_of<T, kPart>(x)...};
   for (int p = 0; p < kParts<T>; ++p) __builtin_memcpy(to[4 * p], &parts[p], sizeof parts[p]);
 }
-template <class T>
+template <class T, bool kPairs>
 void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count, T* const* to, std::int64_t step) {
   constexpr int lanes = kWidth<T>;
-  if constexpr (kParts<T> > 0) {
+  if constexpr (kParts < T >> 0) {
     if (step == 1 && n >= 4 && count == lanes) {
       for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
         V<T> q[4];
-        for (int i = 0; i < 4; ++i) q[i] = *registers<T>(from + (c + i) * column * lanes);
+        for (int i = 0; i < 4; ++i) q[i] = *registers<T>(from + place<kPairs>(c + i, column) * lanes);
         transpose_parts<T>(q);
         for (int i = 0; i < 4; ++i) {
           T* at[lanes];
@@ -111,7 +117,7 @@ void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count,
     }
   }
   for (std::int64_t c = 0; c < n; ++c) {
-    for (int l = 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
+    for (int l = 0; l < count; ++l) to[l][place<kPairs>(c, step)] = from[place<kPairs>(c, column) * lanes + l];
   }
 }
 
@@ -178,57 +184,87 @@ void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
 
 template <class T>
 void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile<T>& tile) {
-  constexpr int lanes = kWidth<T>;
+  using R = Part<T>;
+  constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
   Matrices<const T> from = source;
   Tile<T> to = tile;
   lengthen_rows(from, to, order != nullptr);
   if (order == nullptr && follow(from.at, lanes, 0)) {  // one matrix for all
     for (std::int64_t r = 0; r < from.rows; ++r) {
       for (std::int64_t c = 0; c < from.columns; ++c)
-        registers<T>(to.data)[r * to.row + c * to.column] = spread<T>(from.at[0][r * from.row + c * from.column]);
+        registers<T>(to.data)[r * to.row + c * to.column] = repeated<T>(from.at[0] + r * from.row + c * from.column);
     }
     return;
   }
-  if (order == nullptr && from.rows == 1 && from.column == 1 && follow(from.at, lanes, from.columns)) {
-    if (from.columns == 2) return pack_few<T, 2>(from.at[0], to.data, to.column);
-    if (from.columns == 3) return pack_few<T, 3>(from.at[0], to.data, to.column);
+  if constexpr (!kIsComplex<T>) {
+    if (order == nullptr && from.rows == 1 && from.column == 1 && follow(from.at, lanes, from.columns)) {
+      if (from.columns == 2) return pack_few<T, 2>(from.at[0], to.data, to.column);
+      if (from.columns == 3) return pack_few<T, 3>(from.at[0], to.data, to.column);
+    }
   }
   for (std::int64_t r = 0; r < from.rows; ++r) {
-    const T* rows[lanes];
-    for (int l = 0; l < lanes; ++l) rows[l] = from.at[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
-    pack_row<T>(rows, from.column, from.columns, to.data + r * to.row * lanes, to.column);
+    const R* rows[lanes];
+    for (int l = 0; l < lanes; ++l) {
+      const T* row = from.at[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
+      rows[l] = reinterpret_cast<const R*>(row);
+    }
+    pack_row<R, kIsComplex<T>>(rows, from.column, parts * from.columns,
+                               reinterpret_cast<R*>(to.data + r * to.row * lanes), to.column);
   }
 }
 
 template <class T>
 void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Matrices<T>& matrices) {
-  constexpr int lanes = kWidth<T>;
+  using R = Part<T>;
+  constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
   Matrices<T> to = matrices;
   Tile<T> from = tile;
   lengthen_rows(to, from, order != nullptr);
-  if (order == nullptr && to.rows == 1 && count == lanes && follow(to.at, lanes, to.columns)) {
-    if (to.columns == 2) return unpack_few<T, 2>(from.data, from.column, to.at[0]);
-    if (to.columns == 3) return unpack_few<T, 3>(from.data, from.column, to.at[0]);
+  if constexpr (!kIsComplex<T>) {
+    if (order == nullptr && to.rows == 1 && count == lanes && follow(to.at, lanes, to.columns)) {
+      if (to.columns == 2) return unpack_few<T, 2>(from.data, from.column, to.at[0]);
+      if (to.columns == 3) return unpack_few<T, 3>(from.data, from.column, to.at[0]);
+    }
   }
   for (std::int64_t r = 0; r < to.rows; ++r) {
-    T* rows[lanes];
-    for (int l = 0; l < count; ++l) rows[l] = to.at[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row;
-    unpack_row<T>(from.data + r * from.row * lanes, from.column, to.columns, count, rows, to.column);
+    R* rows[lanes];
+    for (int l = 0; l < count; ++l)
+      rows[l] = reinterpret_cast<R*>(to.at[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row);
+    unpack_row<R, kIsComplex<T>>(reinterpret_cast<const R*>(from.data + r * from.row * lanes), from.column,
+                                 parts * to.columns, count, rows, to.column);
   }
 }
 
+/// A block that the first-level cache holds, also where rows are powers of two apart.
 template <class T>
-void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
-  const std::int64_t row_end = rows & ~std::int64_t{3}, column_end = columns & ~std::int64_t{3};
-  for (std::int64_t r = 0; r < row_end; r += 4) {
+TERN_SIMD_INLINE void transpose_block(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row,
+                                      T* to, std::int64_t to_row) {
+  std::int64_t row_end = 0, column_end = 0;
+  if constexpr (!kIsComplex<T>) {
+    row_end = rows & ~std::int64_t{3}, column_end = columns & ~std::int64_t{3};
     for (std::int64_t c = 0; c < column_end; c += 4) {
-      Four<T> q[4];
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * columns + c, sizeof q[i]);
-      simd::transpose(q);
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * rows + r, &q[i], sizeof q[i]);
+      for (std::int64_t r = 0; r < row_end; r += 4) {
+        Four<T> q[4];
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * from_row + c, sizeof q[i]);
+        simd::transpose(q);
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * to_row + r, &q[i], sizeof q[i]);
+      }
     }
   }
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = r < row_end ? column_end : 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+    for (std::int64_t c = r < row_end ? column_end : 0; c < columns; ++c)
+      __builtin_memcpy(to + c * to_row + r, from + r * from_row + c, sizeof(T));
+  }
+}
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row, T* to,
+               std::int64_t to_row) {
+  constexpr std::int64_t block_rows = 16, block_columns = 8;
+  for (std::int64_t r = 0; r < rows; r += block_rows) {
+    const std::int64_t some_rows = r + block_rows < rows ? block_rows : rows - r;
+    for (std::int64_t c = 0; c < columns; c += block_columns) {
+      transpose_block<T>(from + r * from_row + c, some_rows, c + block_columns < columns ? block_columns : columns - c,
+                         from_row, to + c * to_row + r, to_row);
+    }
   }
 }

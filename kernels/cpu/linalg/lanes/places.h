@@ -9,6 +9,10 @@ struct Extent {
     most = larger<T>(magnitude<T>(x), most);
     zeros += x * T(0);
   }
+  TERN_SIMD_INLINE void add(Pair<T> x) {
+    add(x.re);
+    add(x.im);
+  }
   I<T> finite() const { return zeros == T(0); }
   /// Factors that take the largest number to about Lane::kSize, and back from there.
   V<T> down() const { return power_below<T>(most).inverse; }

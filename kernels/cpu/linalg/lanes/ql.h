@@ -62,7 +62,7 @@ void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* c
 /// d becomes the eigenvalues, and the columns of z, where there are any, are rotated. Returns the lanes that did not
 /// converge.
 template <class T>
-I<T> ql(V<T>* d, V<T>* e, int n, V<T>* z, std::ptrdiff_t z_column, V<T>* cosines, V<T>* sines) {
+I<T> ql(V<T>* d, V<T>* e, int n, V<T>* z, std::ptrdiff_t z_column, int z_rows, V<T>* cosines, V<T>* sines) {
   int low = 0;
   for (int sweep = 0; sweep < 30 * n; ++sweep) {
     const TopBlock<T> b = top_block<T>(d, e, low, n);
@@ -70,7 +70,7 @@ I<T> ql(V<T>* d, V<T>* e, int n, V<T>* z, std::ptrdiff_t z_column, V<T>* cosines
     low = least_lane<T>(b.first, b.open, n - 1);
     const int high = largest_lane<T>(b.last, b.open, 0);
     ql_sweep<T>(d, e, b, low, high, cosines, sines);
-    if (z != nullptr) sweep_columns<T, true>(z, z_column, n, cosines, sines, low, high);
+    if (z != nullptr) sweep_columns<T, true>(z, z_column, z_rows, cosines, sines, low, high);
   }
   return top_block<T>(d, e, 0, n).open;
 }

@@ -1,25 +1,35 @@
-// Householder reflections H = 1 - tau v v^T with v = (1, x), as LAPACK's larfg and larf have them.
+// Householder reflections H = 1 - tau v v^H with v = (1, x), as LAPACK's larfg and larf have them.
 
-/// The reflection that takes (alpha, x) to (beta, 0): x becomes that of v, alpha becomes beta, and tau is returned.
-/// Sums of squares are of numbers over a power of two, so that none overflows, and none that matters underflows.
+template <class T>
+TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<Part<T>> by) {
+  if constexpr (kIsComplex<T>) {
+    return {x.re / by, x.im / by};
+  } else {
+    return x / by;
+  }
+}
+
+/// The reflection H that has H^H (alpha, x) = (beta, 0) with a real beta: x becomes that of v, alpha becomes beta, and
+/// tau is returned. Sums of squares are of numbers over a power of two, so that none overflows, and none that matters
+/// underflows.
 template <class T>
 V<T> make_reflection(V<T>& alpha, V<T>* x, std::ptrdiff_t step, int n) {
-  V<T> most = magnitude<T>(alpha);
-  for (int i = 0; i < n; ++i) most = larger<T>(magnitude<T>(x[i * step]), most);
-  const Power<T> scale = power_below<T>(most);
-  V<T> squares = {};
-  for (int i = 0; i < n; ++i) {
-    const V<T> y = x[i * step] * scale.inverse;
-    squares += y * y;
-  }
-  const I<T> none = squares == T(0);  // or too small beside alpha to count
+  using R = Part<T>;
+  V<R> most = larger_part<T>(alpha);
+  for (int i = 0; i < n; ++i) most = larger<R>(larger_part<T>(x[i * step]), most);
+  const Power<R> scale = power_below<R>(most);
+  V<R> squares = {};
+  for (int i = 0; i < n; ++i) squares += squared_size<T>(x[i * step] * scale.inverse);
   const V<T> head = alpha * scale.inverse;
-  const V<T> beta = -with_sign<T>(simd::root(head * head + squares), head);
-  const V<T> factor = none ? V<T>{} : T(1) / (head - beta);
-  const V<T> tau = (beta - head) / beta;
-  for (int i = 0; i < n; ++i) x[i * step] = none ? V<T>{} : x[i * step] * scale.inverse * factor;
-  alpha = none ? alpha : beta * scale.power;
-  return none ? V<T>{} : tau;
+  if constexpr (kIsComplex<T>) squares += head.im * head.im;
+  const I<T> none = squares == R(0);  // or too small beside alpha to count
+  const V<R> real = real_part<T>(head);
+  const V<R> beta = -with_sign<R>(simd::root(real * real + squares), real);
+  const V<T> factor = select<T>(none, V<T>{}, Inverse<T>(head - from_real<T>(beta)).whole());
+  const V<T> tau = scaled_down<T>(from_real<T>(beta) - head, beta);
+  for (int i = 0; i < n; ++i) x[i * step] = select<T>(none, V<T>{}, x[i * step] * scale.inverse * factor);
+  alpha = select<T>(none, alpha, from_real<T>(beta * scale.power));
+  return select<T>(none, V<T>{}, tau);
 }
 
 template <class T, int kColumns>
@@ -28,16 +38,16 @@ TERN_SIMD_INLINE void apply_to_columns(const V<T>* x, std::ptrdiff_t step, int n
   V<T> sum[kColumns];
   for (int c = 0; c < kColumns; ++c) sum[c] = head[c * column];
   for (int i = 0; i < n; ++i) {
-    const V<T> v = x[i * step];
-    for (int c = 0; c < kColumns; ++c) sum[c] += v * head[(i + 1) * row + c * column];
+    const V<T> v = conjugate<T>(x[i * step]);
+    for (int c = 0; c < kColumns; ++c) add<T>(sum[c], v, head[(i + 1) * row + c * column]);
   }
   for (int c = 0; c < kColumns; ++c) {
-    sum[c] *= tau;
-    head[c * column] -= sum[c];
+    sum[c] = sum[c] * tau;
+    head[c * column] = head[c * column] - sum[c];
   }
   for (int i = 0; i < n; ++i) {
     const V<T> v = x[i * step];
-    for (int c = 0; c < kColumns; ++c) head[(i + 1) * row + c * column] -= v * sum[c];
+    for (int c = 0; c < kColumns; ++c) subtract<T>(head[(i + 1) * row + c * column], v, sum[c]);
   }
 }
 

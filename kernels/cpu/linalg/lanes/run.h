@@ -45,6 +45,16 @@ Matrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows
   for (int l = 0; l < used; ++l) m.at[l] = base + (first + l) * rows * columns;
   return m;
 }
+/// The first `count` elements of a tile become their conjugates.
+template <class T>
+void conjugate(T* tile, std::int64_t count, int lanes) {
+  using R = typename PartOf<T>::type;
+  if (std::is_same_v<T, R>) return;
+  R* imaginary = reinterpret_cast<R*>(tile) + lanes;
+  for (std::int64_t i = 0; i < count; ++i, imaginary += 2 * lanes) {
+    for (int l = 0; l < lanes; ++l) imaginary[l] = -imaginary[l];
+  }
+}
 template <class M>
 M exchanged(M m) {
   std::swap(m.rows, m.columns);
@@ -95,17 +105,23 @@ void run_tiles(KernelCall& c, Leftover& leftover) {
   });
 }
 
-inline bool is_real(DType t) {
-  return t == DType::f32 || t == DType::f64;
-}
-
 template <template <class> class Job>
 void run_by_type(KernelCall& c, Leftover& leftover) {
-  c.in[0].dtype == DType::f64 ? run_tiles<Job<double>>(c, leftover) : run_tiles<Job<float>>(c, leftover);
+  switch (c.in[0].dtype) {
+    case DType::f64: return run_tiles<Job<double>>(c, leftover);
+    case DType::c64: return run_tiles<Job<std::complex<float>>>(c, leftover);
+    case DType::c128: return run_tiles<Job<std::complex<double>>>(c, leftover);
+    default: return run_tiles<Job<float>>(c, leftover);
+  }
 }
 template <template <class> class Job>
 std::size_t scratch_by_type(const KernelCall& c) {
-  return c.in[0].dtype == DType::f64 ? tiles_scratch<Job<double>>(c) : tiles_scratch<Job<float>>(c);
+  switch (c.in[0].dtype) {
+    case DType::f64: return tiles_scratch<Job<double>>(c);
+    case DType::c64: return tiles_scratch<Job<std::complex<float>>>(c);
+    case DType::c128: return tiles_scratch<Job<std::complex<double>>>(c);
+    default: return tiles_scratch<Job<float>>(c);
+  }
 }
 
 }  // namespace tern::cpu::lanes

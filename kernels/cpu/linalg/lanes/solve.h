@@ -20,7 +20,9 @@ struct SolveTiles {
         n(static_cast<int>(a.rows)),
         left(call.node->integer(AttrKey::left) != 0),
         columns(left ? b.columns : b.rows) {
-    transposed = (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) != Transpose::none) == left;
+    const auto transpose = static_cast<Transpose>(call.node->integer(AttrKey::transpose));
+    transposed = (transpose != Transpose::none) == left;
+    conjugated = transpose == Transpose::adjoint;
     flops = static_cast<double>(n) * n * static_cast<double>(columns);
   }
   void cut(ScratchParts& parts) {
@@ -29,6 +31,7 @@ struct SolveTiles {
   }
   void pack_matrix(std::int64_t first) const {
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, {matrix, apart(n), 1});
+    if (conjugated) conjugate(matrix, n * apart(n), loops.lanes);
   }
   /// Each group of columns: packed, solved by f(tile, columns), unpacked; `in` and `out` order the rows.
   template <class F>
@@ -71,7 +74,7 @@ struct SolveTiles {
   double flops = 0;
   Operand a, b;
   int n;
-  bool left, transposed = false;
+  bool left, transposed = false, conjugated = false;
   std::int64_t columns;
   T *matrix = nullptr, *x = nullptr;
 };
@@ -81,7 +84,8 @@ struct SolveTiles {
 inline bool pays_for_packing(const KernelCall& c, std::size_t rhs) {
   const TensorView &a = c.in[0], &b = c.in[rhs];
   const bool left = c.node->integer(AttrKey::left) != 0;
-  return a.size(a.rank - 1) <= 32 || b.size(b.rank - (left ? 1 : 2)) > 4;
+  const std::int64_t most = a.dtype == DType::c128 ? 16 : 32;
+  return a.size(a.rank - 1) <= most || b.size(b.rank - (left ? 1 : 2)) > 4;
 }
 
 /// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.
@@ -93,7 +97,7 @@ inline bool solve_fits(const KernelCall& c, std::size_t rhs) {
     const std::int64_t of_a = i <= a.rank ? a.size(a.rank - i) : 1, of_b = i <= b.rank ? b.size(b.rank - i) : 1;
     count *= of_a == 1 ? of_b : of_a;
   }
-  return is_real(a.dtype) && n > 0 && b.numel() > 0 && within(a.dtype, n, count);
+  return n > 0 && b.numel() > 0 && within(a.dtype, n, count);
 }
 
 }  // namespace tern::cpu::lanes

@@ -7,6 +7,8 @@ namespace {
 
 template <class T>
 struct SvdTiles {
+  using R = typename PartOf<T>::type;
+
   explicit SvdTiles(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
@@ -20,7 +22,7 @@ struct SvdTiles {
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(apart(m) * width * loops.lanes);
-    values = parts.take<T>(n * loops.lanes);
+    values = parts.take<R>(n * loops.lanes);
     places = parts.take<std::int32_t>(width * loops.lanes);
     scratch = parts.take<T>(loops.svd_scratch(m, n) * loops.lanes);
     if (!vectors) return;
@@ -34,7 +36,8 @@ struct SvdTiles {
     if (as_rows) return loops.unpack(rows, places, used, matrices_at(out, first, used, many, size));
     const std::int64_t elements = static_cast<std::int64_t>(size) * many;
     loops.unpack(rows, places, used, matrices_at(matrix, 0, used, many, size));
-    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * elements, many, size, out + (first + l) * elements);
+    for (int l = 0; l < used; ++l)
+      loops.transpose(matrix + l * elements, many, size, size, out + (first + l) * elements, many);
   }
   void tile(std::int64_t first, int used, Leftover& leftover) {
     const Tile<T> t = {matrix, 1, apart(m)}, u = {left, 1, apart(m)}, v = {right, 1, apart(n)};
@@ -45,8 +48,8 @@ struct SvdTiles {
       if (infos[l] != 0) leftover.add(first + l);
     }
     for (int i = n; i < width; ++i) std::fill_n(places + i * loops.lanes, loops.lanes, i);
-    if (T* out = output<T>(*c, 1, 0, 0))
-      loops.unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+    if (R* out = output<R>(*c, 1, 0, 0))
+      lanes::loops<R>().unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
     store(wide, u, m, width, output<T>(*c, wide ? 2 : 0, 0, 0), first, used);
     store(!wide, v, n, n, output<T>(*c, wide ? 0 : 2, 0, 0), first, used);
   }
@@ -59,14 +62,17 @@ struct SvdTiles {
   bool wide;
   int m, n, width;
   bool vectors;
-  T *matrix = nullptr, *values = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
+  T *matrix = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
+  R* values = nullptr;
   std::int32_t* places = nullptr;
 };
 
 }  // namespace
 
 bool Svd::fits(const KernelCall& c) {
-  return matrices_fit(c.in[0]);
+  const TensorView& a = c.in[0];
+  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
+  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles leave the caches
 }
 std::size_t Svd::scratch(const KernelCall& c) {
   return scratch_by_type<SvdTiles>(c);

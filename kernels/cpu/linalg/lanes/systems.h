@@ -177,7 +177,7 @@ Tile<T> solve(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch
 
 template <class T>
 constexpr auto solver() {
-  if constexpr (simd::kFused) {
+  if constexpr (simd::kFused && !kIsComplex<T>) {
     return &solve<T>;
   } else {
     return nullptr;

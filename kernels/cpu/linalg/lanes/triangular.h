@@ -11,8 +11,8 @@ void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int 
     bool small = false;
     for (int r = 0; r < count; ++r) {
       for (int c = 0; c <= r; ++c) factors[r][c] = left[(begin + r) * a.row + (begin + c) * a.column];
-      inverse[r] = T(1) / factors[r][r];
-      small = small || any<T>(magnitude<T>(factors[r][r]) < 2 * Lane<T>::kLeastNormal);
+      inverse[r] = Inverse<T>(factors[r][r]).whole();
+      small = small || any<T>(larger_part<T>(factors[r][r]) < 2 * Lane<Part<T>>::kLeastNormal);
     }
     small = small || columns == 1;  // divided, as inverses of the least numbers overflow
     for (int c = 0; c < columns; ++c) {
@@ -20,8 +20,8 @@ void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int 
       for (int r = 0; r < count; ++r) {
         V<T>& place = to[(begin + r) * x.row + c * x.column];
         V<T> sum = place;
-        for (int k = 0; k < r; ++k) sum -= factors[r][k] * solved[k];
-        if (!unit) sum = small ? sum / factors[r][r] : sum * inverse[r];
+        for (int k = 0; k < r; ++k) subtract<T>(sum, factors[r][k], solved[k]);
+        if (!unit) sum = small ? quotient<T>(sum, factors[r][r]) : sum * inverse[r];
         place = solved[r] = sum;
       }
     }

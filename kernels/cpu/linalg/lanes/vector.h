@@ -6,6 +6,7 @@ struct Lane;
 template <>
 struct Lane<float> {
   using V = simd::Floats;
+  using Part = float;
   using I = decltype(V{} < V{});
   using Four = float __attribute__((vector_size(16)));
   static constexpr int kBias = 127, kDigits = 23;  ///< of the exponent; behind the point
@@ -18,6 +19,7 @@ struct Lane<float> {
 template <>
 struct Lane<double> {
   using V = simd::Doubles;
+  using Part = double;
   using I = decltype(V{} < V{});
   using Four = double __attribute__((vector_size(32)));
   static constexpr int kBias = 1023, kDigits = 52;
@@ -30,8 +32,6 @@ using V = typename Lane<T>::V;
 /// Whole numbers, and masks: lanes of zeros or of ones.
 template <class T>
 using I = typename Lane<T>::I;
-template <class T>
-inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(T));
 
 template <class T>
 TERN_SIMD_INLINE V<T> spread(T x) {

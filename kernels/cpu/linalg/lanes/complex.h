@@ -1,0 +1,193 @@
+// Complex numbers in lanes: a register of real parts, and one of imaginary parts. The functions below let one text of
+// an algorithm serve real and complex matrices; for real ones they are the plain operation.
+
+template <class R>
+struct Pair {
+  typename Lane<R>::V re, im;
+};
+template <class R>
+struct Lane<std::complex<R>> {
+  using V = Pair<R>;
+  using I = typename Lane<R>::I;
+  using Part = R;
+};
+/// float of float and of complex64.
+template <class T>
+using Part = typename Lane<T>::Part;
+template <class T>
+inline constexpr bool kIsComplex = !std::is_same_v<T, Part<T>>;
+template <class T>
+inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(Part<T>));
+
+template <class R>
+TERN_SIMD_INLINE Pair<R> operator-(Pair<R> x) {
+  return {-x.re, -x.im};
+}
+template <class R>
+TERN_SIMD_INLINE Pair<R> operator+(Pair<R> x, Pair<R> y) {
+  return {x.re + y.re, x.im + y.im};
+}
+template <class R>
+TERN_SIMD_INLINE Pair<R> operator-(Pair<R> x, Pair<R> y) {
+  return {x.re - y.re, x.im - y.im};
+}
+template <class R>
+TERN_SIMD_INLINE Pair<R> operator*(Pair<R> x, typename Lane<R>::V y) {
+  return {x.re * y, x.im * y};
+}
+template <class R>
+TERN_SIMD_INLINE Pair<R> operator*(Pair<R> x, Pair<R> y) {
+  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+/// x where the mask is, y elsewhere.
+template <class T>
+TERN_SIMD_INLINE V<T> select(I<T> mask, V<T> x, V<T> y) {
+  if constexpr (kIsComplex<T>) {
+    return {mask ? x.re : y.re, mask ? x.im : y.im};
+  } else {
+    return mask ? x : y;
+  }
+}
+template <class T>
+TERN_SIMD_INLINE V<T> conjugate(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return {x.re, -x.im};
+  } else {
+    return x;
+  }
+}
+template <class T>
+TERN_SIMD_INLINE V<Part<T>> real_part(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return x.re;
+  } else {
+    return x;
+  }
+}
+/// A real number as one of T.
+template <class T>
+TERN_SIMD_INLINE V<T> from_real(V<Part<T>> x) {
+  if constexpr (kIsComplex<T>) {
+    return {x, V<Part<T>>{}};
+  } else {
+    return x;
+  }
+}
+template <class T>
+TERN_SIMD_INLINE V<T> number(Part<T> x) {
+  return from_real<T>(spread<Part<T>>(x));
+}
+/// *from in all lanes.
+template <class T>
+TERN_SIMD_INLINE V<T> repeated(const T* from) {
+  if constexpr (kIsComplex<T>) {
+    const auto* parts = reinterpret_cast<const Part<T>*>(from);
+    return {spread<Part<T>>(parts[0]), spread<Part<T>>(parts[1])};
+  } else {
+    return spread<T>(*from);
+  }
+}
+template <class T>
+TERN_SIMD_INLINE I<T> is_zero(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return (x.re == Part<T>(0)) & (x.im == Part<T>(0));
+  } else {
+    return x == T(0);
+  }
+}
+/// |x|, or |re| + |im|: the size by which BLAS (izamax) and so LAPACK choose pivots.
+template <class T>
+TERN_SIMD_INLINE V<Part<T>> pivot_size(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return magnitude<Part<T>>(x.re) + magnitude<Part<T>>(x.im);
+  } else {
+    return magnitude<T>(x);
+  }
+}
+/// The larger of |re| and |im|.
+template <class T>
+TERN_SIMD_INLINE V<Part<T>> larger_part(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return larger<Part<T>>(magnitude<Part<T>>(x.re), magnitude<Part<T>>(x.im));
+  } else {
+    return magnitude<T>(x);
+  }
+}
+/// |x|^2
+template <class T>
+TERN_SIMD_INLINE V<Part<T>> squared_size(V<T> x) {
+  if constexpr (kIsComplex<T>) {
+    return x.re * x.re + x.im * x.im;
+  } else {
+    return x * x;
+  }
+}
+/// sum - x y, sum + x y: four multiply-adds where they are complex.
+template <class T>
+TERN_SIMD_INLINE void subtract(V<T>& sum, V<T> x, V<T> y) {
+  if constexpr (kIsComplex<T>) {
+    sum.re = sum.re - x.re * y.re;
+    sum.im = sum.im - x.re * y.im;
+    sum.re = sum.re + x.im * y.im;
+    sum.im = sum.im - x.im * y.re;
+  } else {
+    sum -= x * y;
+  }
+}
+template <class T>
+TERN_SIMD_INLINE void add(V<T>& sum, V<T> x, V<T> y) {
+  if constexpr (kIsComplex<T>) {
+    sum.re = sum.re + x.re * y.re;
+    sum.im = sum.im + x.re * y.im;
+    sum.re = sum.re - x.im * y.im;
+    sum.im = sum.im + x.im * y.re;
+  } else {
+    sum += x * y;
+  }
+}
+
+/// Division by d in two factors: of the least numbers, the inverse overflows.
+template <class T>
+struct Inverse {
+  V<Part<T>> scale;  ///< a power of two
+  V<T> scaled;       ///< 1 / (d scale)
+
+  TERN_SIMD_INLINE explicit Inverse(V<T> d) {
+    if constexpr (kIsComplex<T>) {
+      scale = power_below<Part<T>>(larger_part<T>(d)).inverse;
+      const V<T> y = d * scale;
+      scaled = conjugate<T>(y) * (Part<T>(1) / squared_size<T>(y));
+    } else {
+      scale = spread<T>(1);
+      scaled = T(1) / d;
+    }
+  }
+  /// 1 / d; infinite or NaN for the least d.
+  TERN_SIMD_INLINE V<T> whole() const {
+    if constexpr (kIsComplex<T>) {
+      return scaled * scale;
+    } else {
+      return scaled;
+    }
+  }
+};
+template <class T>
+TERN_SIMD_INLINE V<T> quotient(V<T> x, V<T> d) {
+  if constexpr (kIsComplex<T>) {
+    const Inverse<T> inverse(d);
+    return x * inverse.scale * inverse.scaled;
+  } else {
+    return x / d;
+  }
+}
+
+/// A tile with contiguous columns as one of real numbers: a column of m complex ones has part_rows(m) of them.
+template <class T>
+TERN_SIMD_INLINE int part_rows(int m) {
+  return kIsComplex<T> ? 2 * m : m;
+}
+template <class T>
+TERN_SIMD_INLINE Tile<Part<T>> parts_of(const Tile<T>& t) {
+  return {reinterpret_cast<Part<T>*>(t.data), 1, kIsComplex<T> ? 2 * t.column : t.column};
+}
