@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
@@ -310,7 +311,7 @@ TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
     Observer observer;
     const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
     Session session((Prepared(prepared)));
-    const Tensor& y = session.run("forward", {rows})[0];
+    const Tensor& y = session.run("forward", std::span<const Tensor>(&rows, 1))[0];
     std::vector<float> values(48 * 64);
     convert(y.data(), DType::bf16, values.data(), DType::f32, 48 * 64);
     ASSERT_EQ(observer.taken.size(), 1u);

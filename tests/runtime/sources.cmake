@@ -14,6 +14,7 @@ set(sources
   integer_layers_test.cpp
   linalg_lowering_test.cpp
   linalg_test.cpp
+  load_bytes_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp
   optim_test.cpp
