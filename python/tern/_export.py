@@ -68,7 +68,7 @@ def export(
     program      a torch.export.ExportedProgram, or the path of a .pt2 file, for which torch is not needed
     quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
     group, scales, mx_scales, activations
-                 how they are quantized: 32; 'bfloat16' for the scales of int4; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
+                 how they are quantized: 32; 'bfloat16', for int4; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
     calibrate    files or folders with inputs, on which errors are measured; target_sqnr in dB chooses formats by them
     report       an .svg file for a chart of the errors
     precision    'bfloat16' or 'float16' for weights that only products read
