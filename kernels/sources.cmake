@@ -8,6 +8,8 @@ set(sources
   cpu/algorithms.cpp
   cpu/amx/amx.cpp
   cpu/amx/convolve.cpp
+  cpu/amx/in_place.cpp
+  cpu/amx/in_place_amx.cpp
   cpu/amx/key_block.cpp
   cpu/amx/linear.cpp
   cpu/amx/multiply_amx.cpp
@@ -115,6 +117,7 @@ set(sources
   cpu/matmul/problem.cpp
   cpu/matmul/quantized.cpp
   cpu/matmul/quantized_rows.cpp
+  cpu/matmul/rows_in_place.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp

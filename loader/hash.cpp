@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dtypes/cpu_level.h"
 #include "loader/format.h"
 #include "threads/parallel.h"
 
@@ -17,6 +18,9 @@ Hash128 from(XXH128_hash_t h) {
 }  // namespace
 
 Hash128 hash_of(std::span<const std::byte> bytes) {
+#if TERN_X86_LEVELS
+  if (cpu_level() != CpuLevel::baseline) return hash_with_avx2(bytes);
+#endif
   return from(XXH3_128bits(bytes.data(), bytes.size()));
 }
 

@@ -15,6 +15,8 @@ struct Hash128 {
 
 /// XXH3-128 of the bytes with seed 0.
 Hash128 hash_of(std::span<const std::byte> bytes);
+/// The same on processors with AVX2, twice as fast there.
+Hash128 hash_with_avx2(std::span<const std::byte> bytes);
 /// Of `head` followed by `tail`.
 Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail);
 

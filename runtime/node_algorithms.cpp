@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "kernels/cpu/processor.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -48,6 +52,42 @@ class RunningNodes {
   std::vector<std::vector<std::uint32_t>> nodes_;
 };
 
+/// Products whose second operand shows a constant of bfloat16, by its storage.
+std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products_of_weights(
+    const PreparedProgram& prepared, const Program& program) {
+  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products;
+  for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
+    const Function& function = prepared.functions[f];
+    std::map<ValueId, std::uint32_t> storages;  // of constants, and of what views show of them
+    for (const FunctionInput& in : function.inputs) {
+      if (in.kind != FunctionInput::Kind::state) continue;
+      const State& state = program.states[in.state];
+      if (!state.is_mutable && state.type.dtype == DType::bf16) storages[in.value] = state.storage;
+    }
+    for (std::uint32_t i = 0; i < function.nodes.size(); ++i) {
+      const Node& n = function.nodes[i];
+      const std::size_t operand = n.op == Op::matmul ? 1 : 0;
+      const auto found = n.inputs.size() > operand ? storages.find(n.inputs[operand]) : storages.end();
+      if (found == storages.end()) continue;
+      if (n.op == Op::matmul) products[found->second].push_back({f, i});
+      if (is_view(n.op)) storages[n.outputs[0]] = found->second;
+    }
+  }
+  return products;
+}
+
+/// Products of a weight that several functions multiply by, as prefill and decode do, read it where it lies: packed for
+/// many rows it would be in memory twice, since few rows read it as it is.
+NodeAlgorithms shared_weights_in_place(const PreparedProgram& prepared, const Program& program) {
+  NodeAlgorithms chosen;
+  for (const auto& [storage, nodes] : products_of_weights(prepared, program)) {
+    if (std::ranges::all_of(nodes, [&](const auto& n) { return n.first == nodes[0].first; })) continue;
+    for (const auto& [f, i] : nodes)
+      chosen[{f, i}] = choice_for(prepared, prepared.functions[f].nodes[i], {Algorithm::tiles});
+  }
+  return chosen;
+}
+
 }  // namespace
 
 void take_algorithms(PreparedProgram& prepared, const Tuning& tuning) {
@@ -63,7 +103,10 @@ void choose_algorithms(PreparedProgram& prepared, const Program& program) {
         chosen[{f, i}] = choice_for(prepared, nodes[i], algorithm_of(forced));
     }
     prepared.algorithms = {{kAnyThreads, std::move(chosen)}};
-  } else if (!program.tunings.empty()) {
+  } else {
+    if (NodeAlgorithms chosen = shared_weights_in_place(prepared, program); !chosen.empty())
+      prepared.algorithms[kAnyThreads] = std::move(chosen);
+    if (program.tunings.empty()) return;
     const RunningNodes nodes(prepared);
     for (const Tuning& t : program.tunings) {
       if (t.threads > 0 && t.processor == cpu::processor())

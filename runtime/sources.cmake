@@ -36,6 +36,7 @@ set(sources
   control.cpp
   definitions.cpp
   devices/cpu/device.cpp
+  devices/cpu/load_bytes.cpp
   devices/cpu/stream.cpp
   devices/device.cpp
   devices/parts.cpp

@@ -25,7 +25,7 @@ RUNTIMES = {
     "torch_bf16": Runtime("transformers", "bfloat16", "torch"),
     "tern_int8": Runtime("Tern", "int8", "int8.tern", ("--quantize", "int8")),
     "llama_int8": Runtime("llama.cpp", "int8", "q8_0.gguf", ("Q8_0",)),
-    "tern_int4": Runtime("Tern", "int4", "int4.tern", ("--quantize", "int4")),
+    "tern_int4": Runtime("Tern", "int4", "int4.tern", ("--quantize", "int4", "--scales", "bfloat16")),
     "llama_int4": Runtime("llama.cpp", "int4", "q4_0.gguf", ("Q4_0",)),
 }
 
@@ -56,7 +56,7 @@ class Commands:
         if self.name.startswith("tern_"):
             ids = ",".join(str(11 + i) for i in range(self.prompt))
             return [self.generate_text, str(self.file), ids, "--no-bos", "--max-tokens", str(self.answer), "--threads",
-                    str(self.threads), "--time"]
+                    str(self.threads), "--time", "--repeat", "2"]
         if self.name.startswith("llama_"):
             return [sys.executable, "-m", "generate.llama_turn", self.llama_bench, str(self.file), str(self.threads),
                     str(self.prompt), str(self.answer)]
@@ -64,8 +64,8 @@ class Commands:
                 str(self.threads), str(self.prompt), str(self.answer)]
 
     def figures(self, out, err):
-        """First token in ms and tokens a second, from what a turn printed."""
+        """First token in ms, at first and again, and tokens a second, from what a turn printed."""
         if self.name.startswith("tern_"):
-            found = re.search(r"first token after ([\d.]+) ms, then ([\d.]+) tokens a second", err)
-            return {"first_ms": float(found[1]), "per_s": float(found[2])}
+            first, again = re.findall(r"first token after ([\d.]+) ms, then ([\d.]+) tokens a second", err)
+            return {"first_ms": float(first[0]), "again_ms": float(again[0]), "per_s": float(again[1])}
         return json.loads(out.splitlines()[-1])

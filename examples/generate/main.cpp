@@ -46,16 +46,19 @@ struct Time {
   std::int64_t prompt = 0, made = 0;
 };
 
-/// One answer, in a session of its own.
+/// One answer, in a session of its own. Its text goes to `answers` unless that is null.
 Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tokenizer& tokenizer, const Options& o,
-              std::size_t answer, Answers& answers) {
+              std::size_t answer, Answers* answers) {
   const std::string& prompt = o.prompts[answer];
   std::vector<std::int64_t> tokens = prompt_tokens(tokenizer, facts, prompt, o.bos);
   Sampling sampling = o.sampling;
   sampling.seed += answer;
   Conversation conversation(prepared, facts, sampling);
   TextStream text(tokenizer, tokens);
-  answers.add(answer, prompt);
+  const auto show = [&](const std::string& added) {
+    if (answers != nullptr) answers->add(answer, added);
+  };
+  show(prompt);
   Time time{.prompt = static_cast<std::int64_t>(tokens.size())};
   Clock::time_point start = Clock::now();
   while (true) {
@@ -67,7 +70,7 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
     if (facts.ends(next)) break;
     std::string added = text.add(next);
     if (time.made == 1 && (o.tokenizer.empty() || o.tokenizer == "ids")) added.insert(added.begin(), ' ');
-    answers.add(answer, added);
+    show(added);
     if (time.made == o.max_tokens) break;
     if (conversation.room() == 0) {
       std::fprintf(stderr, "generate_text: the cache of %lld positions is full\n",
@@ -76,7 +79,7 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
     }
     tokens = {next};
   }
-  answers.add(answer, text.rest());
+  show(text.rest());
   time.others = seconds_since(start);
   return time;
 }
@@ -99,10 +102,11 @@ int run(const Options& o) {
   const tern::Prepared prepared = model.prepare(options);
   Answers answers(o.prompts.size());
   std::vector<std::string> problems(o.prompts.size());
-  std::vector<Time> times(o.prompts.size());
+  std::vector<std::vector<Time>> times(o.prompts.size());  // of each time that an answer was made
   const auto make = [&](std::size_t i) {
     try {
-      times[i] = generate(prepared, facts, *tokenizer, o, i, answers);
+      for (std::int64_t r = 0; r < o.repeat; ++r)
+        times[i].push_back(generate(prepared, facts, *tokenizer, o, i, r == 0 ? &answers : nullptr));
     } catch (const std::exception& error) {
       problems[i] = error.what();
     }
@@ -122,7 +126,7 @@ int run(const Options& o) {
       std::fprintf(stderr, "generate_text: '%s': %s\n", o.prompts[i].c_str(), problems[i].c_str());
       status = 1;
     } else if (o.show_time) {
-      show_time(times[i]);
+      for (const Time& time : times[i]) show_time(time);
     }
   }
   return status;

@@ -22,7 +22,8 @@ constexpr const char* kHelp =
     "  --seed N             of the first prompt; the next has N + 1 (0)\n"
     "  --threads N          of each run (the cores, divided by the prompts)\n"
     "  --no-bos             the prompt does not begin with the model's first token\n"
-    "  --time               shows tokens a second\n\n"
+    "  --time               shows tokens a second\n"
+    "  --repeat N           makes each answer N times, in a session each, and shows it once: for --time (1)\n\n"
     "Example:\n"
     "  generate_text seabirds.tern --tokenizer tokenizer.model --temperature 0.8 --seed 7 'The young puffin' 'A "
     "gull'\n";
@@ -59,6 +60,7 @@ Options parse_options(int argc, char** argv) {
       {"--top-p", true, [&](std::string_view v) { o.sampling.top_p = number<float>("--top-p", v); }},
       {"--seed", true, [&](std::string_view v) { o.sampling.seed = number<std::uint64_t>("--seed", v); }},
       {"--threads", true, [&](std::string_view v) { o.threads = number<int>("--threads", v); }},
+      {"--repeat", true, [&](std::string_view v) { o.repeat = number<std::int64_t>("--repeat", v); }},
       {"--no-bos", false, [&](std::string_view) { o.bos = false; }},
       {"--time", false, [&](std::string_view) { o.show_time = true; }},
   };
@@ -82,6 +84,7 @@ Options parse_options(int argc, char** argv) {
   }
   if (words.size() < 2) leave(words.empty() ? "name an archive and a prompt" : "give a prompt");
   if (o.max_tokens < 1) leave("--max-tokens counts from 1");
+  if (o.repeat < 1) leave("--repeat counts from 1");
   if (o.threads < 0 || o.threads > 1024) leave("--threads takes a number from 0 to 1024; 0 shares out the cores");
   o.archive = words[0];
   o.prompts.assign(words.begin() + 1, words.end());

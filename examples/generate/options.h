@@ -11,7 +11,8 @@ struct Options {
   std::vector<std::string> prompts;
   std::int64_t max_tokens = 100;
   Sampling sampling;
-  int threads = 0;  ///< of each run; 0: the cores divided by the prompts
+  std::int64_t repeat = 1;  ///< times that each answer is made
+  int threads = 0;          ///< of each run; 0: the cores divided by the prompts
   bool bos = true, show_time = false;
 };
 

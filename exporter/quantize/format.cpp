@@ -72,8 +72,10 @@ Blocks blocks_of(const Recipe& recipe, DType type, std::int64_t columns) {
   Blocks b;
   b.columns = recipe.block == 0 ? static_cast<std::int32_t>(columns) : recipe.block;
   switch (recipe.format->scheme) {
-    // Groups keep scales of the weight's own type, channels float32, as torchao does.
-    case Scheme::integers: b.scale = recipe.block == 0 ? DType::f32 : type; break;
+    // Groups keep scales of the weight's own type, unless asked for, channels float32, as torchao does.
+    case Scheme::integers:
+      b.scale = recipe.block == 0 ? DType::f32 : recipe.bfloat16_scales ? DType::bf16 : type;
+      break;
     case Scheme::row_floats: b.scale = DType::f32; break;
     case Scheme::microscaling: b.scale = DType::f8_e8m0; break;
     case Scheme::nvfp4:

@@ -43,6 +43,7 @@ struct Recipe {
   std::int32_t block = 0;  ///< as Format::block
   MxScales mx_scales = MxScales::floor;
   Activations activations = Activations::floats;  ///< or what the format's products can have
+  bool bfloat16_scales = false;                   ///< of integers in groups, whatever type the weight has
 };
 
 std::span<const Format> formats();

@@ -4,7 +4,8 @@
 //   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
 //   element = round_half_even(x * (1 / scale)), clamped
 //
-// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0.
+// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0. Where scales of
+// groups are to be bfloat16 beside a wider weight, only they are rounded to it.
 #include <array>
 #include <vector>
 
@@ -79,17 +80,17 @@ void encode_bytes(const Row& row) {
   });
 }
 
-/// Of many blocks: scales, and what numbers are multiplied by.
-template <DType type>
+/// Of many blocks: scales, rounded to `stored`, and what numbers are multiplied by.
+template <DType type, DType stored>
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float least,
                                float* __restrict scales, float* __restrict by) {
   for (std::int64_t b = 0; b < blocks; ++b) {
-    scales[b] = scale_of(type, largest[b], kNibbles, least);
+    scales[b] = scale_of(stored, largest[b], kNibbles, least);
     by[b] = reciprocal<type>(scales[b]);
   }
 }
 
-template <DType type>
+template <DType type, DType stored = type>
 void encode_nibbles(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
@@ -110,7 +111,7 @@ void encode_nibbles(const Row& row) {
           largest[static_cast<std::size_t>(b)] = largest_bits(x + b * block, block);
       }
       ask_for_next(row, begin, n, 1);
-      encode_scales<type>(largest.data(), blocks, least, scales.data(), by.data());
+      encode_scales<type, stored>(largest.data(), blocks, least, scales.data(), by.data());
       for (std::int64_t b = 0; b < blocks; ++b)
         round_block<type>(x + b * block, block, by[static_cast<std::size_t>(b)], kNibbles, back + b * block);
       ask_for_next(row, begin, n, 2);
@@ -118,7 +119,7 @@ void encode_nibbles(const Row& row) {
       ask_for_next(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
       for (std::int64_t b = 0; b < blocks; ++b) multiply(back + b * block, block, scales[static_cast<std::size_t>(b)]);
-      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(type), type, blocks);
+      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(stored), stored, blocks);
     }
   });
 }
@@ -128,8 +129,10 @@ void encode_nibbles(const Row& row) {
 void encode_integers(const Row& row) {
   if (row.recipe.format->element == DType::i8) return encode_bytes(row);
   if (row.type == DType::bf16) return encode_nibbles<DType::bf16>(row);
-  if (row.type == DType::f16) return encode_nibbles<DType::f16>(row);
-  encode_nibbles<DType::f32>(row);
+  const bool narrow = row.recipe.bfloat16_scales;
+  if (row.type == DType::f16)
+    return narrow ? encode_nibbles<DType::f16, DType::bf16>(row) : encode_nibbles<DType::f16>(row);
+  narrow ? encode_nibbles<DType::f32, DType::bf16>(row) : encode_nibbles<DType::f32>(row);
 }
 
 }  // namespace tern::quantize

@@ -40,6 +40,7 @@ def export(
     *,
     quantize: str | Sequence[str] | None = None,
     group: int | None = None,
+    scales: str | None = None,
     mx_scales: str | None = None,
     activations: str | None = None,
     calibrate: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -66,8 +67,8 @@ def export(
 
     program      a torch.export.ExportedProgram, or the path of a .pt2 file, for which torch is not needed
     quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
-    group, mx_scales, activations
-                 how they are quantized: 32; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
+    group, scales, mx_scales, activations
+                 how they are quantized: 32; 'bfloat16', for int4; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
     calibrate    files or folders with inputs, on which errors are measured; target_sqnr in dB chooses formats by them
     report       an .svg file for a chart of the errors
     precision    'bfloat16' or 'float16' for weights that only products read
@@ -99,6 +100,7 @@ def export(
         "precision": precision,
         "quantize": quantize,
         "group": group,
+        "scales": scales,
         "mx_scales": mx_scales,
         "activations": activations,
         "calibrate": calibrate,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "exporter/quantize/matrix.h"
+#include "tests/bfloat16.h"
 #include "tests/exporter/quantize_goldens.h"
 #include "tests/exporter/quantize_numbers.h"
 
@@ -111,6 +112,35 @@ TEST(QuantizeMatrix, TheErrorIsThatOfTheStoredBytes) {
     EXPECT_NEAR(q.error.sqnr(), 10 * std::log10(xx / noise), 1e-3) << f.name;
     EXPECT_NEAR(q.error.cosine(), xy / std::sqrt(xx * yy), 1e-6) << f.name;
     EXPECT_GT(q.error.sqnr(), elements_per_byte(f.element) == 2 ? 15 : 24) << f.name;
+  }
+}
+
+TEST(QuantizeMatrix, ScalesOfGroupsMayBeBfloat16) {
+  constexpr std::int64_t kRows = 5, kColumns = 96, kGroup = 32;
+  const std::vector<float> x = random_weight(kRows * kColumns);
+  const Format* const int4 = find_format("int4");
+  const auto quantized = [&](bool narrow) {
+    return quantize({reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1},
+                    {.format = int4, .block = kGroup, .bfloat16_scales = narrow});
+  };
+  const Quantized wide = quantized(false), narrow = quantized(true);
+  EXPECT_EQ(narrow.blocks.scale, DType::bf16);
+  EXPECT_LT(narrow.bytes.size(), wide.bytes.size());
+  EXPECT_NEAR(narrow.error.sqnr(), wide.error.sqnr(), 0.2);
+  const QuantizedMatrix m{DType::i4, kRows, kColumns, narrow.blocks};
+  std::vector<float> y(kColumns);
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    dequantize_row(m, narrow.bytes.data(), r, 0, kColumns, y.data());
+    for (std::int64_t g = 0; g < kColumns; g += kGroup) {
+      const float* const group = x.data() + r * kColumns + g;
+      float largest = 0;
+      for (std::int64_t i = 0; i < kGroup; ++i) largest = std::max(largest, std::abs(group[i]));
+      const float scale = test::to_bfloat16(largest / 7.5F);
+      for (std::int64_t i = 0; i < kGroup; ++i) {
+        const float whole = std::clamp(std::nearbyint(group[i] * (1 / scale)), -8.0F, 7.0F);
+        EXPECT_EQ(y[static_cast<std::size_t>(g + i)], whole * scale) << r << ", " << g + i;
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
+#include "kernels/cpu/amx/in_place.h"
 #include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/amx/row_linear.h"
 #include "kernels/cpu/amx/row_panels.h"
@@ -96,6 +97,63 @@ TEST_F(ProductsOfRows, Products) {
         }
       }
     }
+  }
+}
+
+std::vector<float> linear_in_place(const amx::LinearShape& s, const std::vector<float>& x,
+                                   const std::vector<float>& weight, const std::vector<float>& bias, bool narrow,
+                                   bool* finite) {
+  const amx::InPlaceLinear tiles(s);
+  auto memory = unaligned(tiles.scratch());
+  const Numbers left(x, narrow), right(weight, true);
+  Numbers results(std::vector<float>(static_cast<std::size_t>(s.m * s.n) + 1, 7), narrow);
+  *finite = tiles.run({left.elements(), right.elements().data, bias.data(), results.data(), narrow, {}},
+                      aligned_part(memory));
+  std::vector<float> y = results.values();
+  EXPECT_EQ(y.back(), 7) << "written behind the result";
+  return y;
+}
+
+TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
+  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  // Short rows, which are asked for ahead, and long ones; whole blocks and steps, and parts of them.
+  const amx::LinearShape shapes[] = {{9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
+                                     {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
+                                     {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
+  for (const amx::LinearShape& s : shapes) {
+    // The last row ends the memory.
+    const auto x = random_values(static_cast<std::size_t>((s.m - 1) * s.x_row + s.k), 1),
+               weight = random_values(static_cast<std::size_t>((s.n - 1) * s.w_row + s.k), 2),
+               bias = random_values(static_cast<std::size_t>(s.n), 3);
+    const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+    for (const int threads : kThreads) {
+      const ThreadScope scope{Threads(threads)};
+      const bool narrow = threads % 2 == 0;
+      bool finite = false;
+      const std::vector<float> y = linear_in_place(s, x, weight, bias, narrow, &finite);
+      ASSERT_TRUE(finite);
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t j = 0; j < s.n; ++j) {
+          double sum = bias[static_cast<std::size_t>(j)];
+          for (std::int64_t p = 0; p < s.k; ++p)
+            sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
+          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, within(s.k, sum, narrow))
+              << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << threads << " threads";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ProductsOfRows, InPlaceSayWhereResultsAreNotFinite) {
+  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  const amx::LinearShape s{20, 64, 64, 64, 64};
+  for (const bool in_weight : {false, true}) {
+    auto x = random_values(20 * 64, 1), weight = random_values(64 * 64, 2);
+    (in_weight ? weight : x)[777] = std::numeric_limits<float>::infinity();
+    bool finite = true;
+    linear_in_place(s, x, weight, random_values(64, 3), false, &finite);
+    EXPECT_FALSE(finite) << (in_weight ? "weight" : "x");
   }
 }
 

@@ -7,7 +7,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
+#include "dtypes/convert.h"
+#include "exporter/rewrite.h"
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/processor.h"
 #include "runtime/pack.h"
 #include "tests/bfloat16.h"
@@ -275,6 +279,52 @@ TEST(Algorithms, OfOtherVersionsAndOfOtherNodesAreIgnored) {
   }
   t.choices = {{0, 0, "onednn"}, {0, 1000, "onednn"}, {7, 0, "onednn"}};
   EXPECT_NE(taken_with(p), algorithm_of("onednn"));
+}
+
+/// Rows times a bfloat16 weight, in a function of many rows, and perhaps in one of one row, too.
+TestProgram prefill(const std::vector<float>& weight, bool with_decode) {
+  TestProgram p;
+  std::vector<std::byte> narrow(weight.size() * 2);
+  convert(weight.data(), DType::f32, narrow.data(), DType::bf16, static_cast<std::int64_t>(weight.size()));
+  const ValueId w = p.b().constant(DType::bf16, {64, 96}, narrow.data());
+  p.output(p.b().matmul(p.input(DType::bf16, {48, 96}), p.b().transpose(w, 0, 1)));
+  if (!with_decode) return p;
+  const std::uint32_t decode = p.add_body();
+  Function& f = p.program().functions[decode];
+  f.name = "decode";
+  f.entry = true;
+  const ValueId x = p.input(DType::bf16, {1, 96}, decode), same = value_of_state(p.program(), f, 0);
+  Builder b(p.program(), decode);
+  p.output(b.matmul(x, b.transpose(same, 0, 1)), decode);
+  return p;
+}
+
+TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
+  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  const std::vector<float> weight = random_floats(64 * 96, 1), x = random_floats(48 * 96, 2);
+  Tensor rows(DType::bf16, {48, 96});
+  convert(x.data(), DType::f32, rows.data(), DType::bf16, 48 * 96);
+  PrepareOptions options;
+  options.weight_cache = "off";
+  for (const bool with_decode : {false, true}) {
+    const TestProgram p = prefill(weight, with_decode);
+    Observer observer;
+    const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
+    Session session((Prepared(prepared)));
+    const Tensor& y = session.run("forward", std::span<const Tensor>(&rows, 1))[0];
+    std::vector<float> values(48 * 64);
+    convert(y.data(), DType::bf16, values.data(), DType::f32, 48 * 64);
+    ASSERT_EQ(observer.taken.size(), 1u);
+    EXPECT_EQ(observer.taken.begin()->second, algorithm_of(with_decode ? "tiles" : "tile_rows"));
+    for (std::size_t i = 0; i < 48; ++i) {
+      for (std::size_t j = 0; j < 64; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 96; ++k)
+          sum += static_cast<double>(test::to_bfloat16(x[i * 96 + k])) * test::to_bfloat16(weight[j * 96 + k]);
+        ASSERT_NEAR(values[i * 64 + j], sum, std::abs(sum) * 0x1p-8 + 1e-4) << i << ", " << j;
+      }
+    }
+  }
 }
 
 TEST(Algorithms, DoNotChangeReproducibleRuns) {

@@ -25,14 +25,23 @@ MxScales parse_scales(const std::string& text) {
   fail(ErrorCode::invalid_argument, fmt::format("--mx-scales takes floor, even or ceil, not '{}'", escape_name(text)));
 }
 
+bool parse_bfloat16_scales(const std::string& text) {
+  if (text == "weight" || text.empty()) return false;
+  if (text == "bfloat16") return true;
+  fail(ErrorCode::invalid_argument, fmt::format("--scales takes weight or bfloat16, not '{}'", escape_name(text)));
+}
+
 Recipe parse_format(std::string_view name, const QuantizeArguments& a) {
   const Format* const format = find_format(name);
   if (format == nullptr)
     fail(ErrorCode::invalid_argument, fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
   const bool grouped = format->scheme == Scheme::integers && format->block != 0;
   const Activations activations = find_activations(a.activations);
-  return {format, grouped ? a.group.value_or(format->block) : format->block, parse_scales(a.mx_scales),
-          format->activations == activations ? activations : Activations::floats};
+  return {.format = format,
+          .block = grouped ? a.group.value_or(format->block) : format->block,
+          .mx_scales = parse_scales(a.mx_scales),
+          .activations = format->activations == activations ? activations : Activations::floats,
+          .bfloat16_scales = grouped && parse_bfloat16_scales(a.scales)};
 }
 
 FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
@@ -83,8 +92,10 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
     fail(ErrorCode::invalid_argument,
          "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one, or with --activations mx");
   }
-  if (a.group && !any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; }))
-    fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
+  const bool grouped = any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; });
+  if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
+  if (!a.scales.empty() && !grouped)
+    fail(ErrorCode::invalid_argument, "--scales is for int4: give it with --quantize int4");
   if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
   fail(ErrorCode::invalid_argument,
        fmt::format("--activations {} is for weights in {}: give one of them with --quantize", a.activations,
@@ -96,6 +107,7 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
 std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
   check_company(a);
   parse_scales(a.mx_scales);
+  parse_bfloat16_scales(a.scales);
   if (a.group && (*a.group < kLeastGroup || *a.group > kMostGroup || *a.group % 2 != 0)) {
     fail(ErrorCode::invalid_argument,
          fmt::format("--group takes an even number from {} to {}, not {}", kLeastGroup, kMostGroup, *a.group));
@@ -133,6 +145,10 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
       ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
+  c->add_option("--scales", a.scales,
+                "With --quantize int4: weight, scales of the weight's type, as torchao has them, or bfloat16, which "
+                "takes 10 % fewer bytes where weights are float32 (default: weight)")
+      ->type_name("TYPE");
   c->add_option("--mx-scales", a.mx_scales,
                 "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
                 "largest magnitude (default: floor)")

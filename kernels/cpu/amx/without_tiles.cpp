@@ -1,6 +1,7 @@
 // What is called on matrix tiles alone, for processors that have none.
 #include <tern/error.h>
 
+#include "kernels/cpu/amx/in_place.h"
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/amx/rows.h"
 
@@ -47,6 +48,9 @@ bool pack_columns(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*
   none();
 }
 bool multiply_rows_on_tiles(const TileRows&, const std::byte*, Range, const RowResults&) {
+  none();
+}
+bool multiply_in_place(const WeightRows&, Range, const std::byte*, std::int64_t, const RowResults&) {
   none();
 }
 bool multiply_rows_on_vectors(const TileRows&, const std::byte*, Range, const RowResults&) {

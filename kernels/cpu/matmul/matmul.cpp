@@ -5,6 +5,7 @@
 #include "kernels/cpu/in_two_steps.h"
 #include "kernels/cpu/matmul/algorithms.h"
 #include "kernels/cpu/matmul/packed_rows.h"
+#include "kernels/cpu/matmul/rows_in_place.h"
 
 namespace tern::cpu {
 namespace {
@@ -39,7 +40,8 @@ double onednn(const Product& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-/// Its weight is packed once, and nothing else multiplies as fast.
+/// Its weight is packed once, and nothing else multiplies many rows as fast. The runtime asks for tiles where another
+/// function reads the weight as it lies (runtime/node_algorithms.h).
 double packed_rows(const Product&, const Machine&) {
   return 0;
 }
@@ -82,8 +84,9 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 bool takes_rows(const KernelCall& c) {
-  const bool asked = c.algorithm.algorithm == Algorithm::none || c.algorithm.algorithm == Algorithm::tile_rows;
-  return asked && takes_packed_rows(Product(c));
+  const Algorithm asked = c.algorithm.algorithm;
+  if (asked == Algorithm::tiles && takes_rows_in_place(Product(c))) return true;
+  return (asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_packed_rows(Product(c));
 }
 
 bool rounds(const KernelCall& c, std::size_t k) {

@@ -2,6 +2,7 @@
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/matmul/algorithms.h"
+#include "kernels/cpu/matmul/rows_in_place.h"
 
 namespace tern::cpu {
 namespace {
@@ -41,6 +42,7 @@ class Tiles : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
+  if (auto rows = product_of_rows_in_place(p)) return rows;
   const bool bytes = amx::is_one_part(p.call.in[1].dtype);
   if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/devices/cpu/load_bytes.h"
+
 namespace tern {
 namespace {
 
@@ -41,7 +43,7 @@ void CpuStream::load(StorageSource& source, std::span<const StorageLoad> loads) 
     const std::span<const std::byte> from = source.bytes(l.storage);
     if (from.size() < l.bytes)
       fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", l.storage));
-    if (l.bytes > 0) std::memcpy(l.to, from.data(), l.bytes);
+    load_bytes(l.to, from.first(l.bytes));
   }
 }
 

@@ -42,11 +42,14 @@ TEST(QuantizeOptions, ATargetAloneHasALadder) {
 TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
   QuantizeArguments a = for_target({"mxfp4,int4,int8"});
   a.group = 64;
+  a.scales = "bfloat16";
   a.mx_scales = "even";
   a.activations = "int8";
   const std::vector<quantize::Recipe> recipes = parse_quantize(a)[0].recipes;
   EXPECT_EQ(recipes[0].mx_scales, quantize::MxScales::even);
   EXPECT_EQ(recipes[1].block, 64);
+  EXPECT_TRUE(recipes[1].bfloat16_scales);
+  EXPECT_FALSE(recipes[0].bfloat16_scales || recipes[2].bfloat16_scales);
   EXPECT_EQ(recipes[1].activations, quantize::Activations::floats);
   EXPECT_EQ(recipes[2].activations, quantize::Activations::int8);
 }
@@ -83,6 +86,11 @@ TEST(QuantizeOptions, Refused) {
   EXPECT_NE(refused(activations).find("--activations mx is for weights in int4, mxfp4, "), std::string::npos);
   activations.activations = "bfloat16";
   EXPECT_NE(refused(activations).find("--activations takes int8, float8 or mx, not 'bfloat16'"), std::string::npos);
+  QuantizeArguments scales = for_target({"int8"});
+  scales.scales = "bfloat16";
+  EXPECT_NE(refused(scales).find("--scales is for int4"), std::string::npos);
+  scales.scales = "float32";
+  EXPECT_NE(refused(scales).find("--scales takes weight or bfloat16, not 'float32'"), std::string::npos);
   QuantizeArguments drawn;
   drawn.draws = true;
   EXPECT_NE(refused(drawn).find("give --quantize with it"), std::string::npos);

@@ -1,0 +1,73 @@
+#include "kernels/cpu/matmul/rows_in_place.h"
+
+#include <utility>
+
+#include "kernels/cpu/amx/in_place.h"
+#include "kernels/cpu/dense.h"
+
+namespace tern::cpu {
+namespace {
+
+amx::LinearShape shape_of(const Product& p) {
+  const LinearShape& s = p.linear->shape;
+  const bool narrow = p.call.in[0].dtype == DType::bf16;
+  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, amx::kRounded};
+}
+
+class RowsInPlace : public PreparedAlgorithm {
+ public:
+  RowsInPlace(const amx::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+      : shape_(shape), tiles_(shape), otherwise_(std::move(otherwise)) {
+    choice = {Algorithm::tiles};
+  }
+
+  void reserve(const KernelCall& c, ScratchParts& parts) const override {
+    Room(*this, c, parts);
+    otherwise_->reserve(c, parts);
+  }
+
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    const Room room(*this, c, parts);
+    amx::Elements x = amx::Elements::of(c.in[0]);
+    if (room.x != nullptr && !c.in[0].contiguous()) {
+      to_dense(planes_without_repeats(c.in[0]), DType::bf16, room.x);
+      x.data = room.x;
+    }
+    if (room.bias != nullptr) to_dense(c.in[2], DType::f32, room.bias);
+    const bool narrow = c.out[0].dtype == DType::bf16;
+    const bool done = tiles_.run({x, c.in[1].data, room.bias, c.out[0].data, narrow, {epilogue, &c}}, room.tiles);
+    return done ? Left::nothing : otherwise_->run(c, parts, epilogue);  // a result is not finite
+  }
+
+ private:
+  struct Room {
+    Room(const RowsInPlace& of, const KernelCall& c, ScratchParts& parts)
+        : tiles(parts.take<std::byte>(static_cast<std::int64_t>(of.tiles_.scratch()))),
+          x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(of.shape_.m * of.shape_.k * 2) : nullptr),
+          bias(c.has(2) ? parts.take<float>(of.shape_.n) : nullptr) {}
+    std::byte *tiles, *x;
+    float* bias;
+  };
+
+  amx::LinearShape shape_;
+  amx::InPlaceLinear tiles_;
+  std::unique_ptr<PreparedAlgorithm> otherwise_;
+};
+
+}  // namespace
+
+bool takes_rows_in_place(const Product& p) {
+  const KernelCall& c = p.call;
+  if (!p.linear || p.m <= kFewRows) return false;
+  const DType x = c.in[0].dtype, y = c.out[0].dtype;
+  const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  return fits(x) && c.in[1].dtype == DType::bf16 && fits(y) &&
+         (x == DType::bf16 || c.precision == Precision::bfloat16) && c.constant != nullptr && c.constant[1] &&
+         amx::InPlaceLinear::suits(shape_of(p));
+}
+
+std::unique_ptr<PreparedAlgorithm> product_of_rows_in_place(const Product& p) {
+  return takes_rows_in_place(p) ? std::make_unique<RowsInPlace>(shape_of(p), product_in_place(p)) : nullptr;
+}
+
+}  // namespace tern::cpu
