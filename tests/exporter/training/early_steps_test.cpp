@@ -101,6 +101,29 @@ TEST(EarlySteps, AreRightBehindTheReadersOfTheOldValuesAndTheGradients) {
   }
 }
 
+TEST(EarlySteps, WaitForViewsOfTheOldValues) {
+  TestProgram p;
+  Builder& b = p.b();
+  const Function& f = b.function();
+  const std::vector<float> zeros(kWide * kWide);
+  const ValueId read = p.state({kWide, kWide}, zeros, false), unread = p.state({kWide, kWide}, zeros, false),
+                x = p.input(DType::f32, {Dim(kWide), Dim(kWide)});
+  const ValueId of_read = b.expr("x * 2", {{"x", x}}, DType::f32), of_unread = b.expr("x * 3", {{"x", x}}, DType::f32);
+  p.output(b.expr("x + v", {{"x", x}, {"v", b.transpose(read, 0, 1)}}, DType::f32));
+  const auto last = static_cast<std::int64_t>(f.nodes.size()) - 1;
+  EXPECT_EQ(last_reader(f, f.nodes.size(), {read}), last);
+  EXPECT_EQ(last_reader(f, f.nodes.size(), {unread}), -1);
+  // The gradient that is known first belongs to the parameter that is stepped last.
+  EXPECT_EQ(early_steps(b, {read, unread}, {of_read, of_unread}), (std::vector<std::vector<std::size_t>>{{0}, {1}}));
+  const std::size_t first = f.nodes.size();
+  const ValueId stepped = b.expr("p - g", {{"p", read}, {"g", of_read}}, DType::f32);
+  move_up(b.function(), first, last_reader(f, first, {read}));
+  EXPECT_EQ(producers(f)[stepped], last + 1);
+  const ValueId other = b.expr("p - g", {{"p", unread}, {"g", of_unread}}, DType::f32);
+  move_up(b.function(), first + 1, last_reader(f, first + 1, {unread}));
+  EXPECT_EQ(producers(f)[other], producers(f)[of_unread] + 1);
+}
+
 TEST(EarlySteps, GiveTheBitsOfOneAtTheEnd) {
   // A norm below the limit multiplies the gradients by 1.
   EXPECT_EQ(Chain().trained(), Chain(1e9).trained());
