@@ -53,6 +53,9 @@ std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size, boo
   const auto n = static_cast<std::size_t>(tensors);
   optimizers::OptimizerOptions o = optimizers::options_for(optimizers::Optimizer::adamw);
   o.coded = eight_bits;
+  if (eight_bits && !optimizers::is_coded(o, type))
+    fail(ErrorCode::invalid_argument,
+         fmt::format("parameters of {} elements have no states of 8 bits; take a multiple of 256 from 4096 on", size));
   std::vector<ValueId> params, grads, states;
   for (std::size_t i = 0; i < n; ++i) params.push_back(state(type, 0.01F));
   for (const optimizers::StateTensor& s : optimizers::optimizer_states(o, std::vector<TensorType>(n, type)))

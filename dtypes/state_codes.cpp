@@ -1,7 +1,6 @@
 #include "dtypes/state_codes.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -52,55 +51,6 @@ StateCodes make_codes(bool is_signed) {
   return codes;
 }
 
-/// How many bounds are at most x.
-std::uint8_t code_of(const StateCodes& codes, float x) {
-  return static_cast<std::uint8_t>(std::upper_bound(codes.bounds.begin(), codes.bounds.end() - 1, x) -
-                                   codes.bounds.begin());
-}
-
-// A cell has the numbers of one sign, exponent and first seven bits of the fraction: those of 2^-24 to 1, and all below
-// 2^-24 in one. A cell is narrower than the distance of any two bounds, so that one comparison decides within it.
-constexpr std::uint32_t kCellBits = 16, kFirstCell = 103U << 7, kCells = (127U << 7) - kFirstCell + 1;
-
-struct Coder {
-  explicit Coder(bool is_signed) : codes(state_codes(is_signed)) {
-    for (std::uint32_t cell = 0; cell < kCells; ++cell) {
-      const float least = cell == 0 ? 0.0F : std::bit_cast<float>((cell + kFirstCell) << kCellBits);
-      const float most = std::bit_cast<float>(((cell + kFirstCell + 1) << kCellBits) - 1);
-      first[0][cell] = code_of(codes, least);
-      first[1][cell] = code_of(codes, -most);
-    }
-  }
-  /// Of a number from -1 to 1.
-  std::uint8_t operator()(float x) const {
-    const auto bits = std::bit_cast<std::uint32_t>(x);
-    const std::uint32_t cell = std::max((bits & 0x7fffffffU) >> kCellBits, kFirstCell) - kFirstCell;
-    const std::uint8_t code = first[bits >> 31][cell];
-    return static_cast<std::uint8_t>(code + (x >= codes.bounds[code] ? 1 : 0));
-  }
-  const StateCodes& codes;
-  std::uint8_t first[2][kCells];
-};
-
-const Coder& coder(bool is_signed) {
-  static const Coder with(true), without(false);
-  return is_signed ? with : without;
-}
-
-/// NaN where there is one.
-float largest(const float* values) {
-  float most[8] = {};
-  for (std::int64_t i = 0; i < kStateBlock; i += 8) {
-    for (std::int64_t k = 0; k < 8; ++k) {
-      const float x = std::fabs(values[i + k]);
-      most[k] = x > most[k] || x != x ? x : most[k];
-    }
-  }
-  float all = 0;
-  for (const float x : most) all = x > all || x != x ? x : all;
-  return all;
-}
-
 }  // namespace
 
 const StateCodes& state_codes(bool is_signed) {
@@ -108,30 +58,9 @@ const StateCodes& state_codes(bool is_signed) {
   return is_signed ? with : without;
 }
 
-void decode_states(const std::uint8_t* codes, const float* scales, bool is_signed, std::int64_t count, float* values) {
-  const std::array<float, 256>& numbers = state_codes(is_signed).values;
-  for (std::int64_t block = 0; block * kStateBlock < count; ++block) {
-    const float scale = scales[block];
-    const std::int64_t end = std::min(count, (block + 1) * kStateBlock);
-    for (std::int64_t i = block * kStateBlock; i < end; ++i) values[i] = numbers[codes[i]] * scale;
-  }
-}
-
-void encode_states(const float* values, bool is_signed, std::int64_t count, std::uint8_t* codes, float* scales) {
-  const Coder& code = coder(is_signed);
-  float scaled[kStateBlock];
-  for (std::int64_t begin = 0; begin < count; begin += kStateBlock, values += kStateBlock, codes += kStateBlock) {
-    const float most = largest(values);
-    const float scale = most < kLeastStateScale ? kLeastStateScale : most;
-    *scales++ = scale;
-    for (std::int64_t i = 0; i < kStateBlock; ++i) scaled[i] = values[i] / scale;  // a loop of its own, of vectors
-    if (std::isfinite(scale)) {
-      for (std::int64_t i = 0; i < kStateBlock; ++i) codes[i] = code(scaled[i]);
-    } else {
-      for (std::int64_t i = 0; i < kStateBlock; ++i)
-        codes[i] = scaled[i] == scaled[i] ? code_of(code.codes, scaled[i]) : std::uint8_t{0};
-    }
-  }
+std::uint8_t code_of(const StateCodes& codes, float x) {
+  return static_cast<std::uint8_t>(std::upper_bound(codes.bounds.begin(), codes.bounds.end() - 1, x) -
+                                   codes.bounds.begin());
 }
 
 }  // namespace tern

@@ -27,9 +27,7 @@ struct StateCodes {
 /// Signed trees are for moments and gradients, the others for squares and magnitudes.
 const StateCodes& state_codes(bool is_signed);
 
-/// `count` elements, from a block's begin on. Exact in the sense of the definition: a float32 product for each.
-void decode_states(const std::uint8_t* codes, const float* scales, bool is_signed, std::int64_t count, float* values);
-/// Codes and scales of whole blocks. A block with NaN has a scale of NaN, one with infinity an infinite one.
-void encode_states(const float* values, bool is_signed, std::int64_t count, std::uint8_t* codes, float* scales);
+/// How many bounds are at most x, which is not NaN.
+std::uint8_t code_of(const StateCodes& codes, float x);
 
 }  // namespace tern

@@ -121,6 +121,7 @@ set(sources
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
+  cpu/optim/codes.cpp
   cpu/optim/job.cpp
   cpu/optim/optim.cpp
   cpu/optim/settings.cpp

@@ -100,17 +100,19 @@ bool is_coded(const Options& o, const Tensor& param) {
   return o.eight_bits && param.dtype() != DType::f64 && has_coded_states(param.numel());
 }
 
-/// The states of one list: codes beside scales where these are, floats elsewhere.
+/// The states of one list: codes beside scales where these are, floats of one type elsewhere.
 void check_states(const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
                   std::span<const Tensor> params) {
   if (scales.empty()) return check_list(name, list, params, true);
   if (list.size() != params.size() || scales.size() != params.size())
     fail(ErrorCode::invalid_argument, fmt::format("tern::optim: {} {} and {} scales for {} parameters", list.size(),
                                                   name, scales.size(), params.size()));
+  std::vector<Tensor> floats, of_floats;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Tensor &t = list[i], &scale = scales[i];
     if (t.dtype() != DType::u8) {
-      check_list(name, std::span(&t, 1), params.subspan(i, 1), true);
+      floats.push_back(t);
+      of_floats.push_back(params[i]);
       continue;
     }
     if (t.sizes() != params[i].sizes() || !t.is_contiguous() || t.read_only())
@@ -120,6 +122,15 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
     if (scale.dtype() != DType::f32 || scale.numel() != t.numel() / kStateBlock || !scale.is_contiguous() ||
         scale.read_only())
       refuse(name, i, "needs a float32 scale for each 256 elements, contiguous memory that can be written");
+  }
+  check_list(fmt::format("{} without 8 bits", name).c_str(), floats, of_floats, true);
+}
+
+/// One loop takes codes for all states of a parameter, or floats for all.
+void check_alike(const std::vector<Tensor>& list, const std::vector<Tensor>& other) {
+  for (std::size_t i = 0; i < std::min(list.size(), other.size()); ++i) {
+    if ((list[i].dtype() == DType::u8) != (other[i].dtype() == DType::u8))
+      refuse("parameter", i, "has a state of 8 bits and another of floats");
   }
 }
 
@@ -278,11 +289,15 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   const Kept k = kept(options);
   const auto check_there = [&](const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
                                bool there) {
-    if (there || !list.empty()) check_states(name, list, scales, there ? params : std::span<const Tensor>());
+    if (there || !list.empty() || !scales.empty())
+      check_states(name, list, scales, there ? params : std::span<const Tensor>());
   };
   check_there("first state", states.first, states.first_scales, k.first);
   check_there("second state", states.second, states.second_scales, k.second);
   check_there("third state", states.third, states.third_scales, k.third);
+  check_alike(states.first, states.second);
+  check_alike(states.second, states.third);
+  check_alike(states.first, states.third);
   if (!states.masters.empty()) check_list("master weight", states.masters, params, true);
   if (settings.found_inf) return;
 

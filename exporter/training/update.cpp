@@ -93,7 +93,7 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
   for (std::size_t i = 0; i < params.size(); ++i)
     write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
   for (std::size_t i = 0; i < states.size(); ++i) {
-    // A shared state is the same after each part's step. Nothing reads it after the last one of the function.
+    // A shared state is the same after each part's step: the first part added writes it, mostly the function's last.
     if (std::ranges::find(written, g.states[i]) != written.end()) continue;
     written.push_back(g.states[i]);
     write_state(b, g.states[i], results.states.at(i));

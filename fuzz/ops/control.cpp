@@ -1,6 +1,7 @@
 // Programs of control flow, of the host's work, and of training.
 #include <string>
 
+#include "dtypes/state_codes.h"
 #include "fuzz/ops/table.h"
 #include "schema/optim.h"
 
@@ -180,15 +181,16 @@ void optim_one(Make& m) {
   m.set(Key::mode, m.in(0, 3));
   m.set(Key::maximize, m.in(0, 1));
 }
-/// A list of a few parameters, of any kind; now and then with counts that do not fit.
+/// A list of a few parameters, of any kind; now and then with states of 8 bits, or with counts that do not fit.
 void optim(Make& m) {
   if (m.chance(30)) return optim_one(m);
   const std::int64_t n = m.in(1, 4);
   const OptimRecord& record = optim_record(static_cast<OptimKind>(m.in(0, kOptimKinds - 1)));
-  std::vector<Sizes> shapes;
-  for (std::int64_t i = 0; i < n; ++i) shapes.push_back(m.any_shape());
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
-  const DType state = element_size(dtype) == 2 && m.chance(50) ? DType::f32 : dtype;
+  const bool coded = record.codes != "---" && dtype != DType::f64 && m.chance(30);
+  std::vector<Sizes> shapes;
+  for (std::int64_t i = 0; i < n; ++i) shapes.push_back(coded ? Sizes{m.in(1, 3), kStateBlock} : m.any_shape());
+  const DType state = coded ? DType::u8 : element_size(dtype) == 2 && m.chance(50) ? DType::f32 : dtype;
   const bool masters = element_size(dtype) == 2 && m.chance(30);
   const auto given = [&](int rule) { return rule > 0 || (rule == 0 && m.chance(50)); };
   const bool step = given(record.step), many = m.chance(30);
@@ -210,6 +212,11 @@ void optim(Make& m) {
   for (int i = 0; i < 3; ++i) numbers(m.chance(30), 1);
   large(masters, DType::f32);
   numbers(given(record.product), many ? n : 1);
+  for (OptimList list : kOptimCoded) {
+    const bool there = coded && counts[static_cast<std::size_t>(list)] != Dim(0);
+    for (std::int64_t i = 0; there && i < n; ++i) m.operand(DType::f32, {shapes[static_cast<std::size_t>(i)][0]});
+    if (coded) counts.push_back(Dim(there ? n : 0));
+  }
   if (m.chance(3)) counts[static_cast<std::size_t>(m.in(0, 10))] = Dim(m.in(0, 5));
   m.set(Key::counts, counts);
   optim_hyper(m, record.hyper_count());

@@ -53,6 +53,7 @@ set(sources
   sparse_fit_test.cpp
   training/adapters_test.cpp
   training/data_parallel_test.cpp
+  training/early_steps_test.cpp
   training/initial_test.cpp
   training/parameters_test.cpp
   tune_test.cpp

@@ -136,6 +136,19 @@ TEST(Matmul, ReadsFlippedAndRepeatedOperands) {
   EXPECT_EQ(got, (std::vector<Number>{14, 32, 14, 32}));
 }
 
+// A batch-first attention's projection: the rows of a plane lie between those of the others.
+TEST(Matmul, JoinsRowsOfPlanesThatLieBetweenEachOther) {
+  for (const std::int64_t columns : {31, 32, 40}) {
+    const Case c{{2, 5, 8, 24}, {24, columns}};
+    const auto a = numbers(DType::f32, product(c.a), 1), b = numbers(DType::f32, product(c.b), 2);
+    NodeRun run(Op::matmul);
+    run.input(DType::f32, c.a, a, {24, 2 * 24, 2 * 5 * 24, 1});
+    run.input(DType::f32, c.b, b);
+    run.run();
+    EXPECT_EQ(run.output(), reference(c, a, b, {2, 5, 8, columns})) << columns;
+  }
+}
+
 TEST(GroupedMatmul, MultipliesEachRunOfRowsByItsGroup) {
   for (DType t : {DType::f32, DType::bf16}) {
     NodeRun run(Op::grouped_matmul);

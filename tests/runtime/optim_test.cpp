@@ -143,5 +143,29 @@ TEST(Optim, RefusesWhatDoesNotFit) {
   EXPECT_EQ(params[0].span<const float>()[0], 1);
 }
 
+TEST(Optim, RefusesStatesOfEightBitsThatDoNotFit) {
+  Options o = defaults(Kind::adam);
+  o.eight_bits = true;
+  const Tensor coded(DType::f32, {16, 256}), small(DType::f32, {3, 5});
+  const std::vector<Tensor> params = {coded, small, small};
+  const auto refuses = [&](auto&& change) {
+    States states = make_states(o, params);
+    change(states);
+    EXPECT_THROW(step(o, params, params, states), Error);
+  };
+  States good = make_states(o, params);
+  step(o, params, params, good);
+  refuses([](States& s) { s.second_scales[0] = Tensor(DType::f32, {15}); });
+  refuses([](States& s) { s.second_scales.pop_back(); });
+  refuses([](States& s) { s.second_scales.clear(); });
+  refuses([](States& s) { s.third_scales.emplace_back(DType::f32, std::vector<std::int64_t>{16}); });  // of no state
+  refuses([](States& s) { s.second[0] = Tensor(DType::f32, {16, 256}); });                             // one of two
+  refuses([](States& s) { s.first[1] = Tensor(DType::u8, {3, 5}); });
+  const std::vector<Tensor> halves(2, Tensor(DType::bf16, {3, 5}));
+  States mixed = make_states(o, halves);
+  mixed.first[0] = Tensor(DType::f32, {3, 5});  // a list has one type of floats
+  EXPECT_THROW(step(o, halves, halves, mixed), Error);
+}
+
 }  // namespace
 }  // namespace tern::optim

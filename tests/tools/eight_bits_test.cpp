@@ -11,6 +11,7 @@
 #include "dtypes/state_codes.h"
 #include "exporter/optimizers/step.h"
 #include "exporter/rewrite.h"
+#include "kernels/cpu/optim/codes.h"
 #include "tests/runtime/support.h"
 #include "tools/files/safetensors.h"
 
@@ -42,7 +43,7 @@ TEST(StateCodes, AreThoseOfTorchao) {
     const auto n = blocks.numel();
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(n));
     std::vector<float> scales(static_cast<std::size_t>(n / kStateBlock));
-    encode_states(blocks.span<const float>().data(), is_signed, n, codes.data(), scales.data());
+    cpu::encode_states(blocks.span<const float>().data(), is_signed, n, codes.data(), scales.data());
     EXPECT_TRUE(std::ranges::equal(codes, recorded(sign + "codes").span<const std::uint8_t>()));
     EXPECT_TRUE(same_bits(scales, recorded(sign + "scales").span<const float>()));
   }
@@ -58,10 +59,10 @@ TEST(StateCodes, ChangeWhereTorchaosDo) {
       block[7] = x[i];
       std::uint8_t codes[kStateBlock];
       float scale = 0;
-      encode_states(block.data(), is_signed, kStateBlock, codes, &scale);
+      cpu::encode_states(block.data(), is_signed, kStateBlock, codes, &scale);
       ASSERT_EQ(codes[7], expected.span<const std::uint8_t>()[i]) << x[i];
       float decoded[kStateBlock];
-      decode_states(codes, &scale, is_signed, kStateBlock, decoded);
+      cpu::decode_states(codes, &scale, is_signed, kStateBlock, decoded);
       ASSERT_EQ(decoded[7], state_codes(is_signed).values[codes[7]]);
     }
   }

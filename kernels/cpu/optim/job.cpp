@@ -5,6 +5,7 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/state_codes.h"
+#include "kernels/cpu/optim/codes.h"
 #include "kernels/cpu/optim/loops.h"
 #include "threads/parallel.h"
 
