@@ -4,9 +4,8 @@
 //   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, leave, stop, sleep, differ, throw;
 //                                        the others print what they fail with, and after how many ms
 //   group_worker device ENGINE HOW RANK DEVICE PROGRAM OTHER   the same in runs of a program on a device, with all
-//   inputs
-//                                        1: in the sixth, rank RANK does exit, stop, sleep, late or throw; or its
-//                                        program is OTHER (differ)
+//                                        inputs 1: in the sixth, rank RANK does exit, leave, stop, sleep, late or
+//                                        throw; or its program is OTHER (differ)
 //   group_worker link ENGINE             two ranks: bytes, and microseconds from one to the other
 //   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
 //                                        local_group
@@ -177,6 +176,7 @@ int fail_on_device(const std::string& engine, DeviceFailure f) {
       last = Clock::now();
       const bool now = run == 6 && fails;
       if (now && f.how == "exit") _exit(0);
+      if (now && f.how == "leave") return 0;
       if (now && f.how == "stop") raise(SIGSTOP);
       if (now && f.how == "sleep") std::this_thread::sleep_for(std::chrono::seconds(60));
       if (now && f.how == "late") std::this_thread::sleep_for(milliseconds(1500));
