@@ -137,7 +137,7 @@ def failures_on_devices(checks, build, engine, device, data):
         if engine != "mpi":  # whose MPI_Finalize waits for all ranks
             text, status, hung, errors = wait(start_all("leave", {"WORKER_TIMEOUT_MS": "20000"}, failing=0))
             left = re.search(rf"^rank 1 after \d{{1,4}} ms: .*{call}, and rank 0 has left the group after \d+ calls", text, re.M)
-            checks.expect(f"{engine} on {device}, rank 0 leaves before the other", not hung and left, text + errors)
+            checks.expect(f"{engine} on {device}, rank 0 leaves before the other", not hung and bool(left), text + errors)
         text, status, hung, errors = wait(start_all("late", {"WORKER_TIMEOUT_MS": "20000"}))
         checks.expect(f"{engine} on {device}, one rank is late", not hung and not any(status) and
                       len(re.findall(r"^rank \d has made all runs$", text, re.M)) == ranks, text + errors)
