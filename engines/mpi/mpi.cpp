@@ -192,6 +192,14 @@ MPI_Comm communicator_of_some(const tern_engine_place& place) {
   });
 }
 
+constexpr std::uintptr_t kAlignment = 64;
+
+/// MPI promises no alignment. The same bytes in every rank's mapping, which begins with a page.
+void* aligned(void* address) {
+  const auto past = reinterpret_cast<std::uintptr_t>(address) % kAlignment;
+  return static_cast<char*>(address) + (kAlignment - past) % kAlignment;
+}
+
 /// A window of all ranks, where they are on one host. It stays until the process ends: to free it would wait for the
 /// other ranks.
 std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::uint64_t bytes) {
@@ -208,19 +216,17 @@ std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::ui
       MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
       void* mine = nullptr;
       MPI_Win win = MPI_WIN_NULL;
-      check("MPI_Win_allocate_shared",
-            [&] { return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, host, &mine, &win); });
-      std::memset(mine, 0, bytes);
+      check("MPI_Win_allocate_shared", [&] {
+        return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes + kAlignment), 1, MPI_INFO_NULL, host, &mine, &win);
+      });
+      std::memset(mine, 0, bytes + kAlignment);
       check("MPI_Win_lock_all", [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, win); });
       for (int r = 0; r < ranks; ++r) {
         MPI_Aint size = 0;
         int unit = 0;
         void* address = nullptr;
         check("MPI_Win_shared_query", [&] { return MPI_Win_shared_query(win, r, &size, &unit, &address); });
-        constexpr std::uintptr_t kAlignment = 64;  // which MPI does not promise
-        if (reinterpret_cast<std::uintptr_t>(address) % kAlignment != 0)
-          throw std::runtime_error("MPI_Win_allocate_shared: memory that is not aligned");
-        addresses.push_back(address);
+        addresses.push_back(aligned(address));
       }
     }
     return addresses;

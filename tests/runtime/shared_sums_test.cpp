@@ -21,16 +21,16 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// Memory of some ranks, as an engine gives it: zeros, aligned to 64.
+/// Memory of some ranks, as an engine gives it: zeros, aligned.
 class Memory {
  public:
   explicit Memory(int ranks)
       : bytes_(SharedSums::kBytes * static_cast<std::size_t>(ranks)),
-        all_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{64}))) {
+        all_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{SharedSums::kAlignment}))) {
     std::fill_n(all_, bytes_, std::byte{});
     for (std::size_t at = 0; at < bytes_; at += SharedSums::kBytes) parts_.push_back(all_ + at);
   }
-  ~Memory() { ::operator delete (all_, std::align_val_t{64}); }
+  ~Memory() { ::operator delete (all_, std::align_val_t{SharedSums::kAlignment}); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   std::span<std::byte* const> parts() const { return parts_; }
