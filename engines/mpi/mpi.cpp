@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -99,23 +100,40 @@ void check_world(const tern_engine_place& place) {
                              std::to_string(place.ranks) + ": start it with mpirun");
 }
 
+std::string key_of(const char* about, int rank) {
+  return std::string(about) + " " + std::to_string(rank);
+}
+void tell(const tern_engine_place& place, const char* about, const std::string& text) {
+  const tern_engine_store& store = *place.store;
+  if (store.put(store.context, key_of(about, place.rank).c_str(), text.data(), text.size()) != TERN_ENGINE_OK)
+    throw std::runtime_error("this rank cannot tell the others that it is ready");
+}
+std::string hear(const tern_engine_place& place, const char* about, int rank) {
+  std::string text;
+  const auto take = [](void* to, const void* value, std::uint64_t bytes) {
+    static_cast<std::string*>(to)->assign(static_cast<const char*>(value), bytes);
+  };
+  if (place.store->get(place.store->context, key_of(about, rank).c_str(), take, &text) != TERN_ENGINE_OK)
+    throw std::runtime_error("rank " + std::to_string(rank) + " is not ready");
+  return text;
+}
+
 /// MPI's own calls wait for ranks without an end: before them, the ranks tell each other that all are ready, or what
 /// `problem` one has.
 void meet(const tern_engine_place& place, const std::string& problem) {
-  const auto key = [](int rank) { return "mpi " + std::to_string(rank); };
-  const tern_engine_store& store = *place.store;
-  const auto told = store.put(store.context, key(place.rank).c_str(), problem.data(), problem.size());
+  tell(place, "mpi", problem);
   if (!problem.empty()) throw std::runtime_error(problem);
-  if (told != TERN_ENGINE_OK) throw std::runtime_error("this rank cannot tell the others that it is ready");
   for (int r = 0; r < place.ranks; ++r) {
-    std::string theirs;
-    const auto take = [](void* to, const void* value, std::uint64_t bytes) {
-      static_cast<std::string*>(to)->assign(static_cast<const char*>(value), bytes);
-    };
-    if (store.get(store.context, key(r).c_str(), take, &theirs) != TERN_ENGINE_OK)
-      throw std::runtime_error("rank " + std::to_string(r) + " is not ready");
+    const std::string theirs = hear(place, "mpi", r);
     if (!theirs.empty()) throw std::runtime_error("rank " + std::to_string(r) + ": " + theirs);
   }
+}
+
+/// Whether all ranks say yes.
+bool agree(const tern_engine_place& place, const char* about, bool yes) {
+  tell(place, about, yes ? "yes" : "no");
+  for (int r = 0; r < place.ranks; ++r) yes = hear(place, about, r) == "yes" && yes;
+  return yes;
 }
 
 bool done_until(MPI_Request& request, std::chrono::steady_clock::time_point end) {
@@ -144,12 +162,12 @@ bool has_parent(const tern_engine_place& place) {
 
 /// What has no form that does not wait: a thread calls it, which is left behind if it takes too long.
 template <class Create>
-auto in_time(const tern_engine_place& place, const char* what, Create create) {
+auto in_time(milliseconds timeout, const char* what, Create create) {
   if (one_at_a_time) return create();
   std::packaged_task<decltype(create())()> task(create);
   auto made = task.get_future();
   std::thread thread(std::move(task));
-  if (made.wait_for(milliseconds(place.timeout_ms)) != std::future_status::ready) {
+  if (made.wait_for(timeout) != std::future_status::ready) {
     failed = true;
     thread.detach();
     throw std::runtime_error(std::string(what) + " has not ended in time");
@@ -161,7 +179,7 @@ auto in_time(const tern_engine_place& place, const char* what, Create create) {
 MPI_Comm communicator_of_some(const tern_engine_place& place) {
   const MPI_Comm parent = place.parent->comm;
   const std::vector<int> members(place.members, place.members + place.ranks);
-  return in_time(place, "MPI_Comm_create_group", [parent, members] {
+  return in_time(milliseconds(place.timeout_ms), "MPI_Comm_create_group", [parent, members] {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     check("MPI_Comm_group", [&] { return MPI_Comm_group(parent, &all); });
@@ -174,10 +192,20 @@ MPI_Comm communicator_of_some(const tern_engine_place& place) {
   });
 }
 
+constexpr std::uintptr_t kAlignment = 64;
+
+/// MPI promises no alignment. The same bytes in every rank's mapping, which begins with a page.
+void* aligned(void* address) {
+  const auto past = reinterpret_cast<std::uintptr_t>(address) % kAlignment;
+  return static_cast<char*>(address) + (kAlignment - past) % kAlignment;
+}
+
 /// A window of all ranks, where they are on one host. It stays until the process ends: to free it would wait for the
-/// other ranks. None where the system has no room for it.
+/// other ranks.
 std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::uint64_t bytes) {
-  return in_time(place, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
+  constexpr milliseconds kWindow{5000};  // where it fails on one rank, others wait in it
+  const milliseconds timeout = std::min(kWindow, milliseconds(place.timeout_ms));
+  return in_time(timeout, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
     MPI_Comm host = MPI_COMM_NULL;
     check("MPI_Comm_split_type",
           [&] { return MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host); });
@@ -188,27 +216,37 @@ std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::ui
       MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
       void* mine = nullptr;
       MPI_Win win = MPI_WIN_NULL;
-      check("MPI_Win_allocate_shared",
-            [&] { return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, host, &mine, &win); });
-      std::memset(mine, 0, bytes);
+      check("MPI_Win_allocate_shared", [&] {
+        return MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes + kAlignment), 1, MPI_INFO_NULL, host, &mine, &win);
+      });
+      std::memset(mine, 0, bytes + kAlignment);
       check("MPI_Win_lock_all", [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, win); });
       for (int r = 0; r < ranks; ++r) {
         MPI_Aint size = 0;
         int unit = 0;
         void* address = nullptr;
         check("MPI_Win_shared_query", [&] { return MPI_Win_shared_query(win, r, &size, &unit, &address); });
-        addresses.push_back(address);
+        addresses.push_back(aligned(address));
       }
-      check("MPI_Barrier", [&] { return MPI_Barrier(host); });  // all are zeros
     }
     return addresses;
   });
 }
 
+/// Messages serve where MPI has no windows, or the system no room for one, on some rank.
 tern_engine_status share(tern_engine_group group, const tern_engine_place* place, std::uint64_t bytes,
                          void** addresses) {
   return guarded([&] {
-    std::ranges::copy(window(*place, group->comm, bytes), addresses);
+    static std::atomic<bool> none{false};  // one has failed in this process
+    if (!agree(*place, "may share", !none && !one_at_a_time)) return TERN_ENGINE_OK;
+    std::vector<void*> shared;
+    try {
+      shared = window(*place, group->comm, bytes);
+    } catch (const std::exception&) {
+      none = true;
+    }
+    // And all are zeros.
+    if (agree(*place, "shares", !shared.empty())) std::ranges::copy(shared, addresses);
     return TERN_ENGINE_OK;
   });
 }

@@ -72,7 +72,7 @@ typedef struct tern_engine {
   void (*destroy)(tern_engine_group group);
   /* Optional: null, or beyond `size`. Called by all ranks right after `connect`, with its place: memory of each rank,
    * `bytes` of zeros, aligned to 64, that all ranks of the group read and write until it is destroyed. addresses[r] is
-   * rank r's; all stay null where the ranks are on several hosts. */
+   * rank r's; all stay null, on all ranks, where the ranks are on several hosts or cannot share memory. */
   tern_engine_status (*share)(tern_engine_group group, const tern_engine_place* place, uint64_t bytes,
                               void** addresses);
 } tern_engine;

@@ -390,6 +390,12 @@ class Client : public Control {
     if (awaited) bell_.ring();
   }
   void device_waits(const CallState& state) noexcept override {
+    std::string why;
+    {
+      const std::lock_guard lock(mutex_);
+      if (state.number != 0 && !is_point_to_point(state.kind)) why = without_first(state);
+    }
+    if (!why.empty()) return stop(why);
     const Status s = state.number == 0 ? Status{} : status_of(state);
     tell(What::status, std::as_bytes(std::span(&s, 1)));
   }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/collective/call.h"
 #include "runtime/collective/control.h"
@@ -43,7 +44,7 @@ class EngineTransport : public Transport {
     place.store = &store;
     place.parent = parent;
     place.members = members.data();
-    if (engine.connect(&place, &group_) == TERN_ENGINE_OK && share(place)) return;
+    if (engine.connect(&place, &group_) == TERN_ENGINE_OK && share(place, access)) return;
     const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
     if (group_ != nullptr) {
       close();
@@ -104,14 +105,18 @@ class EngineTransport : public Transport {
     if (status != TERN_ENGINE_OK) fail(ErrorCode::io, fmt::format("{}: {}", engine_.name, engine_.last_message()));
   }
   /// False where it fails. Engines without shared memory have none.
-  bool share(const tern_engine_place& place) {
+  bool share(const tern_engine_place& place, Access& access) {
     const bool can = engine_.size >= offsetof(tern_engine, share) + sizeof engine_.share && engine_.share != nullptr;
     if (!can || place.ranks == 1) return true;
     std::vector<void*> addresses(static_cast<std::size_t>(place.ranks), nullptr);
     if (engine_.share(group_, &place, SharedSums::kBytes, addresses.data()) != TERN_ENGINE_OK) return false;
     if (addresses[0] == nullptr) return true;
-    for (void* a : addresses) shared_.push_back(static_cast<std::byte*>(a));
-    return true;
+    for (void* a : addresses) {
+      if (reinterpret_cast<std::uintptr_t>(a) % SharedSums::kAlignment != 0)
+        access.failure = "memory that it shares is not aligned as tern/engine.h says";
+      shared_.push_back(static_cast<std::byte*>(a));
+    }
+    return access.failure.empty();
   }
   const tern_engine& engine_;
   tern_engine_group group_ = nullptr;

@@ -2,9 +2,8 @@
 // of that rank, of another group, replaces it.
 #pragma once
 
-#include <sys/types.h>
-
-#include <deque>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,16 +21,13 @@ class FlightFiles {
   std::string write(const std::string& folder, int rank, std::string_view bytes);
 
  private:
-  static constexpr std::size_t kHeld = 64;  ///< files; of more, the oldest ones are unlocked
-  struct Held {
-    int descriptor;
-    dev_t device;
-    ino_t number;
-  };
-  bool is_taken(const std::string& path) const;
-  void hold(int descriptor);
+  static constexpr std::size_t kHeld = 64;  ///< files; more are not locked
+  enum class Put { done, taken, failed };
+  /// Gives a file the name `path`, instead of one that no running process holds.
+  Put put(const std::string& unfinished, const std::string& path) const;
+  void hold(const std::string& path, int descriptor);
 
-  std::deque<Held> held_;
+  std::map<std::string, int> held_;  ///< descriptors by path
 };
 
 }  // namespace tern

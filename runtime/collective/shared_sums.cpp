@@ -25,11 +25,12 @@ constexpr std::size_t kMostRead = 4 * kSlot;
 struct SharedSums::Block {
   std::atomic<std::uint64_t> written;  ///< calls whose elements are in their slots
   std::atomic<std::uint64_t> tags[2];
-  alignas(64) std::byte slots[2][kSlot];
+  alignas(kAlignment) std::byte slots[2][kSlot];
 };
 
 SharedSums::SharedSums(Transport& transport, int rank, int ranks) : transport_(transport), rank_(rank), ranks_(ranks) {
-  static_assert(sizeof(Block) == kBytes && std::atomic<std::uint64_t>::is_always_lock_free);
+  static_assert(sizeof(Block) == kBytes && alignof(Block) == kAlignment &&
+                std::atomic<std::uint64_t>::is_always_lock_free);
 }
 
 SharedSums::Block& SharedSums::block(int rank) const {

@@ -16,7 +16,7 @@ namespace tern {
 class SharedSums {
  public:
   /// What each rank has of Transport::shared.
-  static constexpr std::size_t kBytes = 64 + 2 * (32 << 10);
+  static constexpr std::size_t kBytes = 64 + 2 * (32 << 10), kAlignment = 64;
 
   SharedSums(Transport& transport, int rank, int ranks);
   /// Whether an all_reduce of so many bytes goes this way: the same on all ranks.

@@ -38,6 +38,7 @@ set(sources
   safety_test.cpp
   segment_allocator_test.cpp
   session_test.cpp
+  shared_sums_test.cpp
   solve_fusion_test.cpp
   steady_state_test.cpp
   subgroup_test.cpp

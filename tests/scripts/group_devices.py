@@ -120,8 +120,8 @@ def failures_on_devices(checks, build, engine, device, data):
             subprocess.run([f"{build}/tern", "export", f"{folder}/{name}.pt2", "-o", programs[-1]], check=True,
                            capture_output=True)
         name = f"{device}:{{rank}}" if by_device else device
-        start_all = lambda how, extra: start(build, engine, ranks, ["device", how, ranks - 1, name, *programs],
-                                             ENVIRONMENT | extra)
+        start_all = lambda how, extra, failing=ranks - 1: start(build, engine, ranks, ["device", how, failing, name, *programs],
+                                                                ENVIRONMENT | extra)
         for how, (pattern, most) in cases.items():
             records = f"{folder}/{how}"
             limit = 20000 if how == "differ" else timeout  # the other program may compile kernels first
@@ -134,6 +134,10 @@ def failures_on_devices(checks, build, engine, device, data):
         said = subprocess.run([f"{build}/tern", "trace", "flight", f"{folder}/sleep"], capture_output=True, text=True)
         checks.expect(f"{engine} on {device}: tern trace flight", said.returncode == 1 and " Float, at " in said.stdout,
                       said.stdout + said.stderr)
+        if engine != "mpi":  # whose MPI_Finalize waits for all ranks
+            text, status, hung, errors = wait(start_all("leave", {"WORKER_TIMEOUT_MS": "20000"}, failing=0))
+            left = re.search(rf"^rank 1 after \d{{1,4}} ms: .*{call}, and rank 0 has left the group after \d+ calls", text, re.M)
+            checks.expect(f"{engine} on {device}, rank 0 leaves before the other", not hung and bool(left), text + errors)
         text, status, hung, errors = wait(start_all("late", {"WORKER_TIMEOUT_MS": "20000"}))
         checks.expect(f"{engine} on {device}, one rank is late", not hung and not any(status) and
                       len(re.findall(r"^rank \d has made all runs$", text, re.M)) == ranks, text + errors)

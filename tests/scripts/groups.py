@@ -261,7 +261,12 @@ def main():
         for ranks in map(int, arguments.ranks.split(",")):
             text, status, hung, errors = run(arguments.build, engine, ranks, ["check"])
             good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == ranks
+            good = good and len(re.findall(r"rank \d+ has a window", text)) == (ranks if engine == "mpi" else 0)
             checks.expect(f"{engine}, {ranks} ranks: every kind has the bits of local_group", good, text + errors)
+        if engine == "mpi":
+            text, status, hung, errors = run(arguments.build, engine, 2, ["check"], {"OMPI_MCA_osc": "^sm"})
+            good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 2
+            checks.expect("mpi, without windows of shared memory", good and "window" not in text, text + errors)
         text, status, hung, errors = run(arguments.build, engine, 4, ["mesh"])
         good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 12
         checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)

@@ -1,6 +1,7 @@
 #include "tools/view/server/connections.h"
 
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -45,7 +46,10 @@ void Connections::end_old() {
     const int client = client_of(descriptor, port_);
     if (client < 0) continue;
     const auto before = since_.find(s.st_ino);
-    const Clock::time_point begin = before == since_.end() ? now : before->second;
+    // A request that waits for a thread is not late: a thread takes at once what has come.
+    int unread = 0;
+    const bool queued = ::ioctl(descriptor, FIONREAD, &unread) == 0 && unread > 0;
+    const Clock::time_point begin = before == since_.end() || queued ? now : before->second;
     seen[s.st_ino] = begin;
     const auto kept = kept_.find(client);
     // An older connection may have had the client's port.

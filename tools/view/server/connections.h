@@ -24,7 +24,7 @@ class Connections {
  private:
   static constexpr std::chrono::seconds kRequests{5}, kAnswers{300};
   int port_;
-  std::map<ino_t, Clock::time_point> since_;  ///< by the socket's number, when it was first seen
+  std::map<ino_t, Clock::time_point> since_;  ///< by the socket's number, when it began
   std::mutex mutex_;                          ///< of what follows
   std::map<int, Clock::time_point> kept_;     ///< by the client's port
 };
