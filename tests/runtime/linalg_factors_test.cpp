@@ -216,6 +216,21 @@ TEST(LinalgFactorsErrors, EqualRowsOfIntegersAreSingular) {
   }
 }
 
+/// Matrices with the eigenvalues 1 to 4, alone and in a batch that lanes take.
+TEST(LinalgFactorsErrors, ImaginaryPartsOfDiagonals) {
+  for (const std::int64_t count : {1, 11}) {
+    Tensor a(DType::c128, {count, 4, 4});
+    const auto x = a.span<C>();
+    std::ranges::fill(x, C(0));
+    for (std::int64_t i = 0; i < count * 4; ++i) x[static_cast<std::size_t>(i * 4 + i % 4)] = C(i % 4 + 1.0, 1e300);
+    const Tensor values = eigh(a).values;
+    for (std::size_t i = 0; i < values.span<double>().size(); ++i)
+      EXPECT_NEAR(values.span<double>()[i], static_cast<double>(i % 4 + 1), 1e-14) << count;
+    x[5].imag(std::numeric_limits<double>::quiet_NaN());
+    EXPECT_THROW(eigh(a), Error) << count;
+  }
+}
+
 TEST(LinalgFactorsErrors, LdlNamesTheSingularMatrix) {
   Tensor a(DType::f64, {2, 2, 2});
   const double numbers[] = {2, 1, 1, 2, 1, 0, 0, 0};

@@ -36,6 +36,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   Extent<R> extent;
   for (int r = 0; r < n; ++r) {
     V<T>& diagonal = x[r * (a.row + 1)];
+    if constexpr (kIsComplex<T>) extent.require_finite(diagonal.im);  // else it is not read
     diagonal = from_real<T>(real_part<T>(diagonal));
     for (int c = 0; c <= r; ++c) extent.add(x[r * a.row + c]);
   }

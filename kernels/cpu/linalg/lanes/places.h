@@ -7,12 +7,13 @@ struct Extent {
 
   TERN_SIMD_INLINE void add(V<T> x) {
     most = larger<T>(magnitude<T>(x), most);
-    zeros += x * T(0);
+    require_finite(x);
   }
   TERN_SIMD_INLINE void add(Pair<T> x) {
     add(x.re);
     add(x.im);
   }
+  TERN_SIMD_INLINE void require_finite(V<T> x) { zeros += x * T(0); }
   I<T> finite() const { return zeros == T(0); }
   /// Factors that take the largest number to about Lane::kSize, and back from there.
   V<T> down() const { return power_below<T>(most).inverse; }
