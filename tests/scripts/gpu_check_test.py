@@ -59,7 +59,7 @@ class Whole(WithFolder):
     def check(self, runtime, *options, out="report.md"):
         report = self.folder / out
         command = [DEVICE, runtime, ROOT / "tests/scripts/gpu_check.py", "--build", BUILD, "--data", self.data, "--device",
-                   runtime, "--every", "1", "--minutes", "20", "--out", report, *options]
+                   runtime, "--every", "1", "--minutes", "60", "--out", report, *options]
         done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=False)
         return done, report.read_text() if report.exists() else ""
 

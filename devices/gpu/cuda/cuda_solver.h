@@ -18,7 +18,7 @@ class CudaSolver : public Solver {
       : library_(library), api_(library.api), m_(batch), type_(static_cast<int>(batch.type)) {}
 
   std::uint64_t work_bytes() const override {
-    return static_cast<std::uint64_t>(length_) * element_bytes(m_.type) + bytes_;
+    return length_ < 0 ? kNoRoom : static_cast<std::uint64_t>(length_) * element_bytes(m_.type) + bytes_;
   }
   /// Asks for the workspace; false where the library refuses the batch.
   virtual bool ask(SolverHandle handle) = 0;
@@ -51,7 +51,6 @@ class CudaSolver : public Solver {
   [[nodiscard]] std::uint64_t least() const { return static_cast<std::uint64_t>(m_.least()); }
   [[nodiscard]] int uplo() const { return m_.upper ? cusolver::kUpper : cusolver::kLower; }
   [[nodiscard]] int vectors() const { return m_.has_vectors ? cusolver::kVectors : cusolver::kNoVectors; }
-  [[nodiscard]] int most() const { return static_cast<int>(std::min(m_.count, kMostMatrices)); }
   [[nodiscard]] double epsilon() const {
     return real_bytes(m_.type) == 4 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   }

@@ -24,12 +24,24 @@ bool find(void* library, const char* symbol, F* function) {
 }
 
 /// libraryPropertyType: 0, 1 and 2 are the parts of a version.
-std::string version_of(void* library) {
+std::string version_of(void* library, const char* symbol) {
   int (*property)(int, int*) = nullptr;
   int parts[3] = {};
-  if (!find(library, "cusolverGetProperty", &property)) return "of unknown version";
+  if (!find(library, symbol, &property)) return "of unknown version";
   for (int i = 0; i < 3; ++i) property(i, &parts[i]);
   return std::to_string(parts[0]) + "." + std::to_string(parts[1]) + "." + std::to_string(parts[2]);
+}
+
+/// "cuBLAS error 3": the libraries count differently.
+std::string name_of_error(int error) {
+  return (error < 0 ? "cuBLAS" : "cuSOLVER") + std::string(" error ") + std::to_string(std::abs(error));
+}
+
+/// What is wrong with a library of this major version of CUDA; empty for nothing.
+std::string too_new(int cuda, const GpuDevice& d, const std::string& title, const std::string& name) {
+  if (cuda <= d.driver_number / 1000) return {};
+  return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
+         ": update the driver, or name another " + name + " by TERN_CU" + (name == "cuBLAS" ? "BLAS" : "SOLVER");
 }
 
 #define TERN_GPU_FIND(name, symbol, parameters) \
@@ -41,7 +53,12 @@ std::string version_of(void* library) {
       if (!find(library, symbols[i], &c.api.name[i])) return file + " lacks " + symbols[i];                          \
   }
 
-std::string load_blas(Cusolver& c, void* library, const std::string& file) {
+std::string load_blas(Cusolver& c, void* library, const std::string& file, const GpuDevice& d) {
+  const std::string version = version_of(library, "cublasGetProperty");
+  if (std::string why = too_new(std::atoi(version.c_str()), d, "cuBLAS " + version + " (" + file + ")", "cuBLAS");
+      !why.empty())
+    return why;
+
 #define TERN_GPU_PREFIX "cublas"
   TERN_GPU_CUBLAS_FUNCTIONS(TERN_GPU_FIND_TYPES)
   TERN_GPU_CUBLAS_COMMON(TERN_GPU_FIND)
@@ -57,28 +74,29 @@ std::string load_solver(Cusolver& c, void* library, const std::string& file) {
   TERN_GPU_CUSOLVER_NEWER(TERN_GPU_TRY_FIND)
 #undef TERN_GPU_TRY_FIND
 #undef TERN_GPU_PREFIX
-  c.version = version_of(library);
+  c.version = version_of(library, "cusolverGetProperty");
   return {};
 }
 
+/// Those that are not there yet: after a failure the next call goes on.
 int create(const CusolverApi& api, Cusolver::Handles* handles) {
-  const int error = api.create(&handles->solver);
-  return error != kSuccess ? error : api.blas_create(&handles->blas);
+  const int error = handles->solver == nullptr ? api.create(&handles->solver) : kSuccess;
+  if (error != kSuccess || handles->blas != nullptr) return error;
+  return cublas_error(api.blas_create(&handles->blas));
 }
 
 /// Why the libraries cannot be used on the device; empty if they can. cuSOLVER 11 is that of CUDA 12, 12 of CUDA 13.
 std::string start(Cusolver& c, void* library, const std::string& file, const GpuDevice& d) {
   if (std::string why = load_solver(c, library, file); !why.empty()) return why + "; update cuSOLVER";
   const int cuda = std::atoi(c.version.c_str()) + 1;
-  if (cuda > d.driver_number / 1000)
-    return "cuSOLVER " + c.version + " (" + file + ") needs a driver of CUDA " + std::to_string(cuda) +
-           "; this one is of " + d.driver + ": update the driver, or name another cuSOLVER by TERN_CUSOLVER";
+  if (std::string why = too_new(cuda, d, "cuSOLVER " + c.version + " (" + file + ")", "cuSOLVER"); !why.empty())
+    return why;
   std::string why;
   open_library(
-      kBlasPlaces, [&](void* blas, const char* path) { return load_blas(c, blas, path); }, &why);
+      kBlasPlaces, [&](void* blas, const char* path) { return load_blas(c, blas, path, d); }, &why);
   if (!why.empty()) return "cuSOLVER " + c.version + " is not used: " + why;
   const int error = create(c.api, &c.handles);
-  return error == kSuccess ? "" : "cuSOLVER " + c.version + " does not start: error " + std::to_string(error);
+  return error == kSuccess ? "" : "cuSOLVER " + c.version + " does not start: " + name_of_error(error);
 }
 
 }  // namespace
@@ -96,22 +114,19 @@ Cusolver& cusolver_of(const GpuDevice& d) {
 }
 
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles) {
-  const auto [at, is_new] = c.of_streams.try_emplace(stream);
-  int error = is_new ? create(c.api, &at->second) : kSuccess;
-  if (error == kSuccess) error = c.api.set_stream(at->second.solver, stream);
-  if (error == kSuccess) error = c.api.blas_set_stream(at->second.blas, stream);
-  if (error != kSuccess) {
-    c.of_streams.erase(at);
-    return cusolver_checked(error, "making handles for a stream");
-  }
-  *handles = at->second;
-  return TERN_DEVICE_OK;
+  Cusolver::Handles& own = c.of_streams[stream];
+  int error = create(c.api, &own);
+  if (error == kSuccess) error = c.api.set_stream(own.solver, stream);
+  if (error == kSuccess) error = cublas_error(c.api.blas_set_stream(own.blas, stream));
+  *handles = own;
+  return cusolver_checked(error, "making handles for a stream");
 }
 
 tern_device_status cusolver_checked(int error, const char* call) {
   if (error == kSuccess) return TERN_DEVICE_OK;
-  return failed(error == cusolver::kAllocFailed ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,
-                std::string(call) + ": cuSOLVER error " + std::to_string(error));
+  const bool is_full = error == cusolver::kAllocFailed || error == cublas_error(cusolver::kBlasAllocFailed);
+  return failed(is_full ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,
+                std::string(call) + ": " + name_of_error(error));
 }
 
 }  // namespace tern::gpu

@@ -32,6 +32,10 @@ Cusolver& cusolver_of(const GpuDevice& d);
 /// The handles for work on the stream. The lock is held.
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles);
 
+/// A cuBLAS error among those of cuSOLVER: their numbers mean different things.
+constexpr int cublas_error(int error) {
+  return -error;
+}
 /// Success, or a status with a message of the call and the library's number of the error.
 tern_device_status cusolver_checked(int error, const char* call);
 

@@ -15,8 +15,8 @@ using JacobiOptions = void*;  ///< syevjInfo_t, gesvdjInfo_t
 using SolverOptions = void*;  ///< cusolverDnParams_t
 
 namespace cusolver {
-// cusolverStatus_t
-constexpr int kAllocFailed = 2;
+// cusolverStatus_t, cublasStatus_t
+constexpr int kAllocFailed = 2, kBlasAllocFailed = 3;
 // cublasFillMode_t, cusolverEigMode_t
 constexpr int kLower = 0, kUpper = 1, kNoVectors = 0, kVectors = 1;
 // cudaDataType, by Scalar

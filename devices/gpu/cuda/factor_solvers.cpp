@@ -31,7 +31,7 @@ class LuBatched : public CudaSolver {
   using CudaSolver::CudaSolver;
   bool ask(SolverHandle) override { return m_.rows == m_.columns; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return api_.getrf_batched[type_](h.blas, m_.rows, f.a_places, m_.rows, f.pivots, f.info, count);
+    return cublas_error(api_.getrf_batched[type_](h.blas, m_.rows, f.a_places, m_.rows, f.pivots, f.info, count));
   }
 };
 
@@ -90,7 +90,8 @@ class QrBatched : public QrEach {
   using QrEach::QrEach;
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     int info = 0;  // of the arguments
-    return api_.geqrf_batched[type_](h.blas, m_.rows, m_.columns, f.a_places, m_.rows, f.tau_places, &info, count);
+    return cublas_error(
+        api_.geqrf_batched[type_](h.blas, m_.rows, m_.columns, f.a_places, m_.rows, f.tau_places, &info, count));
   }
 };
 

@@ -15,7 +15,7 @@ class EighJacobi : public CudaSolver {
   bool ask(SolverHandle handle) override {
     return api_.syevj_create(&options_) == kSuccess && api_.syevj_tolerance(options_, epsilon()) == kSuccess &&
            api_.syevj_batched_size[type_](handle, vectors(), uplo(), m_.rows, 0, m_.rows, 0, &length_, options_,
-                                          most()) == kSuccess;
+                                          m_.at_once) == kSuccess;
   }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return api_.syevj_batched[type_](h.solver, vectors(), uplo(), m_.rows, f.a, m_.rows, f.values, f.work, length_,
@@ -38,7 +38,7 @@ class EighQr : public CudaSolver {
       return false;
     std::size_t bytes = 0, host = 0;
     if (api_.syev_batched_size(handle, options_, vectors(), uplo(), m_.rows, number(), 0, m_.rows, real(), 0, number(),
-                               &bytes, &host, most()) != kSuccess)
+                               &bytes, &host, m_.at_once) != kSuccess)
       return false;
     bytes_ = bytes;
     host_.resize(host);
@@ -58,7 +58,8 @@ class EighQr : public CudaSolver {
   std::vector<std::byte> host_;
 };
 
-/// A = U S V^H; the routines give V.
+/// A = U S V^H; the routines give V. They want room for U and V even where only singular values are asked for: with
+/// none, gesvdj fails and gesvdjBatched writes elsewhere (PyTorch's BatchLinearAlgebraLib.cpp).
 class SvdJacobi : public CudaSolver {
  public:
   using CudaSolver::CudaSolver;
@@ -69,8 +70,8 @@ class SvdJacobi : public CudaSolver {
     return api_.gesvdj_create(&options_) == kSuccess && api_.gesvdj_tolerance(options_, epsilon()) == kSuccess &&
            ask_size(handle);
   }
-  int u_columns() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.rows : m_.least(); }
-  int v_rows() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.columns : m_.least(); }
+  int u_columns() const override { return m_.is_full ? m_.rows : m_.least(); }
+  int v_rows() const override { return m_.is_full ? m_.columns : m_.least(); }
   bool v_is_plain() const override { return true; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     const std::uint64_t element = element_bytes(m_.type);
@@ -97,8 +98,8 @@ class SvdJacobi : public CudaSolver {
 class SvdBatched : public SvdJacobi {
  public:
   using SvdJacobi::SvdJacobi;
-  int u_columns() const override { return m_.has_vectors ? m_.rows : 0; }
-  int v_rows() const override { return m_.has_vectors ? m_.columns : 0; }
+  int u_columns() const override { return m_.rows; }
+  int v_rows() const override { return m_.columns; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return api_.gesvdj_batched[type_](h.solver, vectors(), m_.rows, m_.columns, f.a, m_.rows, f.values, f.u, m_.rows,
                                       f.v, m_.columns, f.work, length_, f.info, options_, count);
@@ -109,7 +110,7 @@ class SvdBatched : public SvdJacobi {
     constexpr int kMost = 32;  // "m and n can be at most 32" (cuSOLVER, gesvdjBatched)
     return m_.rows <= kMost && m_.columns <= kMost &&
            api_.gesvdj_batched_size[type_](handle, vectors(), m_.rows, m_.columns, 0, m_.rows, 0, 0, m_.rows, 0,
-                                           m_.columns, &length_, options_, most()) == kSuccess;
+                                           m_.columns, &length_, options_, m_.at_once) == kSuccess;
   }
 };
 

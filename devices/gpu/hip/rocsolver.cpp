@@ -53,9 +53,11 @@ std::string load_solver(Rocsolver& r, void* library, const std::string& file) {
 /// Why the libraries cannot be used on the device; empty if they can.
 std::string start(Rocsolver& r, void* library, const std::string& file) {
   if (std::string why = load_solver(r, library, file); !why.empty()) return why;
-  std::string why;
-  open_library(
-      kBlasPlaces, [&](void* blas, const char* path) { return load_blas(r, blas, path); }, &why);
+  // Its handles are those of the rocBLAS that rocSOLVER is linked with, which need not be the first that is found.
+  std::string why = load_blas(r, library, file);
+  if (!why.empty())
+    open_library(
+        kBlasPlaces, [&](void* blas, const char* path) { return load_blas(r, blas, path); }, &why);
   if (!why.empty()) return "rocSOLVER " + r.version + " is not used: " + why;
   const int error = r.api.create(&r.handle);
   return error == kSuccess ? "" : "rocSOLVER " + r.version + " does not start: error " + std::to_string(error);
@@ -76,16 +78,12 @@ Rocsolver& rocsolver_of(const GpuDevice& d) {
 }
 
 tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uint64_t bytes, RocblasHandle* handle) {
-  const auto [at, is_new] = r.of_streams.try_emplace(stream, nullptr);
-  int error = is_new ? r.api.create(&at->second) : kSuccess;
-  if (error == kSuccess) error = r.api.set_stream(at->second, stream);
-  if (error == kSuccess) error = r.api.set_workspace(at->second, work, bytes);
-  if (error != kSuccess) {
-    r.of_streams.erase(at);
-    return rocsolver_checked(error, "making a handle for a stream");
-  }
-  *handle = at->second;
-  return TERN_DEVICE_OK;
+  RocblasHandle& own = r.of_streams[stream];
+  int error = own == nullptr ? r.api.create(&own) : kSuccess;
+  if (error == kSuccess) error = r.api.set_stream(own, stream);
+  if (error == kSuccess) error = r.api.set_workspace(own, work, bytes);
+  *handle = own;
+  return rocsolver_checked(error, "making a handle for a stream");
 }
 
 tern_device_status rocsolver_checked(int error, const char* call) {

@@ -26,7 +26,7 @@ class RocmSolver : public Solver {
   bool ask() {
     RocblasHandle handle = library_.handle;
     if (api_.query_begin(handle) != kSuccess) return false;
-    const int error = call(handle, {}, static_cast<int>(std::min(m_.count, kMostMatrices)));
+    const int error = call(handle, {}, m_.at_once);
     const int q_error = m_.kind == Factorization::qr && m_.has_vectors ? one_q(handle, {}, 0) : kSuccess;
     if (api_.query_end(handle, &work_) != kSuccess) return false;
     return is_answer(error) && is_answer(q_error);
@@ -64,7 +64,7 @@ class RocmSolver : public Solver {
 
   /// What is beside the library's workspace: `e` of syevd and gesvd; the residuals and sweeps of syevj.
   [[nodiscard]] std::uint64_t extra_bytes() const {
-    const auto count = static_cast<std::uint64_t>(std::min(m_.count, kMostMatrices));
+    const auto count = static_cast<std::uint64_t>(m_.at_once);
     if (m_.kind != Factorization::eigh && m_.kind != Factorization::svd) return 0;
     return padded(count * static_cast<std::uint64_t>(m_.least()) * real_bytes(m_.type)) + padded(count * 8);
   }

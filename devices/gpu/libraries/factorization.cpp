@@ -15,6 +15,10 @@ namespace tern::gpu {
 namespace {
 
 constexpr std::uint64_t kAlignment = 256;
+/// Of one call: libraries have counted more in too few bits.
+constexpr std::int64_t kMostMatrices = 1 << 15;
+/// XsyevBatched wants some hundred kilobytes for a matrix of 16 x 16.
+constexpr std::uint64_t kMostWork = 256 << 20;
 
 /// Bytes that follow each other, each part aligned.
 struct Room {
@@ -98,12 +102,12 @@ class FactorizationNode : public LibraryNode {
     return f;
   }
 
-  /// Calls `call` for at most kMostMatrices matrices at a time.
+  /// Calls `call` for at most MatrixBatch::at_once matrices at a time.
   template <class Call>
   tern_device_status each_part(const Factors& f, const Call& call) const {
     const std::uint64_t element = element_bytes(m_.type);
     const auto steps = static_cast<std::int64_t>(m_.least());
-    for (std::int64_t first = 0; first < m_.count; first += kMostMatrices) {
+    for (std::int64_t first = 0; first < m_.count; first += m_.at_once) {
       const auto from = [&](Address address, std::int64_t elements, std::uint64_t bytes) {
         return address == 0 ? 0 : address + static_cast<std::uint64_t>(first * elements) * bytes;
       };
@@ -118,7 +122,7 @@ class FactorizationNode : public LibraryNode {
       part.a_places = from(f.a_places, 1, 8);
       part.tau_places = from(f.tau_places, 1, 8);
       part.work = f.work;
-      TERN_GPU_TRY(call(part, std::min(kMostMatrices, m_.count - first)));
+      TERN_GPU_TRY(call(part, std::min<std::int64_t>(m_.at_once, m_.count - first)));
     }
     return TERN_DEVICE_OK;
   }
@@ -178,6 +182,18 @@ class FactorizationNode : public LibraryNode {
   const std::unique_ptr<Solver> solver_;
 };
 
+/// As many matrices at once as kMostWork allows, and at least one. Null as make_solver, and where no workspace would
+/// do.
+std::unique_ptr<Solver> fitting_solver(const GpuDevice& d, MatrixBatch* m) {
+  m->at_once = static_cast<int>(std::min(m->count, kMostMatrices));
+  std::unique_ptr<Solver> solver = make_solver(d, *m, routine_for(*m));
+  while (solver != nullptr && solver->work_bytes() > kMostWork && m->at_once > 1) {
+    m->at_once = (m->at_once + 1) / 2;
+    solver = make_solver(d, *m, routine_for(*m));
+  }
+  return solver != nullptr && solver->work_bytes() != kNoRoom ? std::move(solver) : nullptr;
+}
+
 }  // namespace
 
 bool has_factorization(const tern_device_op& op) {
@@ -186,8 +202,8 @@ bool has_factorization(const tern_device_op& op) {
 }
 
 std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation) {
-  const std::optional<MatrixBatch> batch = matrices_of(op);
-  std::unique_ptr<Solver> solver = make_solver(d, *batch, routine_for(*batch));
+  std::optional<MatrixBatch> batch = matrices_of(op);
+  std::unique_ptr<Solver> solver = fitting_solver(d, &*batch);
   if (solver == nullptr) return nullptr;
   const MatrixKernels* kernels = matrix_kernels(d, batch->type);
   if (kernels == nullptr) return nullptr;

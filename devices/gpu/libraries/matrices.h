@@ -31,6 +31,7 @@ struct MatrixBatch {
   Scalar type = Scalar::s;
   int rows = 0, columns = 0;
   std::int64_t count = 0;
+  int at_once = 1;           ///< the most that one call of the library gets
   bool upper = false;        ///< cholesky, eigh: the triangle that is read
   bool has_vectors = false;  ///< eigh, svd; qr: Q is wanted
   bool is_full = false;      ///< svd: u and vh are square

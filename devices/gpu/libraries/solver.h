@@ -10,9 +10,6 @@
 
 namespace tern::gpu {
 
-/// The most matrices of one call: workspaces stay small, and libraries have counted more in too few bits.
-constexpr std::int64_t kMostMatrices = 1 << 15;
-
 /// Where matrices lie, column-major and one after the other. What the factorization has not is 0.
 struct Factors {
   Address a = 0;                         ///< [count, room(), rows]: the matrices, then their factors
@@ -26,6 +23,9 @@ struct Factors {
   Address work = 0;                      ///< work_bytes()
 };
 
+/// The work_bytes() of a batch whose workspace the library has counted in too few bits.
+constexpr std::uint64_t kNoRoom = ~0ull;
+
 class Solver {
  public:
   Solver() = default;
@@ -33,6 +33,7 @@ class Solver {
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
+  /// For MatrixBatch::at_once matrices.
   [[nodiscard]] virtual std::uint64_t work_bytes() const = 0;
   /// svd: the columns of U that it writes.
   [[nodiscard]] virtual int u_columns() const { return 0; }

@@ -20,5 +20,7 @@ try 'no cuSOLVER' says 'cuSOLVER is missing: no library /nowhere/solver.so; inst
 try 'no cuBLAS beside it' says 'cuSOLVER 12.0.4 is not used: cuBLAS is missing: no library /nowhere/blas.so' TERN_CUBLAS=/nowhere/blas.so
 try 'no solver of that name' says 'libcudnn.so.9 lacks cusolverDnSpotrfBatched; update cuSOLVER' TERN_CUSOLVER=libcudnn.so.9
 try 'a solver that is too new' says 'cuSOLVER 12.0.4 (libcusolver.so.12) needs a driver of CUDA 13' TERN_EMULATOR_DRIVER=12080
+try 'a cuBLAS that is too new' says 'cuSOLVER 11.0.4 is not used: cuBLAS 13.0.0 (libcublas.so.13) needs a driver of CUDA 13' \
+  TERN_EMULATOR_DRIVER=12080 TERN_STAND_IN_CUSOLVER=11
 try 'left out' says 'libraries: TERN_CUDA_LIBRARIES is 0' TERN_CUDA_LIBRARIES=0
 report

@@ -14,6 +14,7 @@
 #include <random>
 
 #include "schema/linalg_kinds.h"
+#include "schema/passes/dead_code.h"
 #include "tests/gpu/libraries/solvers/call.h"
 #include "tests/runtime/support.h"
 
@@ -142,7 +143,9 @@ class SolverTest : public ::testing::Test {
     if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
   }
   void TearDown() override {
-    for (const char* name : {"TERN_CUDA_SOLVER", "TERN_ROCM_SOLVER", "TERN_STAND_IN_LEAVES"}) unsetenv(name);
+    for (const char* name :
+         {"TERN_CUDA_SOLVER", "TERN_ROCM_SOLVER", "TERN_STAND_IN_LEAVES", "TERN_STAND_IN_FAILS", "TERN_STAND_IN_WORK"})
+      unsetenv(name);
   }
   static void use(const char* routine) { setenv(is_cuda() ? "TERN_CUDA_SOLVER" : "TERN_ROCM_SOLVER", routine, 1); }
 
@@ -354,6 +357,42 @@ TEST_F(SolverTest, SingularValues) {
   });
 }
 
+TEST_F(SolverTest, SingularValuesAlone) {
+  for (const char* routine : kRoutines) {
+    use(routine);
+    std::vector<Matrix> batch;
+    for (unsigned b = 0; b < 4; ++b) batch.push_back(random(4, 4, DType::f32, b));
+    const Tensor all = std::move(run(Op::svd, batch, DType::f32, {})[1]);
+    TestProgram p;
+    p.output(p.b().add_all(Op::svd, {p.input(DType::f32, {4, 4, 4})})[1]);
+    remove_dead_code(p.program());  // U and V
+    PrepareOptions options;
+    options.device = device();
+    Session session(p.model().prepare(options));
+    const std::uint64_t before = launches(stand_in::kSolverKernel);
+    const Tensor& alone = session.run({tensor(batch, DType::f32)})[0];
+    EXPECT_GT(launches(stand_in::kSolverKernel), before);
+    for (std::size_t b = 0; b < 4; ++b)
+      EXPECT_LT(distance(matrices(alone)[b], matrices(all)[b]), kBound * epsilon(DType::f32)) << routine;
+  }
+}
+
+TEST_F(SolverTest, WorkspacesHaveABound) {
+  // The stand-ins want 100 MiB for a matrix: two go into each call.
+  use("small");
+  std::vector<Matrix> batch;
+  for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
+  const std::vector<float> expected = values_of(run(Op::eigh, batch, DType::f32, {})[0]);
+  EXPECT_EQ(calls, 1u);
+  setenv("TERN_STAND_IN_WORK", "100", 1);
+  EXPECT_EQ(values_of(run(Op::eigh, batch, DType::f32, {})[0]), expected);
+  EXPECT_EQ(calls, 2u);
+  if (!is_cuda()) return;
+  setenv("TERN_STAND_IN_WORK", "12000", 1);  // more elements than an int counts
+  run(Op::eigh, batch, DType::f32, {});
+  EXPECT_EQ(calls, 0u);
+}
+
 /// All results as bytes.
 std::vector<std::byte> bytes_of(const std::vector<Tensor>& results, std::int64_t matrix, std::int64_t count) {
   std::vector<std::byte> bytes;
@@ -464,6 +503,105 @@ TEST_F(SolverTest, TheTableChooses) {
   EXPECT_EQ(calls, 0u);
   run(Op::cholesky, large, DType::f32, {});
   EXPECT_EQ(calls, 1u);
+}
+
+/// Functions of the libraries, each in the middle of its name, that make a solver, and such that run it.
+struct Functions {
+  std::vector<const char*> preparing, running;
+};
+Functions functions() {
+  if (is_cuda())
+    return {{"_bufferSize", "SyevjInfo", "XsyevjSetTolerance", "GesvdjInfo", "XgesvdjSetTolerance", "CreateParams"},
+            {"cusolverDnSetStream", "cublasSetStream", "SpotrfBatched", "cusolverDnSpotrf", "SgetrfBatched",
+             "cusolverDnSgetrf", "SgeqrfBatched", "cusolverDnSgeqrf", "Sorgqr", "SsyevjBatched", "XsyevBatched",
+             "SgesvdjBatched", "cusolverDnSgesvdj"}};
+  return {{"start_device_memory_size_query", "stop_device_memory_size_query"},
+          {"rocblas_set_stream", "rocblas_set_workspace", "spotrf", "sgetrf", "sgeqrf", "sorgqr", "ssyevd", "ssyevj",
+           "sgesvd"}};
+}
+
+TEST_F(SolverTest, EveryFunctionMayFail) {
+  std::vector<Matrix> batch;
+  for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
+  const std::vector<Tensor> inputs = {tensor(batch, DType::f32)};
+  PrepareOptions options;
+  options.device = device();
+  const auto fail = [](const char* function) { setenv("TERN_STAND_IN_FAILS", function, 1); };
+  const Functions all = functions();
+  std::vector<std::string> failed;
+  for (const Op op : {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd}) {
+    TestProgram p;
+    const std::vector<Attr> attributes =
+        op == Op::qr ? std::vector<Attr>{choice(AttrKey::mode, QrMode::reduced)} : std::vector<Attr>{};
+    for (const ValueId v : p.b().add_all(op, {p.input(DType::f32, {4, 4, 4})}, attributes)) p.output(v);
+    const auto bytes = [&](Session& session) { return bytes_of(session.run(inputs), 0, 1); };
+    use("own");
+    Session tern(p.model().prepare(options));
+    const std::vector<std::byte> own = bytes(tern);
+    for (const char* routine : kRoutines) {
+      use(routine);
+      Session session(p.model().prepare(options));
+      const std::vector<std::byte> expected = bytes(session);
+      for (const char* function : all.preparing) {
+        fail(function);
+        Session other(p.model().prepare(options));
+        const std::uint64_t before = launches(stand_in::kSolverKernel);
+        const std::vector<std::byte> results = bytes(other);
+        const bool has_solver = launches(stand_in::kSolverKernel) != before;
+        EXPECT_EQ(results, has_solver ? expected : own) << function;
+        if (!has_solver) failed.emplace_back(function);
+        unsetenv("TERN_STAND_IN_FAILS");
+      }
+      for (const char* function : all.running) {
+        fail(function);
+        try {
+          EXPECT_EQ(bytes(session), expected) << function;
+        } catch (const Error& e) {
+          failed.emplace_back(function);
+          const bool is_blas = std::string(function).starts_with("cublas") ||
+                               std::string(function) == "SgetrfBatched" || std::string(function) == "SgeqrfBatched";
+          const std::string library = !is_cuda() ? "rocSOLVER" : is_blas ? "cuBLAS" : "cuSOLVER";
+          EXPECT_NE(std::string(e.what()).find(library + " error"), std::string::npos) << function << e.what();
+          EXPECT_EQ(e.code() == ErrorCode::out_of_memory, is_blas) << e.what();  // 3 of cuBLAS, 3 of cuSOLVER
+        }
+        unsetenv("TERN_STAND_IN_FAILS");
+        EXPECT_EQ(bytes(session), expected) << function;
+      }
+    }
+  }
+  for (const auto& list : {all.preparing, all.running})
+    for (const char* function : list) EXPECT_TRUE(std::ranges::find(failed, function) != failed.end()) << function;
+}
+
+TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
+  use("small");
+  PrepareOptions options;
+  options.device = device();
+  const auto prepared = eigenvalues(4).prepare(options);
+  const std::vector<Tensor> inputs = {tensor(std::vector<Matrix>(3, hermitian(4, DType::f32, 1, 0)), DType::f32)};
+  std::vector<std::unique_ptr<Session>> sessions;  // all alive, so that one of them has a stream of no other test
+  sessions.push_back(std::make_unique<Session>(prepared, Stream(device())));
+  sessions.back()->run(inputs);  // the solver is made
+  const std::vector<const char*> creators = is_cuda() ? std::vector<const char*>{"cusolverDnCreate", "cublasCreate"}
+                                                      : std::vector<const char*>{"rocblas_create"};
+  for (const char* function : creators) {
+    bool has_failed = false;
+    for (int i = 0; i < 200 && !has_failed; ++i) {
+      sessions.push_back(std::make_unique<Session>(prepared, Stream(device())));
+      setenv("TERN_STAND_IN_FAILS", function, 1);
+      try {
+        sessions.back()->run(inputs);
+      } catch (const Error& e) {
+        has_failed = true;
+        EXPECT_NE(std::string(e.what()).find("for a stream"), std::string::npos) << e.what();
+      }
+      unsetenv("TERN_STAND_IN_FAILS");
+      const std::uint64_t before = launches(stand_in::kSolverKernel);
+      EXPECT_EQ(sessions.back()->run(inputs).size(), 2u);
+      EXPECT_EQ(launches(stand_in::kSolverKernel), before + 1);
+    }
+    EXPECT_TRUE(has_failed) << function;
+  }
 }
 
 TEST_F(SolverTest, EveryLaunchMayFail) {

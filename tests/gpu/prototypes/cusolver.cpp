@@ -25,11 +25,13 @@ TERN_GPU_CUBLAS_COMMON(SAME_BLAS)
 
 namespace n = gpu::cusolver;
 static_assert(gpu::kSuccess == CUSOLVER_STATUS_SUCCESS && n::kAllocFailed == CUSOLVER_STATUS_ALLOC_FAILED);
+static_assert(n::kBlasAllocFailed == CUBLAS_STATUS_ALLOC_FAILED);
 static_assert(n::kLower == CUBLAS_FILL_MODE_LOWER && n::kUpper == CUBLAS_FILL_MODE_UPPER);
 static_assert(n::kNoVectors == CUSOLVER_EIG_MODE_NOVECTOR && n::kVectors == CUSOLVER_EIG_MODE_VECTOR);
 static_assert(n::kTypes[0] == CUDA_R_32F && n::kTypes[1] == CUDA_R_64F);
 static_assert(n::kTypes[2] == CUDA_C_32F && n::kTypes[3] == CUDA_C_64F);
 static_assert(same_call<int (*)(int, int*), decltype(&::cusolverGetProperty)>);
+static_assert(same_call<int (*)(int, int*), decltype(&::cublasGetProperty)>);
 static_assert(MAJOR_VERSION == 0 && MINOR_VERSION == 1 && PATCH_LEVEL == 2);
 
 }  // namespace tern::testing

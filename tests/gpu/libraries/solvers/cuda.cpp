@@ -1,6 +1,7 @@
 // The functions of cuSOLVER (libcusolver.so.12) and cuBLAS (libcublas.so.13) that Tern calls, each library with its own
 // part of this file. They check everything that they are given, and launch one kernel on the handle's stream.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "devices/gpu/cuda/cusolver_api.h"
@@ -9,26 +10,26 @@
 using namespace tern::gpu;
 using namespace tern::stand_in;
 
+constexpr int kInvalid = 3;  // CUSOLVER_STATUS_INVALID_VALUE; of cuBLAS it is CUBLAS_STATUS_ALLOC_FAILED
+
 #define STAND_IN extern "C" __attribute__((visibility("default"))) int
 // FOUR(PREFIX, NAME, S, D, C, Z, (PARAMETERS), ARGUMENTS...): the symbols of the four types call NAME(type,
 // ARGUMENTS...).
-#define FOUR(prefix, name, S, D, C, Z, parameters, ...) \
-  STAND_IN prefix##S parameters {                       \
-    return name(0, __VA_ARGS__);                        \
-  }                                                     \
-  STAND_IN prefix##D parameters {                       \
-    return name(1, __VA_ARGS__);                        \
-  }                                                     \
-  STAND_IN prefix##C parameters {                       \
-    return name(2, __VA_ARGS__);                        \
-  }                                                     \
-  STAND_IN prefix##Z parameters {                       \
-    return name(3, __VA_ARGS__);                        \
+#define FOUR(prefix, name, S, D, C, Z, parameters, ...)              \
+  STAND_IN prefix##S parameters {                                    \
+    return is_to_fail(#prefix #S) ? kInvalid : name(0, __VA_ARGS__); \
+  }                                                                  \
+  STAND_IN prefix##D parameters {                                    \
+    return is_to_fail(#prefix #D) ? kInvalid : name(1, __VA_ARGS__); \
+  }                                                                  \
+  STAND_IN prefix##C parameters {                                    \
+    return is_to_fail(#prefix #C) ? kInvalid : name(2, __VA_ARGS__); \
+  }                                                                  \
+  STAND_IN prefix##Z parameters {                                    \
+    return is_to_fail(#prefix #Z) ? kInvalid : name(3, __VA_ARGS__); \
   }
 
 namespace {
-
-constexpr int kInvalid = 3;  // CUSOLVER_STATUS_INVALID_VALUE
 
 struct Handle {
   std::uint32_t magic = 0x736f6c76;
@@ -81,10 +82,17 @@ int geqrf_batched(int type, void* handle, int m, int n, Address a, int lda, Addr
 
 }  // namespace
 
+STAND_IN cublasGetProperty(int part, int* value) {
+  constexpr int kVersion[] = {13, 0, 0};
+  *value = kVersion[part];
+  return kSuccess;
+}
 STAND_IN cublasCreate_v2(BlasHandle* handle) {
+  if (is_to_fail("cublasCreate_v2")) return kInvalid;
   return make_handle(handle);
 }
 STAND_IN cublasSetStream_v2(BlasHandle handle, Stream stream) {
+  if (is_to_fail("cublasSetStream_v2")) return kInvalid;
   handle_of(handle, "cublasSetStream").stream = stream;
   return kSuccess;
 }
@@ -99,9 +107,9 @@ FOUR(cublas, geqrf_batched, SgeqrfBatched, DgeqrfBatched, CgeqrfBatched, ZgeqrfB
 
 namespace {
 
-/// The length of a workspace, which a call gets again.
-int length_for(int m, int n) {
-  return 16 + m + 2 * n;
+/// The length of a workspace, which a call gets again. As in the library, it may not fit.
+int length_for(int m, int n, int count = 1) {
+  return static_cast<int>(count * (16 + m + 2 * n + static_cast<std::int64_t>(more_work() / sizeof(float))));
 }
 
 void check_length(const char* function, int length, int needed) {
@@ -210,12 +218,12 @@ SolverCall syev_call(int type, int vectors, bool upper, int n, Address a, int ld
 }
 int syevj_batched_size(int type, void*, int, int, int n, Address, int, Address, int* length, void* options, int count) {
   check_tolerance(options, kSyevj, type, "syevjBatched_bufferSize");
-  return tell(length, count * length_for(n, n));
+  return tell(length, length_for(n, n, count));
 }
 int syevj_batched(int type, void* h, int vectors, int uplo, int n, Address a, int lda, Address w, Address work,
                   int length, Address info, void* options, int count) {
   check_tolerance(options, kSyevj, type, "syevjBatched");
-  check_length("syevjBatched", length, count * length_for(n, n));
+  check_length("syevjBatched", length, length_for(n, n, count));
   const bool upper = is_upper(uplo, "syevjBatched");
   return done(h, with_work(syev_call(type, vectors, upper, n, a, lda, w, info, count), work, length), "syevjBatched");
 }
@@ -233,7 +241,7 @@ SolverCall gesvd_call(int type, int vectors, bool full, int m, int n, Address a,
   c.v_rows = full ? n : least;
   c.v_is_plain = true;
   c.info = info;
-  if (c.has_vectors && (ldu != m || ldv != n)) misuse("gesvdj: ldu %d, ldv %d of %d x %d", ldu, ldv, m, n);
+  if (ldu != m || ldv != n) misuse("gesvdj: ldu %d, ldv %d of %d x %d", ldu, ldv, m, n);
   if (info == 0) misuse("singular values without info");
   return c;
 }
@@ -241,12 +249,12 @@ int gesvdj_batched_size(int type, void*, int, int m, int n, Address, int, Addres
                         int* length, void* options, int count) {
   check_tolerance(options, kGesvdj, type, "gesvdjBatched_bufferSize");
   if (m > 32 || n > 32) return kInvalid;  // "The parameters m and n are limited to 32"
-  return tell(length, count * length_for(m, n));
+  return tell(length, length_for(m, n, count));
 }
 int gesvdj_batched(int type, void* h, int vectors, int m, int n, Address a, int lda, Address s, Address u, int ldu,
                    Address v, int ldv, Address work, int length, Address info, void* options, int count) {
   check_tolerance(options, kGesvdj, type, "gesvdjBatched");
-  check_length("gesvdjBatched", length, count * length_for(m, n));
+  check_length("gesvdjBatched", length, length_for(m, n, count));
   if (m > 32 || n > 32) misuse("gesvdjBatched: %d x %d", m, n);
   return done(h, with_work(gesvd_call(type, vectors, true, m, n, a, lda, s, u, ldu, v, ldv, info, count), work, length),
               "gesvdjBatched");
@@ -316,33 +324,40 @@ FOUR(cusolverDn, gesvdj, Sgesvdj, Dgesvdj, Cgesvdj, Zgesvdj,
      h, vectors, econ, m, n, a, lda, s, u, ldu, v, ldv, work, length, info, options)
 
 STAND_IN cusolverDnCreate(SolverHandle* handle) {
+  if (is_to_fail("cusolverDnCreate")) return kInvalid;
   return make_handle(handle);
 }
 STAND_IN cusolverDnSetStream(SolverHandle handle, Stream stream) {
+  if (is_to_fail("cusolverDnSetStream")) return kInvalid;
   handle_of(handle, "cusolverDnSetStream").stream = stream;
   return kSuccess;
 }
 STAND_IN cusolverDnCreateSyevjInfo(JacobiOptions* options) {
+  if (is_to_fail("cusolverDnCreateSyevjInfo")) return kInvalid;
   return make_options(options, kSyevj);
 }
 STAND_IN cusolverDnDestroySyevjInfo(JacobiOptions options) {
   return end_options(options, kSyevj, "cusolverDnDestroySyevjInfo");
 }
 STAND_IN cusolverDnXsyevjSetTolerance(JacobiOptions options, double tolerance) {
+  if (is_to_fail("cusolverDnXsyevjSetTolerance")) return kInvalid;
   options_of(options, kSyevj, "cusolverDnXsyevjSetTolerance").tolerance = tolerance;
   return kSuccess;
 }
 STAND_IN cusolverDnCreateGesvdjInfo(JacobiOptions* options) {
+  if (is_to_fail("cusolverDnCreateGesvdjInfo")) return kInvalid;
   return make_options(options, kGesvdj);
 }
 STAND_IN cusolverDnDestroyGesvdjInfo(JacobiOptions options) {
   return end_options(options, kGesvdj, "cusolverDnDestroyGesvdjInfo");
 }
 STAND_IN cusolverDnXgesvdjSetTolerance(JacobiOptions options, double tolerance) {
+  if (is_to_fail("cusolverDnXgesvdjSetTolerance")) return kInvalid;
   options_of(options, kGesvdj, "cusolverDnXgesvdjSetTolerance").tolerance = tolerance;
   return kSuccess;
 }
 STAND_IN cusolverDnCreateParams(SolverOptions* options) {
+  if (is_to_fail("cusolverDnCreateParams")) return kInvalid;
   return make_options(options, kParams);
 }
 STAND_IN cusolverDnDestroyParams(SolverOptions options) {
@@ -370,6 +385,7 @@ STAND_IN cusolverDnXsyevBatched_bufferSize(SolverHandle, SolverOptions options, 
                                            Address, std::int64_t, int real, Address, int compute, std::size_t* bytes,
                                            std::size_t* host_bytes, std::int64_t count) {
   options_of(options, kParams, "XsyevBatched_bufferSize");
+  if (is_to_fail("cusolverDnXsyevBatched_bufferSize")) return kInvalid;
   *bytes = syev_bytes(type_of(number, real, compute), n, count);
   *host_bytes = kHostBytes;
   return kSuccess;
@@ -379,6 +395,7 @@ STAND_IN cusolverDnXsyevBatched(SolverHandle h, SolverOptions options, int vecto
                                 std::size_t bytes, void* host, std::size_t host_bytes, Address info,
                                 std::int64_t count) {
   options_of(options, kParams, "XsyevBatched");
+  if (is_to_fail("cusolverDnXsyevBatched")) return kInvalid;
   const int type = type_of(number, real, compute);
   if (bytes < syev_bytes(type, n, count) || host == nullptr || host_bytes < kHostBytes)
     misuse("XsyevBatched: workspaces of %zu and %zu bytes", bytes, host_bytes);
@@ -390,10 +407,11 @@ STAND_IN cusolverDnXsyevBatched(SolverHandle h, SolverOptions options, int vecto
   return done(h, c, "XsyevBatched");
 }
 
-/// As CUDA 13.0 has it.
+/// As CUDA 13.0 has it. TERN_STAND_IN_CUSOLVER is another major version.
 STAND_IN cusolverGetProperty(int part, int* value) {
-  constexpr int kVersion[] = {12, 0, 4};
-  *value = kVersion[part];
+  const char* const major = std::getenv("TERN_STAND_IN_CUSOLVER");
+  const int version[] = {major == nullptr ? 12 : std::atoi(major), 0, 4};
+  *value = version[part];
   return kSuccess;
 }
 

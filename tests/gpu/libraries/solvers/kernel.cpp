@@ -79,9 +79,13 @@ void spoil(const SolverCall& c, T* a) {
 template <class T>
 int svd(const SolverCall& c, T* a, std::int64_t b) {
   const auto values = place<Real<T>>(c.values, b * c.steps);
-  if (!c.has_vectors) return Lapack<T>::gesvd('N', 'N', c.m, c.n, a, c.lda, values, nullptr, 1, nullptr, 1);
   T* const u = place<T>(c.u, b * c.m * c.u_columns);
   T* const v = place<T>(c.v, b * c.n * c.v_rows);
+  if (!c.has_vectors) {  // they are anything then
+    std::fill_n(u, static_cast<std::ptrdiff_t>(c.m) * c.u_columns, std::numeric_limits<Real<T>>::quiet_NaN());
+    std::fill_n(v, static_cast<std::ptrdiff_t>(c.n) * c.v_rows, std::numeric_limits<Real<T>>::quiet_NaN());
+  }
+  if (!c.has_vectors) return Lapack<T>::gesvd('N', 'N', c.m, c.n, a, c.lda, values, nullptr, 1, nullptr, 1);
   const int least = std::min(c.m, c.n);
   std::vector<T> adjoint(static_cast<std::size_t>(c.n) * static_cast<std::size_t>(c.v_rows));
   const int info = Lapack<T>::gesvd(c.u_columns > least ? 'A' : 'S', c.v_rows > least ? 'A' : 'S', c.m, c.n, a, c.lda,

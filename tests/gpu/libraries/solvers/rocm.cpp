@@ -12,19 +12,21 @@
 using namespace tern::gpu;
 using namespace tern::stand_in;
 
+constexpr int kInvalid = 11;  // rocblas_status_invalid_value
+
 #define STAND_IN extern "C" __attribute__((visibility("default"))) int
-#define FOUR(name, S, D, C, Z, parameters, ...) \
-  STAND_IN rocsolver_##S parameters {           \
-    return name(0, __VA_ARGS__);                \
-  }                                             \
-  STAND_IN rocsolver_##D parameters {           \
-    return name(1, __VA_ARGS__);                \
-  }                                             \
-  STAND_IN rocsolver_##C parameters {           \
-    return name(2, __VA_ARGS__);                \
-  }                                             \
-  STAND_IN rocsolver_##Z parameters {           \
-    return name(3, __VA_ARGS__);                \
+#define FOUR(name, S, D, C, Z, parameters, ...)                           \
+  STAND_IN rocsolver_##S parameters {                                     \
+    return is_to_fail("rocsolver_" #S) ? kInvalid : name(0, __VA_ARGS__); \
+  }                                                                       \
+  STAND_IN rocsolver_##D parameters {                                     \
+    return is_to_fail("rocsolver_" #D) ? kInvalid : name(1, __VA_ARGS__); \
+  }                                                                       \
+  STAND_IN rocsolver_##C parameters {                                     \
+    return is_to_fail("rocsolver_" #C) ? kInvalid : name(2, __VA_ARGS__); \
+  }                                                                       \
+  STAND_IN rocsolver_##Z parameters {                                     \
+    return is_to_fail("rocsolver_" #Z) ? kInvalid : name(3, __VA_ARGS__); \
   }
 
 namespace {
@@ -40,6 +42,7 @@ RocmHandle& handle_of(void* handle, const char* function) {
 #ifdef TERN_STAND_IN_ROCBLAS
 
 STAND_IN rocblas_create_handle(RocblasHandle* handle) {
+  if (is_to_fail("rocblas_create_handle")) return kInvalid;
   auto made = std::make_unique<RocmHandle>();
   made->kernel = load(kSolverKernel);
   if (made->kernel == nullptr) return rocsolver::kMemoryError;
@@ -47,10 +50,12 @@ STAND_IN rocblas_create_handle(RocblasHandle* handle) {
   return kSuccess;
 }
 STAND_IN rocblas_set_stream(RocblasHandle handle, Stream stream) {
+  if (is_to_fail("rocblas_set_stream")) return kInvalid;
   handle_of(handle, "rocblas_set_stream").stream = stream;
   return kSuccess;
 }
 STAND_IN rocblas_start_device_memory_size_query(RocblasHandle handle) {
+  if (is_to_fail("rocblas_start_device_memory_size_query")) return kInvalid;
   RocmHandle& h = handle_of(handle, "start_device_memory_size_query");
   if (h.is_asked) misuse("a query of a query");
   h.is_asked = true;
@@ -62,9 +67,11 @@ STAND_IN rocblas_stop_device_memory_size_query(RocblasHandle handle, std::size_t
   if (!h.is_asked) misuse("the end of no query");
   h.is_asked = false;
   *bytes = h.needed;
+  if (is_to_fail("rocblas_stop_device_memory_size_query")) return kInvalid;
   return kSuccess;
 }
 STAND_IN rocblas_set_workspace(RocblasHandle handle, Address memory, std::size_t bytes) {
+  if (is_to_fail("rocblas_set_workspace")) return kInvalid;
   RocmHandle& h = handle_of(handle, "set_workspace");
   h.work = memory;
   h.work_bytes = bytes;
@@ -77,7 +84,8 @@ namespace {
 
 /// What rocSOLVER needs for a call.
 std::size_t needed_for(const SolverCall& c) {
-  return static_cast<std::size_t>(c.count) * static_cast<std::size_t>(c.m + c.n) * element(c.type);
+  return static_cast<std::size_t>(c.count) *
+         (static_cast<std::size_t>(c.m + c.n) * element(c.type) + static_cast<std::size_t>(more_work()));
 }
 
 int done(void* handle, SolverCall c, const char* function) {
@@ -185,8 +193,8 @@ int gesvd(int type, void* h, int left, int right, int m, int n, Address a, int l
   c.steps = s_stride;
   c.u = u;
   c.v = v;
-  c.u_columns = left == rocsolver::kAllSingular ? m : least;
-  c.v_rows = right == rocsolver::kAllSingular ? n : least;
+  if (c.has_vectors) c.u_columns = left == rocsolver::kAllSingular ? m : least;
+  if (c.has_vectors) c.v_rows = right == rocsolver::kAllSingular ? n : least;
   c.info = info;
   if (left != right || mode != rocsolver::kOutOfPlace) misuse("gesvd: %d and %d, mode %d", left, right, mode);
   check_array(h, e, "off-diagonal of gesvd");
@@ -226,6 +234,7 @@ FOUR(gesvd, sgesvd_strided_batched, dgesvd_strided_batched, cgesvd_strided_batch
   STAND_IN rocsolver_##symbol(void* h, int sort, int vectors, int uplo, int n, Address a, int lda,                    \
                               std::int64_t stride, Real tolerance, Address residual, int most_sweeps, Address sweeps, \
                               Address w, std::int64_t w_stride, Address info, int count) {                            \
+    if (is_to_fail("rocsolver_" #symbol)) return kInvalid;                                                            \
     return syevj(type, h, sort, vectors, uplo, n, a, lda, stride, tolerance, residual, most_sweeps, sweeps, w,        \
                  w_stride, info, count);                                                                              \
   }
