@@ -8,6 +8,7 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
 #include "devices/gpu/libraries/nccl.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
@@ -84,6 +85,10 @@ tern_device_status join(std::int32_t device, const std::uint8_t* id, std::int32_
   NcclConfig config;
   TERN_GPU_TRY(made->call("joining a group of devices",
                           [&] { return nccl().api.join(&made->comm, ranks, number, rank, &config); }));
+  if (const tern_device_status status = join_symmetric(*made); status != TERN_DEVICE_OK) {
+    made->abort(message());
+    return status;
+  }
   *communicator = new tern_device_communicator_s{std::move(made)};
   return TERN_DEVICE_OK;
 }
@@ -148,6 +153,10 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
   const Timed timed(*stream);
+  if (const std::size_t bytes = call->count * bytes_of(*call); takes_symmetric(c, *call, bytes)) {
+    if (const std::string why = c.failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
+    return run_symmetric(*call, bytes, stream->current());
+  }
   return c.call("a collective of devices", [&] { return begin(c, *call, r, stream->current()); });
 }
 
@@ -178,14 +187,17 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
 
 tern_device_status leave(std::int32_t device, tern_device_communicator communicator) {
   enter(device);
+  leave_symmetric(*communicator->communication);
   communicator->communication->leave();
   delete communicator;
   return TERN_DEVICE_OK;
 }
 
 /// Another thread may be in the driver, and wait there for what this ends.
-tern_device_status abort(std::int32_t /*device*/, tern_device_communicator communicator, const char* message) {
+tern_device_status abort(std::int32_t device, tern_device_communicator communicator, const char* message) {
+  enter(device);
   communicator->communication->abort(message);
+  abandon_symmetric(*communicator->communication, message);
   return TERN_DEVICE_OK;
 }
 

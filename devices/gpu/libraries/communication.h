@@ -16,6 +16,7 @@ namespace tern::gpu {
 struct Communication {
   NcclComm comm = nullptr;  ///< null: it has been aborted
   int rank = 0, ranks = 1;
+  bool symmetric = false;  ///< its small calls go through symmetric memory
 
   /// Why the group has failed; empty where it has not.
   std::string failure();
