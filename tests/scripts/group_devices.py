@@ -170,11 +170,19 @@ def symmetric_on_devices(checks, build, data):
     case = lambda name, extra, made, title: case_on_device(
         checks, build, "nccl", "cuda", pathlib.Path(data) / f"collective/{name}.pt2", on | extra, made, title)
     for name in ("all_reduce_bfloat16_3", "all_reduce_complex_2", "all_reduce_floats_2", "all_reduce_half_2",
-                 "all_reduce_integers_2", "beside_2", "gather_and_broadcast_3", "tensor_parallel_2"):
+                 "all_reduce_integers_2", "gather_and_broadcast_3", "mesh_4", "tensor_parallel_2"):
         case(name, {}, by_shmem, "nvshmem")
     case("tensor_parallel_2", {"TERN_NVSHMEM": "/nonexistent/libnvshmem_host.so.3"}, none, "nvshmem, missing,")
     case("tensor_parallel_2", {"TERN_STAND_IN_NO_SHMEM": "1"}, none, "nvshmem, which one rank cannot start,")
     failures_on_devices(checks, build, "nccl", "cuda", data, on, ("exit", "sleep"), "nvshmem")
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/model.tern"
+        subprocess.run([f"{build}/tern", "export", f"{data}/collective/tensor_parallel_2.pt2", "-o", program], check=True,
+                       capture_output=True)
+        text, status, hung, errors = wait(start(build, "nccl", 2, ["device", "rejoin", 1, "cuda:{rank}", program, program],
+                                                ENVIRONMENT | on | {"WORKER_TIMEOUT_MS": "20000"}))
+        checks.expect("nvshmem on cuda, both ranks leave and join again", not hung and not any(status) and
+                      len(re.findall(r"made 8 calls of NVSHMEM$", errors, re.M)) == 2, text + errors)
     for extra, said in (({}, "NVSHMEM 3.8.0"), ({"TERN_NVSHMEM": "/nonexistent"}, "NVSHMEM is missing: no library /nonexistent")):
         listed = subprocess.run([f"{build}/tern", "devices"], capture_output=True, text=True, env=os.environ | on | extra)
         checks.expect(f"tern devices: {said}", said in listed.stdout, listed.stdout + listed.stderr)

@@ -27,7 +27,7 @@ constexpr Limit kLimits[] = {{TERN_COLLECTIVE_ALL_REDUCE, 32 << 10}, {TERN_COLLE
 constexpr std::size_t kMost = 32 << 10;
 
 constexpr auto kEnds = std::chrono::milliseconds(500);  ///< a call whose ranks have all come
-constexpr unsigned kNoTimes = 2;                 // CU_EVENT_DISABLE_TIMING
+constexpr unsigned kNoTimes = 2;                        // CU_EVENT_DISABLE_TIMING
 
 /// The process's place in NVSHMEM. The group that holds it is its only user.
 struct World {
