@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "devices/gpu/devices.h"
-#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/memory.h"
 #include "devices/gpu/status.h"
@@ -61,7 +60,6 @@ tern_device_status unmap_pieces(Address address, std::uint64_t bytes, std::uint6
 
 tern_device_status unmap(std::int32_t device, tern_device_address address, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  if (is_lost()) return lost();
   return unmap_pieces(address, bytes, d->piece);
 }
 

@@ -37,8 +37,8 @@ tern_device_status wait_for(Event event, const char* call);
 tern_device_status wait_for_stream(Stream stream);
 /// The same before a call of the driver that waits by itself; nothing where no group has its calls here.
 tern_device_status wait_before(Stream stream);
-/// Whether the device will never end its work. Nothing that waits for it may be called: memory, streams and modules
-/// stay until the process ends.
+/// Whether the device will never end its work. No function enters it any more (devices.h), and those that end something
+/// leave memory, streams and modules until the process ends.
 bool is_lost();
 /// Why.
 tern_device_status lost();
