@@ -138,15 +138,13 @@ tern_device_status run_symmetric(const tern_device_collective& call, std::size_t
   const Address in = w.memory + (w.turn++ % 2) * 2 * kMost, out = in + kMost;
   TERN_GPU_TRY(checked(api().copy_within(in, call.in, bytes, stream), "copying to symmetric memory"));
   const NvshmemApi& shmem = nvshmem().api;
-  auto* const from = reinterpret_cast<const void*>(in);
-  auto* const to = reinterpret_cast<void*>(out);
   std::size_t result = bytes;
   int error = 0;
   if (call.kind == TERN_COLLECTIVE_ALL_GATHER) {
-    error = shmem.gather(kNvshmemWorld, to, from, bytes, stream);
+    error = shmem.gather(kNvshmemWorld, pointer(out), pointer(in), bytes, stream);
     result *= static_cast<std::size_t>(w.ranks);
   } else {
-    error = shmem.sums[call.dtype](kNvshmemWorld, to, from, call.count, stream);
+    error = shmem.sums[call.dtype](kNvshmemWorld, pointer(out), pointer(in), call.count, stream);
   }
   if (error != 0) return failed(TERN_DEVICE_FAILED, "a collective of devices: NVSHMEM: error " + std::to_string(error));
   TERN_GPU_TRY(checked(api().copy_within(call.out, out, result, stream), "copying from symmetric memory"));

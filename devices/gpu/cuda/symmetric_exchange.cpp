@@ -61,8 +61,7 @@ tern_device_status exchange(Communication& c, const SymmetricRecord& mine, std::
   const Address others = s.memory + kBytes;
   TERN_GPU_TRY(checked(api().copy_to_device(s.memory, &mine, kBytes, s.stream), "copying to the device"));
   TERN_GPU_TRY(c.call("asking the ranks for symmetric memory", [&] {
-    return nccl().api.all_gather(reinterpret_cast<const void*>(s.memory), reinterpret_cast<void*>(others), kBytes,
-                                 kNcclU8, c.comm, s.stream);
+    return nccl().api.all_gather(pointer(s.memory), pointer(others), kBytes, kNcclU8, c.comm, s.stream);
   }));
   TERN_GPU_TRY(checked(api().event_record(s.event, s.stream), "recording an event"));
   TERN_GPU_TRY(wait(c, s.event));

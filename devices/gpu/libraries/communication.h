@@ -3,6 +3,7 @@
 
 #include <tern/device.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,11 @@
 #include "devices/gpu/libraries/nccl_api.h"
 
 namespace tern::gpu {
+
+/// As the libraries of collectives take addresses of the device.
+inline std::byte* pointer(Address address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
 
 /// One thread makes calls; any thread may abort.
 struct Communication {

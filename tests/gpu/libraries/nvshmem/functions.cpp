@@ -139,7 +139,7 @@ STAND_IN(void*) nvshmem_malloc(std::size_t size) {
   if (world->heap != 0) misuse("more memory than Tern needs");
   if (driver().allocate(&world->heap, size) != kSuccess) return nullptr;
   world->end = world->heap + size;
-  return reinterpret_cast<void*>(world->heap);
+  return reinterpret_cast<void*>(world->heap);  // NOLINT(performance-no-int-to-ptr)
 }
 STAND_IN(int)
 nvshmemx_fcollectmem_on_stream(std::int32_t team, void* out, const void* in, std::size_t size, Stream stream) {
