@@ -19,7 +19,7 @@ constexpr nvshmemx_uniqueid_v1 kId = NVSHMEMX_UNIQUEID_INITIALIZER;
 static_assert(gpu::NvshmemId{}.version == kId.version);
 static_assert(gpu::NvshmemIdArguments{}.version == (1 << 16) + sizeof(nvshmemx_uniqueid_args_v1));
 static_assert(gpu::NvshmemArguments{}.version == (1 << 16) + sizeof(nvshmemx_init_args_v1));
-static_assert(gpu::NvshmemAttributes{}.version == NVSHMEM_INIT_ATTR_V1_IDENTIFIER);
+static_assert(gpu::NvshmemAttributes{}.version == (1 << 16) + sizeof(nvshmemx_init_attr_v1));
 static_assert(gpu::kNvshmemById == NVSHMEMX_INIT_WITH_UNIQUEID && gpu::kNvshmemWorld == NVSHMEM_TEAM_WORLD);
 
 /// As same_call, but nothing may be returned.
