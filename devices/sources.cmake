@@ -11,10 +11,13 @@ set(sources
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
   gpu/cuda/lt_version.cpp
+  gpu/cuda/nvshmem.cpp
   gpu/cuda/providers.cpp
   gpu/cuda/share.cpp
   gpu/cuda/solvers.cpp
   gpu/cuda/spectrum_solvers.cpp
+  gpu/cuda/symmetric.cpp
+  gpu/cuda/symmetric_exchange.cpp
   gpu/cuda/vendor.cpp
   gpu/devices.cpp
   gpu/graph.cpp
@@ -26,6 +29,7 @@ set(sources
   gpu/hip/rocsolver.cpp
   gpu/hip/share.cpp
   gpu/hip/solvers.cpp
+  gpu/hip/symmetric.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
   gpu/libraries/activation.cpp

@@ -1,5 +1,6 @@
 #include "devices/gpu/devices.h"
 
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/memory.h"
 #include "devices/gpu/status.h"
@@ -73,6 +74,10 @@ const GpuDevice* enter(std::int32_t device) {
   const GpuDevice& d = all[static_cast<std::size_t>(device)];
   if (const Status error = enter_device(d); error != kSuccess) {
     failed(TERN_DEVICE_FAILED, "device " + std::to_string(device) + " cannot be used: " + error_text(error));
+    return nullptr;
+  }
+  if (is_lost()) {
+    lost();
     return nullptr;
   }
   return &d;

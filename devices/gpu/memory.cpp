@@ -2,6 +2,7 @@
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
@@ -15,6 +16,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
 
 tern_device_status release(std::int32_t device, tern_device_address address) {
   enter(device);
+  if (is_lost()) return lost();
   return checked(api().free(address), "freeing memory");
 }
 
@@ -28,6 +30,7 @@ tern_device_status copy_to_device(std::int32_t device, tern_device_stream stream
 tern_device_status copy_to_host(std::int32_t device, tern_device_stream stream, void* to, tern_device_address from,
                                 std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
+  if (!stream->recording) TERN_GPU_TRY(wait_before(stream->stream));
   const Timed timed(*stream);
   return checked(api().copy_to_host(to, from, bytes, stream->current()), "copying to the host");
 }

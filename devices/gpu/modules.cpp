@@ -7,6 +7,7 @@
 #include "devices/gpu/compile.h"
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
@@ -48,7 +49,7 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
 
 tern_device_status module_unload(std::int32_t device, tern_device_module module) {
   enter(device);
-  const Status error = api().module_unload(module->module);
+  const Status error = is_lost() ? kSuccess : api().module_unload(module->module);
   delete module;
   return checked(error, "unloading a kernel");
 }

@@ -1,5 +1,6 @@
 // "pinned_memory": host buffers that the device copies by itself.
 #include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
@@ -16,6 +17,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, void** mem
 
 tern_device_status release(std::int32_t device, void* memory) {
   enter(device);
+  if (is_lost()) return lost();
   return checked(api().host_free(memory), "freeing pinned memory");
 }
 

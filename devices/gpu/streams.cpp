@@ -3,6 +3,7 @@
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/share.h"
@@ -21,7 +22,11 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
   enter(device);
   // The driver's own call does not wait.
-  const tern_device_status status = checked(api().stream_synchronize(stream->stream), "waiting for the stream");
+  const tern_device_status status = wait_for_stream(stream->stream);
+  if (is_lost()) {
+    delete stream;
+    return status;
+  }
   const std::string why = status == TERN_DEVICE_OK ? "" : message();
   const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
   delete stream;  // with its part of the device: only then does nothing use it
@@ -30,7 +35,7 @@ tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream
 
 tern_device_status stream_synchronize(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_ENTER(device);
-  TERN_GPU_TRY(checked(api().stream_synchronize(stream->stream), "waiting for the stream"));
+  TERN_GPU_TRY(wait_for_stream(stream->stream));
   // A call that was aborted ends as others do, without its results.
   for (const auto& c : stream->communications) {
     if (const std::string why = c->failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
@@ -60,7 +65,7 @@ tern_device_status event_record(std::int32_t device, tern_device_event event, te
 
 tern_device_status event_synchronize(std::int32_t device, tern_device_event event) {
   TERN_GPU_ENTER(device);
-  return checked(api().event_synchronize(event->event), "waiting for an event");
+  return wait_for(event->event, "waiting for an event");
 }
 
 tern_device_status stream_wait(std::int32_t device, tern_device_stream stream, tern_device_event event) {

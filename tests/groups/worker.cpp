@@ -5,7 +5,8 @@
 //                                        the others print what they fail with, and after how many ms
 //   group_worker device ENGINE HOW RANK DEVICE PROGRAM OTHER   the same in runs of a program on a device, with all
 //                                        inputs 1: in the sixth, rank RANK does exit, leave, stop, sleep, late or
-//                                        throw; or its program is OTHER (differ)
+//                                        throw; or its program is OTHER (differ); or all leave the group and join again
+//                                        (rejoin)
 //   group_worker link ENGINE             two ranks: bytes, and microseconds from one to the other
 //   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
 //                                        local_group
@@ -192,6 +193,10 @@ int fail_on_device(const std::string& engine, DeviceFailure f) {
       if (now && f.how == "throw") {
         group->abort("the disk is full");
         return 0;
+      }
+      if (run == 6 && f.how == "rejoin") {
+        session.set_group(nullptr);
+        session.set_group(group);
       }
       session.run(inputs);
     }

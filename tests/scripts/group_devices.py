@@ -1,5 +1,6 @@
 """Groups of processes whose ranks run on devices, for groups.py: recorded cases, injected failures, traces."""
 import json
+import os
 import pathlib
 import re
 import struct
@@ -57,8 +58,9 @@ class File:
 ENVIRONMENT = {"TERN_STAND_IN_COUNTS": "1", "TERN_EMULATOR_DEVICES": "4"}
 
 
-def case_on_device(checks, build, engine, device, path):
-    """A recorded case in processes: PyTorch's results, of its gloo. With NCCL, the library has made calls."""
+def case_on_device(checks, build, engine, device, path, extra={}, made=r"made [1-9]\d* calls$", title=""):
+    """A recorded case in processes: PyTorch's results, of its gloo. With NCCL, the library has made calls, as `made` has
+    them."""
     expected, ranks = File(path.with_suffix(".safetensors")), int(path.stem.rsplit("_", 1)[1])
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -69,7 +71,7 @@ def case_on_device(checks, build, engine, device, path):
                    f"{device}:{{local_rank}}" if engine in ("nccl", "rccl") else device]
         for g in expected.metadata.get("groups", "").split():
             command += ["--groups", g]
-        text, status, hung, errors = wait(launch(engine, ranks, command, ENVIRONMENT))
+        text, status, hung, errors = wait(launch(engine, ranks, command, ENVIRONMENT | extra))
         good, worst = not hung and not any(status), 0
         if good:
             names = re.findall(r'"name": "([^"]*)"', text)  # of all ranks, one after the other
@@ -80,8 +82,8 @@ def case_on_device(checks, build, engine, device, path):
                     worst = max(worst, found.worst(name, expected, f"rank{r}.call0.out{k}"))
             good = bool(names) and worst <= 1
             if engine in ("nccl", "rccl") and "_empty_" not in path.stem:
-                good = good and len(re.findall(r"stand-in: rank .* made [1-9]", errors)) >= ranks
-        checks.expect(f"{engine} on {device}, {path.stem}", good, f"{worst}\n{text}\n{errors}")
+                good = good and len(re.findall(rf"^stand-in: rank .* {made}", errors, re.M)) >= ranks
+        checks.expect(f"{title or engine} on {device}, {path.stem}", good, f"{worst}\n{text}\n{errors}")
 
 
 def with_lines(path, to):
@@ -97,8 +99,9 @@ def with_lines(path, to):
             new.writestr(entry.filename, data)
 
 
-def failures_on_devices(checks, build, engine, device, data):
+def failures_on_devices(checks, build, engine, device, data, extra={}, only=(), title=""):
     """As failures, in runs of programs on devices."""
+    title = title or engine
     timeout, ranks = 2000, 2
     by_device = engine in ("nccl", "rccl")
     call = r"all_reduce \(sum\) of 24 float32, call \d+, at model\.py:12"
@@ -112,6 +115,7 @@ def failures_on_devices(checks, build, engine, device, data):
     }
     if engine == "mpi":
         del cases["exit"]  # mpirun ends all when one ends
+    cases = {how: case for how, case in cases.items() if not only or how in only}
     with tempfile.TemporaryDirectory() as folder:
         programs = []
         for name in ("tensor_parallel_2", "gather_and_broadcast_2"):
@@ -120,8 +124,8 @@ def failures_on_devices(checks, build, engine, device, data):
             subprocess.run([f"{build}/tern", "export", f"{folder}/{name}.pt2", "-o", programs[-1]], check=True,
                            capture_output=True)
         name = f"{device}:{{rank}}" if by_device else device
-        start_all = lambda how, extra, failing=ranks - 1: start(build, engine, ranks, ["device", how, failing, name, *programs],
-                                                                ENVIRONMENT | extra)
+        start_all = lambda how, more, failing=ranks - 1: start(build, engine, ranks, ["device", how, failing, name, *programs],
+                                                               ENVIRONMENT | extra | more)
         for how, (pattern, most) in cases.items():
             records = f"{folder}/{how}"
             limit = 20000 if how == "differ" else timeout  # the other program may compile kernels first
@@ -130,7 +134,9 @@ def failures_on_devices(checks, build, engine, device, data):
             others = [s for s in re.findall(r"^rank (\d+) after (\d+) ms: (.*)$", text, re.M) if int(s[0]) != ranks - 1]
             good = not hung and len(others) >= (1 if engine == "mpi" else ranks - 1) and \
                 all(re.search(pattern, s[2]) and int(s[1]) <= most for s in others)
-            checks.expect(f"{engine} on {device}, one rank does: {how}", good, text + errors)
+            checks.expect(f"{title} on {device}, one rank does: {how}", good, text + errors)
+        if only:
+            return
         said = subprocess.run([f"{build}/tern", "trace", "flight", f"{folder}/sleep"], capture_output=True, text=True)
         checks.expect(f"{engine} on {device}: tern trace flight", said.returncode == 1 and " Float, at " in said.stdout,
                       said.stdout + said.stderr)
@@ -161,6 +167,31 @@ def traced_on_devices(checks, build, engine, device, data):
                       all(keys <= set(a) and a["In msg nelems"] == 36 for a in found), f"{found[:2]}{text}{errors}")
 
 
+def symmetric_on_devices(checks, build, data):
+    """Small sums and gatherings by NVSHMEM, and by NCCL where a rank lacks it or cannot start it."""
+    on = {"TERN_CUDA_SHMEM": "1"}
+    by_shmem, none = r"made [1-9]\d* calls of NVSHMEM$", r"made [1-9]\d* calls$"
+    case = lambda name, extra, made, title: case_on_device(
+        checks, build, "nccl", "cuda", pathlib.Path(data) / f"collective/{name}.pt2", on | extra, made, title)
+    for name in ("all_reduce_bfloat16_3", "all_reduce_complex_2", "all_reduce_floats_2", "all_reduce_half_2",
+                 "all_reduce_integers_2", "gather_and_broadcast_3", "mesh_4", "tensor_parallel_2"):
+        case(name, {}, by_shmem, "nvshmem")
+    case("tensor_parallel_2", {"TERN_NVSHMEM": "/nonexistent/libnvshmem_host.so.3"}, none, "nvshmem, missing,")
+    case("tensor_parallel_2", {"TERN_STAND_IN_NO_SHMEM": "1"}, none, "nvshmem, which one rank cannot start,")
+    failures_on_devices(checks, build, "nccl", "cuda", data, on, ("exit", "sleep"), "nvshmem")
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/model.tern"
+        subprocess.run([f"{build}/tern", "export", f"{data}/collective/tensor_parallel_2.pt2", "-o", program], check=True,
+                       capture_output=True)
+        text, status, hung, errors = wait(start(build, "nccl", 2, ["device", "rejoin", 1, "cuda:{rank}", program, program],
+                                                ENVIRONMENT | on | {"WORKER_TIMEOUT_MS": "20000"}))
+        checks.expect("nvshmem on cuda, both ranks leave and join again", not hung and not any(status) and
+                      len(re.findall(r"made 8 calls of NVSHMEM$", errors, re.M)) == 2, text + errors)
+    for extra, said in (({}, "NVSHMEM 3.8.0"), ({"TERN_NVSHMEM": "/nonexistent"}, "NVSHMEM is missing: no library /nonexistent")):
+        listed = subprocess.run([f"{build}/tern", "devices"], capture_output=True, text=True, env=os.environ | on | extra)
+        checks.expect(f"tern devices: {said}", said in listed.stdout, listed.stdout + listed.stderr)
+
+
 def on_devices(checks, build, engine, device, data, all_sizes):
     """Programs on devices, also where their library of collectives is there."""
     by_device = engine in ("nccl", "rccl")
@@ -173,6 +204,8 @@ def on_devices(checks, build, engine, device, data, all_sizes):
     if not by_device:
         return
     traced_on_devices(checks, build, engine, device, data)
+    if device == "cuda":
+        symmetric_on_devices(checks, build, data)
     command = [f"{build}/tern", "run", f"{data}/collective/beside_2.pt2", "--random", "--group", engine, "--device", "cpu"]
     text, status, hung, errors = wait(launch(engine, 2, command, ENVIRONMENT))
     checks.expect(f"{engine}, ranks without a device", all(status) and "rank 0, rank 1 cannot" in errors, text + errors)

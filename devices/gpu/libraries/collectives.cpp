@@ -8,6 +8,7 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
 #include "devices/gpu/libraries/nccl.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
@@ -84,12 +85,12 @@ tern_device_status join(std::int32_t device, const std::uint8_t* id, std::int32_
   NcclConfig config;
   TERN_GPU_TRY(made->call("joining a group of devices",
                           [&] { return nccl().api.join(&made->comm, ranks, number, rank, &config); }));
+  if (const tern_device_status status = join_symmetric(*made); status != TERN_DEVICE_OK) {
+    made->abort(message());
+    return status;
+  }
   *communicator = new tern_device_communicator_s{std::move(made)};
   return TERN_DEVICE_OK;
-}
-
-std::byte* host(Address address) {
-  return reinterpret_cast<std::byte*>(address);
 }
 
 /// Part r of `in` goes to rank r, whose part for this rank comes to `out`.
@@ -103,9 +104,9 @@ int all_to_all(const Communication& c, const tern_device_collective& call, Strea
     const std::size_t sent = call.in_parts == nullptr ? each : static_cast<std::size_t>(call.in_parts[r]);
     const std::size_t taken = call.out_parts == nullptr ? each : static_cast<std::size_t>(call.out_parts[r]);
     if (error == kNcclSuccess && sent != 0)
-      error = api.send(host(call.in) + from * size, sent * size, kNcclU8, r, c.comm, stream);
+      error = api.send(pointer(call.in) + from * size, sent * size, kNcclU8, r, c.comm, stream);
     if (error == kNcclSuccess && taken != 0)
-      error = api.receive(host(call.out) + to * size, taken * size, kNcclU8, r, c.comm, stream);
+      error = api.receive(pointer(call.out) + to * size, taken * size, kNcclU8, r, c.comm, stream);
     from += sent;
     to += taken;
   }
@@ -117,7 +118,7 @@ int begin(const Communication& c, const tern_device_collective& call, const Redu
   const NcclApi& api = nccl().api;
   const auto ranks = static_cast<std::size_t>(c.ranks);
   const std::size_t bytes = call.count * bytes_of(call);
-  std::byte *in = host(call.in), *out = host(call.out);
+  std::byte *in = pointer(call.in), *out = pointer(call.out);
   switch (call.kind) {
     case TERN_COLLECTIVE_ALL_REDUCE: return api.all_reduce(in, out, call.count, r.type, r.op, c.comm, stream);
     case TERN_COLLECTIVE_REDUCE_SCATTER:
@@ -148,6 +149,10 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
   const Timed timed(*stream);
+  if (const std::size_t bytes = call->count * bytes_of(*call); takes_symmetric(c, *call, bytes)) {
+    if (const std::string why = c.failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
+    return run_symmetric(*call, bytes, stream->current());
+  }
   return c.call("a collective of devices", [&] { return begin(c, *call, r, stream->current()); });
 }
 
@@ -168,8 +173,8 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
       const std::size_t bytes = m.count * bytes_of(m);
       if (bytes == 0) continue;
       error = m.kind == TERN_COLLECTIVE_SEND
-                  ? api.send(host(m.in), bytes, kNcclU8, m.root, c.comm, stream->current())
-                  : api.receive(host(m.out), bytes, kNcclU8, m.root, c.comm, stream->current());
+                  ? api.send(pointer(m.in), bytes, kNcclU8, m.root, c.comm, stream->current())
+                  : api.receive(pointer(m.out), bytes, kNcclU8, m.root, c.comm, stream->current());
     }
     const int ended = api.group_end();
     return error == kNcclSuccess ? ended : error;
@@ -178,14 +183,17 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
 
 tern_device_status leave(std::int32_t device, tern_device_communicator communicator) {
   enter(device);
+  leave_symmetric(*communicator->communication);
   communicator->communication->leave();
   delete communicator;
   return TERN_DEVICE_OK;
 }
 
 /// Another thread may be in the driver, and wait there for what this ends.
-tern_device_status abort(std::int32_t /*device*/, tern_device_communicator communicator, const char* message) {
+tern_device_status abort(std::int32_t device, tern_device_communicator communicator, const char* message) {
+  enter(device);
   communicator->communication->abort(message);
+  abandon_symmetric(*communicator->communication, message);
   return TERN_DEVICE_OK;
 }
 

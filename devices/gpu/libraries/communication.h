@@ -3,6 +3,7 @@
 
 #include <tern/device.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,10 +13,16 @@
 
 namespace tern::gpu {
 
+/// As the libraries of collectives take addresses of the device.
+inline std::byte* pointer(Address address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// One thread makes calls; any thread may abort.
 struct Communication {
   NcclComm comm = nullptr;  ///< null: it has been aborted
   int rank = 0, ranks = 1;
+  bool symmetric = false;  ///< its small calls go through symmetric memory
 
   /// Why the group has failed; empty where it has not.
   std::string failure();

@@ -5,6 +5,7 @@
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/libraries/solver.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/tables.h"
 #include "names.h"
 
@@ -25,6 +26,7 @@ const char* describe(std::int32_t device) {
   text = products(*d);
   if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;
   text += "; " + describe_solvers(*d) + "; " + describe_collectives();
+  if (const std::string more = describe_symmetric(); !more.empty()) text += "; " + more;
   return text.c_str();
 }
 

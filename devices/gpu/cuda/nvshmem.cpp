@@ -1,0 +1,61 @@
+#include "devices/gpu/cuda/nvshmem.h"
+
+#include <cstdlib>
+
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/libraries/symmetric.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr const char* kFiles[] = {"libnvshmem_host.so.3"};
+constexpr LibraryPlaces kPlaces = {"NVSHMEM", "TERN_NVSHMEM", kFiles, "install nvidia-nvshmem-cu13 from PyPI"};
+constexpr int kMajor = 3;  // of the structs in nvshmem_api.h
+
+/// Why the library cannot be used; empty if it can.
+std::string start(Nvshmem& n, void* library, const std::string& file) {
+  std::string lacks;
+  const auto find = [&](const char* symbol) {
+    void* found = symbol_of(library, symbol);
+    if (found == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string(symbol);
+    return found;
+  };
+#define TERN_GPU_LOAD(name, symbol, result, parameters) \
+  n.api.name = reinterpret_cast<decltype(n.api.name)>(find(#symbol));
+  TERN_GPU_NVSHMEM_FUNCTIONS(TERN_GPU_LOAD)
+#undef TERN_GPU_LOAD
+#define TERN_GPU_LOAD(type, dtype) \
+  n.api.sums[dtype] = reinterpret_cast<NvshmemSum>(find("nvshmemx_" #type "_sum_reduce_on_stream"));
+  TERN_GPU_NVSHMEM_SUMS(TERN_GPU_LOAD)
+#undef TERN_GPU_LOAD
+  if (!lacks.empty()) return file + " lacks " + lacks + "; name NVSHMEM's host library 3 by TERN_NVSHMEM";
+  int major = 0, minor = 0, patch = 0;
+  n.api.version(&major, &minor, &patch);
+  n.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  if (major != kMajor) return file + " is NVSHMEM " + n.version + ", and Tern calls version 3; name it by TERN_NVSHMEM";
+  return {};
+}
+
+}  // namespace
+
+bool wants_nvshmem() {
+  const char* text = std::getenv("TERN_CUDA_SHMEM");
+  return text != nullptr && *text != 0 && std::string(text) != "0";
+}
+
+const Nvshmem& nvshmem() {
+  static const Nvshmem found = [] {
+    Nvshmem n;
+    open_library(
+        kPlaces, [&](void* library, const char* file) { return start(n, library, file); }, &n.why);
+    return n;
+  }();
+  return found;
+}
+
+std::string describe_symmetric() {
+  if (!wants_nvshmem()) return {};
+  return nvshmem().why.empty() ? "NVSHMEM " + nvshmem().version : nvshmem().why;
+}
+
+}  // namespace tern::gpu
