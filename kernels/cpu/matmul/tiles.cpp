@@ -41,6 +41,7 @@ class Tiles : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
+  if (auto long_sums = long_sums_on_tiles(p)) return long_sums;
   const bool bytes = amx::is_one_part(p.call.in[1].dtype);
   if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;
