@@ -21,6 +21,7 @@ set(sources
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp
+  long_sums_test.cpp
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp
