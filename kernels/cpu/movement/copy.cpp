@@ -126,7 +126,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   for (int i = 0; i < outer; ++i) {
     if (!is_across(axes[static_cast<std::size_t>(i)])) continue;
     across = axes[static_cast<std::size_t>(i)];
-    for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j + 1)];
+    for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j) + 1];
     --outer;
     break;
   }
