@@ -74,7 +74,8 @@ constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
   const ConvolutionCall call(c);
-  return is_quantized(c) ? prepare_best(kOfQuantized, call) : prepare_best(kTable, call);
+  if (is_quantized(c)) return prepare_best(kOfQuantized, call);
+  return prepare_best(kTable, call);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
