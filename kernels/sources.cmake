@@ -110,6 +110,7 @@ set(sources
   cpu/matmul/integer_dots.cpp
   cpu/matmul/integer_rows.cpp
   cpu/matmul/integers.cpp
+  cpu/matmul/long_sums.cpp
   cpu/matmul/matmul.cpp
   cpu/matmul/onednn.cpp
   cpu/matmul/packed_rows.cpp

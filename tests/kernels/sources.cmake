@@ -6,6 +6,7 @@ set(sources
   channels_last_test.cpp
   compiled_test.cpp
   convolution_test.cpp
+  copy_test.cpp
   custom_op_test.cpp
   detection_test.cpp
   epilogue_test.cpp
@@ -20,6 +21,7 @@ set(sources
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp
+  long_sums_test.cpp
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp

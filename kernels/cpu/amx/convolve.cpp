@@ -106,11 +106,18 @@ std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std:
 }
 
 void Convolution::pack(const float* weight, float* to) const {
-  std::fill_n(to, packed_size(), 0.0F);
-  parallel_for(shape_.groups * shape_.out, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      for (std::int64_t c = 0; c < shape_.in; ++c) {
-        for (std::int64_t t = 0; t < taps_; ++t) to[packed_at(r, c, t)] = weight[(r * shape_.in + c) * taps_ + t];
+  const std::int64_t padded = blocks_ * kBlock;  // rows of a group
+  parallel_for(shape_.groups * padded, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      const bool inside = b % padded < shape_.out;
+      const float* row = inside ? weight + (b / padded * shape_.out + b % padded) * shape_.in * taps_ : nullptr;
+      float* at = to + b / kBlock * kBlock * left_k() + b % kBlock * kStep;
+      for (std::int64_t q = 0; q < chunks_; ++q) {
+        const std::int64_t count = inside ? std::min(kStep, shape_.in - q * kStep) : 0;
+        for (std::int64_t t = 0; t < taps_; ++t, at += kBlock * kStep) {
+          for (std::int64_t c = 0; c < count; ++c) at[c] = row[(q * kStep + c) * taps_ + t];
+          std::fill(at + count, at + kStep, 0.0F);
+        }
       }
     }
   });

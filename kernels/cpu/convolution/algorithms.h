@@ -18,7 +18,7 @@ struct ConvolutionCall {
   bool direct = false;  ///< depthwise, of few input channels, or of an image that is one window: by loops of its own
   bool floats = false;  ///< and not transposed: blocks can do it
   double products = 0;
-  bool packs = false;  ///< a weight that changes may be put in order in each run
+  bool packs = false;  ///< the weight changes: an algorithm that wants it in another order packs it in each run
 };
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);

@@ -18,6 +18,9 @@ constexpr std::int64_t kOwnChannels = 8;
 // Shares of the machine's products that the algorithms reach.
 constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
 
+/// What it costs to put an element of a weight in order, as bytes that are copied.
+constexpr double kPackedBytes = 32;
+
 bool is_quantized(const KernelCall& c) {
   return c.in[1].blocks.columns != 0;
 }
@@ -31,7 +34,10 @@ double channels_last(const ConvolutionCall&, const Machine&) {
   return 0;
 }
 double tiles(const ConvolutionCall& c, const Machine& m) {
-  return m.on_tiles == 0 || c.direct ? kOnRequest : c.products / m.on_tiles;
+  if (m.on_tiles == 0 || c.direct) return kOnRequest;
+  const bool in_place = plane(c.problem.window, &WindowAxis::kernel) == 1;
+  const double packed = c.packs && !in_place ? static_cast<double>(c.call.in[1].numel()) * kPackedBytes / m.bytes : 0;
+  return c.products / m.on_tiles + packed;
 }
 double planes(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfPlanes);
@@ -68,7 +74,8 @@ constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
   const ConvolutionCall call(c);
-  return is_quantized(c) ? prepare_best(kOfQuantized, call) : prepare_best(kTable, call);
+  if (is_quantized(c)) return prepare_best(kOfQuantized, call);
+  return prepare_best(kTable, call);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
@@ -124,14 +131,13 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
 ConvolutionCall::ConvolutionCall(const KernelCall& c)
     : call(c), problem(describe_convolution(c)), direct(is_direct(c, problem)) {
   floats = c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && !problem.transposed;
+  packs = c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr;
   products = static_cast<double>(c.out[0].numel()) *
              static_cast<double>(problem.in * plane(problem.window, &WindowAxis::kernel));
 }
 
 std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call) {
-  ConvolutionCall c(call);
-  c.packs = true;
-  std::unique_ptr<KernelState> best = prepare_best(kTable, c);
+  std::unique_ptr<KernelState> best = prepare_best(kTable, ConvolutionCall(call));
   return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }
 

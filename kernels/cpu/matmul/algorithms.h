@@ -34,6 +34,8 @@ struct Product {
 
 std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p);
+/// The same for small products with long sums, and batches of them.
+std::unique_ptr<PreparedAlgorithm> long_sums_on_tiles(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p);
 /// Only a quantized second operand.

@@ -43,6 +43,7 @@ class Tiles : public PreparedAlgorithm {
 
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
   if (auto rows = product_of_rows_in_place(p)) return rows;
+  if (auto long_sums = long_sums_on_tiles(p)) return long_sums;
   const bool bytes = amx::is_one_part(p.call.in[1].dtype);
   if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;

@@ -1,7 +1,9 @@
 // Copies between strided views: axes are put into the order of the destination, and those that lie one after the other
 // in both are merged; then rows are copied, or tiles where the source runs across the rows.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "kernels/cpu/scratch.h"
@@ -68,6 +70,46 @@ void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
   }
 }
 
+/// Rows shorter than this are copied many at a time: a kernel's elements, as weights are turned for gradients.
+constexpr std::int64_t kShortRow = 32;
+
+/// Short rows in tiles of two axes, so that a line of the cache that was read for one row is there for the next ones.
+/// The last axis is the row, the one before lies densest in the destination; `dense` lies densest in the source.
+template <class T>
+void copy_short_rows(const T* from, T* to, std::span<const Axis> axes, std::size_t dense) {
+  const std::size_t outer = axes.size() - 2;
+  const Axis row = axes.back(), near = axes[outer], other = dense == outer ? Axis{1, 0, 0} : axes[dense];
+  const std::int64_t tiles = (near.size + kTile - 1) / kTile, others = (other.size + kTile - 1) / kTile;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < outer; ++i) count *= i == dense ? others : axes[i].size;
+  parallel_for(count * tiles, grain_for(kTile * std::min(kTile, other.size) * row.size),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t o = begin; o < end; ++o) {
+                   const std::int64_t first = o % tiles * kTile, last = std::min(near.size, first + kTile);
+                   std::int64_t rest = o / tiles, low = 0;
+                   const T* f = from;
+                   T* t = to;
+                   for (std::size_t i = outer; i-- > 0;) {
+                     const Axis& a = axes[i];
+                     const std::int64_t size = i == dense ? others : a.size, at = rest % size;
+                     rest /= size;
+                     if (i == dense) {
+                       low = at * kTile;
+                     } else {
+                       f += at * a.from;
+                       t += at * a.to;
+                     }
+                   }
+                   const std::int64_t high = std::min(other.size, low + kTile);
+                   for (std::int64_t i = low; i < high; ++i) {
+                     for (std::int64_t j = first; j < last; ++j)
+                       copy_row(f + i * other.from + j * near.from, row.from, t + i * other.to + j * near.to, row.to,
+                                row.size);
+                   }
+                 }
+               });
+}
+
 template <class T>
 void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   if (n == 0) {
@@ -84,9 +126,16 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   for (int i = 0; i < outer; ++i) {
     if (!is_across(axes[static_cast<std::size_t>(i)])) continue;
     across = axes[static_cast<std::size_t>(i)];
-    for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j + 1)];
+    for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j) + 1];
     --outer;
     break;
+  }
+  if (across.size == 1 && inner.size < kShortRow && outer > 0) {
+    const std::span all = std::span(axes).first(static_cast<std::size_t>(n));
+    const auto least = std::ranges::min_element(all.first(all.size() - 1), {}, [](const Axis& a) {
+      return a.from == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(a.from);
+    });
+    return copy_short_rows<T>(from, to, all, static_cast<std::size_t>(least - all.begin()));
   }
   std::int64_t count = 1;
   for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
