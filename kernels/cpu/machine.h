@@ -1,4 +1,4 @@
-// What this processor was measured to do: the constants in the costs of algorithms.
+// What a processor does: the constants in the costs of algorithms.
 #pragma once
 
 #include <tern/precision.h>
@@ -17,13 +17,14 @@ struct Machine {
   double bytes = 1;  ///< that it copies a second in its second-level cache
 };
 
-/// With tiles as they multiply in this precision. Measured at the first call, which takes about a millisecond. Two
-/// measurements differ by a few percent. Without tiles nothing is measured: then all algorithms run on vectors, and
-/// their costs have one unit. From any thread.
+/// With tiles as they multiply in this precision. The figures are fixed: whatever runs beside it, a process takes the
+/// algorithms that others take on such a processor, so a training run that is resumed has the same bits. Processors
+/// with tiles differ in their clock, which all figures follow. Without tiles all algorithms run on vectors, and their
+/// costs have one unit.
 const Machine& machine(Precision precision = Precision::exported);
 
 /// Whether products of bfloat16 rows (kernels/cpu/amx/rows.h) are faster than those of floats, here: on tiles they are;
-/// vectors are measured.
+/// vectors are measured once in a process.
 bool rows_pay();
 
 }  // namespace tern::cpu

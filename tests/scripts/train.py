@@ -629,6 +629,8 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="", help="checks whose function's name has this word")
     parser.add_argument("--device", help="only: a run there gives the bits of the CPU; with --full of more programs")
     arguments = parser.parse_args()
+    # Shells start what runs in the background with SIGINT ignored, and runs of tern would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))
         if arguments.device:
