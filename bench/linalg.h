@@ -7,7 +7,8 @@ namespace tern::bench {
 ///   make OP TYPE N BATCH THREADS   a program of BATCH matrices of N x N -> ok
 ///   run                            seconds that a run of it took, and seconds of all threads together
 /// OP: cholesky, solve (one right hand side, as those below), inv, qr, eigh, eigvalsh, svd, svdvals, lu_factor, det,
-/// slogdet, triangular_solve, cholesky_solve, lstsq, pinv, matrix_exp, eig, ldl_factor. TYPE: float32, float64, complex64 or complex128.
+/// slogdet, triangular_solve, cholesky_solve, lstsq, pinv, matrix_exp, eig, ldl_factor. TYPE: float32, float64,
+/// complex64 or complex128.
 int serve_linalg();
 
 }  // namespace tern::bench

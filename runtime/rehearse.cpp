@@ -21,7 +21,7 @@ bool asks_later(const Step& step) {
   if (step.kind == Step::Kind::copy) return true;
   return step.kind == Step::Kind::kernel && step.kernel->run != portable::run_launches &&
          !is_communication(step.resolved->op) &&  // which has no kernels
-         step.resolved->op != Op::custom;        // whose text is planned, too, and whose host code is the user's
+         step.resolved->op != Op::custom;         // whose text is planned, too, and whose host code is the user's
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ std::span<const Lowering> linalg_lowerings();
 std::span<const Lowering> fft_lowerings();
 std::span<const Lowering> optim_lowerings();
 std::span<const Lowering> collective_lowerings();  ///< _c10d_functional
-std::span<const Lowering> gradient_lowerings();  ///< the _backward operators of joint graphs
-std::span<const Lowering> foreach_lowerings();   ///< _foreach_ operators
+std::span<const Lowering> gradient_lowerings();    ///< the _backward operators of joint graphs
+std::span<const Lowering> foreach_lowerings();     ///< _foreach_ operators
 std::span<const Lowering> random_lowerings();
 std::span<const Lowering> vision_lowerings();        ///< torchvision's
 std::span<const Lowering> quantization_lowerings();  ///< quantized_decomposed, torchao, packed weights, scaled products

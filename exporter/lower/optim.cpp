@@ -101,22 +101,14 @@ Values adagrad(Builder& b, const Call& c) {
 }
 
 constexpr Lowering kTable[] = {
-    {"aten._fused_adagrad.default", adagrad},
-    {"aten._fused_adagrad.tensor_lr", adagrad},
-    {"aten._fused_adagrad_.default", adagrad},
-    {"aten._fused_adagrad_.tensor_lr", adagrad},
-    {"aten._fused_adam.default", adam},
-    {"aten._fused_adam.tensor_lr", adam},
-    {"aten._fused_adam_.default", adam},
-    {"aten._fused_adam_.tensor_lr", adam},
-    {"aten._fused_adamw.default", adamw},
-    {"aten._fused_adamw.tensor_lr", adamw},
-    {"aten._fused_adamw_.default", adamw},
-    {"aten._fused_adamw_.tensor_lr", adamw},
-    {"aten._fused_sgd.default", sgd},
-    {"aten._fused_sgd.tensor_lr", sgd},
-    {"aten._fused_sgd_.default", sgd},
-    {"aten._fused_sgd_.tensor_lr", sgd},
+    {"aten._fused_adagrad.default", adagrad},  {"aten._fused_adagrad.tensor_lr", adagrad},
+    {"aten._fused_adagrad_.default", adagrad}, {"aten._fused_adagrad_.tensor_lr", adagrad},
+    {"aten._fused_adam.default", adam},        {"aten._fused_adam.tensor_lr", adam},
+    {"aten._fused_adam_.default", adam},       {"aten._fused_adam_.tensor_lr", adam},
+    {"aten._fused_adamw.default", adamw},      {"aten._fused_adamw.tensor_lr", adamw},
+    {"aten._fused_adamw_.default", adamw},     {"aten._fused_adamw_.tensor_lr", adamw},
+    {"aten._fused_sgd.default", sgd},          {"aten._fused_sgd.tensor_lr", sgd},
+    {"aten._fused_sgd_.default", sgd},         {"aten._fused_sgd_.tensor_lr", sgd},
 };
 
 }  // namespace

@@ -51,8 +51,8 @@ Dims kernel_matrix(const Inference& c, std::size_t spatial) {
 // result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8
 // bits of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before
 // the bias is added. Padding adds a fill, a zero point, to such an image alone.
-// A quantized weight, not 2:4 sparse, is a matrix [o, c / groups * kernel...], never transposed, beside a float x of at most 32 bits;
-// attribute kernel then has the sizes of the kernel. Its numbers are those of dequantize to float32.
+// A quantized weight, not 2:4 sparse, is a matrix [o, c / groups * kernel...], never transposed, beside a float x of at
+// most 32 bits; attribute kernel then has the sizes of the kernel. Its numbers are those of dequantize to float32.
 void convolution(Inference& c) {
   require_plain(c, 0);
   const TensorType& x = c.in(0);

@@ -1,11 +1,10 @@
 // Files of arrays that are mapped.
-#include "tools/files/mapped.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "tests/tools/support.h"
+#include "tools/files/mapped.h"
 #include "tools/files/npz.h"
 #include "tools/files/safetensors.h"
 

@@ -135,8 +135,9 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
         const auto strip = channels_last::strip_loop(lines.window(), channels_last::loops().strip);
         const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1,
                            line_sums = w.out * channels;
-        float* const kept =
-            o.keeps || o.bytes ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
+        float* const kept = o.keeps || o.bytes
+                                ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot)
+                                : nullptr;
         while (begin < end) {
           const std::int64_t image = begin / h.out, top = begin % h.out,
                              count = std::min({most, end - begin, h.out - top});

@@ -31,8 +31,8 @@ struct OptimJob {
   OptimOptions options;
   /// Of each list; invalid where there is none. Where states have scales, all parameters have whole blocks of them.
   std::array<DType, kOptimLists> dtypes{};
-  std::span<const std::int64_t> ends;       ///< elements of the parameters up to each, running sums
-  bool shared_step = true;                  ///< one step for all parameters
+  std::span<const std::int64_t> ends;  ///< elements of the parameters up to each, running sums
+  bool shared_step = true;             ///< one step for all parameters
   const OptimMemory* list = nullptr;
 };
 
