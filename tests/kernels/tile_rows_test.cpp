@@ -1,7 +1,12 @@
 // Products of bfloat16 rows on matrix tiles against sums in double of operands that the test rounds itself.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <limits>
+#include <new>
+#include <span>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -32,6 +37,7 @@ class Numbers {
   }
   amx::Elements elements() const { return {bytes_.data(), narrow_}; }
   std::byte* data() { return bytes_.data(); }
+  std::span<const std::byte> bytes() const { return bytes_; }
   std::vector<float> values() const {
     std::vector<float> values(bytes_.size() / (narrow_ ? 2 : 4));
     convert(bytes_.data(), type(), values.data(), DType::f32, static_cast<std::int64_t>(values.size()));
@@ -100,14 +106,39 @@ TEST_F(ProductsOfRows, Products) {
   }
 }
 
+/// Numbers whose last byte is the last of a page, and no memory follows, as where a mapped file ends.
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(std::span<const std::byte> numbers) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = (numbers.size() + page - 1) / page * page;
+    size_ = bytes + page;
+    void* memory = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    begin_ = static_cast<std::byte*>(memory);
+    data_ = begin_ + bytes - numbers.size();
+    std::ranges::copy(numbers, data_);
+    EXPECT_EQ(::mprotect(begin_ + bytes, page, PROT_NONE), 0);
+  }
+  AtTheEnd(const AtTheEnd&) = delete;
+  AtTheEnd& operator=(const AtTheEnd&) = delete;
+  ~AtTheEnd() { ::munmap(begin_, size_); }
+  const std::byte* data() const { return data_; }
+
+ private:
+  std::size_t size_ = 0;
+  std::byte *begin_ = nullptr, *data_ = nullptr;
+};
+
 std::vector<float> linear_in_place(const amx::LinearShape& s, const std::vector<float>& x,
                                    const std::vector<float>& weight, const std::vector<float>& bias, bool narrow,
                                    bool* finite) {
   const amx::InPlaceLinear tiles(s);
   auto memory = unaligned(tiles.scratch());
   const Numbers left(x, narrow), right(weight, true);
+  const AtTheEnd left_bytes(left.bytes()), right_bytes(right.bytes());
   Numbers results(std::vector<float>(static_cast<std::size_t>(s.m * s.n) + 1, 7), narrow);
-  *finite = tiles.run({left.elements(), right.elements().data, bias.data(), results.data(), narrow, {}},
+  *finite = tiles.run({{left_bytes.data(), narrow}, right_bytes.data(), bias.data(), results.data(), narrow, {}},
                       aligned_part(memory));
   std::vector<float> y = results.values();
   EXPECT_EQ(y.back(), 7) << "written behind the result";
@@ -121,7 +152,6 @@ TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
                                      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
                                      {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
   for (const amx::LinearShape& s : shapes) {
-    // The last row ends the memory.
     const auto x = random_values(static_cast<std::size_t>((s.m - 1) * s.x_row + s.k), 1),
                weight = random_values(static_cast<std::size_t>((s.n - 1) * s.w_row + s.k), 2),
                bias = random_values(static_cast<std::size_t>(s.n), 3);

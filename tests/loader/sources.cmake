@@ -11,5 +11,6 @@ set(sources
   archive_symbol_attack_test.cpp
   archive_tunings_test.cpp
   atomic_file_test.cpp
+  hash_test.cpp
   identity_test.cpp
   sample.cpp)

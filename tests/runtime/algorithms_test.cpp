@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/processor.h"
 #include "runtime/pack.h"
 #include "tests/bfloat16.h"
@@ -240,6 +241,53 @@ TEST(Algorithms, OfProducts) {
         algorithm_of("panels_shallow"), algorithm_of("panels_deep"), algorithm_of("in_place"), algorithm_of("onednn"),
         algorithm_of("blocks")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
+}
+
+/// A product that rounds to bfloat16, of a weight of that type: planes of rows, a bias, one more operand that is added,
+/// and perhaps an element of x that is not finite, which only its row shows.
+TEST(Algorithms, OfProductsByBfloat16) {
+  constexpr std::int64_t kPlanes = 3, kRows = 17, kDepth = 75, kColumns = 70, kStrangeRow = 20;
+  const std::int64_t rows = kPlanes * kRows;
+  std::vector<float> w = random_floats(kColumns * kDepth, 2), bias = random_floats(kColumns, 3),
+                     other = random_floats(rows * kColumns, 4);
+  std::ranges::transform(w, w.begin(), test::to_bfloat16);
+  std::vector<std::byte> narrow(w.size() * 2);
+  convert(w.data(), DType::f32, narrow.data(), DType::bf16, kColumns * kDepth);
+  std::set<AlgorithmChoice> taken;
+  for (const bool strange : {false, true}) {
+    std::vector<float> x = random_floats(rows * kDepth, 1), rounded = x;
+    if (strange) x[kStrangeRow * kDepth + 5] = std::numeric_limits<float>::infinity();
+    std::ranges::transform(x, rounded.begin(), test::to_bfloat16);
+    for (const AlgorithmName& n : kAlgorithmNames) {
+      TestProgram p;
+      Builder& b = p.b();
+      const ValueId in = p.input(DType::f32, {kPlanes, kRows, kDepth}),
+                    weight = b.transpose(b.constant(DType::bf16, {kColumns, kDepth}, narrow.data()), 0, 1),
+                    y = b.add(Op::matmul, {in, weight, p.state({kColumns}, bias, false)}, {}),
+                    added = p.state({kPlanes, kRows, kColumns}, other, false);
+      p.output(b.expr("max(y + r, -1)", {{"y", y}, {"r", added}}, DType::f32));
+      ask_for(p.program(), n.choice);
+      PrepareOptions options;
+      options.precision = Precision::bfloat16;
+      options.weight_cache = "off";
+      const Result got = run_of(p, floats({kPlanes, kRows, kDepth}, x), options);
+      taken.insert(got.taken.begin()->second);
+      for (std::int64_t i = 0; i < rows * kColumns; ++i) {
+        const std::int64_t row = i / kColumns, column = i % kColumns;
+        double sum = at(bias, column);
+        for (std::int64_t k = 0; k < kDepth; ++k)
+          sum += static_cast<double>(at(rounded, row * kDepth + k)) * at(w, column * kDepth + k);
+        const double want = std::max(sum + at(other, i), -1.0);
+        if (strange && row == kStrangeRow) {
+          ASSERT_EQ(at(got.values, i), static_cast<float>(want)) << n.name << ", element " << i;
+        } else {  // those that do not round differ by 2^-9 of each product; all do not where it is computed again
+          ASSERT_NEAR(at(got.values, i), want, 0.05) << n.name << ", element " << i;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(taken.contains(algorithm_of("tiles")), amx::available());
+  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), amx::rows_possible());
 }
 
 /// A product of few enough rows that no rule would have oneDNN do it.

@@ -2,8 +2,11 @@
 #include "runtime/devices/cpu/load_bytes.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace tern {
@@ -25,6 +28,28 @@ TEST(LoadBytes, CopiesWhatIsThereAndNothingElse) {
       EXPECT_TRUE(std::all_of(begin, end, [](std::byte b) { return b == std::byte{9}; })) << size;
     }
   }
+}
+
+TEST(LoadBytes, ZerosTakeNoMemory) {
+  constexpr std::size_t kSize = 1 << 20;
+  const std::size_t pages = kSize / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const auto resident = [&] {
+    std::vector<unsigned char> of_pages(pages);
+    EXPECT_EQ(::mincore(memory, kSize, of_pages.data()), 0);
+    return std::ranges::count_if(of_pages, [](unsigned char p) { return (p & 1) != 0; });
+  };
+  const std::vector<std::byte> zeros(kSize);
+  const bool tells = resident() == 0;  // some emulations say of all memory that it is there
+  std::memset(memory, 7, kSize);
+  if (tells) {
+    EXPECT_EQ(resident(), static_cast<std::ptrdiff_t>(pages));
+    load_bytes(static_cast<std::byte*>(memory), zeros);
+    EXPECT_EQ(resident(), 0);
+  }
+  ::munmap(memory, kSize);
+  if (!tells) GTEST_SKIP() << "this system does not tell which memory is there";
 }
 
 }  // namespace

@@ -80,6 +80,9 @@ class Generation(Checks):
             got = self.tokens(answer["ids"], "--max-tokens", 24, archive=endless)
             self.check(f"transformers' tokens: {answer['prompt'][:40]}", got == answer["tokens"], f"{got} {answer['tokens']}")
         got = self.generate(",".join(map(str, self.expected[3]["ids"])), "--no-bos", archive=endless)
+        words = [",".join(map(str, self.expected[0]["ids"])), "--no-bos", "--max-tokens", 24]
+        once, (out, err, _) = self.generate(*words)[0], self.generate(*words, "--time", "--repeat", 3)
+        self.check("repeated answers are timed and shown once", out == once and err.count("tokens a second") == 3, out + err)
         self.check("the answer ends where the cache is full", "cache of 272 positions is full" in got[1], got[1])
 
     def logits(self):
@@ -125,6 +128,7 @@ class Generation(Checks):
         """Quantized weights and bfloat16 answer with tokens of the model, mostly the same ones."""
         answer = self.expected[0]
         for name, options in {"int8": ["--quantize", "int8"], "int4": ["--quantize", "int4"],
+                              "int4_narrow": ["--quantize", "int4", "--scales", "bfloat16"],
                               "bfloat16": ["--precision", "bfloat16"]}.items():
             archive = self.export(name, HERE / "seabirds.pt2", *options, "--verify")
             got = self.tokens(answer["ids"], "--max-tokens", 24, archive=archive)

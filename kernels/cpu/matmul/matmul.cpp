@@ -83,10 +83,13 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
 }
 
+/// Where tiles are asked for and there are none, a weight of bfloat16 is packed as if nothing were asked for.
 bool takes_rows(const KernelCall& c) {
+  const Product p(c);
   const Algorithm asked = c.algorithm.algorithm;
-  if (asked == Algorithm::tiles && takes_rows_in_place(Product(c))) return true;
-  return (asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_packed_rows(Product(c));
+  const bool in_place = asked == Algorithm::tiles && c.in[1].dtype == DType::bf16;
+  if (in_place && takes_rows_in_place(p)) return true;
+  return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_packed_rows(p);
 }
 
 bool rounds(const KernelCall& c, std::size_t k) {

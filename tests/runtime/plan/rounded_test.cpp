@@ -1,9 +1,13 @@
 // Values that lie in memory as bfloat16 because all of their readers would round them: nothing else may change.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "dtypes/convert.h"
+#include "exporter/rewrite.h"
 #include "kernels/cpu/machine.h"
 #include "runtime/prepared.h"
 #include "tests/random_floats.h"
@@ -143,6 +147,46 @@ TEST(Rounded, ASecondReaderGetsAllDigits) {
     return std::vector<ValueId>{linear(p, y, 64, 32, 2), p.b().expr("exp(y)", {{"y", y}}, DType::f32)};
   };
   for (DType t : same_bits({40, 64}, random_floats(40 * 64, 1), make).stored) EXPECT_EQ(t, DType::f32);
+}
+
+/// The types in which two layers with weights of bfloat16 store their results, where another function may multiply by
+/// the same weights.
+std::vector<DType> stored_by_layers(bool shared) {
+  TestProgram p;
+  const std::vector<float> numbers = random_floats(64 * 64, 1);
+  std::vector<std::byte> weight(numbers.size() * 2);
+  convert(numbers.data(), DType::f32, weight.data(), DType::bf16, 64 * 64);
+  const auto layers = [](Builder& b, ValueId x, ValueId first, ValueId second) {
+    return b.matmul(b.matmul(x, b.transpose(first, 0, 1)), b.transpose(second, 0, 1));
+  };
+  const ValueId first = p.b().constant(DType::bf16, {64, 64}, weight.data());
+  std::ranges::reverse(weight);  // other numbers
+  const ValueId second = p.b().constant(DType::bf16, {64, 64}, weight.data());
+  p.output(layers(p.b(), p.input(DType::f32, {40, 64}), first, second));
+  if (shared) {
+    const std::uint32_t decode = p.add_body();
+    Function& f = p.program().functions[decode];
+    f.name = "decode";
+    f.entry = true;
+    const ValueId x = p.input(DType::f32, {1, 64}, decode),
+                  again[] = {value_of_state(p.program(), f, 0), value_of_state(p.program(), f, 1)};
+    Builder b(p.program(), decode);
+    p.output(layers(b, x, again[0], again[1]), decode);
+  }
+  Seen seen;
+  PrepareOptions options;
+  options.precision = Precision::bfloat16;
+  options.weight_cache = "off";
+  const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &seen}});
+  const Tensor x = floats({40, 64}, random_floats(40 * 64, 2));
+  Session((Prepared(prepared))).run("forward", std::span<const Tensor>(&x, 1));
+  return seen.stored;
+}
+
+TEST(Rounded, WeightsThatFunctionsShareMakeNoDifference) {
+  if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
+  for (const bool shared : {false, true})
+    EXPECT_EQ(stored_by_layers(shared), (std::vector{DType::bf16, DType::f32})) << shared;
 }
 
 }  // namespace
