@@ -1,5 +1,6 @@
 #include "kernels/cpu/amx/in_place.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "kernels/cpu/scratch.h"
