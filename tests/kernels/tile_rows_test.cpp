@@ -78,6 +78,21 @@ std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x
   return y;
 }
 
+/// That y is the products of the rounded operands and the bias, summed in double.
+void expect_products(const amx::LinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
+                     const std::vector<float>& bias, const std::vector<float>& y, bool narrow) {
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      double sum = bias[static_cast<std::size_t>(j)];
+      for (std::int64_t p = 0; p < s.k; ++p)
+        sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
+      ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, within(s.k, sum, narrow))
+          << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << Threads::current().count()
+          << " threads";
+    }
+  }
+}
+
 TEST_F(ProductsOfRows, Products) {
   const amx::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
                                      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
@@ -93,15 +108,7 @@ TEST_F(ProductsOfRows, Products) {
       bool finite = false;
       const std::vector<float> y = linear(s, x, weight, bias, narrow, &finite);
       ASSERT_TRUE(finite);
-      for (std::int64_t i = 0; i < s.m; ++i) {
-        for (std::int64_t j = 0; j < s.n; ++j) {
-          double sum = bias[static_cast<std::size_t>(j)];
-          for (std::int64_t p = 0; p < s.k; ++p)
-            sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
-          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, within(s.k, sum, narrow))
-              << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << threads << " threads";
-        }
-      }
+      ASSERT_NO_FATAL_FAILURE(expect_products(s, left, right, bias, y, narrow));
     }
   }
 }
@@ -162,15 +169,7 @@ TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
       bool finite = false;
       const std::vector<float> y = linear_in_place(s, x, weight, bias, narrow, &finite);
       ASSERT_TRUE(finite);
-      for (std::int64_t i = 0; i < s.m; ++i) {
-        for (std::int64_t j = 0; j < s.n; ++j) {
-          double sum = bias[static_cast<std::size_t>(j)];
-          for (std::int64_t p = 0; p < s.k; ++p)
-            sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
-          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, within(s.k, sum, narrow))
-              << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << threads << " threads";
-        }
-      }
+      ASSERT_NO_FATAL_FAILURE(expect_products(s, left, right, bias, y, narrow));
     }
   }
 }

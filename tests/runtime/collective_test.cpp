@@ -1,7 +1,5 @@
 // Groups on the host, in threads and over TCP: what they compute, and what they say where ranks disagree or fail.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
@@ -19,9 +17,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 #include <thread>
-#include <utility>
 
 #include "runtime/collective/control.h"
 #include "runtime/collective/socket.h"
@@ -664,85 +660,6 @@ TEST_F(GroupTest, FlightRecordsAreWrittenByManyThreadsAndNotForAChild) {
   EXPECT_TRUE(fs::exists(folder));
   set_flight_folder("");
   std::this_thread::sleep_for(milliseconds(50));
-  fs::remove_all(folder);
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// A lock of another open file stands for a process that runs.
-TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
-  const fs::path folder = fs::temp_directory_path() / ("tern_flight_lock_" + std::to_string(getpid()));
-  fs::create_directory(folder);
-  const fs::path name = folder / "tern_flight_3";
-  std::ofstream(name) << "another's";
-  const int other = open(name.c_str(), O_RDONLY);
-  ASSERT_EQ(flock(other, LOCK_EX), 0);
-  const std::string path = write_flight_record(folder.string(), 3);
-  EXPECT_NE(path, name.string());
-  EXPECT_EQ(text_of(name), "another's");
-  EXPECT_FALSE(text_of(path).empty());
-  EXPECT_EQ(write_flight_record(folder.string(), 3), path);
-  close(other);  // it has ended
-  EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
-  EXPECT_NE(text_of(name), "another's");
-  const int reader = open(name.c_str(), O_RDONLY);
-  EXPECT_NE(flock(reader, LOCK_SH | LOCK_NB), 0);
-  close(reader);
-  EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
-  fs::remove_all(folder);
-}
-
-/// Processes of one rank that write at the same time, as all do at a signal, and then wait for the end of `held`.
-TEST(FlightRecord, ProcessesThatWriteAtOnceHaveAFileEach) {
-  constexpr int kProcesses = 8;
-  const fs::path folder = fs::temp_directory_path() / ("tern_flight_race_" + std::to_string(getpid()));
-  fs::create_directory(folder);
-  std::ofstream(folder / "tern_flight_3") << "of a process that has ended";
-  for (int turn = 0; turn < 5; ++turn) {
-    int begun[2], held[2], paths[2];
-    ASSERT_EQ(pipe(begun) + pipe(held) + pipe(paths), 0);
-    std::vector<pid_t> children;
-    for (int i = 0; i < kProcesses; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        char byte = 0;
-        close(begun[1]);
-        close(held[1]);
-        ssize_t n = read(begun[0], &byte, 1);
-        const std::string path = write_flight_record(folder.string(), 3) + "\n";
-        n += write(paths[1], path.data(), path.size());
-        n += read(held[0], &byte, 1);
-        _exit(n == static_cast<ssize_t>(path.size()) ? 0 : 1);
-      }
-      ASSERT_GT(child, 0);
-      children.push_back(child);
-    }
-    for (const int end : {begun[0], begun[1], held[0], paths[1]}) close(end);  // they begin
-    std::set<std::string> found;
-    std::string line;
-    for (int lines = 0; lines < kProcesses;) {
-      char c = 0;
-      ASSERT_EQ(read(paths[0], &c, 1), 1);
-      if (c != '\n') {
-        line += c;
-        continue;
-      }
-      ++lines;
-      EXPECT_TRUE(found.insert(std::exchange(line, "")).second);
-    }
-    EXPECT_EQ(found.count((folder / "tern_flight_3").string()), 1U);
-    for (const std::string& path : found) EXPECT_FALSE(text_of(path).empty());
-    close(held[1]);
-    close(paths[0]);
-    for (const pid_t child : children) {
-      int status = -1;
-      waitpid(child, &status, 0);
-      EXPECT_EQ(status, 0);
-    }
-  }
   fs::remove_all(folder);
 }
 

@@ -8,6 +8,7 @@ set(sources
   collective_test.cpp
   definitions_test.cpp
   dlpack_test.cpp
+  flight_files_test.cpp
   fuse_test.cpp
   gradient_lowering_test.cpp
   import_aliasing_test.cpp

@@ -7,8 +7,8 @@
 #include "dtypes/convert.h"
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/amx/row_linear.h"
-#include "kernels/cpu/dense.h"
 #include "kernels/cpu/float_call.h"
+#include "kernels/cpu/matmul/row_operands.h"
 
 namespace tern::cpu {
 namespace {
@@ -44,20 +44,15 @@ class PackedRows : public PreparedAlgorithm {
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    Room(*this, c, parts);
+    RowOperands(shape_, tiles_.scratch(), c, parts);
     otherwise_->reserve(c, parts);
   }
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const Room room(*this, c, parts);
-    amx::Elements x = amx::Elements::of(c.in[0]);
-    if (room.x != nullptr && !c.in[0].contiguous()) {
-      to_dense(planes_without_repeats(c.in[0]), DType::bf16, room.x);
-      x.data = room.x;
-    }
-    if (room.bias != nullptr) to_dense(c.in[2], DType::f32, room.bias);
+    const RowOperands operands(shape_, tiles_.scratch(), c, parts);
+    const amx::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
-    if (tiles_.run({x, weight_.get(), room.bias, c.out[0].data, narrow, {epilogue, &c}}, room.tiles))
+    if (tiles_.run({x, weight_.get(), operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles))
       return Left::nothing;
     // The exported weight was not read: it is made again from the packed one.
     std::vector<float> weight(static_cast<std::size_t>(shape_.n * shape_.k));
@@ -72,15 +67,6 @@ class PackedRows : public PreparedAlgorithm {
   }
 
  private:
-  struct Room {
-    Room(const PackedRows& of, const KernelCall& c, ScratchParts& parts)
-        : tiles(parts.take<std::byte>(static_cast<std::int64_t>(of.tiles_.scratch()))),
-          x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(of.shape_.m * of.shape_.k * 2) : nullptr),
-          bias(c.has(2) ? parts.take<float>(of.shape_.n) : nullptr) {}
-    std::byte *tiles, *x;
-    float* bias;
-  };
-
   amx::LinearShape shape_;
   amx::RowLinear tiles_;
   std::shared_ptr<const std::byte> weight_;

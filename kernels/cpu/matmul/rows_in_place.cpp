@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/cpu/amx/in_place.h"
-#include "kernels/cpu/dense.h"
+#include "kernels/cpu/matmul/row_operands.h"
 
 namespace tern::cpu {
 namespace {
@@ -22,33 +22,20 @@ class RowsInPlace : public PreparedAlgorithm {
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    Room(*this, c, parts);
+    RowOperands(shape_, tiles_.scratch(), c, parts);
     otherwise_->reserve(c, parts);
   }
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const Room room(*this, c, parts);
-    amx::Elements x = amx::Elements::of(c.in[0]);
-    if (room.x != nullptr && !c.in[0].contiguous()) {
-      to_dense(planes_without_repeats(c.in[0]), DType::bf16, room.x);
-      x.data = room.x;
-    }
-    if (room.bias != nullptr) to_dense(c.in[2], DType::f32, room.bias);
+    const RowOperands operands(shape_, tiles_.scratch(), c, parts);
+    const amx::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
-    const bool done = tiles_.run({x, c.in[1].data, room.bias, c.out[0].data, narrow, {epilogue, &c}}, room.tiles);
+    const bool done =
+        tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles);
     return done ? Left::nothing : otherwise_->run(c, parts, epilogue);  // a result is not finite
   }
 
  private:
-  struct Room {
-    Room(const RowsInPlace& of, const KernelCall& c, ScratchParts& parts)
-        : tiles(parts.take<std::byte>(static_cast<std::int64_t>(of.tiles_.scratch()))),
-          x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(of.shape_.m * of.shape_.k * 2) : nullptr),
-          bias(c.has(2) ? parts.take<float>(of.shape_.n) : nullptr) {}
-    std::byte *tiles, *x;
-    float* bias;
-  };
-
   amx::LinearShape shape_;
   amx::InPlaceLinear tiles_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;
