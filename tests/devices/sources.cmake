@@ -6,6 +6,7 @@ set(sources
   failure_test.cpp
   graph_test.cpp
   matrices_test.cpp
+  matrix_units_test.cpp
   memory_segments_test.cpp
   override_test.cpp
   partition_test.cpp
