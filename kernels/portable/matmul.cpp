@@ -2,6 +2,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/product_tiles.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
@@ -56,6 +57,7 @@ void merge_planes(Operand& a, Operand& b) {
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth a tile's set-up
 constexpr std::int64_t kWorthPacking = 32;                  // how often a panel is read
 constexpr std::int64_t kRun = 64;                           // steps of k that an item packs
+constexpr std::int64_t kFewRows = 2;                        // of which no group shares a tile
 
 /// The operand in the scratch, `width` of its rows side by side; planes that repeat are there once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
@@ -121,9 +123,41 @@ void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
   k.parameter("b_column", b.step);
 }
 
-void tiled(const KernelCall& c, Launches& list) {
+/// By groups that share tiles, in local memory: by matrix units where `units`.
+void by_groups(const KernelCall& c, Launches& list, const Operand& a, const Operand& b, bool units) {
+  const ProductTile tile =
+      units ? unit_tile(a.length, b.length, a.planes.numel()) : block_tile(a.length, b.length, a.planes.numel());
+  const bool a_turned = a.depth_step != 1 && a.step == 1, b_turned = b.depth_step == 1 && b.step != 1;
+  Launch k(units ? "product_units" : "product_blocks");
+  tile.declare(k.source, units, a_turned, b_turned);
+  declare_result(k, c, DType::f32);
+  k.input("a", 0, a.planes.dtype);
+  k.source.view("a", a.planes);
+  k.input("b", 1, b.planes.dtype);
+  k.source.view("b", b.planes);
+  if (units) {
+    k.source.use("matrix_units:" + type_name(a.planes.dtype));
+    k.source.define("A_NEAR", a_turned ? (a.step == 1 ? "1" : "p.a_row") : a.depth_step == 1 ? "1" : "p.a_depth");
+    k.source.define("B_NEAR", b_turned ? (b.depth_step == 1 ? "1" : "p.b_depth") : b.step == 1 ? "1" : "p.b_column");
+  } else {
+    k.load("LOAD_A", a.planes.dtype, DType::f32);
+    k.load("LOAD_B", b.planes.dtype, DType::f32);
+    k.source.define("A_ROW_STEP", a.step == 1 ? "1" : "p.a_row");
+    k.source.define("A_DEPTH", a.depth_step == 1 ? "1" : "p.a_depth");
+    k.source.define("B_DEPTH", b.depth_step == 1 ? "1" : "p.b_depth");
+    k.source.define("B_COLUMN_STEP", b.step == 1 ? "1" : "p.b_column");
+  }
+  declare_sizes(k, a, b);
+  const std::int64_t row_blocks = tile.row_blocks(a.length), panels = tile.panels(b.length);
+  k.parameter("row_blocks", row_blocks);
+  k.parameter("panels", panels);
+  list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
+}
+
+void tiled(const KernelCall& c, Launches& list, bool units) {
   Operand a = left(c), b = right(c);
   merge_planes(a, b);
+  if (list.target().groups && a.length >= kFewRows) return by_groups(c, list, a, b, units);
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
     if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
@@ -187,12 +221,14 @@ void quantized(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
-void matmul(const KernelCall& c, Launches& list) {
+/// `faster`: with bits of the device's own.
+void product(const KernelCall& c, Launches& list, bool faster) {
   if (c.in[1].blocks.columns != 0) return quantized(c, list);
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);
-  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list);
+  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork)
+    return tiled(c, list, faster && has_units(list.target(), a.planes.dtype, b.planes.dtype));
   Launch k("matmul");
   declare_result(k, c, sum);
   k.input("a", 0, a.planes.dtype);
@@ -206,10 +242,18 @@ void matmul(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+void matmul(const KernelCall& c, Launches& list) {
+  product(c, list, false);
+}
+void faster_matmul(const KernelCall& c, Launches& list) {
+  product(c, list, true);
+}
+
 }  // namespace
 
 void define_contractions(Definitions& d) {
   d.set(Op::matmul, kernel<matmul>());
+  d.set_faster(Op::matmul, kernel<faster_matmul>());
 }
 
 }  // namespace tern::portable

@@ -11,6 +11,7 @@ set(sources
   override_test.cpp
   partition_test.cpp
   parts_test.cpp
+  products_test.cpp
   profiler_test.cpp
   rows_test.cpp
   run_into_test.cpp

@@ -1,0 +1,31 @@
+// Tiles of a product that the items of a group share, on devices with groups (text/product_units.inc and
+// product_blocks.inc).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/portable/launcher.h"
+#include "kernels/portable/source.h"
+#include "kernels/portable/types.h"
+
+namespace tern::portable {
+
+/// Rows and columns of the result, and how much of the depth is in local memory at a time.
+struct ProductTile {
+  std::int64_t rows, columns, depth, items;
+  std::int64_t block_rows, block_columns;  ///< of an item, without matrix units
+
+  std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
+  std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }
+  /// `a_turned`: neighbours of the left operand are rows, `b_turned`: those of the right one are steps of the depth.
+  void declare(Source& s, bool units, bool a_turned, bool b_turned) const;
+};
+
+/// Whether operands of these types go to matrix units, if the device turns out to have them.
+bool has_units(const Target& target, DType a, DType b);
+
+/// The tile for so many rows, columns and matrices.
+ProductTile unit_tile(std::int64_t rows, std::int64_t columns, std::int64_t planes);
+ProductTile block_tile(std::int64_t rows, std::int64_t columns, std::int64_t planes);
+
+}  // namespace tern::portable
