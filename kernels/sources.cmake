@@ -237,6 +237,7 @@ set(sources
   portable/pointwise.cpp
   portable/pool.cpp
   portable/product_tiles.cpp
+  portable/products.cpp
   portable/quantized.cpp
   portable/quantized_operand.cpp
   portable/random.cpp

@@ -1,9 +1,11 @@
 // convolution: float32 in tiles of channels and positions, other types element by element.
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/convolution_weight.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/portable/window.h"
@@ -240,19 +242,122 @@ bool is_small(const KernelCall& c) {
   return true;
 }
 
-void convolution(const KernelCall& c, Launches& list) {
+// As a product of the weight and the image, by groups (products.h).
+constexpr std::int64_t kLeastRows = 16;                       // a tile has so many
+constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements, whose places are int
+
+/// How far apart the elements of a weight's row are, where they lie in one line: channels above elements of the kernel.
+/// 0: they do not.
+std::int64_t line_step(const TensorView& w, const Problem& problem) {
+  Axes row;
+  row.add(problem.in, problem.w_in);
+  for (int i = 2; i < w.rank; ++i) row.add(w.size(i), w.stride(i));
+  std::int64_t step = 0, expected = 0;
+  for (std::size_t i = row.sizes.size(); i-- > 0;) {
+    if (row.sizes[i] == 1) continue;
+    if (step == 0) expected = step = row.strides[i];
+    if (row.strides[i] != expected) return 0;
+    expected *= row.sizes[i];
+  }
+  return step == 0 ? 1 : step;
+}
+
+/// How many elements lie between the first and the last one of a plane.
+std::int64_t reach(std::int64_t size, std::int64_t step) {
+  return (size - 1) * std::abs(step);
+}
+
+bool fits_groups(const KernelCall& c, const Problem& problem, const ProductWindow& window) {
+  if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
+  std::int64_t x = reach(window.channels, window.x_channel), w = reach(window.channels, window.w_channel);
+  for (std::size_t i = 0; i < 3; ++i) {
+    x +=
+        reach(window.x_sizes[i] + 2 * (window.before[i] + window.dilations[i] * window.extent[i]), window.x_strides[i]);
+    w += reach(window.extent[i], window.w_strides[i]);
+  }
+  return x < kMostOfPlane && w < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
+}
+
+ProductWindow window_of(const KernelCall& c, const Problem& problem) {
+  const TensorView w = convolution_weight(c);
+  const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
+  return {last_sizes(c.in[0], n),
+          last_strides(c.in[0], n),
+          last_sizes(c.out[0], n),
+          last_sizes(w, n),
+          three_of(*c.node, AttrKey::strides, n, 1),
+          three_of(*c.node, AttrKey::dilations, n, 1),
+          three_of(*c.node, AttrKey::before, n, 0),
+          problem.in,
+          c.in[0].stride(1),
+          problem.w_in,
+          last_strides(w, n)};
+}
+
+/// How far apart positions are where each is its window, and they lie in one line; 0: they do not.
+std::int64_t position_step(const ProductWindow& w) {
+  std::int64_t step = 0, expected = 0;
+  for (std::size_t i = 3; i-- > 0;) {
+    if (w.extent[i] != 1 || w.strides[i] != 1 || w.before[i] != 0 || w.x_sizes[i] != w.out_sizes[i]) return 0;
+    if (w.x_sizes[i] == 1) continue;
+    if (step == 0) expected = step = w.x_strides[i];
+    if (w.x_strides[i] != expected) return 0;
+    expected *= w.x_sizes[i];
+  }
+  return step == 0 ? 1 : step;
+}
+
+void by_groups(const KernelCall& c, Launches& list, const Problem& problem, const ProductWindow& window, bool faster) {
+  const TensorView &x = c.in[0], &out = c.out[0], w = convolution_weight(c);
+  const std::int64_t depth = problem.in * problem.elements, positions = out.numel() / (out.size(0) * out.size(1));
+  TensorView planes;
+  planes.rank = 2;
+  planes.sizes = {out.size(0), problem.groups};
+  TensorView images = planes, weights = planes;
+  images.dtype = x.dtype;
+  images.strides = {x.stride(0), problem.in * x.stride(1)};
+  weights.dtype = w.dtype;
+  weights.strides = {0, problem.out * problem.w_out};
+  const std::int64_t step = position_step(window);
+  const ProductOperand a{1, weights, problem.out, depth, problem.w_out, line_step(w, problem)};
+  const ProductOperand b{0, images, positions, depth, step, step != 0 ? x.stride(1) : 0};
+  TensorView bias;
+  if (c.has(2)) {
+    bias.dtype = c.in[2].dtype;
+    bias.rank = 3;
+    bias.sizes = {out.size(0), out.size(1), positions};
+    bias.strides = {0, c.in[2].stride(0), 0};
+  }
+  add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster, step != 0 ? nullptr : &window);
+}
+
+/// `faster`: with bits of the device's own.
+void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
   const Problem problem = describe(c);
+  if (number == DType::f32 && list.target().groups && c.out[0].numel() > 0 && is_small(c) &&
+      c.out[0].numel() * problem.in * problem.elements >= kLeastWork) {
+    const ProductWindow window = window_of(c, problem);
+    if (fits_groups(c, problem, window)) return by_groups(c, list, problem, window, faster);
+  }
   if (number == DType::f32 && problem.out >= kFewChannels && c.out[0].numel() > 0 &&
       c.out[0].numel() * problem.in * problem.elements >= kLeastWork && is_small(c))
     return tiled(c, list, problem);
   by_elements(c, list, problem, number);
 }
 
+void convolution(const KernelCall& c, Launches& list) {
+  convolve(c, list, false);
+}
+void faster_convolution(const KernelCall& c, Launches& list) {
+  convolve(c, list, true);
+}
+
 }  // namespace
 
 void define_convolutions(Definitions& d) {
   d.set(Op::convolution, kernel<convolution>());
+  d.set_faster(Op::convolution, kernel<faster_convolution>());
 }
 
 }  // namespace tern::portable

@@ -2,7 +2,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
-#include "kernels/portable/product_tiles.h"
+#include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
@@ -10,12 +10,7 @@
 namespace tern::portable {
 namespace {
 
-/// Matrices [length, depth] of an operand: rows of a, columns of b.
-struct Operand {
-  std::size_t index;  ///< of the node's inputs
-  TensorView planes;  ///< the batch axes, with the sizes of the result's
-  std::int64_t length, depth, step, depth_step;
-};
+using Operand = ProductOperand;
 
 /// The batch axes of `v`, with the sizes of the result's.
 TensorView planes(const TensorView& v, const TensorView& out) {
@@ -123,41 +118,13 @@ void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
   k.parameter("b_column", b.step);
 }
 
-/// By groups that share tiles, in local memory: by matrix units where `units`.
-void by_groups(const KernelCall& c, Launches& list, const Operand& a, const Operand& b, bool units) {
-  const ProductTile tile =
-      units ? unit_tile(a.length, b.length, a.planes.numel()) : block_tile(a.length, b.length, a.planes.numel());
-  const bool a_turned = a.depth_step != 1 && a.step == 1, b_turned = b.depth_step == 1 && b.step != 1;
-  Launch k(units ? "product_units" : "product_blocks");
-  tile.declare(k.source, units, a_turned, b_turned);
-  declare_result(k, c, DType::f32);
-  k.input("a", 0, a.planes.dtype);
-  k.source.view("a", a.planes);
-  k.input("b", 1, b.planes.dtype);
-  k.source.view("b", b.planes);
-  if (units) {
-    k.source.use("matrix_units:" + type_name(a.planes.dtype));
-    k.source.define("A_NEAR", a_turned ? (a.step == 1 ? "1" : "p.a_row") : a.depth_step == 1 ? "1" : "p.a_depth");
-    k.source.define("B_NEAR", b_turned ? (b.depth_step == 1 ? "1" : "p.b_depth") : b.step == 1 ? "1" : "p.b_column");
-  } else {
-    k.load("LOAD_A", a.planes.dtype, DType::f32);
-    k.load("LOAD_B", b.planes.dtype, DType::f32);
-    k.source.define("A_ROW_STEP", a.step == 1 ? "1" : "p.a_row");
-    k.source.define("A_DEPTH", a.depth_step == 1 ? "1" : "p.a_depth");
-    k.source.define("B_DEPTH", b.depth_step == 1 ? "1" : "p.b_depth");
-    k.source.define("B_COLUMN_STEP", b.step == 1 ? "1" : "p.b_column");
-  }
-  declare_sizes(k, a, b);
-  const std::int64_t row_blocks = tile.row_blocks(a.length), panels = tile.panels(b.length);
-  k.parameter("row_blocks", row_blocks);
-  k.parameter("panels", panels);
-  list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
-}
-
-void tiled(const KernelCall& c, Launches& list, bool units) {
+void tiled(const KernelCall& c, Launches& list, bool faster) {
   Operand a = left(c), b = right(c);
   merge_planes(a, b);
-  if (list.target().groups && a.length >= kFewRows) return by_groups(c, list, a, b, units);
+  if (list.target().groups && a.length >= kFewRows) {
+    const TensorView bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+    return add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster);
+  }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
     if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
@@ -227,8 +194,7 @@ void product(const KernelCall& c, Launches& list, bool faster) {
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);
-  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork)
-    return tiled(c, list, faster && has_units(list.target(), a.planes.dtype, b.planes.dtype));
+  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list, faster);
   Launch k("matmul");
   declare_result(k, c, sum);
   k.input("a", 0, a.planes.dtype);

@@ -14,6 +14,7 @@ namespace tern::portable {
 struct ProductTile {
   std::int64_t rows, columns, depth, items;
   std::int64_t block_rows, block_columns;  ///< of an item, without matrix units
+  bool sliced;                             ///< items may divide the depth: with bits of their own
 
   std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
   std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }
@@ -24,8 +25,13 @@ struct ProductTile {
 /// Whether operands of these types go to matrix units, if the device turns out to have them.
 bool has_units(const Target& target, DType a, DType b);
 
-/// The tile for so many rows, columns and matrices.
-ProductTile unit_tile(std::int64_t rows, std::int64_t columns, std::int64_t planes);
-ProductTile block_tile(std::int64_t rows, std::int64_t columns, std::int64_t planes);
+struct ProductSize {
+  std::int64_t rows, columns, depth, planes;
+};
+
+/// The tile for matrix units.
+ProductTile unit_tile(const ProductSize& size);
+/// The tile for blocks of registers; `faster`: with bits of its own.
+ProductTile block_tile(const ProductSize& size, bool faster);
 
 }  // namespace tern::portable
