@@ -5,6 +5,7 @@
 #include "kernels/convolution_weight.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/movement.h"
 #include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
@@ -244,23 +245,8 @@ bool is_small(const KernelCall& c) {
 
 // As a product of the weight and the image, by groups (products.h).
 constexpr std::int64_t kLeastRows = 16;                       // a tile has so many
+constexpr std::int64_t kLeastRun = 16;                        // channels, of which each element has a tile
 constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements, whose places are int
-
-/// How far apart the elements of a weight's row are, where they lie in one line: channels above elements of the kernel.
-/// 0: they do not.
-std::int64_t line_step(const TensorView& w, const Problem& problem) {
-  Axes row;
-  row.add(problem.in, problem.w_in);
-  for (int i = 2; i < w.rank; ++i) row.add(w.size(i), w.stride(i));
-  std::int64_t step = 0, expected = 0;
-  for (std::size_t i = row.sizes.size(); i-- > 0;) {
-    if (row.sizes[i] == 1) continue;
-    if (step == 0) expected = step = row.strides[i];
-    if (row.strides[i] != expected) return 0;
-    expected *= row.sizes[i];
-  }
-  return step == 0 ? 1 : step;
-}
 
 /// How many elements lie between the first and the last one of a plane.
 std::int64_t reach(std::int64_t size, std::int64_t step) {
@@ -269,29 +255,56 @@ std::int64_t reach(std::int64_t size, std::int64_t step) {
 
 bool fits_groups(const KernelCall& c, const Problem& problem, const ProductWindow& window) {
   if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
-  std::int64_t x = reach(window.channels, window.x_channel), w = reach(window.channels, window.w_channel);
-  for (std::size_t i = 0; i < 3; ++i) {
+  std::int64_t x = reach(window.channels, window.x_channel);
+  for (std::size_t i = 0; i < 3; ++i)
     x +=
         reach(window.x_sizes[i] + 2 * (window.before[i] + window.dilations[i] * window.extent[i]), window.x_strides[i]);
-    w += reach(window.extent[i], window.w_strides[i]);
-  }
-  return x < kMostOfPlane && w < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
+  return x < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
 }
 
-ProductWindow window_of(const KernelCall& c, const Problem& problem) {
-  const TensorView w = convolution_weight(c);
+ProductWindow window_of(const KernelCall& c, const Problem& problem, bool faster) {
   const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
   return {last_sizes(c.in[0], n),
           last_strides(c.in[0], n),
           last_sizes(c.out[0], n),
-          last_sizes(w, n),
+          last_sizes(convolution_weight(c), n),
           three_of(*c.node, AttrKey::strides, n, 1),
           three_of(*c.node, AttrKey::dilations, n, 1),
           three_of(*c.node, AttrKey::before, n, 0),
           problem.in,
           c.in[0].stride(1),
-          problem.w_in,
-          last_strides(w, n)};
+          !faster || problem.in % kLeastRun == 0};
+}
+
+/// The weight as rows [element, channel] or [channel, element] without gaps: where it lies so, or a copy, made now if
+/// it never changes, else whenever the node runs.
+ProductOperand weight_rows(const KernelCall& c, Launches& list, const Problem& problem, bool by_elements) {
+  TensorView from = convolution_weight(c);
+  if (by_elements) {
+    const auto move = [&](auto& axes) { std::rotate(axes.begin() + 1, axes.begin() + 2, axes.begin() + from.rank); };
+    move(from.sizes);
+    move(from.strides);
+  }
+  const std::int64_t depth = problem.in * problem.elements;
+  TensorView planes;
+  planes.dtype = from.dtype;
+  planes.rank = 2;
+  planes.sizes = {c.out[0].size(0), problem.groups};
+  planes.strides = {0, problem.out * depth};
+  ProductOperand a{1, planes, problem.out, depth, depth, 1};
+  if (from.contiguous()) return a;
+  TensorView to = from;
+  make_contiguous(to);
+  const auto bytes = static_cast<std::uint64_t>(to.numel() * element_size(to.dtype));
+  if (c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr) {
+    a.table = list.table(bytes);
+    to.data = list.table_data(*a.table);
+    copy(*c.launcher, from, to);
+    return a;
+  }
+  a.scratch = list.scratch(bytes);
+  add_copy(list, {1, from}, {0, to}, a.scratch);
+  return a;
 }
 
 /// How far apart positions are where each is its window, and they lie in one line; 0: they do not.
@@ -308,19 +321,14 @@ std::int64_t position_step(const ProductWindow& w) {
 }
 
 void by_groups(const KernelCall& c, Launches& list, const Problem& problem, const ProductWindow& window, bool faster) {
-  const TensorView &x = c.in[0], &out = c.out[0], w = convolution_weight(c);
-  const std::int64_t depth = problem.in * problem.elements, positions = out.numel() / (out.size(0) * out.size(1));
-  TensorView planes;
-  planes.rank = 2;
-  planes.sizes = {out.size(0), problem.groups};
-  TensorView images = planes, weights = planes;
+  const TensorView &x = c.in[0], &out = c.out[0];
+  const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
+  const ProductOperand a = weight_rows(c, list, problem, window.by_elements);
+  TensorView images = a.planes;
   images.dtype = x.dtype;
   images.strides = {x.stride(0), problem.in * x.stride(1)};
-  weights.dtype = w.dtype;
-  weights.strides = {0, problem.out * problem.w_out};
   const std::int64_t step = position_step(window);
-  const ProductOperand a{1, weights, problem.out, depth, problem.w_out, line_step(w, problem)};
-  const ProductOperand b{0, images, positions, depth, step, step != 0 ? x.stride(1) : 0};
+  const ProductOperand b{0, images, positions, a.depth, step, step != 0 ? x.stride(1) : 0};
   TensorView bias;
   if (c.has(2)) {
     bias.dtype = c.in[2].dtype;
@@ -337,7 +345,7 @@ void convolve(const KernelCall& c, Launches& list, bool faster) {
   const Problem problem = describe(c);
   if (number == DType::f32 && list.target().groups && c.out[0].numel() > 0 && is_small(c) &&
       c.out[0].numel() * problem.in * problem.elements >= kLeastWork) {
-    const ProductWindow window = window_of(c, problem);
+    const ProductWindow window = window_of(c, problem, faster);
     if (fits_groups(c, problem, window)) return by_groups(c, list, problem, window, faster);
   }
   if (number == DType::f32 && problem.out >= kFewChannels && c.out[0].numel() > 0 &&

@@ -23,6 +23,7 @@ constexpr ProductTile kSlicedBlocks[] = {
 // A group's time is about that of its products and of what it reads; so many groups run at once on an H100. The choice
 // does not depend on the device, so that kernels of archives serve all.
 constexpr std::int64_t kAtOnce = 132, kReading = 64;
+constexpr std::int64_t kSlicedDepth = 64;
 constexpr std::int64_t kWorthJoining = 256;  // depth, from which on slices of it take less time than joining them
 
 ProductTile best(std::span<const ProductTile> tiles, const ProductSize& size) {
@@ -64,9 +65,10 @@ bool has_units(const Target& target, DType a, DType b) {
          (a == DType::f16 || a == DType::bf16);
 }
 
-ProductTile unit_tile(const ProductSize& size) {
+ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
   ProductTile tile = best(kUnits, size);
-  tile.sliced = tile.sliced && size.depth >= kWorthJoining;
+  if (run <= tile.depth / 2) tile.depth /= 2;
+  tile.sliced = tile.depth == kSlicedDepth && tile.sliced && size.depth >= kWorthJoining;
   return tile;
 }
 ProductTile block_tile(const ProductSize& size, bool faster) {

@@ -29,8 +29,8 @@ struct ProductSize {
   std::int64_t rows, columns, depth, planes;
 };
 
-/// The tile for matrix units.
-ProductTile unit_tile(const ProductSize& size);
+/// The tile for matrix units. The depth consists of runs of this length, each of which has tiles of its own.
+ProductTile unit_tile(const ProductSize& size, std::int64_t run);
 /// The tile for blocks of registers; `faster`: with bits of its own.
 ProductTile block_tile(const ProductSize& size, bool faster);
 

@@ -10,14 +10,23 @@ std::string step_of(std::int64_t step, const char* parameter) {
   return step == 1 ? "1" : std::string("p.") + parameter;
 }
 
-void declare_window(Launch& k, const ProductWindow& w, bool channels_first) {
+void declare_operand(Launch& k, const char* name, const ProductOperand& o) {
+  const DType t = o.planes.dtype;
+  if (o.scratch) {
+    k.scratch(name, *o.scratch, t, false);
+  } else if (o.table) {
+    k.table(name, *o.table, t);
+  } else {
+    k.input(name, o.index, t);
+  }
+  k.source.view(name, o.planes);
+}
+
+void declare_window(Launch& k, const ProductWindow& w) {
   k.source.use("product_window");
-  k.source.define("CHANNELS_FIRST", channels_first ? 1 : 0);
-  k.parameter("channels", w.channels);
+  k.source.use(w.by_elements ? "product_elements" : "product_table");
   k.parameter("elements", w.extent[0] * w.extent[1] * w.extent[2]);
   k.parameter("x_channel", w.x_channel);
-  k.parameter("w_channel", w.w_channel);
-  parameter(k, "w_strides", w.w_strides);
   parameter(k, "x_sizes", w.x_sizes);
   parameter(k, "x_strides", w.x_strides);
   parameter(k, "out_sizes", w.out_sizes);
@@ -32,14 +41,15 @@ void declare_window(Launch& k, const ProductWindow& w, bool channels_first) {
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                  const TensorView* bias, bool faster, const ProductWindow* window) {
   const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
-  const bool units = faster && has_units(list.target(), a_type, b_type) && a.depth_step != 0;
+  const bool units = faster && has_units(list.target(), a_type, b_type);
   const ProductSize size{a.length, b.length, a.depth, a.planes.numel()};
-  const ProductTile tile = units ? unit_tile(size) : block_tile(size, faster);
+  const std::int64_t run = window != nullptr && window->by_elements ? window->channels : a.depth;
+  const ProductTile tile = units ? unit_tile(size, run) : block_tile(size, faster);
   const bool a_turned = a.depth_step != 1 && a.step == 1;
   const bool b_turned = window == nullptr && b.depth_step == 1 && b.step != 1;
   Launch k(units ? "product_units" : "product_blocks");
   tile.declare(k.source, units, a_turned, b_turned);
-  k.source.define("CONVOLUTION", window != nullptr ? 1 : 0);
+  k.source.define("CONVOLUTION", window == nullptr ? 0 : window->by_elements ? 1 : 2);
   k.source.arithmetic("SUM", DType::f32);
   k.source.define("BIAS", bias != nullptr ? 1 : 0);
   if (bias != nullptr) {
@@ -49,10 +59,8 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   }
   k.output("out", 0, c.out[0].dtype);
   k.store("STORE", DType::f32, c.out[0].dtype);
-  k.input("a", a.index, a_type);
-  k.source.view("a", a.planes);
-  k.input("b", b.index, b_type);
-  k.source.view("b", b.planes);
+  declare_operand(k, "a", a);
+  declare_operand(k, "b", b);
   const std::string a_row = step_of(a.step, "a_row"), a_depth = step_of(a.depth_step, "a_depth");
   const std::string b_column = step_of(b.step, "b_column"), b_depth = step_of(b.depth_step, "b_depth");
   if (units) {
@@ -68,10 +76,11 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
     k.source.define("B_DEPTH", b_depth);
     k.source.define("B_COLUMN_STEP", b_column);
   }
-  if (window != nullptr) declare_window(k, *window, faster);
+  if (window != nullptr) declare_window(k, *window);
   k.parameter("rows", a.length);
   k.parameter("columns", b.length);
-  k.parameter("depth", a.depth);
+  k.parameter("run", run);
+  k.parameter("runs", run == 0 ? 0 : a.depth / run);
   k.parameter("a_row", a.step);
   k.parameter("a_depth", a.depth_step);
   k.parameter("b_depth", b.depth_step);
