@@ -1,5 +1,7 @@
 #include "kernels/portable/definitions.h"
 
+#include <iterator>
+
 #include "kernels/custom/library.h"
 #include "kernels/portable/types.h"
 
@@ -61,6 +63,9 @@ const Definitions& definitions() {
 #undef TERN_DEFINE
     register_custom_on_devices(d.kernels);
     register_collective(d.kernels);
+    for (std::size_t op = 0; op < std::size(d.kernels.kernels); ++op) {
+      if (d.faster.kernels[op].run == nullptr) d.faster.kernels[op] = d.kernels.kernels[op];
+    }
     return d;
   }();
   return all;

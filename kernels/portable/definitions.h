@@ -35,12 +35,16 @@ struct CompiledTexts {
 
 struct Definitions {
   KernelTable kernels;
+  /// The same, but for ops that devices compute faster with other bits than the definition's: without `reproducible`.
+  KernelTable faster;
   std::array<CompiledTexts, kMaxOp + 1> compiled;
 
   void set(Op op, const Kernel& kernel, const CompiledTexts& texts = {}) {
     kernels.set(op, kernel);
     compiled[static_cast<std::size_t>(op)] = texts;
   }
+  /// After `set`.
+  void set_faster(Op op, const Kernel& kernel) { faster.set(op, kernel); }
 };
 const Definitions& definitions();
 
@@ -52,8 +56,12 @@ inline bool is_compiled(Op op) {
 }  // namespace tern::portable
 
 namespace tern {
-/// The kernels of every device but the CPU.
+/// The kernels of every device but the CPU, with the bits of the definitions.
 inline const KernelTable& portable_kernels() {
   return portable::definitions().kernels;
+}
+/// The same without `reproducible`.
+inline const KernelTable& faster_portable_kernels() {
+  return portable::definitions().faster;
 }
 }  // namespace tern

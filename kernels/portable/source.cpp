@@ -21,11 +21,13 @@ std::string failure_numbers() {
   return text;
 }
 
-/// A library text; "floats:f64" is text/floats.inc for that type.
+/// A library text; "floats:f64" is text/floats.inc for that type, "matrix_units:bf16" text/matrix_units.inc.
 std::string library(const std::string& file) {
   const std::size_t colon = file.find(':');
   if (colon == std::string::npos) return std::string(text_file(file));
   const std::string type = file.substr(colon + 1);
+  if (type == "f16" || type == "bf16")
+    return fmt::format("#define UNIT_BF16 {}\n{}", type == "bf16" ? 1 : 0, text_file(file.substr(0, colon)));
   const bool wide = type == "f64" || type == "c128";
   std::string text = fmt::format(
       "#define T {}\n#define C tern_{}\n#define NAME(x) tern_##x##_{}\n#define REAL(x) tern_##x##_{}\n"
@@ -65,14 +67,18 @@ std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const 
 
 void Source::use(const std::string& file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
-  static constexpr std::string_view kWithout[] = {"integers",   "matrix_groups", "order",      "parts",
-                                                  "row_groups", "row_parts",     "row_vectors"};
-  const auto add = [&](const std::string& name) {
-    if (std::ranges::find(files_, name) == files_.end()) files_.push_back(name);
+  static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
+                                                  "order",          "parts",        "product_elements", "product_table",
+                                                  "product_window", "row_groups",   "row_parts",        "row_vectors"};
+  static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table"};
+  const std::string name = file.substr(0, file.find(':'));
+  const auto add = [&](const std::string& one) {
+    if (std::ranges::find(files_, one) == files_.end()) files_.push_back(one);
   };
-  if (std::ranges::find(kWithout, file) == std::end(kWithout)) {
-    for (const std::string_view name : kMath) add(std::string(name));
+  if (std::ranges::find(kWithout, name) == std::end(kWithout)) {
+    for (const std::string_view one : kMath) add(std::string(one));
   }
+  if (std::ranges::find(kOfLocalMemory, name) != std::end(kOfLocalMemory)) add("local_memory");
   if (file != "math") add(file);
 }
 
@@ -255,7 +261,12 @@ std::string Source::text(const Target& target) const {
       break;
     case Dialect::cuda:
     case Dialect::hip:
-      declaration = fmt::format("extern \"C\" __global__ void {}({}const struct tern_parameters p)", kernel, arguments);
+      // Without it AMD's compiler takes groups of 1024, whose items have few registers.
+      declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
+                                group_ == 0 || target.dialect == Dialect::cuda
+                                    ? ""
+                                    : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", group_),
+                                kernel, arguments);
       break;
     case Dialect::metal:
       declaration = fmt::format(
