@@ -210,6 +210,7 @@ set(sources
   kernel.cpp
   portable/attention.cpp
   portable/axes.cpp
+  portable/columns.cpp
   portable/compiled_kernel.cpp
   portable/compiled_launcher.cpp
   portable/convolution.cpp

@@ -20,14 +20,13 @@ void select_reduce(const KernelCall& c, Launches& list) {
   if (kind <= static_cast<std::int64_t>(SelectKind::min)) {
     Axes along;
     along.add(length, x.stride(axis));
-    if (const auto rows = Rows::choose(list.target(), RowLayout(from, along), t, true)) {
-      std::string found = c.wants(0) ? "out_values[item] = x[base + ALONG(at)];" : "";
-      if (c.wants(1)) found += " indices[item] = at;";
-      Launch k = argument_rows(c, *rows, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), found);
+    const auto results = [&](Launch& k) {
+      k.source.define("FOUND", std::string(c.wants(0) ? "out_values[item] = EXTREME;" : "") +
+                                   (c.wants(1) ? " indices[item] = PLACE;" : ""));
       if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
       if (c.wants(1)) k.output("indices", 1, DType::i64);
-      return rows->add(list, std::move(k), from.count);
-    }
+    };
+    if (add_argument(c, list, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), results)) return;
   }
   Launch k("select_reduce");
   k.type("VALUE_T", t);
