@@ -257,5 +257,6 @@ set(sources
   portable/sources.cpp
   portable/spectra.cpp
   portable/text_file.cpp
+  portable/turned.cpp
   portable/types.cpp
   portable/unique.cpp)

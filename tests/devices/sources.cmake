@@ -15,4 +15,5 @@ set(sources
   run_into_test.cpp
   share_test.cpp
   stream_test.cpp
+  turned_test.cpp
   upload_test.cpp)
