@@ -253,6 +253,7 @@ set(sources
   portable/softmax.cpp
   portable/solvers.cpp
   portable/sort.cpp
+  portable/sort_groups.cpp
   portable/source.cpp
   portable/sources.cpp
   portable/spectra.cpp

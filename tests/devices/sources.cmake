@@ -14,6 +14,7 @@ set(sources
   rows_test.cpp
   run_into_test.cpp
   share_test.cpp
+  sort_test.cpp
   stream_test.cpp
   turned_test.cpp
   upload_test.cpp)
