@@ -14,7 +14,9 @@ void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t 
   const std::int64_t length = x.size(axis), count = lines.count * length;
   const DType t = number_type(x.dtype);
   if (count == 0 || shape.numel() == 0) return;
-  const SortedLines sorted{0, x.dtype, lines, length, x.stride(axis), descending, kept};
+  Axes along;
+  along.add(length, x.stride(axis));
+  const SortedLines sorted{0, x.dtype, lines, along, descending, kept};
   const auto results = [&](Launch& k) {
     std::string found = "const tern_i64 to_ = at_to(line, &p) + (k) * p.to_step;";
     if (c.wants(0)) {

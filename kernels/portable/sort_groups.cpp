@@ -21,7 +21,7 @@ class Sort {
       : list_(list), lines_(lines), results_(results), t_(number_type(lines.dtype)) {}
 
   void add() {
-    std::int64_t length = lines_.length;
+    std::int64_t length = lines_.along.count;
     const Runs* from = nullptr;
     Runs runs[2] = {};
     const std::int64_t blocks = (length + kRoom - 1) / kRoom;
@@ -72,9 +72,9 @@ class Sort {
       k.input("x", lines_.operand, lines_.dtype);
       k.load("LOAD_X", lines_.dtype, t_);
       lines_.lines.declare(k.source, "lines");
-      k.parameter("x_step", lines_.step);
+      lines_.along.declare(k.source, "along");
       k.source.define("READ(line, k, v, place)",
-                      "v = LOAD_X(x, at_lines(line, &p) + (k) * p.x_step); place = (int)(k);");
+                      "v = LOAD_X(x, at_lines(line, &p) + at_along(k, &p)); place = (int)(k);");
     } else {
       k.scratch("values", from->values, t_, false);
       k.scratch("places", from->places, DType::i32, false);
@@ -96,15 +96,15 @@ class Sort {
 
   /// Blocks in order are merged by twos; of runs that are longer than what is kept, the rest is left out.
   void merge(const Runs* runs, int from) {
-    for (std::int64_t run = kRoom; run < lines_.length; run *= 2) {
-      const bool last = 2 * run >= lines_.length;
+    for (std::int64_t run = kRoom; run < lines_.along.count; run *= 2) {
+      const bool last = 2 * run >= lines_.along.count;
       Launch k("sort_join");
       k.scratch("values", runs[from].values, t_, false);
       k.scratch("places", runs[from].places, DType::i32, false);
       declare(k, kRoom, 1, kMostItems, last ? nullptr : &runs[1 - from]);
-      const std::int64_t tiles = (std::min({2 * run, lines_.length, lines_.kept}) + kRoom - 1) / kRoom;
-      const std::int64_t pairs = (lines_.length + 2 * run - 1) / (2 * run);
-      k.parameter("length", lines_.length);
+      const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kRoom - 1) / kRoom;
+      const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
+      k.parameter("length", lines_.along.count);
       k.parameter("run", run);
       k.parameter("tiles", tiles);
       k.parameter("kept", lines_.kept);
@@ -128,9 +128,13 @@ void declare_order(Source& s, DType t, bool descending) {
   s.define("COMES_BEFORE(a, b)", descending ? "ABOVE(a, b)" : "BELOW(a, b)");
 }
 
-bool sort_by_groups(Launches& list, const SortedLines& lines, const std::function<void(Launch&)>& results) {
+bool sorts_by_groups(const Target& target, DType t, std::int64_t length) {
   constexpr std::int64_t kMostLength = std::int64_t{1} << 30;  // places are int
-  if (!list.target().groups || lines.length > kMostLength || lines.dtype == DType::f4_e2m1) return false;
+  return target.groups && length <= kMostLength && t != DType::f4_e2m1;
+}
+
+bool sort_by_groups(Launches& list, const SortedLines& lines, const std::function<void(Launch&)>& results) {
+  if (!sorts_by_groups(list.target(), lines.dtype, lines.along.count)) return false;
   Sort(list, lines, results).add();
   return true;
 }

@@ -13,8 +13,7 @@ namespace tern::portable {
 struct SortedLines {
   std::size_t operand = 0;
   DType dtype = DType::invalid;  ///< of the operand
-  Axes lines;                    ///< where they begin
-  std::int64_t length = 0, step = 1;
+  Axes lines, along;             ///< where they begin, and their elements
   bool descending = false;  ///< NaN is above all; equal elements keep their order
   std::int64_t kept = 0;    ///< elements of each line in order that are asked for: at least one
 };
@@ -22,7 +21,10 @@ struct SortedLines {
 /// Defines what the texts of sorts compare: VALUE_T and COMES_BEFORE.
 void declare_order(Source& s, DType t, bool descending);
 
-/// Adds the launches, on devices with groups; else it says that there are none. `results` declares what is written and
+/// Whether a device puts lines in order by groups.
+bool sorts_by_groups(const Target& target, DType t, std::int64_t length);
+
+/// Adds the launches, on devices that do; else it says that there are none. `results` declares what is written and
 /// defines FOUND(line, k, v, place): element k of a line in order, of number_type(dtype), and where it was in its line.
 bool sort_by_groups(Launches& list, const SortedLines& lines, const std::function<void(Launch&)>& results);
 

@@ -59,6 +59,58 @@ void add_ops(TestProgram& p, ValueId x, const Case& c, std::vector<std::string>&
   }
 }
 
+/// Medians, modes and k-th elements.
+void add_selections(TestProgram& p, ValueId x, const Case& c, std::vector<std::string>& names) {
+  for (const std::int64_t kind : {2, 3, 4, 5}) {
+    const std::vector<ValueId> found = p.b().add_all(Op::select_reduce, {x},
+                                                     {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::axis, Dim(c.axis)),
+                                                      attr(AttrKey::keepdims, Dim(0)), attr(AttrKey::k, Dim(c.k))});
+    for (const ValueId v : found) {
+      p.output(v);
+      names.push_back("selection " + std::to_string(kind));
+    }
+  }
+}
+
+TEST_P(SortTest, SelectsWhatTheDefinitionDoes) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  for (const Case& c :
+       {Case{DType::f32, {4, 1500}, 1, 70}, Case{DType::i64, {3, 40}, 1, 7}, Case{DType::bf16, {130, 2}, 0, 130}}) {
+    SCOPED_TRACE(name_of(c.dtype));
+    TestProgram p;
+    std::vector<std::string> names;
+    for (int i = 0; i < 3; ++i) add_selections(p, p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), c, names);
+    // Many equals, few, and hardly any.
+    expect_same_bits(GetParam(), p, names,
+                     {mixed(c.dtype, c.sizes, 3), numbers(c.dtype, c.sizes, 5), mixed(c.dtype, c.sizes, 1000)});
+  }
+}
+
+TEST_P(SortTest, UniqueAndNmsPutTheirOperandsInOrder) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  for (const DType t : {DType::f32, DType::i64}) {
+    TestProgram p;
+    std::vector<std::string> names;
+    const auto found = [&] { return attr(AttrKey::symbols, p.program().pool.new_symbol("u", 0, kNoBound)); };
+    const ValueId x = p.b().transpose(p.input(t, {Dim(3), Dim(700)}), 0, 1);
+    for (const ValueId v : p.b().add_all(Op::unique, {x}, {found()})) {
+      p.output(v);
+      names.emplace_back("unique");
+    }
+    std::vector<Tensor> inputs{mixed(t, {3, 700}, 3)};
+    if (is_floating(t)) {
+      const ValueId boxes = p.input(t, {Dim(1200), Dim(4)}), scores = p.input(t, {Dim(1200)});
+      p.output(p.b().add(Op::nms, {boxes, scores}, {found(), {AttrKey::value, std::vector<double>{0.5}}}));
+      names.emplace_back("nms");
+      inputs.push_back(numbers(t, {1200, 4}, 3));
+      inputs.push_back(mixed(t, {1200}, 3));
+    }
+    expect_same_bits(GetParam(), p, names, inputs);
+  }
+}
+
 void expect_sorted(const std::string& device, const Case& c) {
   SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[static_cast<std::size_t>(c.axis)]));
   TestProgram p;
