@@ -247,6 +247,7 @@ set(sources
   portable/rows.cpp
   portable/sampling.cpp
   portable/scan.cpp
+  portable/scan_groups.cpp
   portable/searchsorted.cpp
   portable/segments.cpp
   portable/select_reduce.cpp

@@ -67,3 +67,19 @@ const Definitions& definitions() {
 }
 
 }  // namespace tern::portable
+
+namespace tern {
+
+const KernelTable& portable_kernels_in_any_order() {
+  static const KernelTable all = [] {
+    KernelTable table = portable_kernels();
+    const KernelTable& others = portable::definitions().any_order;
+    for (std::size_t op = 0; op < std::size(table.kernels); ++op) {
+      if (others.kernels[op].run != nullptr) table.kernels[op] = others.kernels[op];
+    }
+    return table;
+  }();
+  return all;
+}
+
+}  // namespace tern

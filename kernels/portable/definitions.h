@@ -35,8 +35,10 @@ struct CompiledTexts {
 
 struct Definitions {
   KernelTable kernels;
+  KernelTable any_order;  ///< those ops alone that have another kernel where the order of rounding need not be theirs
   std::array<CompiledTexts, kMaxOp + 1> compiled;
 
+  void set_any_order(Op op, const Kernel& kernel) { any_order.set(op, kernel); }
   void set(Op op, const Kernel& kernel, const CompiledTexts& texts = {}) {
     kernels.set(op, kernel);
     compiled[static_cast<std::size_t>(op)] = texts;
@@ -52,8 +54,10 @@ inline bool is_compiled(Op op) {
 }  // namespace tern::portable
 
 namespace tern {
-/// The kernels of every device but the CPU.
+/// The kernels of every device but the CPU: the definitions.
 inline const KernelTable& portable_kernels() {
   return portable::definitions().kernels;
 }
+/// The same without PrepareOptions::reproducible: a few may round in another order.
+const KernelTable& portable_kernels_in_any_order();
 }  // namespace tern

@@ -13,6 +13,7 @@ set(sources
   profiler_test.cpp
   rows_test.cpp
   run_into_test.cpp
+  scan_test.cpp
   share_test.cpp
   sort_test.cpp
   stream_test.cpp

@@ -183,7 +183,8 @@ std::shared_ptr<DeviceStream> PluginDevice::open_stream(const StreamShare& share
 }
 
 const KernelTable& PluginDevice::kernels(bool reproducible) const {
-  return reproducible || tables_.overrides == nullptr ? portable_kernels() : overridden_kernels();
+  if (reproducible) return portable_kernels();
+  return tables_.overrides == nullptr ? portable_kernels_in_any_order() : overridden_kernels();
 }
 
 std::shared_ptr<Constants> PluginDevice::constants(const Program& program, bool in_place) {

@@ -18,7 +18,7 @@ namespace tern {
 namespace {
 
 const Kernel& portable_kernel(const KernelCall& call) {
-  return portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
+  return portable_kernels_in_any_order().kernels[static_cast<std::size_t>(call.node->op)];
 }
 
 /// Ops whose overrides may leave matrices to the portable kernels, which take one more operand for that
@@ -181,7 +181,7 @@ bool may_override(Op op) {
 }
 
 KernelTable make_table() {
-  KernelTable table = portable_kernels();
+  KernelTable table = portable_kernels_in_any_order();
   for (std::size_t i = 0; i < std::size(table.kernels); ++i) {
     Kernel& kernel = table.kernels[i];
     if (kernel.run == nullptr || !may_override(static_cast<Op>(i))) continue;
