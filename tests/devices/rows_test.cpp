@@ -148,6 +148,33 @@ TEST_P(RowsTest, MayHaveAnyStrides) {
   expect_same_bits(GetParam(), p, names, inputs);
 }
 
+TEST_P(RowsTest, MayBeGroupsOfChannels) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  struct Groups {
+    DType dtype;
+    Sizes sizes;
+    std::int64_t groups;
+  };
+  for (const Groups& c : {Groups{DType::f32, {2, 12, 7, 9}, 3}, Groups{DType::bf16, {1, 6, 130}, 2},
+                          Groups{DType::f32, {1, 2, 180, 190}, 1}}) {
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
+    TestProgram p;
+    const ValueId x = p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), weight = p.input(c.dtype, {c.sizes[1]}),
+                  bias = p.input(c.dtype, {c.sizes[1]});
+    const int last = static_cast<int>(c.sizes.size()) - 1;
+    for (const ValueId of : {x, p.b().flip(x, {last})}) {
+      for (const ValueId v :
+           p.b().add_all(Op::group_norm, {of, weight, bias},
+                         {attr(AttrKey::groups, Dim(c.groups)), {AttrKey::epsilon, std::vector<double>{1e-5}}}))
+        p.output(v);
+    }
+    expect_same_bits(
+        GetParam(), p, {"y", "mean", "rstd", "y of another layout", "its mean", "its rstd"},
+        {numbers(c.dtype, c.sizes, 1), numbers(c.dtype, {c.sizes[1]}, 2), numbers(c.dtype, {c.sizes[1]}, 3)});
+  }
+}
+
 /// Elements that lie across: neighbouring results have neighbouring elements.
 TEST_P(RowsTest, MayBeColumns) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
