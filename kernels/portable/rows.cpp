@@ -79,10 +79,10 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     if (layout.length < kLeastOfGroup) return std::nullopt;
     r.groups_ = true;
     r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
-    // Two texts for all counts.
-    r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});
+    r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});  // of any count: one text
+    r.together_ = r.rows_;
     if (layout.count < kFewGroups * r.rows_)
-      r.rows_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
+      r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
     const std::int64_t room = layout.length <= kShort ? kShort : r.slots_ * kPart;
     if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= kLocalBytes) r.kept_ = room;
     return r;
@@ -101,6 +101,7 @@ void Rows::declare(Source& s) const {
   s.define("SLOTS", slots_);
   s.define("ROWS", rows_);
   s.define("KEPT", kept_);
+  if (groups_) s.parameter("together", together_);
 }
 
 void Rows::type(Source& s, const std::string& name, DType t) const {
@@ -150,8 +151,8 @@ void Rows::math(Source& s, const std::string& macro, DType t) const {
 
 void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
-  const std::int64_t items = rows_ * slots_ * kLanes;
-  list.add(std::move(k), (rows + rows_ - 1) / rows_ * items, static_cast<std::uint32_t>(items));
+  const std::int64_t items = together_ * slots_ * kLanes;
+  list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));
 }
 
 }  // namespace tern::portable

@@ -47,7 +47,8 @@ class Rows {
 
  private:
   bool groups_ = false;  ///< else vectors
-  std::int64_t slots_ = 1, rows_ = 1, kept_ = 0;
+  std::int64_t slots_ = 1, kept_ = 0;
+  std::int64_t rows_ = 1, together_ = 1;  ///< that a group has room for, and that it has
 };
 
 }  // namespace tern::portable
