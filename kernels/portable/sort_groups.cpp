@@ -5,7 +5,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kRooms[] = {32, 128, 1024};  // elements that a group puts in order: a text for each
+constexpr std::int64_t kRooms[] = {8, 32, 128, 1024};  // elements that a group puts in order: a text for each
 constexpr std::int64_t kRoom = 1024;
 constexpr std::int64_t kLeastElements = 256;  // of a group: of several short lines
 constexpr std::int64_t kLeastItems = 64, kMostItems = 256;
