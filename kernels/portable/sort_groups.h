@@ -14,8 +14,8 @@ struct SortedLines {
   std::size_t operand = 0;
   DType dtype = DType::invalid;  ///< of the operand
   Axes lines, along;             ///< where they begin, and their elements
-  bool descending = false;  ///< NaN is above all; equal elements keep their order
-  std::int64_t kept = 0;    ///< elements of each line in order that are asked for: at least one
+  bool descending = false;       ///< NaN is above all; equal elements keep their order
+  std::int64_t kept = 0;         ///< elements of each line in order that are asked for: at least one
 };
 
 /// Defines what the texts of sorts compare: VALUE_T and COMES_BEFORE.

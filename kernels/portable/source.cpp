@@ -65,7 +65,7 @@ std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const 
 
 void Source::use(const std::string& file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
-  static constexpr std::string_view kWithout[] = {"integers",   "matrix_groups", "order",      "parts",
+  static constexpr std::string_view kWithout[] = {"integers",   "matrix_groups", "order",       "parts",
                                                   "row_groups", "row_parts",     "row_vectors", "sort_rank"};
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(files_, name) == files_.end()) files_.push_back(name);
