@@ -210,6 +210,7 @@ set(sources
   kernel.cpp
   portable/attention.cpp
   portable/axes.cpp
+  portable/columns.cpp
   portable/compiled_kernel.cpp
   portable/compiled_launcher.cpp
   portable/convolution.cpp
@@ -248,15 +249,18 @@ set(sources
   portable/rows.cpp
   portable/sampling.cpp
   portable/scan.cpp
+  portable/scan_groups.cpp
   portable/searchsorted.cpp
   portable/segments.cpp
   portable/select_reduce.cpp
   portable/softmax.cpp
   portable/solvers.cpp
   portable/sort.cpp
+  portable/sort_groups.cpp
   portable/source.cpp
   portable/sources.cpp
   portable/spectra.cpp
   portable/text_file.cpp
+  portable/turned.cpp
   portable/types.cpp
   portable/unique.cpp)

@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 // Texts depend on sizes where kernels take another way for few rows (tiles of 1, 2, 4, 6, 8 and more), for many, for
-// axes of one element, and for rows of up to 512 elements, 1,024, 2,048 and so on.
+// axes of one element, for rows of up to 512 elements, 1,024, 2,048 and so on, and for few rows of 4,096 and more.
 constexpr std::int64_t kTypicalSizes[] = {1, 2, 4, 6, 8, 16, 32, 128, 1024, 2048, 4096, 8192};
 
 /// Storages of zeros, all in the same memory, which no page stands behind.
@@ -41,14 +41,20 @@ std::set<std::vector<std::int64_t>> rehearsals(const Program& program, const Sym
   }
   std::set<std::vector<std::int64_t>> result;
   for (std::size_t i = 0; i < count; ++i) {
-    std::vector<std::int64_t> values;
+    std::vector<std::int64_t> values, batch_of_one, short_ones;  // the first symbol is mostly a batch
     for (const Symbol& s : program.pool.symbols()) {
       const auto given = sizes.find(s.name);
       const std::span<const std::int64_t> list =
           given == sizes.end() ? std::span<const std::int64_t>(kTypicalSizes) : given->second;
-      values.push_back(std::clamp(list[std::min(i, list.size() - 1)], s.min, s.max));
+      const std::int64_t value = std::clamp(list[std::min(i, list.size() - 1)], s.min, s.max);
+      const std::int64_t least = given == sizes.end() ? std::clamp(list[0], s.min, s.max) : value;
+      batch_of_one.push_back(values.empty() ? least : value);
+      short_ones.push_back(values.empty() ? value : least);
+      values.push_back(value);
     }
     result.insert(std::move(values));
+    result.insert(std::move(batch_of_one));
+    result.insert(std::move(short_ones));
   }
   return result;
 }

@@ -2,6 +2,7 @@
 #include <tern/error.h>
 
 #include "kernels/portable/movement.h"
+#include "kernels/portable/turned.h"
 
 namespace tern::portable {
 
@@ -28,7 +29,10 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
 
 void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to, std::optional<std::uint64_t> scratch) {
   const DType t = carrier(to.view.dtype);
-  Launch k("copy");
+  const bool neighbours = to.view.rank > 0 && to.view.stride(to.view.rank - 1) == 1;
+  std::optional<Turned> turned;
+  if (neighbours) turned = Turned::choose(list.target(), to.view, {&from.view, 1});
+  Launch k(turned ? "turned" : "copy");
   k.parameter("count", to.view.numel());
   k.parameter("from_offset", from.offset);
   k.parameter("to_offset", to.offset);
@@ -36,6 +40,11 @@ void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to, std::optio
   scratch ? k.scratch("to", *scratch, t, true) : k.output("to", to.argument, t);
   k.source.view("from", from.view);
   k.source.view("to", to.view);
+  if (turned) {
+    turned->tile(k, "from", t, "p.from_offset + ");
+    k.source.define("WRITE", "to[p.to_offset + at_to(i, &p)] = from_tile[at];");
+    return turned->add(list, std::move(k));
+  }
   list.add(std::move(k), to.view.numel());
 }
 

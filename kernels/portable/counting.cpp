@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/portable/scan_groups.h"
+
 namespace tern::portable {
 namespace {
 
@@ -27,6 +29,16 @@ void declare_counts(Launch& k, const Counting& n, bool writes) {
 }
 
 void add_counting(Launches& list, Launch k, const Counting& n) {
+  if (list.target().groups && n.blocks > 0) {
+    Counting found = n;
+    found.counts = list.scratch(static_cast<std::uint64_t>(n.blocks) * sizeof(std::int64_t));
+    declare_counts(k, found, true);
+    list.add(std::move(k), n.blocks);
+    return start_sums(list, n.blocks, n.counts, n.total, [&](Launch& sums) {
+      sums.scratch("counts", found.counts, DType::i64, false);
+      sums.source.define("READ(line, k, v, place)", "v = counts[k];");
+    });
+  }
   declare_counts(k, n, true);
   list.add(std::move(k), n.blocks);
   Launch sums("prefix_sums");

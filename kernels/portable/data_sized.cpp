@@ -1,8 +1,11 @@
 // nonzero, masked_select and repeat_interleave.
+#include <limits>
+
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
+#include "kernels/portable/scan_groups.h"
 
 namespace tern::portable {
 namespace {
@@ -84,13 +87,26 @@ void repeat_interleave(const KernelCall& c, Launches& list) {
   const TensorView x = as_line(c.in[0]);
   const std::int64_t n = x.size(axis_of(*c.node, x.rank));
   const std::uint64_t total = list.scratch(sizeof(std::int64_t));
+  const std::uint64_t starts = list.scratch(static_cast<std::uint64_t>(n) * sizeof(std::int64_t));
+  const auto repeats = [&](Launch& k) {
+    k.input("repeats", 1, c.in[1].dtype);
+    k.may_fail();
+    k.parameter("step", c.in[1].numel() == 1 ? 0 : c.in[1].stride(0));
+  };
+  if (scans_by_groups(list.target(), n)) {
+    return start_sums(list, n, starts, total, [&](Launch& k) {
+      repeats(k);
+      k.parameter("most", std::numeric_limits<std::int64_t>::max() / n);
+      k.source.define("READ(line, k, v, place)",
+                      "v = (tern_i64)repeats[(k) * p.step]; "
+                      "if (v < 0 || v > p.most) { TERN_FAIL(TERN_FAIL_negative_count); v = 0; }");
+    });
+  }
   Launch k("repeat_starts");
-  k.input("repeats", 1, c.in[1].dtype);
-  k.scratch("starts", list.scratch(static_cast<std::uint64_t>(n) * sizeof(std::int64_t)), DType::i64, true);
+  repeats(k);
+  k.scratch("starts", starts, DType::i64, true);
   k.scratch("total", total, DType::i64, true);
-  k.may_fail();
   k.parameter("count", n);
-  k.parameter("step", c.in[1].numel() == 1 ? 0 : c.in[1].stride(0));
   list.add(std::move(k), 1);
 }
 

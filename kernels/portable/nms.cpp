@@ -2,6 +2,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/sort_groups.h"
 
 namespace tern::portable {
 namespace {
@@ -29,19 +30,31 @@ Layout layout_of(Launches& list, std::int64_t count) {
   return l;
 }
 
+/// By groups, where the device has them.
+bool sort_scores(Launches& list, const TensorView& scores, const Layout& l) {
+  SortedLines sorted{1, scores.dtype, {}, {}, true, l.count};
+  sorted.along.add(l.count, scores.stride(0));
+  return sort_by_groups(list, sorted, [&](Launch& k) {
+    k.scratch("order", l.order, DType::i64, true);
+    k.source.define("FOUND(line, k, v, place)", "order[k] = place;");
+  });
+}
+
 void nms(const KernelCall& c, Launches& list) {
   const TensorView &boxes = c.in[0], &scores = c.in[1];
   const Layout l = layout_of(list, boxes.size(0));
   const DType t = boxes.dtype == DType::f64 ? DType::f64 : DType::f32;
   const DType wide = wide_type(t, list.target().has_double);
-  Launch order("nms_order");
-  order.type("T", t);
-  order.input("scores", 1, scores.dtype);
-  order.load("LOAD_SCORE", scores.dtype, t);
-  order.source.view("scores", scores);
-  order.scratch("order", l.order, DType::i64, true);
-  order.parameter("count", l.count);
-  list.add(std::move(order), l.count);
+  if (number_type(scores.dtype) != t || !sort_scores(list, scores, l)) {
+    Launch order("nms_order");
+    order.type("T", t);
+    order.input("scores", 1, scores.dtype);
+    order.load("LOAD_SCORE", scores.dtype, t);
+    order.source.view("scores", scores);
+    order.scratch("order", l.order, DType::i64, true);
+    order.parameter("count", l.count);
+    list.add(std::move(order), l.count);
+  }
   Launch overlaps("nms_overlaps");
   overlaps.type("T", t);
   overlaps.input("boxes", 0, boxes.dtype);

@@ -1,5 +1,6 @@
 // layer_norm, rms_norm, group_norm and batch_norm: the moments of rows first, then every element.
 #include <algorithm>
+#include <optional>
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
@@ -141,13 +142,24 @@ bool is_contiguous(const KernelCall& c, std::size_t operand) {
   return !c.has(operand) || c.in[operand].contiguous();
 }
 
+/// The parameters of group_norm: of so many groups, with as many channels of `inner` elements.
+struct Channels {
+  std::int64_t groups, channels, inner;
+};
+
 /// Statistics and results of a row in one launch.
 void in_one(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
-            bool root_mean_square) {
+            bool root_mean_square, const std::optional<Channels>& channels) {
   const DType t = compute_type(c.in[0].dtype);
   Launch k = norm_rows(c, list, how, rows, columns, root_mean_square);
   k.source.define("STATISTICS", std::int64_t{0});
   k.source.define("RESULT", 1);
+  k.source.define("CHANNELS", channels ? 1 : 0);
+  if (channels) {
+    k.parameter("groups", channels->groups);
+    k.parameter("channels", channels->channels);
+    k.parameter("inner", channels->inner);
+  }
   k.output("y", 0, c.out[0].dtype);
   how.store(k.source, "STORE", t, c.out[0].dtype);
   const auto parameter = [&](std::size_t operand, const char* has, const std::string& name, const std::string& load) {
@@ -172,7 +184,7 @@ void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
   RowLayout layout(rows, columns);
   layout.dense = layout.dense && is_contiguous(c, 1) && is_contiguous(c, bias);
   const auto how = Rows::choose(list.target(), layout, compute_type(x.dtype), true);
-  if (how && c.wants(0)) return in_one(c, list, *how, rows, columns, root_mean_square);
+  if (how && c.wants(0)) return in_one(c, list, *how, rows, columns, root_mean_square, std::nullopt);
   const Moments m = moments(c, list, rows, columns, root_mean_square);
   if (!c.wants(0)) return;
   apply(c, list, m, normalize(c, list, {columns.count, rows.count, 1, columns.count}, 1, bias));
@@ -183,6 +195,14 @@ void layer_norm(const KernelCall& c, Launches& list) {
 }
 void rms_norm(const KernelCall& c, Launches& list) {
   by_last_axes(c, list, true);
+}
+
+// A launch for the statistics and one for the result fill a device even where few rows do not: better for long rows.
+// The text divides with 32 bits.
+constexpr std::int64_t kFewRows = 66, kLongRow = 32768, kMostOfRow = std::int64_t{1} << 31;
+
+bool in_one_launch(const Target& target, const RowLayout& layout) {
+  return target.groups && layout.length < (layout.count < kFewRows ? kLongRow : kMostOfRow);
 }
 
 void group_norm(const KernelCall& c, Launches& list) {
@@ -196,6 +216,11 @@ void group_norm(const KernelCall& c, Launches& list) {
   for (int i = 2; i < x.rank; ++i) {
     columns.add(x.size(i), x.stride(i));
     inner *= x.size(i);
+  }
+  const RowLayout layout(rows, columns);
+  if (c.wants(0) && in_one_launch(list.target(), layout)) {
+    if (const auto how = Rows::choose(list.target(), layout, compute_type(x.dtype), true))
+      return in_one(c, list, *how, rows, columns, false, Channels{groups, channels / groups, inner});
   }
   const Moments m = moments(c, list, rows, columns, false);
   if (!c.wants(0)) return;

@@ -6,6 +6,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/turned.h"
 
 namespace tern::portable {
 namespace {
@@ -20,17 +21,26 @@ std::string one_macro(std::string text) {
 void pointwise(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
   const bool pairs = out.dtype == DType::f4_e2m1;
-  Launch k(pairs ? "pointwise_pairs" : "pointwise");
+  std::vector<TensorView> views(c.in.size());
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    if (c.has(i)) views[i] = broadcast(c.in[i], out);
+  }
+  std::optional<Turned> turned;
+  if (!pairs) turned = Turned::choose(list.target(), out, views);
+  Launch k(pairs ? "pointwise_pairs" : turned ? "turned" : "pointwise");
   const std::int64_t count = out.numel();
   k.parameter("count", count);
   std::vector<std::string> loads(c.in.size()), positions(static_cast<std::size_t>(out.rank));
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     if (!c.has(i)) continue;
     const DType t = c.in[i].dtype;
-    k.input(fmt::format("x{}", i), i, t);
-    k.source.view(fmt::format("x{}", i), broadcast(c.in[i], out));
+    const std::string name = fmt::format("x{}", i);
+    k.input(name, i, t);
+    k.source.view(name, views[i]);
     k.source.load(fmt::format("LOAD{}", i), t, t);
-    loads[i] = fmt::format("LOAD{0}(x{0}, at_x{0}(i, &p))", i);
+    const bool turns = turned && turned->turns(i);
+    loads[i] = turns ? fmt::format("LOAD{0}(x{0}_tile, at)", i) : fmt::format("LOAD{0}(x{0}, at_x{0}(i, &p))", i);
+    if (turns) turned->tile(k, name, t);
   }
   std::int64_t inner = 1;
   for (int a = out.rank; a-- > 0;) {
@@ -48,6 +58,10 @@ void pointwise(const KernelCall& c, Launches& list) {
   const std::string text = emit_expression(k.source, c.node->expr, loads, positions, &result);
   k.source.add("#define EXPRESSION \\\n" + one_macro(text) + "\n\n");
   k.source.define("RESULT", result);
+  if (turned) {
+    k.source.define("WRITE", "EXPRESSION out[i] = RESULT;");
+    return turned->add(list, std::move(k));
+  }
   list.add(std::move(k), pairs ? (count + 1) / 2 : count);
 }
 

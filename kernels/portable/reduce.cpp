@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/columns.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
@@ -63,7 +64,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
-constexpr std::int64_t kManyGroups = 64;
+constexpr std::int64_t kManyGroups = 132;
 constexpr std::int64_t kPartsOfGroup = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
@@ -79,8 +80,11 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
   RowLayout layout(axes.kept, axes.reduced);
+  const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const std::int64_t many = list.target().groups && layout.nearer ? kManyGroups : kManyItems;
-  const std::int64_t wanted = results < many ? std::min(kManyItems / results, count / kLongRun) : 1;
+  const std::int64_t wanted = columns          ? columns->parts()
+                              : results < many ? std::min(kManyItems / results, count / kLongRun)
+                                               : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
                            : j.ordered ? kLongRun
                                        : (count + wanted - 1) / wanted;
@@ -99,18 +103,20 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   layout.count *= parts;
   layout.length = std::min(layout.length, run);
   const std::optional<Rows> rows = Rows::choose(list.target(), layout, j.lanes, false);
-  Launch k(rows ? "reduce_rows" : "reduce");
+  Launch k(rows ? "reduce_rows" : columns ? "reduce_columns" : "reduce");
   declare_joining(k, j, j.ordered);
   k.input("x", 0, x.dtype);
+  if (columns) columns->declare(k.source);
   if (rows) {
     rows->declare(k.source);
     rows->type(k.source, "ACC_T", j.acc);
     rows->load(k.source, "LOAD_X", x.dtype, j.read, j.acc);
   } else {
-    if (j.ordered) k.source.use("parts");
+    if (j.ordered && !columns) k.source.use("parts");
     k.source.load("LOAD_X", x.dtype, j.read, j.acc);
   }
   const auto add = [&] {
+    if (columns) return columns->add(list, std::move(k), parts);
     if (rows) return rows->add(list, std::move(k), results * parts);
     list.add(std::move(k), results * parts);
   };
@@ -160,12 +166,11 @@ void argument(const KernelCall& c, Launches& list, bool max) {
   const TensorView& x = c.in[0];
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const DType t = number_type(x.dtype);
-  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), t, true);
-  if (rows) {
-    Launch k = argument_rows(c, *rows, axes.kept, axes.reduced, t, max, "out[item] = at;");
+  const auto results = [](Launch& k) {
+    k.source.define("FOUND", "out[item] = PLACE;");
     k.output("out", 0, DType::i64);
-    return rows->add(list, std::move(k), axes.kept.count);
-  }
+  };
+  if (add_argument(c, list, axes.kept, axes.reduced, t, max, results)) return;
   Launch k("reduce_argument");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);

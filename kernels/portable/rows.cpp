@@ -10,15 +10,23 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kLanes = 16, kPart = 512;  // of text/parts.inc
-constexpr std::int64_t kLeastOfGroup = 64;        // elements: shorter rows leave lanes idle
+constexpr std::int64_t kLeastOfGroup = kLanes;    // elements: shorter rows leave lanes idle
 constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
+constexpr std::int64_t kLong = 4096;            // elements of a row that several groups share, if there are few
+constexpr std::int64_t kFewGroups = 132;        // one for each multiprocessor of an H100: groups are smaller below
+constexpr std::int64_t kShort = 64;             // elements of rows that a group keeps in less memory
 constexpr std::int64_t kLocalBytes = 20 << 10;  // for what a group keeps; every device has 32 KiB
 constexpr std::int64_t kMostKept = 4096;        // elements that one item keeps
 constexpr std::int64_t kFewKept = 1024;
 
 std::int64_t rounded_up(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+}
+
+/// Those that a device runs in step, at least.
+std::int64_t least_items(Dialect dialect) {
+  return dialect == Dialect::hip ? 64 : 32;
 }
 
 /// The smallest distance between neighbours of an axis; none where there are no neighbours.
@@ -57,6 +65,13 @@ RowLayout::RowLayout(const Axes& rows, const Axes& columns)
   nearer = !own || !others || *own <= *others;
 }
 
+RowParts row_parts(const Target& target, const RowLayout& layout) {
+  const RowParts whole{layout.length, 1};
+  if (!target.groups || !layout.nearer || layout.count == 0 || layout.count >= kFewGroups || layout.length < kLong)
+    return whole;
+  return {kPart, (layout.length + kPart - 1) / kPart};
+}
+
 std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, DType t, bool kept) {
   Rows r;
   if (layout.count == 0 || !layout.nearer) return std::nullopt;
@@ -65,7 +80,10 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     r.groups_ = true;
     r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
     r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});  // of any count: one text
-    const std::int64_t room = r.slots_ * kPart;
+    r.together_ = r.rows_;
+    if (layout.count < kFewGroups * r.rows_)
+      r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
+    const std::int64_t room = layout.length <= kShort ? kShort : r.slots_ * kPart;
     if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= kLocalBytes) r.kept_ = room;
     return r;
   }
@@ -83,6 +101,7 @@ void Rows::declare(Source& s) const {
   s.define("SLOTS", slots_);
   s.define("ROWS", rows_);
   s.define("KEPT", kept_);
+  if (groups_) s.parameter("together", together_);
 }
 
 void Rows::type(Source& s, const std::string& name, DType t) const {
@@ -132,8 +151,8 @@ void Rows::math(Source& s, const std::string& macro, DType t) const {
 
 void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
-  const std::int64_t items = rows_ * slots_ * kLanes;
-  list.add(std::move(k), (rows + rows_ - 1) / rows_ * items, static_cast<std::uint32_t>(items));
+  const std::int64_t items = together_ * slots_ * kLanes;
+  list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));
 }
 
 }  // namespace tern::portable

@@ -19,6 +19,13 @@ struct RowLayout {
   bool nearer;  ///< to each other than to those of other rows
 };
 
+/// How a device with groups cuts each of few long rows among several groups: all parts but the last have `run`
+/// elements, a multiple of 512 where there are several. One part where a group has the whole row.
+struct RowParts {
+  std::int64_t run, count;
+};
+RowParts row_parts(const Target& target, const RowLayout& layout);
+
 class Rows {
  public:
   /// Groups of items on devices that have them, vectors on processors that run OpenCL C; none where an item for each
@@ -40,7 +47,8 @@ class Rows {
 
  private:
   bool groups_ = false;  ///< else vectors
-  std::int64_t slots_ = 1, rows_ = 1, kept_ = 0;
+  std::int64_t slots_ = 1, kept_ = 0;
+  std::int64_t rows_ = 1, together_ = 1;  ///< that a group has room for, and that it has
 };
 
 }  // namespace tern::portable

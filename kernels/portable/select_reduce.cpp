@@ -1,13 +1,50 @@
 #include <tern/error.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/sort_groups.h"
 #include "schema/kinds.h"
 
 namespace tern::portable {
 namespace {
+
+constexpr std::int64_t kGroup = 128;
+constexpr std::int64_t kLeastInOrder = 16;  // elements: an item selects among fewer
+
+/// Lines in order, in the scratch.
+struct Ordered {
+  std::uint64_t values, places;
+  std::int64_t kept;
+};
+
+/// None where an item has a line.
+std::optional<Ordered> put_in_order(const KernelCall& c, Launches& list, const Axes& lines, int axis) {
+  const TensorView x = as_line(c.in[0]);
+  SortedLines sorted{0, x.dtype, lines, {}, false, x.size(axis)};
+  sorted.along.add(x.size(axis), x.stride(axis));
+  if (sorted.kept < kLeastInOrder || !sorts_by_groups(list.target(), x.dtype, sorted.kept)) return std::nullopt;
+  if (c.node->integer(AttrKey::kind) == static_cast<std::int64_t>(SelectKind::kthvalue))
+    sorted.kept =
+        std::min(sorted.kept, c.node->integer(AttrKey::k) + 1);  // one more tells whether there are equal ones
+  const DType t = number_type(x.dtype);
+  const auto elements = static_cast<std::uint64_t>(lines.count * sorted.kept);
+  const Ordered o{list.scratch(elements * static_cast<std::uint64_t>(element_size(t))),
+                  list.scratch(elements * sizeof(std::int32_t)), sorted.kept};
+  const auto results = [&](Launch& k) {
+    k.scratch("sorted_values", o.values, t, true);
+    k.scratch("sorted_places", o.places, DType::i32, true);
+    k.parameter("sorted", o.kept);
+    k.source.define("FOUND(line, k, v, place)",
+                    "sorted_values[(line) * p.sorted + (k)] = v; sorted_places[(line) * p.sorted + (k)] = place;");
+  };
+  sort_by_groups(list, sorted, results);
+  return o;
+}
 
 void select_reduce(const KernelCall& c, Launches& list) {
   const TensorView x = as_line(c.in[0]);
@@ -20,35 +57,51 @@ void select_reduce(const KernelCall& c, Launches& list) {
   if (kind <= static_cast<std::int64_t>(SelectKind::min)) {
     Axes along;
     along.add(length, x.stride(axis));
-    if (const auto rows = Rows::choose(list.target(), RowLayout(from, along), t, true)) {
-      std::string found = c.wants(0) ? "out_values[item] = x[base + ALONG(at)];" : "";
-      if (c.wants(1)) found += " indices[item] = at;";
-      Launch k = argument_rows(c, *rows, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), found);
+    const auto results = [&](Launch& k) {
+      k.source.define("FOUND", std::string(c.wants(0) ? "out_values[item] = EXTREME;" : "") +
+                                   (c.wants(1) ? " indices[item] = PLACE;" : ""));
       if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
       if (c.wants(1)) k.output("indices", 1, DType::i64);
-      return rows->add(list, std::move(k), from.count);
-    }
+    };
+    if (add_argument(c, list, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), results)) return;
+  }
+  const bool chooses = kind > static_cast<std::int64_t>(SelectKind::min);
+  const std::optional<Ordered> ordered = chooses ? put_in_order(c, list, from, axis) : std::nullopt;
+  const auto declare = [&](Launch& k) {
+    k.input("x", 0, x.dtype);
+    k.source.define("VALUES", c.wants(0) ? 1 : 0);
+    k.source.define("INDICES", c.wants(1) ? 1 : 0);
+    if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
+    if (c.wants(1)) k.output("indices", 1, DType::i64);
+    from.declare(k.source, "from");
+    k.parameter("length", length);
+    k.parameter("x_step", x.stride(axis));
+    if (!ordered) return;
+    k.scratch("sorted_values", ordered->values, t, false);
+    k.scratch("sorted_places", ordered->places, DType::i32, false);
+    k.parameter("sorted", ordered->kept);
+    k.parameter("wanted", (kind == static_cast<std::int64_t>(SelectKind::kthvalue) ? c.node->integer(AttrKey::k) - 1
+                                                                                   : (length - 1) / 2));
+  };
+  if (ordered && kind == static_cast<std::int64_t>(SelectKind::mode)) {
+    Launch k("mode_sorted");
+    declare_order(k.source, t, false);
+    k.source.define("GROUP", kGroup);
+    declare(k);
+    return list.add(std::move(k), from.count * kGroup, static_cast<std::uint32_t>(kGroup));
   }
   Launch k("select_reduce");
-  k.type("VALUE_T", t);
+  declare_order(k.source, t, false);
   k.source.define("KIND", kind);
-  k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
-  k.source.use("order");
-  k.input("x", 0, x.dtype);
+  k.source.define("SORTED", ordered ? 1 : 0);
   k.load("LOAD_X", x.dtype, t);
-  if (kind > static_cast<std::int64_t>(SelectKind::min)) {
+  if (chooses) {
     const auto elements = static_cast<std::uint64_t>(from.count * length);
     k.scratch("line_values", list.scratch(elements * static_cast<std::uint64_t>(element_size(t))), t, true);
     k.scratch("line_places", list.scratch(elements * sizeof(std::int64_t)), DType::i64, true);
   }
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("INDICES", c.wants(1) ? 1 : 0);
-  if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
-  if (c.wants(1)) k.output("indices", 1, DType::i64);
-  from.declare(k.source, "from");
+  declare(k);
   k.parameter("lines", from.count);
-  k.parameter("length", length);
-  k.parameter("x_step", x.stride(axis));
   k.parameter("k", c.node->integer(AttrKey::k));
   list.add(std::move(k), from.count);
 }

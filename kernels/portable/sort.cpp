@@ -1,7 +1,8 @@
-// sort and topk: a merge sort of all lines at once, a launch for each doubling.
+// sort and topk: by groups; else a merge sort of all lines at once, a launch for each doubling.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/sort_groups.h"
 
 namespace tern::portable {
 namespace {
@@ -13,6 +14,25 @@ void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t 
   const std::int64_t length = x.size(axis), count = lines.count * length;
   const DType t = number_type(x.dtype);
   if (count == 0 || shape.numel() == 0) return;
+  Axes along;
+  along.add(length, x.stride(axis));
+  const SortedLines sorted{0, x.dtype, lines, along, descending, kept};
+  const auto results = [&](Launch& k) {
+    std::string found = "const tern_i64 to_ = at_to(line, &p) + (k) * p.to_step;";
+    if (c.wants(0)) {
+      k.output("out", 0, x.dtype);
+      k.store("STORE", t, x.dtype);
+      found += " STORE(out, to_, v);";
+    }
+    if (c.wants(1)) {
+      k.output("indices", 1, DType::i64);
+      found += " indices[to_] = place;";
+    }
+    k.source.define("FOUND(line, k, v, place)", found);
+    to.declare(k.source, "to");
+    k.parameter("to_step", shape.stride(axis));
+  };
+  if (sort_by_groups(list, sorted, results)) return;
   std::uint64_t values[2], places[2];
   for (int b = 0; b < 2; ++b) {
     values[b] = list.scratch(static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(t)));
@@ -31,10 +51,7 @@ void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t 
   int from = 0;
   for (std::int64_t run = 1; run < length; run *= 2) {
     Launch merge("sort_merge");
-    merge.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
-    merge.source.use("order");
-    merge.source.define("COMES_BEFORE(a, b)", descending ? "ABOVE(a, b)" : "BELOW(a, b)");
-    merge.type("VALUE_T", t);
+    declare_order(merge.source, t, descending);
     merge.scratch("values", values[from], t, false);
     merge.scratch("places", places[from], DType::i64, false);
     merge.scratch("to_values", values[1 - from], t, true);

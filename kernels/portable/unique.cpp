@@ -1,8 +1,10 @@
-// unique: places of rows in order, by a merge sort; then the first of each group of equals.
+// unique: places of rows in order, by a merge sort, of single elements by groups; then the first of each group of
+// equals.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
+#include "kernels/portable/sort_groups.h"
 
 namespace tern::portable {
 namespace {
@@ -44,9 +46,25 @@ Layout layout_of(Launches& list, std::int64_t rows) {
   return l;
 }
 
-/// Passes of the sort: after them, the places lie in places[passes % 2].
-int passes_of(const Node& node, std::int64_t rows) {
+/// Whether the rows, of one element each, are put in order by groups: their places then lie in places[0].
+bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& x, const Rows& rows) {
+  return rows.across.count == 1 && node.integer(AttrKey::consecutive) == 0 &&
+         sorts_by_groups(list.target(), x.dtype, rows.row.count);
+}
+
+void sort_elements(Launches& list, const TensorView& x, const Rows& rows, const Layout& l) {
+  const SortedLines sorted{0, x.dtype, {}, rows.row, false, rows.row.count};
+  sort_by_groups(list, sorted, [&](Launch& k) {
+    k.scratch("order", l.places[0], DType::i64, true);
+    k.source.define("FOUND(line, k, v, place)", "order[k] = place;");
+  });
+}
+
+/// Passes of the sort otherwise: after them, the places lie in places[passes % 2].
+int passes_of(const Launches& list, const Node& node, const TensorView& x, const Rows& all) {
   int passes = 0;
+  if (sorted_by_groups(list, node, x, all)) return passes;
+  const std::int64_t rows = all.row.count;
   for (std::int64_t run = 1; run < rows && node.integer(AttrKey::consecutive) == 0; run *= 2) ++passes;
   return passes;
 }
@@ -70,11 +88,15 @@ void unique(const KernelCall& c, Launches& list) {
   const Rows rows = rows_of(*c.node, x);
   const std::int64_t n = rows.row.count;
   const Layout l = layout_of(list, n);
-  Launch start("iota_places");
-  start.scratch("places", l.places[0], DType::i64, true);
-  start.parameter("count", n);
-  list.add(std::move(start), n);
-  const int passes = passes_of(*c.node, n);
+  if (sorted_by_groups(list, *c.node, x, rows)) {
+    sort_elements(list, x, rows, l);
+  } else {
+    Launch start("iota_places");
+    start.scratch("places", l.places[0], DType::i64, true);
+    start.parameter("count", n);
+    list.add(std::move(start), n);
+  }
+  const int passes = passes_of(list, *c.node, x, rows);
   for (int i = 0; i < passes; ++i) {
     Launch merge("unique_merge");
     declare_rows(merge, x, rows);
@@ -120,7 +142,7 @@ void run_unique(KernelCall& call) {
   const DType t = carrier(x.dtype);
   Launch k("unique_end");
   k.source.define("GROUPS", std::int64_t{0});
-  k.scratch("places", l.places[passes_of(*call.node, n) % 2], DType::i64, false);
+  k.scratch("places", l.places[passes_of(list, *call.node, x, rows) % 2], DType::i64, false);
   k.scratch("starts", l.starts, DType::i64, false);
   k.input("x", 0, t);
   k.output("out", 0, t);

@@ -29,7 +29,7 @@ Tensor with_extremes(DType t, const Sizes& sizes) {
     using T = typename decltype(tag)::type;
     const std::span<T> v = x.span<T>();
     const auto put = [&](std::int64_t row, std::int64_t k, double value) {
-      if (row < rows) v[static_cast<std::size_t>(row * length + k)] = cast_to<T>(std::complex<double>(value));
+      if (row < rows) v[static_cast<std::size_t>(row * length + k % length)] = cast_to<T>(std::complex<double>(value));
     };
     put(1, length - 3, std::numeric_limits<double>::quiet_NaN());
     put(2, 33, -std::numeric_limits<double>::infinity());
@@ -100,12 +100,17 @@ struct Case {
 TEST_P(RowsTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case some[] = {
-      {DType::f32, {9, 100}}, {DType::f32, {4, 1027}}, {DType::bf16, {4, 1027}}, {DType::f32, {3, 8197}}};
+  const Case some[] = {{DType::f32, {9, 100}},
+                       {DType::f32, {150, 49}},
+                       {DType::f32, {4, 1027}},
+                       {DType::bf16, {4, 1027}},
+                       {DType::f32, {3, 8197}}};
   const Case all[] = {
       {DType::f32, {9, 100}},  {DType::f32, {5, 512}},  {DType::f32, {4, 1027}}, {DType::f32, {4, 4097}},
       {DType::f32, {3, 8197}}, {DType::f64, {4, 1027}}, {DType::f16, {4, 1027}}, {DType::bf16, {4, 1027}},
       {DType::i64, {4, 1027}}, {DType::u8, {4, 1027}},  {DType::c64, {4, 1027}}, {DType::f32, {2, 65539}},
+      {DType::f32, {150, 49}}, {DType::f16, {7, 16}},   {DType::i64, {5, 63}},   {DType::f32, {1, 140000}},
+      {DType::f64, {3, 8197}}, {DType::u8, {3, 8197}},
   };
   // Emulated devices compile for a minute.
   const std::span<const Case> cases = std::getenv("TERN_TEST_FULL") == nullptr ? std::span<const Case>(some) : all;
@@ -141,6 +146,59 @@ TEST_P(RowsTest, MayHaveAnyStrides) {
     inputs.push_back(numbers(DType::f32, {length}, 2));
   }
   expect_same_bits(GetParam(), p, names, inputs);
+}
+
+TEST_P(RowsTest, MayBeGroupsOfChannels) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  struct Groups {
+    DType dtype;
+    Sizes sizes;
+    std::int64_t groups;
+  };
+  const Groups cases[] = {
+      {DType::f32, {2, 12, 7, 9}, 3}, {DType::bf16, {1, 6, 130}, 2}, {DType::f32, {1, 2, 180, 190}, 1}};
+  for (const Groups& c : some_of<Groups>(cases, 1)) {
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
+    TestProgram p;
+    const ValueId x = p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), weight = p.input(c.dtype, {c.sizes[1]}),
+                  bias = p.input(c.dtype, {c.sizes[1]});
+    const int last = static_cast<int>(c.sizes.size()) - 1;
+    for (const ValueId of : {x, p.b().flip(x, {last})}) {
+      for (const ValueId v :
+           p.b().add_all(Op::group_norm, {of, weight, bias},
+                         {attr(AttrKey::groups, Dim(c.groups)), {AttrKey::epsilon, std::vector<double>{1e-5}}}))
+        p.output(v);
+    }
+    expect_same_bits(
+        GetParam(), p, {"y", "mean", "rstd", "y of another layout", "its mean", "its rstd"},
+        {numbers(c.dtype, c.sizes, 1), numbers(c.dtype, {c.sizes[1]}, 2), numbers(c.dtype, {c.sizes[1]}, 3)});
+  }
+}
+
+/// Elements that lie across: neighbouring results have neighbouring elements.
+TEST_P(RowsTest, MayBeColumns) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  const Case cases[] = {
+      {DType::f32, {1100, 37}}, {DType::bf16, {47, 19}}, {DType::i64, {2060, 5}}, {DType::c64, {600, 3}}};
+  for (const Case& c : some_of<Case>(cases, 2)) {
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
+    TestProgram p;
+    std::vector<std::string> names;
+    const ValueId x = p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end()));
+    const DType wide = is_integral(c.dtype) ? DType::i64 : c.dtype;
+    std::vector<std::pair<const char*, DType>> kinds = {{"sum", wide}, {"prod", wide}};
+    if (!is_complex(c.dtype)) {
+      for (const char* kind : {"max", "min"}) kinds.emplace_back(kind, c.dtype);
+      for (const char* kind : {"any", "all"}) kinds.emplace_back(kind, DType::boolean);
+    }
+    for (const auto& [kind, type] : kinds) {
+      p.output(p.b().reduce(x, kind, {0}, false, type));
+      names.emplace_back(kind);
+    }
+    expect_same_bits(GetParam(), p, names, {with_extremes(c.dtype, {c.sizes[0], c.sizes[1]})});
+  }
 }
 
 }  // namespace

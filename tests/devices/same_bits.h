@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,12 @@ inline std::string reference_of(const std::string& device) {
   if (has_double(device)) return "cpu";
   const std::vector<std::string> devices = all_devices();
   return std::ranges::find(devices, "narrow") == devices.end() ? "" : "narrow";
+}
+
+/// Emulated devices compile for a minute: the first `few` of the cases, all of them with TERN_TEST_FULL.
+template <class T>
+std::span<const T> some_of(std::span<const T> cases, std::size_t few) {
+  return std::getenv("TERN_TEST_FULL") == nullptr ? cases.first(few) : cases;
 }
 
 inline void expect_same_bits(const std::string& device, TestProgram& p, const std::vector<std::string>& names,

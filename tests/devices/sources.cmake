@@ -16,6 +16,9 @@ set(sources
   profiler_test.cpp
   rows_test.cpp
   run_into_test.cpp
+  scan_test.cpp
   share_test.cpp
+  sort_test.cpp
   stream_test.cpp
+  turned_test.cpp
   upload_test.cpp)

@@ -94,6 +94,35 @@ ValueId argmax(Builder& b, DType t) {
 ValueId mean_plane(Builder& b, DType t) {
   return reduce(b, t, {1, 1280, 7, 7}, ReduceKind::mean, {2, 3}, t);
 }
+ValueId sort(Builder& b, DType t, const Sizes& sizes) {
+  return b.add_all(Op::sort, {input(b, t, sizes)}, {number(AttrKey::axis, 1), number(AttrKey::descending, 1)})[0];
+}
+ValueId sort_vocabulary(Builder& b, DType t) {
+  return sort(b, t, {1, 50257});
+}
+ValueId sort_rows(Builder& b, DType t) {
+  return sort(b, t, {128, 1000});
+}
+ValueId topk(Builder& b, DType t, const Sizes& sizes, std::int64_t k) {
+  return b.add_all(Op::topk, {input(b, t, sizes)},
+                   {number(AttrKey::axis, 1), number(AttrKey::k, k), number(AttrKey::largest, 1)})[1];
+}
+ValueId topk_vocabulary(Builder& b, DType t) {
+  return topk(b, t, {1, 50257}, 50);
+}
+ValueId topk_experts(Builder& b, DType t) {
+  return topk(b, t, {1024, 64}, 8);
+}
+ValueId cumsum(Builder& b, DType t, const Sizes& sizes) {
+  return b.add(Op::scan, {input(b, t, sizes)},
+               {number(AttrKey::axis, 1), number(AttrKey::kind, static_cast<std::int64_t>(ScanKind::cumsum))});
+}
+ValueId cumsum_vocabulary(Builder& b, DType t) {
+  return cumsum(b, t, {1, 50257});
+}
+ValueId cumsum_rows(Builder& b, DType t) {
+  return cumsum(b, t, {128, 1024});
+}
 ValueId heads(Builder& b, DType t) {  // a permutation that is a result, and so a copy
   return b.permute(input(b, t, {1, 128, 12, 64}), {0, 2, 1, 3});
 }
@@ -188,6 +217,12 @@ const std::vector<Row>& rows() {
       {"sum of all, 1024 x 768", "reduction", sum_all, {f32}},
       {"argmax, 1 x 50257", "reduction", argmax, {f32}},
       {"mean of planes, 1280 x 7 x 7", "reduction", mean_plane, {f32}},
+      {"sort, 1 x 50257", "order", sort_vocabulary, {f32}},
+      {"sort, 128 x 1000", "order", sort_rows, {f32}},
+      {"topk, 50 of 1 x 50257", "order", topk_vocabulary, {f32}},
+      {"topk, 8 of 1024 x 64", "order", topk_experts, {f32}},
+      {"cumsum, 1 x 50257", "scan", cumsum_vocabulary, {f32, i64}},
+      {"cumsum, 128 x 1024", "scan", cumsum_rows, {f32}},
       {"heads, 128 x 12 x 64", "movement", heads, {f32, bf16}},
       {"concat, 12 x (127 + 1) x 64", "movement", cache, {f32}},
       {"embedding, 128 of 8000 x 768", "movement", embedding, {f32}},

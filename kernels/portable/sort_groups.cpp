@@ -1,0 +1,142 @@
+#include "kernels/portable/sort_groups.h"
+
+#include <algorithm>
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kRooms[] = {8, 32, 128, 1024};  // elements that a group puts in order: a text for each
+constexpr std::int64_t kRoom = 1024;
+constexpr std::int64_t kLeastElements = 256;  // of a group: of several short lines
+constexpr std::int64_t kLeastItems = 64, kMostItems = 256;
+constexpr std::int64_t kFew = 4;  // of as many blocks, one is left when the first elements of each are kept
+
+struct Runs {
+  std::uint64_t values, places;  ///< offsets in the scratch
+};
+
+class Sort {
+ public:
+  Sort(Launches& list, const SortedLines& lines, const std::function<void(Launch&)>& results)
+      : list_(list), lines_(lines), results_(results), t_(number_type(lines.dtype)) {}
+
+  void add() {
+    std::int64_t length = lines_.along.count;
+    const Runs* from = nullptr;
+    Runs runs[2] = {};
+    const std::int64_t blocks = (length + kRoom - 1) / kRoom;
+    const bool few = lines_.kept * kFew <= kRoom;
+    if (blocks > 1) {
+      const std::int64_t first = few ? blocks * lines_.kept : length;
+      for (Runs& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
+    }
+    int to = 0;
+    while (length > kRoom) {
+      const std::int64_t kept = few ? lines_.kept : kRoom;
+      length = add_blocks(length, from, &runs[to], kept);
+      from = &runs[to];
+      to = 1 - to;
+      if (!few) return merge(runs, 1 - to);
+    }
+    add_blocks(length, from, nullptr, lines_.kept);
+  }
+
+ private:
+  std::uint64_t scratch(std::int64_t of_line, DType t) {
+    return list_.scratch(static_cast<std::uint64_t>(lines_.lines.count * of_line) *
+                         static_cast<std::uint64_t>(element_size(t)));
+  }
+
+  void declare(Launch& k, std::int64_t room, std::int64_t slots, std::int64_t items, const Runs* to) {
+    declare_order(k.source, t_, lines_.descending);
+    k.source.use("sort_rank");
+    k.source.define("ROOM", room);
+    k.source.define("GROUP", items);
+    k.source.define("EACH", room * slots / items);
+    k.source.define("FINAL", to == nullptr ? 1 : 0);
+    if (to == nullptr) return results_(k);
+    k.scratch("to_values", to->values, t_, true);
+    k.scratch("to_places", to->places, DType::i32, true);
+  }
+
+  /// Each block in order. Returns how many elements of each line are left.
+  std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
+    const std::int64_t room =
+        *std::ranges::find_if(kRooms, [&](std::int64_t r) { return r >= std::min(length, kRoom); });
+    const std::int64_t slots = std::max<std::int64_t>(kLeastElements / room, 1);
+    const std::int64_t items = std::clamp(room * slots / 4, kLeastItems, kMostItems);
+    const std::int64_t blocks = (length + room - 1) / room;
+    Launch k("sort_block");
+    k.source.define("LINES", slots);
+    if (from == nullptr) {
+      k.input("x", lines_.operand, lines_.dtype);
+      k.load("LOAD_X", lines_.dtype, t_);
+      lines_.lines.declare(k.source, "lines");
+      lines_.along.declare(k.source, "along");
+      k.source.define("READ(line, k, v, place)",
+                      "v = LOAD_X(x, at_lines(line, &p) + at_along(k, &p)); place = (int)(k);");
+    } else {
+      k.scratch("values", from->values, t_, false);
+      k.scratch("places", from->places, DType::i32, false);
+      k.source.define("READ(line, k, v, place)",
+                      "v = values[(line) * p.length + (k)]; place = places[(line) * p.length + (k)];");
+    }
+    declare(k, room, slots, items, to);
+    const std::int64_t rest = length - (blocks - 1) * room;
+    const std::int64_t left = (blocks - 1) * std::min(kept, room) + std::min(kept, rest);
+    k.parameter("lines", lines_.lines.count);
+    k.parameter("length", length);
+    k.parameter("blocks", blocks);
+    k.parameter("kept", std::min(kept, room));
+    k.parameter("to_length", left);
+    const std::int64_t groups = (lines_.lines.count * blocks + slots - 1) / slots;
+    list_.add(std::move(k), groups * items, static_cast<std::uint32_t>(items));
+    return left;
+  }
+
+  /// Blocks in order are merged by twos; of runs that are longer than what is kept, the rest is left out.
+  void merge(const Runs* runs, int from) {
+    for (std::int64_t run = kRoom; run < lines_.along.count; run *= 2) {
+      const bool last = 2 * run >= lines_.along.count;
+      Launch k("sort_join");
+      k.scratch("values", runs[from].values, t_, false);
+      k.scratch("places", runs[from].places, DType::i32, false);
+      declare(k, kRoom, 1, kMostItems, last ? nullptr : &runs[1 - from]);
+      const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kRoom - 1) / kRoom;
+      const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
+      k.parameter("length", lines_.along.count);
+      k.parameter("run", run);
+      k.parameter("tiles", tiles);
+      k.parameter("kept", lines_.kept);
+      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kMostItems, static_cast<std::uint32_t>(kMostItems));
+      from = 1 - from;
+    }
+  }
+
+  Launches& list_;
+  const SortedLines& lines_;
+  const std::function<void(Launch&)>& results_;
+  const DType t_;
+};
+
+}  // namespace
+
+void declare_order(Source& s, DType t, bool descending) {
+  s.type("VALUE_T", t);
+  s.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  s.use("order");
+  s.define("COMES_BEFORE(a, b)", descending ? "ABOVE(a, b)" : "BELOW(a, b)");
+}
+
+bool sorts_by_groups(const Target& target, DType t, std::int64_t length) {
+  constexpr std::int64_t kMostLength = std::int64_t{1} << 30;  // places are int
+  return target.groups && length <= kMostLength && t != DType::f4_e2m1;
+}
+
+bool sort_by_groups(Launches& list, const SortedLines& lines, const std::function<void(Launch&)>& results) {
+  if (!sorts_by_groups(list.target(), lines.dtype, lines.along.count)) return false;
+  Sort(list, lines, results).add();
+  return true;
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,32 @@
+// Pointwise work and copies by tiles, on devices with groups, where an operand has its neighbours along another axis
+// than the result (text/turned.inc): items that read it one after the other would each touch a sector of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+class Turned {
+ public:
+  /// `views` have the sizes of `out`; those without data type are absent. None where an item for each element is as
+  /// fast.
+  static std::optional<Turned> choose(const Target& target, const TensorView& out, std::span<const TensorView> views);
+  /// Whether view k of those goes through a tile.
+  bool turns(std::size_t k) const { return (turned_ >> k & 1) != 0; }
+  /// `name`: the buffer and the view of an operand that turns, `offset` of it; its element is then NAME_tile[at].
+  void tile(Launch& k, const std::string& name, DType t, const std::string& offset = "");
+  /// The last of the declarations.
+  void add(Launches& list, Launch k) const;
+
+ private:
+  std::uint64_t turned_ = 0;
+  std::int64_t batches_ = 1, between_ = 1, down_ = 0, across_ = 0;
+  std::string tiles_, turn_;
+};
+
+}  // namespace tern::portable

@@ -1,0 +1,48 @@
+// Pointwise nodes and copies whose operands lie across the result (kernels/portable/text/turned.inc), on every device,
+// against the same numbers in the result's order.
+#include <gtest/gtest.h>
+
+#include "tests/devices/same_bits.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+class TurnedTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, TurnedTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+struct Case {
+  DType dtype;
+  Sizes sizes;   ///< of the operands that lie across
+  int from, to;  ///< the axes that change places
+};
+
+// Tiles that are full, that are not, axes before, between and after, one operand turned or two.
+TEST_P(TurnedTest, HaveTheDefinitionsBits) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  const Case cases[] = {
+      {DType::f32, {33, 70}, 0, 1},       {DType::bf16, {3, 40, 17}, 1, 2}, {DType::f32, {64, 96}, 0, 1},
+      {DType::u8, {50, 3, 45}, 0, 2},     {DType::i64, {16, 16}, 0, 1},     {DType::f32, {40, 36, 1}, 0, 1},
+      {DType::c64, {2, 33, 2, 31}, 1, 3},
+  };
+  for (const Case& c : some_of<Case>(cases, 2)) {
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
+    Sizes turned = c.sizes;
+    std::swap(turned[static_cast<std::size_t>(c.from)], turned[static_cast<std::size_t>(c.to)]);
+    TestProgram p;
+    const auto operand = [&](const Sizes& sizes) { return p.input(c.dtype, Dims(sizes.begin(), sizes.end())); };
+    const ValueId x = operand(turned), across = p.b().transpose(operand(c.sizes), c.from, c.to),
+                  other = p.b().transpose(operand(c.sizes), c.from, c.to);
+    p.output(p.b().expr("x + a", {{"x", x}, {"a", across}}, c.dtype));
+    p.output(p.b().expr("a * a + x * b", {{"x", x}, {"a", across}, {"b", other}}, c.dtype));
+    p.output(across);
+    p.output(p.b().concat({x, across, x}, 0));
+    expect_same_bits(GetParam(), p, {"one", "two", "copy", "concat"},
+                     {numbers(c.dtype, turned, 1), numbers(c.dtype, c.sizes, 2), numbers(c.dtype, c.sizes, 3)});
+  }
+}
+
+}  // namespace
+}  // namespace tern
