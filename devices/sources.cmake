@@ -1,16 +1,22 @@
 # Written by ./dev sources.
 set(sources
   gpu/compile.cpp
+  gpu/cuda/attention.cpp
+  gpu/cuda/attention_plan.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
   gpu/cuda/convolution.cpp
+  gpu/cuda/convolution_plan.cpp
   gpu/cuda/crossovers.cpp
   gpu/cuda/cudnn.cpp
+  gpu/cuda/cudnn_attention.cpp
   gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
   gpu/cuda/lt_version.cpp
+  gpu/cuda/mask_kernels.cpp
   gpu/cuda/nvshmem.cpp
   gpu/cuda/providers.cpp
   gpu/cuda/share.cpp

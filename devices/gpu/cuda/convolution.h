@@ -7,11 +7,9 @@
 #include <optional>
 #include <vector>
 
-namespace tern::gpu {
+#include "devices/gpu/cuda/cudnn_operations.h"
 
-struct Shape {
-  std::vector<std::int64_t> sizes, strides;
-};
+namespace tern::gpu {
 
 struct Convolution {
   int type = 0;  ///< of all operands: cudnnDataType_t
