@@ -23,5 +23,6 @@ try 'no solver of that name' says 'libcudnn.so.9 lacks cusolverDnSpotrfBatched; 
 try 'a solver that is too new' says 'cuSOLVER 12.0.4 (libcusolver.so.12) needs a driver of CUDA 13' TERN_EMULATOR_DRIVER=12080
 try 'a cuBLAS that is too new' says 'cuSOLVER 11.0.4 is not used: cuBLAS 13.0.0 (libcublas.so.13) needs a driver of CUDA 13' \
   TERN_EMULATOR_DRIVER=12080 TERN_STAND_IN_CUSOLVER=11
+try 'no such routine' says "TERN_CUDA_SOLVER is 'fast', not own, small or large" TERN_CUDA_SOLVER=fast
 try 'left out' says 'libraries: TERN_CUDA_LIBRARIES is 0' TERN_CUDA_LIBRARIES=0
 report
