@@ -5,7 +5,6 @@ set(sources
   gpu/cuda/attention_plan.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
-  gpu/cuda/convolution.cpp
   gpu/cuda/convolution_plan.cpp
   gpu/cuda/crossovers.cpp
   gpu/cuda/cudnn.cpp
@@ -29,8 +28,11 @@ set(sources
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
+  gpu/hip/convolution_end.cpp
   gpu/hip/crossovers.cpp
   gpu/hip/lt_version.cpp
+  gpu/hip/miopen.cpp
+  gpu/hip/miopen_convolution.cpp
   gpu/hip/providers.cpp
   gpu/hip/rocsolver.cpp
   gpu/hip/share.cpp
@@ -41,6 +43,7 @@ set(sources
   gpu/libraries/activation.cpp
   gpu/libraries/collectives.cpp
   gpu/libraries/communication.cpp
+  gpu/libraries/convolution.cpp
   gpu/libraries/crossovers.cpp
   gpu/libraries/describe.cpp
   gpu/libraries/factorization.cpp

@@ -5,6 +5,12 @@ namespace {
 
 using namespace cudnn;
 
+/// cudnnDataType_t.
+int type_of(const Convolution& c) {
+  constexpr int kTypes[] = {kHalf, kBfloat16, kFloat, kDouble};  // from float16 of tern/dtype.h on
+  return kTypes[c.dtype - 10];
+}
+
 Descriptor window(const CudnnApi& api, const Convolution& c, int compute) {
   Descriptor d(api, kConvolution);
   d.set(kConvolutionType, kTypeData, compute).set(kConvolutionMode, kTypeConvolutionMode, kCrossCorrelation);
@@ -22,11 +28,12 @@ Shape bias_shape(const Convolution& c) {
 }
 
 Operations operations(const CudnnApi& api, const Convolution& c, std::int64_t alignment) {
-  const bool wide = c.type == kDouble;
+  const int type = type_of(c);
+  const bool wide = type == kDouble;
   Operations all(api, wide ? kDouble : kFloat);
-  const Descriptor x = all.operand(c.x, c.type, kConvolutionX, alignment),
-                   w = all.operand(c.w, c.type, kConvolutionW, alignment),
-                   y = all.operand(c.y, c.type, kConvolutionY, alignment);
+  const Descriptor x = all.operand(c.x, type, kConvolutionX, alignment),
+                   w = all.operand(c.w, type, kConvolutionW, alignment),
+                   y = all.operand(c.y, type, kConvolutionY, alignment);
   const Descriptor sum = all.between(c.y), biased = all.between(c.y);
   Descriptor& forward = all.add(kConvolutionForward);
   forward.set(kForwardX, x).set(kForwardW, w).set(kForwardY, c.has_bias || c.has_relu ? sum : y);
@@ -38,7 +45,7 @@ Operations operations(const CudnnApi& api, const Convolution& c, std::int64_t al
   }
   forward.finalize();
   if (c.has_bias) {
-    const Descriptor bias = all.operand(bias_shape(c), c.type, kConvolutionBias, alignment);
+    const Descriptor bias = all.operand(bias_shape(c), type, kConvolutionBias, alignment);
     all.pointwise(kAdd, sum, {.b = &bias}, c.has_relu ? biased : y);
   }
   if (c.has_relu) all.pointwise(kRelu, c.has_bias ? biased : sum, {}, y);
@@ -48,7 +55,7 @@ Operations operations(const CudnnApi& api, const Convolution& c, std::int64_t al
 /// What rounds more than it may: parts of sums, float32 to a type of less range, and for tensor cores if the
 /// convolution is an exact one.
 std::vector<int> refused(const Convolution& c) {
-  if (c.type != kFloat) return {kReducesPrecision};
+  if (type_of(c) != kFloat) return {kReducesPrecision};
   if (!c.is_exact) return {kReducesPrecision, kDownConverts};
   return {kReducesPrecision, kDownConverts, kTensorCore};
 }

@@ -1,8 +1,8 @@
 // Plans of cuDNN for convolutions.
 #pragma once
 
-#include "devices/gpu/cuda/convolution.h"
 #include "devices/gpu/cuda/cudnn_plan.h"
+#include "devices/gpu/libraries/convolution.h"
 
 namespace tern::gpu {
 

@@ -1,15 +1,6 @@
 #include "devices/gpu/cuda/cudnn_operations.h"
 
-namespace tern::gpu {
-
-Shape contiguous(std::vector<std::int64_t> sizes) {
-  Shape s{std::move(sizes), {}};
-  s.strides.assign(s.sizes.size(), 1);
-  for (std::size_t i = s.sizes.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * s.sizes[i];
-  return s;
-}
-
-namespace cudnn {
+namespace tern::gpu::cudnn {
 namespace {
 
 constexpr std::int64_t kAnyAlignment = 16;  // of what is never in memory: any that its type takes
@@ -66,5 +57,4 @@ void Operations::reduce(int mode, const Descriptor& x, const Descriptor& y) {
   add(kReductionOperation).set(kReductionDescriptor, kind).set(kReductionX, x).set(kReductionY, y).finalize();
 }
 
-}  // namespace cudnn
-}  // namespace tern::gpu
+}  // namespace tern::gpu::cudnn

@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "devices/gpu/cuda/cudnn_descriptor.h"
+#include "devices/gpu/libraries/shape.h"
 
 namespace tern::gpu {
-
-struct Shape {
-  std::vector<std::int64_t> sizes, strides;
-  bool operator==(const Shape&) const = default;
-};
-/// Row-major.
-Shape contiguous(std::vector<std::int64_t> sizes);
 
 namespace cudnn {
 

@@ -268,15 +268,16 @@ std::vector<Tensor> images(float last, float bias) {
           floats({1}, {bias})};
 }
 
-TEST_F(LibraryTest, ConvolutionsAreCudnns) {
-  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+TEST_F(LibraryTest, ConvolutionsAreTheLibrarys) {
+  const bool cuda = std::string(device()) == "cuda";
   const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
-  EXPECT_EQ(run(convolution(false), images(eleven, 10)), calls);
+  // MIOpen pads both ends alike, so the row before the image alone is none of its.
+  EXPECT_EQ(run(convolution(false), images(eleven, 10)), cuda ? 1u : 0u);
   EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
   PrepareOptions options;
   options.precision = Precision::automatic;
-  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), calls);
-  EXPECT_EQ(result.back(), calls == 1 ? 19 : 18 + eleven);
+  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), cuda ? 1u : 0u);
+  EXPECT_EQ(result.back(), cuda ? 19 : 18 + eleven);
 }
 
 TEST_F(LibraryTest, ConvolutionsEndInRelu) {
@@ -286,6 +287,101 @@ TEST_F(LibraryTest, ConvolutionsEndInRelu) {
   EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
   EXPECT_EQ(run(convolution(true), images(std::numeric_limits<float>::quiet_NaN(), -10)), calls);
   EXPECT_TRUE(std::isnan(result.back())) << "ReLU of a NaN";
+}
+
+/// Two images of 4 channels of 3 x 3 in 2 groups, the window 2 x 2, padded by one all around, at every second place.
+Model groups(DType dtype, bool has_bias, bool has_relu, bool has_channels_last = false) {
+  TestProgram p;
+  ValueId x = p.b().cast(p.input(DType::f32, has_channels_last ? Dims{2, 3, 3, 4} : Dims{2, 4, 3, 3}), dtype);
+  if (has_channels_last) x = p.b().permute(x, {0, 3, 1, 2});
+  std::vector<ValueId> inputs = {x, p.b().cast(p.input(DType::f32, {2, 2, 2, 2}), dtype)};
+  if (has_bias) inputs.push_back(p.b().cast(p.input(DType::f32, {2}), dtype));
+  ValueId y = p.b().add(Op::convolution, inputs,
+                        {attr(AttrKey::before, Dims{1, 1}), attr(AttrKey::after, Dims{1, 1}),
+                         attr(AttrKey::strides, Dims{2, 2}), attr(AttrKey::groups, Dim(2))});
+  if (has_relu) y = p.b().expr("max(y, 0)", {{"y", y}}, dtype);
+  p.output(p.b().cast(y, DType::f32));
+  return p.model();
+}
+
+TEST_F(LibraryTest, ConvolutionsInGroups) {
+  std::vector<float> pixels, weights;
+  for (int i = 0; i < 72; ++i) pixels.push_back(static_cast<float>(i % 7) - 3);
+  for (int i = 0; i < 16; ++i) weights.push_back(static_cast<float>(i % 5) - 2);
+  const float bias[] = {-2, 3};
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (int kind = 0; kind < 4; ++kind) {
+      const bool has_bias = (kind & 1) != 0, has_relu = (kind & 2) != 0;
+      std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, pixels), floats({2, 2, 2, 2}, weights)};
+      if (has_bias) inputs.push_back(floats({2}, {bias[0], bias[1]}));
+      // MIOpen rounds sums of 16 bits before a bias is added.
+      PrepareOptions options;
+      if (has_bias && dtype != DType::f32 && std::string(device()) != "cuda") {
+        EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs), 0u);
+        options.precision = Precision::automatic;
+      }
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs, options), 1u) << name_of(dtype) << kind;
+      EXPECT_EQ(parts, has_relu && dtype == DType::f32 ? 1u : 0u) << "ReLU of 16 bits is one node with its cast";
+      std::vector<float> expected;
+      for (int n = 0; n < 2; ++n)
+        for (int g = 0; g < 2; ++g)
+          for (int r = 0; r < 2; ++r)
+            for (int c = 0; c < 2; ++c) {
+              float sum = has_bias ? bias[g] : 0;
+              for (int d = 0; d < 2; ++d)
+                for (int i = 0; i < 2; ++i)
+                  for (int j = 0; j < 2; ++j) {
+                    const int row = 2 * r - 1 + i, column = 2 * c - 1 + j;
+                    if (row < 0 || column < 0 || row > 2 || column > 2) continue;
+                    sum += pixels[static_cast<std::size_t>(((n * 4 + g * 2 + d) * 3 + row) * 3 + column)] *
+                           weights[static_cast<std::size_t>(((g * 2 + d) * 2 + i) * 2 + j)];
+                  }
+              expected.push_back(has_relu ? std::max(sum, 0.0f) : sum);
+            }
+      EXPECT_EQ(result, expected) << name_of(dtype) << kind;
+      // Whole numbers, all of them in each type.
+      std::vector<float> last;
+      for (std::size_t n = 0; n < 2; ++n)
+        for (std::size_t at = 0; at < 9; ++at)
+          for (std::size_t c = 0; c < 4; ++c) last.push_back(pixels[(n * 4 + c) * 9 + at]);
+      inputs[0] = floats({2, 3, 3, 4}, last);
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, true), inputs, options), 1u);
+      EXPECT_EQ(result, expected) << "channels last";
+    }
+  }
+}
+
+TEST_F(LibraryTest, EveryFunctionOfMiopenMayFail) {
+  if (std::string(device()) == "cuda") GTEST_SKIP() << "it is AMD's";
+  const Model model = groups(DType::f32, true, true);
+  const std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, std::vector<float>(72, 1)),
+                                      floats({2, 2, 2, 2}, std::vector<float>(16, 1)), floats({2}, {-2, 3})};
+  EXPECT_EQ(run(model, inputs), 1u);
+  const std::vector<float> expected = result;
+  for (const char* function :
+       {"miopenCreateTensorDescriptor", "miopenSetTensorDescriptor", "miopenCreateConvolutionDescriptor",
+        "miopenInitConvolutionNdDescriptor", "miopenSetConvolutionGroupCount", "miopenConvolutionForwardGetSolution",
+        "miopenConvolutionForwardCompileSolution"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    EXPECT_EQ(run(model, inputs), 0u) << function;
+    EXPECT_EQ(result, expected) << function;
+    unsetenv("TERN_STAND_IN_FAILS");
+  }
+  PrepareOptions options;
+  options.device = device();
+  Session session(model.prepare(options));
+  EXPECT_EQ(values_of(session.run(inputs)[0]), expected);
+  for (const char* function : {"miopenSetStream", "miopenConvolutionForwardImmediate"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    try {
+      session.run(inputs);
+      ADD_FAILURE() << function << " failed";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("MIOpen error"), std::string::npos) << e.what();
+    }
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << function;
+  }
 }
 
 TEST_F(LibraryTest, PartsOfADeviceHaveThem) {
