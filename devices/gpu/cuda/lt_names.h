@@ -18,9 +18,9 @@ constexpr int kLtAllocFailed = 3, kLtInvalidValue = 7, kLtNotSupported = 15;
 // cublasOperation_t
 constexpr int kLtNormal = 0, kLtTransposed = 1;
 // cublasComputeType_t
-constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70;
+constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70, kLtComputeInt32 = 72;
 // cudaDataType
-constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
 constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // not of this vendor
 // cublasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;

@@ -64,10 +64,17 @@ class ProductNode : public LibraryNode {
 
   tern_device_status call(LtHandle handle, Stream stream, const ProductAddresses& at, const LtChoice& choice,
                           Address scratch) {
-    const double wide[] = {1, product_.addend == Addend::matrix ? 1.0 : 0.0};
-    const float narrow[] = {1, static_cast<float>(wide[1])};
+    const int beta = product_.addend == Addend::matrix ? 1 : 0;
+    const double wide[] = {1, static_cast<double>(beta)};
+    const float single[] = {1, static_cast<float>(beta)};
+    const std::int32_t whole[] = {1, beta};
     const auto factor = [&](int i) -> const void* {
-      return types_.wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
+      switch (types_.factor) {
+        case LtFactor::wide: return &wide[i];
+        case LtFactor::whole: return &whole[i];
+        case LtFactor::single: break;
+      }
+      return &single[i];
     };
     const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
     return lt_checked(lt_.api.multiply(handle, plan_->product.get(), factor(0), pointer(at.a), plan_->a.get(),

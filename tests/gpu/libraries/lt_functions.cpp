@@ -58,6 +58,7 @@ void check_address(std::uint64_t address, std::uint32_t alignment, const char* n
 }
 
 double factor(const void* value, const Description& product) {
+  if (product.scale == names::kLtI32) return *static_cast<const std::int32_t*>(value);
   return product.scale == names::kLtF64 ? *static_cast<const double*>(value) : *static_cast<const float*>(value);
 }
 

@@ -164,6 +164,44 @@ TEST_F(LibraryTest, OtherTypesAreTerns) {
   EXPECT_EQ(result, (std::vector<float>{6, 15}));
 }
 
+/// `rows` of whole numbers times the transpose of w [4, 12], from column `first` on, as int32.
+Model whole(std::int64_t rows, std::int64_t depth, std::int64_t first, bool is_transposed) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(depth + first)}), DType::i8);
+  const ValueId part = p.b().slice(x, 1, Dim(first), Dim(depth));
+  ValueId w =
+      p.b().cast(p.input(DType::f32, is_transposed ? Dims{Dim(4), Dim(depth)} : Dims{Dim(depth), Dim(4)}), DType::i8);
+  if (is_transposed) w = p.b().transpose(w, 0, 1);
+  const ValueId y = p.b().add(Op::matmul, {part, w}, {attr_dtype(DType::i32)});
+  p.output(p.b().cast(y, DType::f32));
+  return p.model();
+}
+
+TEST_F(LibraryTest, WholeNumbersOf8Bits) {
+  const bool cuda = std::string(device()) == "cuda";
+  struct Case {
+    std::int64_t rows, depth, first;
+    bool is_transposed, is_taken;
+  };
+  // On NVIDIA's GPUs rows and depth are multiples of four, and the right operand is a transposed one.
+  for (const Case c : {Case{3, 12, 0, true, true},
+                       {3, 12, 4, true, true},
+                       {3, 12, 1, true, !cuda},
+                       {3, 10, 0, true, !cuda},
+                       {3, 12, 0, false, !cuda}}) {
+    std::vector<float> x(static_cast<std::size_t>(c.rows * (c.depth + c.first)), -128);
+    std::vector<float> w(static_cast<std::size_t>(4 * c.depth), 127);
+    x[static_cast<std::size_t>(c.first)] = 3;
+    const std::vector<Tensor> inputs = {
+        floats({c.rows, c.depth + c.first}, x),
+        floats(c.is_transposed ? std::vector<std::int64_t>{4, c.depth} : std::vector<std::int64_t>{c.depth, 4}, w)};
+    EXPECT_EQ(run(whole(c.rows, c.depth, c.first, c.is_transposed), inputs), c.is_taken ? 1u : 0u)
+        << c.depth << c.first;
+    EXPECT_EQ(result[0], static_cast<float>(127 * 3 - 127 * 128 * (c.depth - 1)));
+    EXPECT_EQ(result[4], static_cast<float>(-127 * 128 * c.depth));
+  }
+}
+
 TEST_F(LibraryTest, AGraphKeepsTheProduct) {
   PrepareOptions options;
   options.device = device();
