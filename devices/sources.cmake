@@ -57,6 +57,7 @@ set(sources
   gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/product.cpp
+  gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp
   gpu/libraries/staging.cpp
   gpu/library.cpp

@@ -25,7 +25,10 @@ constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // not of this vendor
 // cublasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;
 // cublasLtMatmulDescAttributes_t
-constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26;
+constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26, kLtScaleA = 17,
+              kLtScaleB = 18;
+constexpr int kLtScaleModeA = 31, kLtScaleModeB = 32;  // from cuBLASLt 12.8 on
+constexpr int kLtScaleOfRows = 3;                      // CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
 // cublasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // cublasLtMatmulPreferenceAttributes_t

@@ -27,7 +27,9 @@ constexpr int kLtE4m3Fnuz = 1000, kLtE5m2Fnuz = 1001;
 // hipblasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;
 // hipblasLtMatmulDescAttributes_t
-constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4;
+constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4, kLtScaleA = 5,
+              kLtScaleB = 6;
+constexpr int kLtScaleModeA = -1, kLtScaleModeB = -1, kLtScaleOfRows = -1;  // Tern uses none of this vendor
 // hipblasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t

@@ -85,6 +85,11 @@ bool has_result(Family operands, Family result) {
 
 }  // namespace
 
+bool is_float8(const tern_device_op& op) {
+  const Type* a = type_of(op.inputs[0]);
+  return a != nullptr && a->family == Family::byte;
+}
+
 LtTypes lt_types(const tern_device_op& op) {
   const Type *a = type_of(op.inputs[0]), *b = type_of(op.inputs[1]), *out = type_of(op.outputs[0]);
   if (a == nullptr || b == nullptr || out == nullptr) return {};

@@ -19,6 +19,8 @@ struct LtTypes {
   std::vector<int> computes;           ///< the preferred one first
 };
 
+/// A product of float8.
+bool is_float8(const tern_device_op& op);
 /// Without `computes` where the libraries have no such product.
 LtTypes lt_types(const tern_device_op& op);
 

@@ -43,6 +43,10 @@ TEST(LtDescriptors, TheRealLibraryTakesThem) {
     set(api.product_set, product, n::kLtEpilogue, std::uint32_t{n::kLtEpilogueBias | 32});
     set(api.product_set, product, n::kLtBiasType, std::int32_t{n::kLtBf16});
     set(api.product_set, product, n::kLtBiasPointer, std::uint64_t{16});
+    for (const int attribute : {n::kLtScaleA, n::kLtScaleB})
+      set(api.product_set, product, attribute, std::uint64_t{16});
+    for (const int attribute : {n::kLtScaleModeA, n::kLtScaleModeB})
+      set(api.product_set, product, attribute, std::int32_t{n::kLtScaleOfRows});
     EXPECT_EQ(api.product_destroy(product), kSuccess);
   }
   LtPreference preference = nullptr;

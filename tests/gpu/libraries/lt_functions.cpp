@@ -178,6 +178,12 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->splits = algorithm.splits != 0;
   call->alpha = factor(alpha, description);
   call->beta = factor(beta, description);
+  if (description.scale_a != 0) {
+    check_address(description.scale_a, sizeof(float), "the scale of A");
+    check_address(description.scale_b, sizeof(float), "the scale of B");
+    call->scale_a = description.scale_a;
+    call->scale_b = description.scale_b;
+  }
   if (description.epilogue != 1 && (description.epilogue & 4) != 0) {
     check_address(description.bias, algorithm.alignments[3], "the bias");
     call->bias = description.bias;

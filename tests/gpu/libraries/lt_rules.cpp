@@ -126,6 +126,17 @@ std::optional<ProductCall> read(const Problem& x) {
     misuse("the epilogue %u", x.product.epilogue);
   if (has_bias && x.product.bias_type != -1 && x.product.bias_type != x.d.type) return std::nullopt;
   if (p.c.dtype != p.d.dtype || !has_types(p, x.product)) return std::nullopt;
+  // "CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F": of both operands, compute capability 9.0.
+  const Description& scaled = x.product;
+  if ((scaled.scale_a != 0) != (scaled.scale_b != 0) || scaled.scale_mode_a != scaled.scale_mode_b)
+    misuse("scales of one operand");
+  if (scaled.scale_a != 0 && !is_byte(p.a.dtype)) misuse("scales of a product of other types than float8");
+  if (scaled.scale_mode_a != 0) {
+    if (scaled.scale_mode_a != names::kLtScaleOfRows || scaled.scale_a == 0)
+      misuse("the mode %d of scales", scaled.scale_mode_a);
+    if (capability() < 90) return std::nullopt;
+    p.scales_rows = true;
+  }
   if (p.a.dtype == DType::i8) {
     if (has_bias || p.activation != 0 || (capability() != 0 && !takes_whole_numbers(p))) return std::nullopt;
     return p;

@@ -5,10 +5,12 @@
 #include <tern/graph.h>
 #include <tern/tern.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "dtypes/convert.h"
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/product_call.h"
 #include "tests/runtime/support.h"
@@ -290,6 +292,76 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
     EXPECT_EQ(result[31], 96) << first;
   }
   EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
+}
+
+/// x [16, 32] times the transpose of w [16, 32] in float8, with their scales and perhaps a bias, as aten._scaled_mm.
+Model scaled(Dims x_scale, Dims w_scale, DType result, bool has_bias) {
+  TestProgram p;
+  const DType eight = std::string(device()) == "cuda" ? DType::f8_e4m3fn : DType::f8_e4m3fnuz;
+  const ValueId x = p.b().cast(p.input(DType::f32, {16, 32}), eight),
+                w = p.b().cast(p.input(DType::f32, {16, 32}), eight);
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)});
+  std::vector<ExprArg> all = {{"p", y}, {"x", p.input(DType::f32, x_scale)}, {"w", p.input(DType::f32, w_scale)}};
+  if (has_bias) all.push_back({"bias", p.b().cast(p.input(DType::f32, {16}), result)});
+  p.output(p.b().expr(has_bias ? "p * x * w + bias" : "p * x * w", all, DType::f32, result));
+  return p.model();
+}
+
+TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
+  const bool cuda = std::string(device()) == "cuda";
+  std::vector<float> x, w, rows, columns, bias;
+  for (int i = 0; i < 512; ++i) x.push_back(static_cast<float>(i % 5) - 2), w.push_back(static_cast<float>(i % 7) - 3);
+  for (int i = 0; i < 16; ++i)
+    rows.push_back(std::ldexp(1.0f, i % 3)), columns.push_back(std::ldexp(1.0f, -(i % 4))),
+        bias.push_back(static_cast<float>(i));
+  struct Case {
+    Dims x, w;
+    DType result;
+    bool has_bias;
+    std::uint64_t parts;
+  };
+  const std::uint64_t on_cuda = cuda ? 1 : 0;
+  for (const Case& c : {Case{{}, {}, DType::bf16, false, 1},
+                        {{1, 1}, {1}, DType::f32, false, 1},
+                        {{}, {}, DType::f16, true, 1},
+                        {{16, 1}, {1, 16}, DType::bf16, false, on_cuda},
+                        {{16, 1}, {1, 16}, DType::f32, false, on_cuda},
+                        {{16, 1}, {16}, DType::bf16, true, on_cuda},
+                        {{16, 1}, {}, DType::bf16, false, 0},
+                        {{}, {}, DType::f32, true, 0}}) {
+    const auto scale = [](const Dims& shape, const std::vector<float>& all) {
+      std::vector<std::int64_t> sizes;
+      for (const Dim& d : shape) sizes.push_back(d.value());
+      const bool is_one = std::ranges::all_of(sizes, [](std::int64_t n) { return n == 1; });
+      return floats(sizes, is_one ? std::vector<float>{all[2]} : all);
+    };
+    std::vector<Tensor> inputs = {floats({16, 32}, x), floats({16, 32}, w)};
+    inputs.push_back(scale(c.x, rows));
+    inputs.push_back(scale(c.w, columns));
+    const std::vector<float> x_scales = values_of(inputs[2]), w_scales = values_of(inputs[3]);
+    if (c.has_bias) inputs.push_back(floats({16}, bias));
+    PrepareOptions options;
+    options.device = device();
+    Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
+    session.run(inputs);
+    const std::uint64_t before = launches_of_libraries();
+    const Tensor& result = session.run(inputs)[0];
+    std::vector<double> made(256);
+    convert(result.data(), c.result, made.data(), DType::f64, 256);
+    EXPECT_EQ(launches_of_libraries() - before, 1u);
+    EXPECT_EQ(session.stats().partitions, c.parts) << c.x.size() << c.w.size() << name_of(c.result) << c.has_bias;
+    for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t j = 0; j < 16; ++j) {
+        float sum = 0;
+        for (std::size_t k = 0; k < 32; ++k) sum += x[i * 32 + k] * w[j * 32 + k];
+        sum = sum * (x_scales.size() == 1 ? x_scales[0] : x_scales[i]) *
+                  (w_scales.size() == 1 ? w_scales[0] : w_scales[j]) +
+              (c.has_bias ? bias[j] : 0);
+        EXPECT_NEAR(made[i * 16 + j], static_cast<double>(sum),
+                    c.result == DType::bf16 ? std::abs(sum) / 128 : std::abs(sum) / 1024)
+            << i << ' ' << j;
+      }
+  }
 }
 
 /// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.

@@ -25,6 +25,8 @@ static_assert(n::kLtNormal == HIPBLAS_OP_N && n::kLtTransposed == HIPBLAS_OP_T);
 static_assert(n::kLtCompute32 == HIPBLAS_COMPUTE_32F && n::kLtCompute64 == HIPBLAS_COMPUTE_64F);
 static_assert(n::kLtComputeBfloat16 == HIPBLAS_COMPUTE_32F_FAST_16BF);
 static_assert(n::kLtComputeInt32 == HIPBLAS_COMPUTE_32I && n::kLtI8 == HIP_R_8I && n::kLtI32 == HIP_R_32I);
+static_assert(n::kLtScaleA == HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER);
+static_assert(n::kLtScaleB == HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 static_assert(n::kLtComputeTf32 == HIPBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(n::kLtF16 == HIP_R_16F && n::kLtBf16 == HIP_R_16BF && n::kLtF32 == HIP_R_32F && n::kLtF64 == HIP_R_64F);
 static_assert(n::kLtE4m3Fnuz == HIP_R_8F_E4M3_FNUZ && n::kLtE5m2Fnuz == HIP_R_8F_E5M2_FNUZ);
