@@ -73,6 +73,7 @@ STAND_IN TERN_STAND_IN_LT(Create)(LtHandle* handle) {
 
 STAND_IN TERN_STAND_IN_LT(MatrixLayoutCreate)(LtLayout* layout, int type, std::uint64_t rows, std::uint64_t columns,
                                               std::int64_t leading) {
+  if (is_to_fail("LtMatrixLayoutCreate")) return names::kLtInvalidValue;
   auto* made = new Layout;
   made->type = type;
   made->rows = rows;
@@ -86,11 +87,13 @@ STAND_IN TERN_STAND_IN_LT(MatrixLayoutDestroy)(LtLayout layout) {
 }
 STAND_IN TERN_STAND_IN_LT(MatrixLayoutSetAttribute)(LtLayout layout, int attribute, const void* value,
                                                     std::size_t bytes) {
+  if (is_to_fail("LtMatrixLayoutSetAttribute")) return names::kLtInvalidValue;
   set(object<Layout>(layout, "MatrixLayoutSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
 
 STAND_IN TERN_STAND_IN_LT(MatmulDescCreate)(LtProduct* product, int compute, int scale) {
+  if (is_to_fail("LtMatmulDescCreate")) return names::kLtInvalidValue;
   auto* made = new Description;
   made->compute = compute;
   made->scale = scale;
@@ -102,11 +105,13 @@ STAND_IN TERN_STAND_IN_LT(MatmulDescDestroy)(LtProduct product) {
 }
 STAND_IN TERN_STAND_IN_LT(MatmulDescSetAttribute)(LtProduct product, int attribute, const void* value,
                                                   std::size_t bytes) {
+  if (is_to_fail("LtMatmulDescSetAttribute")) return names::kLtInvalidValue;
   set(object<Description>(product, "MatmulDescSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
 
 STAND_IN TERN_STAND_IN_LT(MatmulPreferenceCreate)(LtPreference* preference) {
+  if (is_to_fail("LtMatmulPreferenceCreate")) return names::kLtInvalidValue;
   *preference = new Preference;
   return kSuccess;
 }
@@ -115,6 +120,7 @@ STAND_IN TERN_STAND_IN_LT(MatmulPreferenceDestroy)(LtPreference preference) {
 }
 STAND_IN TERN_STAND_IN_LT(MatmulPreferenceSetAttribute)(LtPreference preference, int attribute, const void* value,
                                                         std::size_t bytes) {
+  if (is_to_fail("LtMatmulPreferenceSetAttribute")) return names::kLtInvalidValue;
   set(object<Preference>(preference, "MatmulPreferenceSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
@@ -122,6 +128,7 @@ STAND_IN TERN_STAND_IN_LT(MatmulPreferenceSetAttribute)(LtPreference preference,
 STAND_IN TERN_STAND_IN_LT(MatmulAlgoGetHeuristic)(LtHandle handle, LtProduct product, LtLayout a, LtLayout b,
                                                   LtLayout c, LtLayout d, LtPreference preference, int wanted,
                                                   LtChoice* choices, int* count) {
+  if (is_to_fail("LtMatmulAlgoGetHeuristic")) return names::kLtInvalidValue;
   constexpr const char* kHere = "MatmulAlgoGetHeuristic";
   if (handle == nullptr || choices == nullptr || count == nullptr || wanted < 1)
     misuse("%s: no place for a result", kHere);
@@ -153,6 +160,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
                                   LtLayout a_layout, const void* b, LtLayout b_layout, const void* beta, const void* c,
                                   LtLayout c_layout, void* d, LtLayout d_layout, const LtAlgorithm* chosen,
                                   void* workspace, std::size_t workspace_bytes, Stream stream) {
+  if (is_to_fail("LtMatmul(")) return names::kLtInvalidValue;
   constexpr const char* kHere = "Matmul";
   if (handle == nullptr || alpha == nullptr || beta == nullptr || chosen == nullptr)
     misuse("Matmul: an argument is null");

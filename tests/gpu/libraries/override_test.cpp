@@ -364,6 +364,40 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
   }
 }
 
+TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
+  const Model model = scaled({}, {}, DType::f32, false);
+  const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),
+                                      floats({16, 32}, std::vector<float>(512, 2)), floats({}, {0.5f}),
+                                      floats({}, {4})};
+  const std::vector<float> expected(256, 128);
+  EXPECT_EQ(run(model, inputs), 1u);
+  EXPECT_EQ(result, expected);
+  EXPECT_EQ(parts, 1u);
+  for (const char* function :
+       {"LtMatrixLayoutCreate", "LtMatrixLayoutSetAttribute", "LtMatmulDescCreate", "LtMatmulDescSetAttribute",
+        "LtMatmulPreferenceCreate", "LtMatmulPreferenceSetAttribute", "LtMatmulAlgoGetHeuristic"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    EXPECT_EQ(run(model, inputs), 0u) << function;
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(result, expected) << function;
+  }
+  PrepareOptions options;
+  options.device = device();
+  Session session(model.prepare(options));
+  EXPECT_EQ(values_of(session.run(inputs)[0]), expected);
+  for (const char* function : {"LtMatmulDescSetAttribute", "LtMatmul("}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    try {
+      session.run(inputs);
+      ADD_FAILURE() << function << " failed";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("BLASLt error"), std::string::npos) << e.what();
+    }
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << function;
+  }
+}
+
 /// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
 Model convolution(bool has_relu) {
   TestProgram p;
