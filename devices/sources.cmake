@@ -1,16 +1,21 @@
 # Written by ./dev sources.
 set(sources
   gpu/compile.cpp
+  gpu/cuda/attention.cpp
+  gpu/cuda/attention_plan.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
-  gpu/cuda/convolution.cpp
+  gpu/cuda/convolution_plan.cpp
   gpu/cuda/crossovers.cpp
   gpu/cuda/cudnn.cpp
+  gpu/cuda/cudnn_attention.cpp
   gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
   gpu/cuda/lt_version.cpp
+  gpu/cuda/mask_kernels.cpp
   gpu/cuda/nvshmem.cpp
   gpu/cuda/providers.cpp
   gpu/cuda/share.cpp
@@ -23,8 +28,11 @@ set(sources
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
+  gpu/hip/convolution_end.cpp
   gpu/hip/crossovers.cpp
   gpu/hip/lt_version.cpp
+  gpu/hip/miopen.cpp
+  gpu/hip/miopen_convolution.cpp
   gpu/hip/providers.cpp
   gpu/hip/rocsolver.cpp
   gpu/hip/share.cpp
@@ -35,6 +43,7 @@ set(sources
   gpu/libraries/activation.cpp
   gpu/libraries/collectives.cpp
   gpu/libraries/communication.cpp
+  gpu/libraries/convolution.cpp
   gpu/libraries/crossovers.cpp
   gpu/libraries/describe.cpp
   gpu/libraries/factorization.cpp
@@ -48,6 +57,7 @@ set(sources
   gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/product.cpp
+  gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp
   gpu/libraries/staging.cpp
   gpu/library.cpp

@@ -3,6 +3,7 @@
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
+#include "devices/gpu/libraries/solver.h"
 #include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
@@ -20,17 +21,22 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
 }
 
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
-  enter(device);
+  const GpuDevice* const d = enter(device);
   // The driver's own call does not wait.
   const tern_device_status status = wait_for_stream(stream->stream);
   if (is_lost()) {
     delete stream;
     return status;
   }
-  const std::string why = status == TERN_DEVICE_OK ? "" : message();
+  std::string why = status == TERN_DEVICE_OK ? "" : message();
+  // Handles of libraries know the stream; another one may get its address.
+  const tern_device_status released = d == nullptr ? TERN_DEVICE_OK : release_solvers(*d, stream->stream);
+  if (status == TERN_DEVICE_OK && released != TERN_DEVICE_OK) why = message();
   const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
   delete stream;  // with its part of the device: only then does nothing use it
-  return status == TERN_DEVICE_OK ? destroyed : failed(status, why);
+  for (const tern_device_status first : {status, released})
+    if (first != TERN_DEVICE_OK) return failed(first, why);
+  return destroyed;
 }
 
 tern_device_status stream_synchronize(std::int32_t device, tern_device_stream stream) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/status.h"
 
 namespace tern::gpu {
 namespace {
@@ -25,6 +26,7 @@ std::string start(Cudnn& c, void* library, const std::string& file, const GpuDev
   TERN_GPU_CUDNN_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
   const std::size_t n = number(library, "cudnnGetVersion");
+  c.number = n;
   c.version = std::to_string(n / 10000) + "." + std::to_string(n / 100 % 100) + "." + std::to_string(n % 100);
   const std::string title = "cuDNN " + c.version + " (" + file + ")";
   if (n < kFirst) return title + " is too old: Tern uses cuDNN 9";
@@ -49,6 +51,11 @@ Cudnn& cudnn_of(const GpuDevice& d) {
     open_library(
         kPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
   return c;
+}
+
+tern_device_status checked_cudnn(Status error, const char* call) {
+  if (error == kSuccess) return TERN_DEVICE_OK;
+  return failed(TERN_DEVICE_FAILED, std::string(call) + ": cuDNN error " + std::to_string(error));
 }
 
 }  // namespace tern::gpu

@@ -1,5 +1,7 @@
-// cuDNN, found when the first convolution asks for it.
+// cuDNN, found when the first node asks for it.
 #pragma once
+
+#include <tern/device.h>
 
 #include <mutex>
 #include <string>
@@ -13,12 +15,20 @@ namespace tern::gpu {
 struct Cudnn {
   CudnnApi api;
   CudnnHandle handle = nullptr;
-  std::string version;  ///< "9.19.0"
-  std::string why;      ///< it cannot be used; empty if it can
-  std::mutex lock;      ///< of calls with the handle
+  std::size_t number = 0;  ///< 91900
+  std::string version;     ///< "9.19.0"
+  std::string why;         ///< it cannot be used; empty if it can
+  std::mutex lock;         ///< of calls with the handle
+
+  /// Engines of 9.10.0 and 9.10.1 are wrong, and those before have no masks for one query, nor wide heads: NVIDIA's
+  /// cudnn-frontend 1.32 leaves them out, too.
+  [[nodiscard]] bool has_attention() const { return number >= 91002; }
 };
 
 /// The device is current. Tries once for each device.
 Cudnn& cudnn_of(const GpuDevice& d);
+
+/// "a convolution: cuDNN error 2000" unless it is success.
+tern_device_status checked_cudnn(Status error, const char* call);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// What of cuDNN's graph API (cudnn_graph.h) convolutions use; tests/gpu/prototypes holds it against the header.
+// What of cuDNN's graph API (cudnn_graph.h) Tern uses; tests/gpu/prototypes holds it against the header.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +45,10 @@ enum Kind {
   kGraph = 15,
   kPack = 16,
   kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22,
 };
 // cudnnBackendAttributeType_t
 enum Type {
@@ -61,12 +65,14 @@ enum Type {
   kTypeNote = 11,
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
+  kTypeReductionMode = 18,
 };
 // cudnnBackendAttributeName_t
 enum Attribute {
   kPointwiseMode = 0,
   kPointwisePrecision = 1,
   kPointwiseNan = 2,
+  kPointwiseAxis = 9,
   kConvolutionType = 100,
   kConvolutionMode = 101,
   kConvolutionDilations = 102,
@@ -93,6 +99,7 @@ enum Attribute {
   kPointwiseX = 751,
   kPointwiseB = 752,
   kPointwiseY = 753,
+  kPointwiseT = 758,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kTensorAlignment = 900,
@@ -101,16 +108,40 @@ enum Attribute {
   kTensorStrides = 903,
   kTensorNumber = 906,
   kTensorVirtual = 907,
+  kTensorByValue = 908,
   kPackNumbers = 1000,
   kPackAddresses = 1001,
   kPackWorkspace = 1003,
   kEngineNotes = 1303,
+  kMatmulType = 1500,
+  kMatmulA = 1520,
+  kMatmulB = 1521,
+  kMatmulC = 1522,
+  kMatmulDescriptor = 1523,
+  kReductionMode = 1600,
+  kReductionType = 1601,
+  kReductionX = 1610,
+  kReductionY = 1611,
+  kReductionDescriptor = 1612,
 };
 // cudnnDataType_t
-enum Data { kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9 };
+enum Data { kFloat = 0, kDouble = 1, kHalf = 2, kInt32 = 4, kBfloat16 = 9, kBoolean = 11 };
 constexpr int kCrossCorrelation = 1;  // cudnnConvolutionMode_t
-constexpr int kAdd = 0, kRelu = 100;  // cudnnPointwiseMode_t
-constexpr int kPropagateNan = 1;      // cudnnNanPropagation_t
+// cudnnPointwiseMode_t
+enum PointwiseMode {
+  kAdd = 0,
+  kMul = 1,
+  kDiv = 6,
+  kSub = 9,
+  kExp = 13,
+  kLog = 15,
+  kRelu = 100,
+  kCompareGe = 303,
+  kGenIndex = 501,
+  kSelect = 601,
+};
+constexpr int kReduceAdd = 0, kReduceMax = 3;  // cudnnReduceTensorOp_t
+constexpr int kPropagateNan = 1;               // cudnnNanPropagation_t
 // cudnnBackendHeurMode_t
 constexpr int kModeA = 3, kModeFallback = 2;
 // cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32

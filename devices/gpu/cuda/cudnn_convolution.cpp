@@ -1,6 +1,6 @@
 // convolution by cuDNN.
+#include "devices/gpu/cuda/convolution_plan.h"
 #include "devices/gpu/cuda/cudnn.h"
-#include "devices/gpu/cuda/cudnn_plan.h"
 #include "devices/gpu/cuda/providers.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
@@ -9,11 +9,6 @@ namespace tern::gpu {
 namespace {
 
 constexpr std::int64_t kAligned = 16;  // Tern's own memory is; parts of tensors may not be
-
-tern_device_status checked_cudnn(Status error, const char* call) {
-  if (error == kSuccess) return TERN_DEVICE_OK;
-  return failed(TERN_DEVICE_FAILED, std::string(call) + ": cuDNN error " + std::to_string(error));
-}
 
 class ConvolutionNode : public LibraryNode {
  public:
@@ -26,9 +21,9 @@ class ConvolutionNode : public LibraryNode {
   }
 
   tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
-    std::vector<std::int64_t> numbers = {cudnn::kX, cudnn::kW, cudnn::kY};
+    std::vector<std::int64_t> numbers = {kConvolutionX, kConvolutionW, kConvolutionY};
     std::vector<Address> addresses = {op.inputs[0].data, op.inputs[1].data, op.outputs[0].data};
-    if (has_bias_) numbers.push_back(cudnn::kBias), addresses.push_back(op.inputs[2].data);
+    if (has_bias_) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
     const CudnnPlan& plan = all ? *aligned_ : *any_;
@@ -64,8 +59,8 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
   if (!library.why.empty()) return nullptr;
   const std::lock_guard lock(library.lock);
   const CudnnTarget target{library.handle, nullptr};
-  std::unique_ptr<CudnnPlan> aligned = cudnn_plan(library.api, target, *c, kAligned);
-  std::unique_ptr<CudnnPlan> any = aligned == nullptr ? nullptr : cudnn_plan(library.api, target, *c, c->bytes);
+  std::unique_ptr<CudnnPlan> aligned = convolution_plan(library.api, target, *c, kAligned);
+  std::unique_ptr<CudnnPlan> any = aligned == nullptr ? nullptr : convolution_plan(library.api, target, *c, c->bytes);
   if (any == nullptr) return nullptr;
   return std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(aligned), std::move(any));
 }

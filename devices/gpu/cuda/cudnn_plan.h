@@ -1,11 +1,11 @@
-// Plans of cuDNN for convolutions: operation graph, heuristic, engine, kernels. They need a handle, or only a described
-// device: then they cannot run, but are the plans of that device.
+// Plans of cuDNN: operation graph, heuristic, engine, kernels. They need a handle, or only a described device: then
+// they cannot run, but are the plans of that device.
 #pragma once
 
 #include <memory>
+#include <span>
 
-#include "devices/gpu/cuda/convolution.h"
-#include "devices/gpu/cuda/cudnn_descriptor.h"
+#include "devices/gpu/cuda/cudnn_operations.h"
 
 namespace tern::gpu {
 
@@ -15,18 +15,13 @@ struct CudnnTarget {
   CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
 };
 
-/// Numbers of the tensors in a pack of addresses.
-namespace cudnn {
-enum Number : std::int64_t { kX = 1, kW, kBias, kY, kSum, kBiased };
-}
-
 struct CudnnPlan {
   cudnn::Descriptor plan;
   std::int64_t workspace = 0;
 };
 
-/// Null where no engine takes the convolution with addresses that are multiples of `alignment`.
-std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const Convolution& c,
-                                      std::int64_t alignment);
+/// Null where no engine takes the operations but those with one of the numerical notes `refused`.
+std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const cudnn::Operations& operations,
+                                      std::span<const int> refused);
 
 }  // namespace tern::gpu

@@ -1,6 +1,7 @@
 #include "devices/gpu/cuda/cusolver.h"
 
 #include <cstdlib>
+#include <memory>
 
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/status.h"
@@ -101,11 +102,29 @@ std::string start(Cusolver& c, void* library, const std::string& file, const Gpu
 
 }  // namespace
 
+namespace {
+
+struct Opened {
+  std::mutex mutex;
+  std::map<int, Cusolver> all;
+};
+Opened& opened() {
+  // For ever: streams of static objects end after those of this library.
+  static Opened* const all = std::make_unique<Opened>().release();
+  return *all;
+}
+
+}  // namespace
+
+Cusolver* opened_cusolver(const GpuDevice& d) {
+  const std::lock_guard lock(opened().mutex);
+  const auto at = opened().all.find(d.id);
+  return at == opened().all.end() ? nullptr : &at->second;
+}
+
 Cusolver& cusolver_of(const GpuDevice& d) {
-  static std::mutex mutex;
-  static std::map<int, Cusolver> all;
-  const std::lock_guard lock(mutex);
-  const auto [at, is_new] = all.try_emplace(d.id);
+  const std::lock_guard lock(opened().mutex);
+  const auto [at, is_new] = opened().all.try_emplace(d.id);
   Cusolver& c = at->second;
   if (is_new)
     open_library(
@@ -120,6 +139,16 @@ tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* han
   if (error == kSuccess) error = cublas_error(c.api.blas_set_stream(own.blas, stream));
   *handles = own;
   return cusolver_checked(error, "making handles for a stream");
+}
+
+tern_device_status end_handles(Cusolver& c, Stream stream) {
+  const auto at = c.of_streams.find(stream);
+  if (at == c.of_streams.end()) return TERN_DEVICE_OK;
+  const Cusolver::Handles own = at->second;
+  c.of_streams.erase(at);
+  const int blas = own.blas == nullptr ? kSuccess : cublas_error(c.api.blas_destroy(own.blas));
+  const int solver = own.solver == nullptr ? kSuccess : c.api.destroy(own.solver);
+  return cusolver_checked(blas == kSuccess ? solver : blas, "destroying the handles of a stream");
 }
 
 tern_device_status cusolver_checked(int error, const char* call) {

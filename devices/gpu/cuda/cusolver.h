@@ -22,15 +22,19 @@ struct Cusolver {
   std::string why;      ///< they cannot be used; empty if they can
   std::mutex lock;      ///< of calls with the handles
   Handles handles;      ///< for questions
-  /// cuBLAS works in memory of its handle, which work on two streams would share.
+  /// cuBLAS works in memory of its handle, which work on two streams would share. They end with their stream.
   std::map<Stream, Handles> of_streams;
 };
 
 /// The device is current. Tries once for each device.
 Cusolver& cusolver_of(const GpuDevice& d);
+/// Null where nobody has asked for them yet.
+Cusolver* opened_cusolver(const GpuDevice& d);
 
 /// The handles for work on the stream. The lock is held.
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles);
+/// Destroys them. The lock is held.
+tern_device_status end_handles(Cusolver& c, Stream stream);
 
 /// A cuBLAS error among those of cuSOLVER: their numbers mean different things.
 constexpr int cublas_error(int error) {

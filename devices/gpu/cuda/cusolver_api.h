@@ -68,6 +68,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
 // X(name, symbol after cusolverDn, (parameters))
 #define TERN_GPU_CUSOLVER_COMMON(X)                                                 \
   X(create, Create, (SolverHandle * handle))                                        \
+  X(destroy, Destroy, (SolverHandle handle))                                        \
   X(set_stream, SetStream, (SolverHandle handle, Stream stream))                    \
   X(syevj_create, CreateSyevjInfo, (JacobiOptions * options))                       \
   X(syevj_destroy, DestroySyevjInfo, (JacobiOptions options))                       \
@@ -97,6 +98,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
     (BlasHandle handle, int m, int n, Address a, int lda, Address tau, int* info, int count))
 #define TERN_GPU_CUBLAS_COMMON(X)                  \
   X(blas_create, Create_v2, (BlasHandle * handle)) \
+  X(blas_destroy, Destroy_v2, (BlasHandle handle)) \
   X(blas_set_stream, SetStream_v2, (BlasHandle handle, Stream stream))
 
 struct CusolverApi {

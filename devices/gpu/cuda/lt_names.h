@@ -18,14 +18,17 @@ constexpr int kLtAllocFailed = 3, kLtInvalidValue = 7, kLtNotSupported = 15;
 // cublasOperation_t
 constexpr int kLtNormal = 0, kLtTransposed = 1;
 // cublasComputeType_t
-constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70;
+constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70, kLtComputeInt32 = 72;
 // cudaDataType
-constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
 constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // not of this vendor
 // cublasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;
 // cublasLtMatmulDescAttributes_t
-constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26;
+constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26, kLtScaleA = 17,
+              kLtScaleB = 18;
+constexpr int kLtScaleModeA = 31, kLtScaleModeB = 32;  // from cuBLASLt 12.8 on
+constexpr int kLtScaleOfRows = 3;                      // CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
 // cublasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // cublasLtMatmulPreferenceAttributes_t

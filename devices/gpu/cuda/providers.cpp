@@ -6,6 +6,7 @@ namespace tern::gpu {
 namespace {
 
 constexpr Provider kProviders[] = {
+    {"attention", has_attention, prepare_attention, false},
     {"convolution", has_convolution, prepare_convolution},
 };
 
@@ -17,7 +18,8 @@ std::span<const Provider> vendor_providers() {
 
 std::string describe_vendor_libraries(const GpuDevice& d) {
   const Cudnn& library = cudnn_of(d);
-  return library.why.empty() ? "cuDNN " + library.version : library.why;
+  if (!library.why.empty()) return library.why;
+  return "cuDNN " + library.version + (library.has_attention() ? "" : " (attention needs 9.10.2)");
 }
 
 }  // namespace tern::gpu

@@ -8,5 +8,8 @@ namespace tern::gpu {
 /// convolution, by cuDNN.
 bool has_convolution(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation);
+/// attention, by cuDNN.
+bool has_attention(const tern_device_op& op);
+std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation activation);
 
 }  // namespace tern::gpu

@@ -25,6 +25,13 @@ std::unique_ptr<Solver> make_solver(const GpuDevice& d, const MatrixBatch& batch
   return solver->ask(c.handles.solver) ? std::move(solver) : nullptr;
 }
 
+tern_device_status release_solvers(const GpuDevice& d, Stream stream) {
+  Cusolver* c = opened_cusolver(d);
+  if (c == nullptr) return TERN_DEVICE_OK;
+  const std::lock_guard lock(c->lock);
+  return end_handles(*c, stream);
+}
+
 std::string describe_solvers(const GpuDevice& d) {
   const Cusolver& c = cusolver_of(d);
   return c.why.empty() ? "cuSOLVER " + c.version : c.why;

@@ -20,14 +20,16 @@ constexpr int kLtAllocFailed = 2, kLtInvalidValue = 3, kLtNotSupported = 7;
 // hipblasOperation_t
 constexpr int kLtNormal = 111, kLtTransposed = 112;
 // hipblasComputeType_t
-constexpr int kLtCompute32 = 2, kLtComputeBfloat16 = 5, kLtComputeTf32 = 6, kLtCompute64 = 7;
+constexpr int kLtCompute32 = 2, kLtComputeBfloat16 = 5, kLtComputeTf32 = 6, kLtCompute64 = 7, kLtComputeInt32 = 9;
 // hipDataType
-constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
 constexpr int kLtE4m3Fnuz = 1000, kLtE5m2Fnuz = 1001;
 // hipblasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;
 // hipblasLtMatmulDescAttributes_t
-constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4;
+constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4, kLtScaleA = 5,
+              kLtScaleB = 6;
+constexpr int kLtScaleModeA = -1, kLtScaleModeB = -1, kLtScaleOfRows = -1;  // Tern uses none of this vendor
 // hipblasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t

@@ -1,14 +1,23 @@
-// Tern uses no library of ROCm that CUDA has no equal of.
-#include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/hip/providers.h"
+
+#include "devices/gpu/hip/miopen.h"
 
 namespace tern::gpu {
+namespace {
+
+constexpr Provider kProviders[] = {
+    {"convolution", has_convolution, prepare_convolution},
+};
+
+}  // namespace
 
 std::span<const Provider> vendor_providers() {
-  return {};
+  return kProviders;
 }
 
-std::string describe_vendor_libraries(const GpuDevice&) {
-  return {};
+std::string describe_vendor_libraries(const GpuDevice& d) {
+  const Miopen& library = miopen_of(d);
+  return library.why.empty() ? "MIOpen " + library.version : library.why;
 }
 
 }  // namespace tern::gpu

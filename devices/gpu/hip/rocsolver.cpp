@@ -1,5 +1,7 @@
 #include "devices/gpu/hip/rocsolver.h"
 
+#include <memory>
+
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/status.h"
 
@@ -65,11 +67,29 @@ std::string start(Rocsolver& r, void* library, const std::string& file) {
 
 }  // namespace
 
+namespace {
+
+struct Opened {
+  std::mutex mutex;
+  std::map<int, Rocsolver> all;
+};
+Opened& opened() {
+  // For ever: streams of static objects end after those of this library.
+  static Opened* const all = std::make_unique<Opened>().release();
+  return *all;
+}
+
+}  // namespace
+
+Rocsolver* opened_rocsolver(const GpuDevice& d) {
+  const std::lock_guard lock(opened().mutex);
+  const auto at = opened().all.find(d.id);
+  return at == opened().all.end() ? nullptr : &at->second;
+}
+
 Rocsolver& rocsolver_of(const GpuDevice& d) {
-  static std::mutex mutex;
-  static std::map<int, Rocsolver> all;
-  const std::lock_guard lock(mutex);
-  const auto [at, is_new] = all.try_emplace(d.id);
+  const std::lock_guard lock(opened().mutex);
+  const auto [at, is_new] = opened().all.try_emplace(d.id);
   Rocsolver& r = at->second;
   if (is_new)
     open_library(
@@ -84,6 +104,14 @@ tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uin
   if (error == kSuccess) error = r.api.set_workspace(own, work, bytes);
   *handle = own;
   return rocsolver_checked(error, "making a handle for a stream");
+}
+
+tern_device_status end_handle(Rocsolver& r, Stream stream) {
+  const auto at = r.of_streams.find(stream);
+  if (at == r.of_streams.end()) return TERN_DEVICE_OK;
+  const RocblasHandle own = at->second;
+  r.of_streams.erase(at);
+  return rocsolver_checked(own == nullptr ? kSuccess : r.api.destroy(own), "destroying the handle of a stream");
 }
 
 tern_device_status rocsolver_checked(int error, const char* call) {

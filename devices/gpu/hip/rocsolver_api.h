@@ -52,6 +52,7 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
 // X(name, symbol after rocblas_, (parameters))
 #define TERN_GPU_ROCBLAS_FUNCTIONS(X)                                                      \
   X(create, create_handle, (RocblasHandle * handle))                                       \
+  X(destroy, destroy_handle, (RocblasHandle handle))                                       \
   X(set_stream, set_stream, (RocblasHandle handle, Stream stream))                         \
   X(query_begin, start_device_memory_size_query, (RocblasHandle handle))                   \
   X(query_end, stop_device_memory_size_query, (RocblasHandle handle, std::size_t * bytes)) \

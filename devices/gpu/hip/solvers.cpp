@@ -128,6 +128,13 @@ std::unique_ptr<Solver> make_solver(const GpuDevice& d, const MatrixBatch& batch
   return solver;
 }
 
+tern_device_status release_solvers(const GpuDevice& d, Stream stream) {
+  Rocsolver* r = opened_rocsolver(d);
+  if (r == nullptr) return TERN_DEVICE_OK;
+  const std::lock_guard lock(r->lock);
+  return end_handle(*r, stream);
+}
+
 std::string describe_solvers(const GpuDevice& d) {
   const Rocsolver& r = rocsolver_of(d);
   return r.why.empty() ? "rocSOLVER " + r.version : r.why;

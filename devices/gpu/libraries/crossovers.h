@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "devices/gpu/libraries/matrices.h"
 
@@ -18,7 +19,10 @@ struct Crossover {
 /// Each vendor's table. Of the rows that hold for a batch the last one counts; where none does, Tern's kernels run.
 std::span<const Crossover> crossovers();
 
-/// TERN_CUDA_SOLVER (TERN_ROCM_SOLVER) may say `own`, `small` or `large` for all batches.
+/// TERN_CUDA_SOLVER (TERN_ROCM_SOLVER) may say `own`, `small` or `large` for all batches; something else: why it cannot
+/// be followed. Empty otherwise.
+std::string wrong_solver();
+/// The routine of that variable where it says one.
 Routine routine_for(const MatrixBatch& batch);
 
 }  // namespace tern::gpu

@@ -1,5 +1,6 @@
 // "libraries": which of the vendor's libraries this device uses, for people.
 #include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/crossovers.h"
 #include "devices/gpu/libraries/lt.h"
 #include "devices/gpu/libraries/nccl.h"
 #include "devices/gpu/libraries/provider.h"
@@ -17,6 +18,11 @@ std::string products(const GpuDevice& d) {
   return library.why.empty() ? std::string(names::kLt) + " " + library.version.text : library.why;
 }
 
+std::string solvers(const GpuDevice& d) {
+  const std::string wrong = wrong_solver();
+  return wrong.empty() ? describe_solvers(d) : wrong;
+}
+
 const char* describe(std::int32_t device) {
   thread_local std::string text;
   text.clear();
@@ -25,7 +31,7 @@ const char* describe(std::int32_t device) {
   if (!wants_libraries()) return (text = left_out()).c_str();
   text = products(*d);
   if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;
-  text += "; " + describe_solvers(*d) + "; " + describe_collectives();
+  text += "; " + solvers(*d) + "; " + describe_collectives();
   if (const std::string more = describe_symmetric(); !more.empty()) text += "; " + more;
   return text.c_str();
 }

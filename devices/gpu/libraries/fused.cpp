@@ -1,10 +1,12 @@
-// "partition": a product or a convolution and the activation that follows it, as one call of the library.
+// "partition": a product or a convolution and the activation or the scales that follow it, as one call of the library.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/activation.h"
+#include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/profiler.h"
@@ -48,10 +50,30 @@ std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activ
   }
 }
 
+/// A scaled product: what the pointwise node `last` multiplies, and the node before it.
+struct ScaledProduct {
+  Scaling scaling;
+  std::int32_t product = -1;
+};
+std::optional<ScaledProduct> scaled_product(const tern_device_part& part, std::int32_t last) {
+  const tern_device_part_node& n = part.nodes[last];
+  for (std::int32_t k = 0; k < n.op.input_count; ++k) {
+    const std::int32_t before = uses(part, n.inputs[k]) == 1 ? maker(part, last, n.inputs[k]) : -1;
+    if (before < 0 || std::strcmp(part.nodes[before].op.name, "matmul") != 0) continue;
+    const tern_device_op& op = part.nodes[before].op;
+    const bool has_addend = op.input_count > 2 && op.inputs[2].dtype != 0;
+    if (!is_float8(op) || has_addend) continue;
+    if (const std::optional<Scaling> scaling = scaling_of(n.op, k)) return ScaledProduct{*scaling, before};
+  }
+  return std::nullopt;
+}
+
 tern_device_status choose(std::int32_t, const tern_device_part* part, std::int32_t* groups) {
   std::fill_n(groups, part->node_count, -1);
-  for (std::int32_t i = 0; i < part->node_count; ++i)
+  for (std::int32_t i = 0; i < part->node_count; ++i) {
     for (const std::int32_t node : chain(*part, i)) groups[node] = i;
+    if (const auto scaled = scaled_product(*part, i)) groups[i] = groups[scaled->product] = i;
+  }
   return TERN_DEVICE_OK;
 }
 
@@ -65,28 +87,66 @@ struct Fused {
   std::unique_ptr<LibraryNode> node;
 };
 
+/// The place of a value among the operands of the part.
+std::ptrdiff_t place_of(const tern_device_part& part, std::int32_t value) {
+  const std::int32_t* end = part.inputs + part.input_count;
+  const std::int32_t* place = std::find(part.inputs, end, value);
+  return place == end ? -1 : place - part.inputs;
+}
+
+/// The node as the library gets it, with more operands behind its own.
+std::unique_ptr<Fused> fuse(const tern_device_part& part, const tern_device_part_node& node) {
+  auto fused = std::make_unique<Fused>();
+  fused->op = node.op;
+  fused->inputs.assign(node.op.inputs, node.op.inputs + node.op.input_count);
+  for (std::int32_t k = 0; k < node.op.input_count; ++k) fused->places.push_back(place_of(part, node.inputs[k]));
+  fused->output = node.op.outputs[0];
+  return fused;
+}
+void finish(Fused* fused) {
+  fused->op.input_count = static_cast<std::int32_t>(fused->inputs.size());
+  fused->op.inputs = fused->inputs.data();
+  fused->op.outputs = &fused->output;
+}
+
+std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& part) {
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[0]);  // its result has as many elements as the last one's
+  finish(fused.get());
+  fused->node = provider_of(fused->op)->prepare(d, fused->op, activation_of(part.nodes[part.node_count - 1].op));
+  return fused;
+}
+
+std::unique_ptr<Fused> scaled(const GpuDevice& d, const tern_device_part& part, const ScaledProduct& s) {
+  const tern_device_part_node& last = part.nodes[part.node_count - 1];
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[s.product]);
+  fused->output = last.op.outputs[0];
+  fused->inputs.resize(2);
+  fused->places.resize(2);
+  for (const std::int32_t operand : {s.scaling.bias, s.scaling.a, s.scaling.b}) {
+    fused->inputs.push_back(operand < 0 ? tern_device_tensor{} : last.op.inputs[operand]);
+    fused->places.push_back(operand < 0 ? -1 : place_of(part, last.inputs[operand]));
+  }
+  finish(fused.get());
+  fused->node = prepare_scaled_product(d, fused->op, s.scaling.scales);
+  return fused;
+}
+
 tern_device_status compile(std::int32_t device, const tern_device_part* part, tern_device_partition* partition,
                            std::uint64_t* scratch_bytes) {
   TERN_GPU_ENTER(device);
   // Tern divides groups, and what is made in the middle may be read elsewhere.
-  const tern_device_part_node& last = part->nodes[part->node_count - 1];
-  if (chain(*part, part->node_count - 1).size() != static_cast<std::size_t>(part->node_count) ||
-      part->output_count != 1 || part->outputs[0] != last.outputs[0])
-    return failed(TERN_DEVICE_UNSUPPORTED, "no node of a library with an activation");
-  const tern_device_part_node& product = part->nodes[0];
-  auto fused = std::make_unique<Fused>();
-  fused->op = product.op;
-  fused->inputs.assign(product.op.inputs, product.op.inputs + product.op.input_count);
-  fused->output = product.op.outputs[0];  // as many elements in the same order as the last
-  fused->op.inputs = fused->inputs.data();
-  fused->op.outputs = &fused->output;
-  for (std::int32_t k = 0; k < product.op.input_count; ++k) {
-    const std::int32_t* end = part->inputs + part->input_count;
-    const std::int32_t* place = std::find(part->inputs, end, product.inputs[k]);
-    fused->places.push_back(place == end ? -1 : place - part->inputs);
+  const std::int32_t end = part->node_count - 1;
+  const tern_device_part_node& last = part->nodes[end];
+  std::unique_ptr<Fused> fused;
+  if (part->output_count == 1 && part->outputs[0] == last.outputs[0]) {
+    if (chain(*part, end).size() == static_cast<std::size_t>(part->node_count)) {
+      fused = activated(*d, *part);
+    } else if (const auto s = scaled_product(*part, end); s && part->node_count == 2) {
+      fused = scaled(*d, *part, *s);
+    }
   }
-  fused->node = provider_of(product.op)->prepare(*d, fused->op, activation_of(last.op));
-  if (fused->node == nullptr) return failed(TERN_DEVICE_UNSUPPORTED, "no library runs this node with its activation");
+  if (fused == nullptr || fused->node == nullptr)
+    return failed(TERN_DEVICE_UNSUPPORTED, "no library runs these nodes in one call");
   *scratch_bytes = fused->node->scratch_bytes();
   *partition = reinterpret_cast<tern_device_partition>(fused.release());
   return TERN_DEVICE_OK;

@@ -40,7 +40,8 @@ LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch)
   return object;
 }
 
-LtObject description(const LtApi& api, const Product& p, const LtTypes& types, int compute, Activation activation) {
+LtObject description(const LtApi& api, const Product& p, const LtTypes& types, int compute, Activation activation,
+                     Scales scales) {
   LtProduct made = nullptr;
   LtObject object(nullptr, api.product_destroy);
   if (api.product_create(&made, compute, types.scale) != kSuccess) return object;
@@ -55,6 +56,13 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
     attributes.set(names::kLtBiasType, std::int32_t{types.out});
   }
   if (epilogue != 0) attributes.set(names::kLtEpilogue, epilogue);
+  if (scales == Scales::rows) {
+    attributes.set(names::kLtScaleModeA, std::int32_t{names::kLtScaleOfRows});
+    attributes.set(names::kLtScaleModeB, std::int32_t{names::kLtScaleOfRows});
+  }
+  // Each call sets its own; a heuristic sees that there are some.
+  if (scales != Scales::none)
+    for (const int attribute : {names::kLtScaleA, names::kLtScaleB}) attributes.set(attribute, std::uint64_t{16});
   if (!attributes.good()) object.reset();
   return object;
 }
@@ -88,10 +96,11 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
 
 }  // namespace
 
-std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types, Activation activation) {
+std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types, Activation activation, Scales scales) {
+  if (scales == Scales::rows && names::kLtScaleModeA < 0) return nullptr;
   const std::lock_guard lock(lt.lock);
   for (const int compute : types.computes) {
-    auto plan = std::make_unique<LtPlan>(LtPlan{description(lt.api, p, types, compute, activation),
+    auto plan = std::make_unique<LtPlan>(LtPlan{description(lt.api, p, types, compute, activation, scales),
                                                 layout(lt.api, p.a, types.a, p.batch),
                                                 layout(lt.api, p.b, types.b, p.batch),
                                                 layout(lt.api, p.c, types.out, p.batch),

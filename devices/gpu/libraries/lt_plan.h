@@ -8,6 +8,7 @@
 #include "devices/gpu/libraries/lt.h"
 #include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/product.h"
+#include "devices/gpu/libraries/scaling.h"
 
 namespace tern::gpu {
 
@@ -21,6 +22,7 @@ struct LtPlan {
 };
 
 /// Null where the library has no algorithm for aligned addresses.
-std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& product, const LtTypes& types, Activation activation);
+std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& product, const LtTypes& types, Activation activation,
+                                Scales scales);
 
 }  // namespace tern::gpu

@@ -11,8 +11,8 @@ namespace {
 
 class ProductNode : public LibraryNode {
  public:
-  ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan)
-      : lt_(lt), product_(std::move(product)), types_(types), plan_(std::move(plan)) {
+  ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan, Scales scales)
+      : lt_(lt), product_(std::move(product)), types_(types), plan_(std::move(plan)), scales_(scales) {
     workspace_ = plan_->aligned->workspace;
     if (plan_->any) {
       workspace_ = std::max<std::uint64_t>(workspace_, plan_->any->workspace);
@@ -30,6 +30,7 @@ class ProductNode : public LibraryNode {
     ProductAddresses at{op.inputs[1].data, op.inputs[0].data, op.outputs[0].data, op.outputs[0].data};
     if (product_.addend != Addend::none) at.c = op.inputs[2].data;
     scratch = aligned(scratch, kScratchAlignment);
+    if (scales_ != Scales::none) at.scale_a = op.inputs[4].data, at.scale_b = op.inputs[3].data;
     if (!staging_) return multiply(stream, at, scratch);
     const ProductAddresses given = at;
     TERN_GPU_TRY(staging_->copy_in(stream, scratch + workspace_, &at));
@@ -44,6 +45,10 @@ class ProductNode : public LibraryNode {
     const std::lock_guard lock(lt_.lock);
     LtHandle handle = nullptr;
     TERN_GPU_TRY(lt_handle(lt_, stream, &handle));
+    if (scales_ != Scales::none) {
+      TERN_GPU_TRY(set(names::kLtScaleA, first.scale_a, "setting the scales of a product"));
+      TERN_GPU_TRY(set(names::kLtScaleB, first.scale_b, "setting the scales of a product"));
+    }
     for (const Offsets& o : product_.calls) {
       const Address a = first.a + static_cast<Address>(o.a) * types_.bytes;
       const Address b = first.b + static_cast<Address>(o.b) * types_.bytes;
@@ -51,10 +56,7 @@ class ProductNode : public LibraryNode {
       const Address addend = first.c + static_cast<Address>(o.c) * types_.out_bytes;
       const bool has_vector = product_.addend == Addend::vector;
       const Address c = product_.addend == Addend::matrix ? addend : d;
-      if (has_vector)
-        TERN_GPU_TRY(
-            lt_checked(lt_.api.product_set(plan_->product.get(), names::kLtBiasPointer, &addend, sizeof addend),
-                       "setting the bias of a product"));
+      if (has_vector) TERN_GPU_TRY(set(names::kLtBiasPointer, addend, "setting the bias of a product"));
       const bool all = ((a | b | c | d | (has_vector ? addend : 0)) % kLtAlignment) == 0;
       const LtChoice& choice = all || !plan_->any ? *plan_->aligned : *plan_->any;
       TERN_GPU_TRY(call(handle, stream, {a, b, c, d}, choice, scratch));
@@ -62,12 +64,23 @@ class ProductNode : public LibraryNode {
     return TERN_DEVICE_OK;
   }
 
+  tern_device_status set(int attribute, Address address, const char* call) {
+    return lt_checked(lt_.api.product_set(plan_->product.get(), attribute, &address, sizeof address), call);
+  }
+
   tern_device_status call(LtHandle handle, Stream stream, const ProductAddresses& at, const LtChoice& choice,
                           Address scratch) {
-    const double wide[] = {1, product_.addend == Addend::matrix ? 1.0 : 0.0};
-    const float narrow[] = {1, static_cast<float>(wide[1])};
+    const int beta = product_.addend == Addend::matrix ? 1 : 0;
+    const double wide[] = {1, static_cast<double>(beta)};
+    const float single[] = {1, static_cast<float>(beta)};
+    const std::int32_t whole[] = {1, beta};
     const auto factor = [&](int i) -> const void* {
-      return types_.wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
+      switch (types_.factor) {
+        case LtFactor::wide: return &wide[i];
+        case LtFactor::whole: return &whole[i];
+        case LtFactor::single: break;
+      }
+      return &single[i];
     };
     const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
     return lt_checked(lt_.api.multiply(handle, plan_->product.get(), factor(0), pointer(at.a), plan_->a.get(),
@@ -81,6 +94,7 @@ class ProductNode : public LibraryNode {
   const Product product_;
   const LtTypes types_;
   const std::unique_ptr<LtPlan> plan_;
+  const Scales scales_;
   std::uint64_t workspace_ = 0;
   std::optional<Staging> staging_;  ///< where the library takes aligned addresses only
 };
@@ -91,15 +105,28 @@ bool has_product(const tern_device_op& op) {
   return !lt_types(op).computes.empty();
 }
 
-std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+namespace {
+
+std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation,
+                                     Scales scales) {
   const LtTypes types = lt_types(op);
   std::optional<Product> product = product_of(op);
   if (!product) return nullptr;
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
-  std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation);
+  std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
   if (plan == nullptr || (!plan->any && product->calls.size() > 1)) return nullptr;
-  return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan));
+  return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan), scales);
+}
+
+}  // namespace
+
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+  return prepare(d, op, activation, Scales::none);
+}
+
+std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales) {
+  return prepare(d, op, Activation::none, scales);
 }
 
 }  // namespace tern::gpu

@@ -6,10 +6,21 @@ namespace tern::gpu {
 namespace {
 
 // The numbers of tern/dtype.h.
-enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13, kE4m3 = 17, kE5m2 = 18, kE4m3Fnuz = 19, kE5m2Fnuz = 20 };
+enum {
+  kI8 = 3,
+  kI32 = 5,
+  kF16 = 10,
+  kBf16 = 11,
+  kF32 = 12,
+  kF64 = 13,
+  kE4m3 = 17,
+  kE5m2 = 18,
+  kE4m3Fnuz = 19,
+  kE5m2Fnuz = 20
+};
 
 /// Types of both operands that are multiplied with each other.
-enum class Family { none, half, bfloat, single, wide, byte };
+enum class Family { none, half, bfloat, single, wide, byte, small, whole };
 
 struct Type {
   int dtype, library;
@@ -17,10 +28,16 @@ struct Type {
   Family family;
 };
 constexpr Type kTypes[] = {
-    {kF16, names::kLtF16, 2, Family::half},           {kBf16, names::kLtBf16, 2, Family::bfloat},
-    {kF32, names::kLtF32, 4, Family::single},         {kF64, names::kLtF64, 8, Family::wide},
-    {kE4m3, names::kLtE4m3, 1, Family::byte},         {kE5m2, names::kLtE5m2, 1, Family::byte},
-    {kE4m3Fnuz, names::kLtE4m3Fnuz, 1, Family::byte}, {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, Family::byte},
+    {kF16, names::kLtF16, 2, Family::half},
+    {kBf16, names::kLtBf16, 2, Family::bfloat},
+    {kF32, names::kLtF32, 4, Family::single},
+    {kF64, names::kLtF64, 8, Family::wide},
+    {kE4m3, names::kLtE4m3, 1, Family::byte},
+    {kE5m2, names::kLtE5m2, 1, Family::byte},
+    {kI8, names::kLtI8, 1, Family::small},
+    {kI32, names::kLtI32, 4, Family::whole},
+    {kE4m3Fnuz, names::kLtE4m3Fnuz, 1, Family::byte},
+    {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, Family::byte},
 };
 
 /// The results of a family: "cublasLtMatmul", tables of supported types.
@@ -30,7 +47,8 @@ struct Result {
 constexpr Result kResults[] = {
     {Family::half, Family::half},     {Family::half, Family::single},   {Family::bfloat, Family::bfloat},
     {Family::bfloat, Family::single}, {Family::single, Family::single}, {Family::wide, Family::wide},
-    {Family::byte, Family::half},     {Family::byte, Family::bfloat},   {Family::byte, Family::single},
+    {Family::small, Family::whole},   {Family::byte, Family::half},     {Family::byte, Family::bfloat},
+    {Family::byte, Family::single},
 };
 
 /// What --precision lets products of float32 round their operands to.
@@ -40,6 +58,17 @@ struct Rounding {
 constexpr Rounding kRoundings[] = {
     {TERN_DEVICE_PRECISION_BFLOAT16, names::kLtComputeBfloat16},
     {TERN_DEVICE_PRECISION_AUTOMATIC, names::kLtComputeTf32},
+};
+
+/// Where alpha and beta are not float: their type, and that of sums.
+struct Factor {
+  Family operands;
+  LtFactor factor;
+  int library, compute;
+};
+constexpr Factor kFactors[] = {
+    {Family::wide, LtFactor::wide, names::kLtF64, names::kLtCompute64},
+    {Family::small, LtFactor::whole, names::kLtI32, names::kLtComputeInt32},
 };
 
 const Type* type_of(const tern_device_tensor& t) {
@@ -56,6 +85,11 @@ bool has_result(Family operands, Family result) {
 
 }  // namespace
 
+bool is_float8(const tern_device_op& op) {
+  const Type* a = type_of(op.inputs[0]);
+  return a != nullptr && a->family == Family::byte;
+}
+
 LtTypes lt_types(const tern_device_op& op) {
   const Type *a = type_of(op.inputs[0]), *b = type_of(op.inputs[1]), *out = type_of(op.outputs[0]);
   if (a == nullptr || b == nullptr || out == nullptr) return {};
@@ -65,18 +99,22 @@ LtTypes lt_types(const tern_device_op& op) {
   // "Bias vector elements are the same type as the elements of output matrix [...] exceptions: fp8 kernels with an
   // output type of CUDA_R_32F" (cublasLt.h).
   if (has_addend && a->family == Family::byte && out->family == Family::single) return {};
+  // Biases of whole numbers belong to results of 8 bits ("cublasLtMatmul").
+  if (has_addend && a->family == Family::small) return {};
   LtTypes t;
   t.a = b->library;
   t.b = a->library;
   t.out = out->library;
   t.bytes = a->bytes;
   t.out_bytes = out->bytes;
-  t.wide = a->family == Family::wide;
-  t.scale = t.wide ? names::kLtF64 : names::kLtF32;
+  for (const Factor& f : kFactors)
+    if (f.operands == a->family) t.factor = f.factor, t.scale = f.library, t.computes = {f.compute};
+  if (!t.computes.empty()) return t;
+  t.scale = names::kLtF32;
   if (a->family == Family::single)
     for (const Rounding& r : kRoundings)
       if (r.precision == op.precision) t.computes.push_back(r.compute);
-  t.computes.push_back(t.wide ? names::kLtCompute64 : names::kLtCompute32);
+  t.computes.push_back(names::kLtCompute32);
   return t;
 }
 

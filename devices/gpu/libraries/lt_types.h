@@ -8,15 +8,19 @@
 
 namespace tern::gpu {
 
+enum class LtFactor { single, wide, whole };  ///< float, double, int32
+
 struct LtTypes {
   int a = 0, b = 0, out = 0;  ///< of the library (cudaDataType); a is that of Tern's b
   std::uint32_t bytes = 0;    ///< of an element of the operands
   std::uint32_t out_bytes = 0;
-  bool wide = false;          ///< alpha and beta are double, else float
-  int scale = 0;              ///< their type
-  std::vector<int> computes;  ///< the preferred one first
+  LtFactor factor = LtFactor::single;  ///< the type of alpha and beta
+  int scale = 0;                       ///< the same, of the library
+  std::vector<int> computes;           ///< the preferred one first
 };
 
+/// A product of float8.
+bool is_float8(const tern_device_op& op);
 /// Without `computes` where the libraries have no such product.
 LtTypes lt_types(const tern_device_op& op);
 

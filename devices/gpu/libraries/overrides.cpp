@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/crossovers.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/profiler.h"
@@ -26,6 +27,8 @@ LibraryNode* node_of(tern_device_override handle) {
 
 tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_device_override* override,
                            std::uint64_t* scratch_bytes) {
+  if (matrices_of(*op))
+    if (std::string why = wrong_solver(); !why.empty()) return failed(TERN_DEVICE_INVALID, std::move(why));
   if (const Provider* provider = provider_of(*op)) {
     TERN_GPU_ENTER(device);
     if (std::unique_ptr<LibraryNode> node = provider->prepare(*d, *op, Activation::none)) {

@@ -10,6 +10,7 @@
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/libraries/activation.h"
+#include "devices/gpu/libraries/scaling.h"
 
 namespace tern::gpu {
 
@@ -49,6 +50,8 @@ std::string describe_vendor_libraries(const GpuDevice& d);
 /// matmul, by cuBLASLt or hipBLASLt.
 bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
+/// A product of float8 whose operands 3 and 4 are the scales of the first two.
+std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
 /// cholesky, eigh, lu_factor, qr and svd, by the vendor's solvers.
 bool has_factorization(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation activation);

@@ -1,6 +1,8 @@
 // A vendor's solver for one batch of matrices.
 #pragma once
 
+#include <tern/device.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,5 +55,7 @@ class Solver {
 std::unique_ptr<Solver> make_solver(const GpuDevice& d, const MatrixBatch& batch, Routine routine);
 /// "cuSOLVER 12.0.4", or why it is not used.
 std::string describe_solvers(const GpuDevice& d);
+/// Destroys the handles that calls on the stream have made. No work is on it.
+tern_device_status release_solvers(const GpuDevice& d, Stream stream);
 
 }  // namespace tern::gpu

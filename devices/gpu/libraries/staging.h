@@ -12,6 +12,7 @@ namespace tern::gpu {
 /// Of the matrices of Product; c is that of the addend, vector or matrix, and d where there is none.
 struct ProductAddresses {
   Address a = 0, b = 0, c = 0, d = 0;
+  Address scale_a = 0, scale_b = 0;  ///< 0: none
 };
 
 inline Address aligned(Address address, std::uint64_t alignment) {

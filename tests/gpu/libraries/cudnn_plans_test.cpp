@@ -7,7 +7,8 @@
 
 #include <cstdlib>
 
-#include "devices/gpu/cuda/cudnn_plan.h"
+#include "devices/gpu/cuda/attention_plan.h"
+#include "devices/gpu/cuda/convolution_plan.h"
 
 namespace tern::gpu {
 namespace {
@@ -42,29 +43,32 @@ class CudnnPlans : public ::testing::Test {
 
   /// What cuDNN says of the plan, as JSON; empty without one.
   std::string plan(const Convolution& c, std::int64_t alignment = 16) {
-    const std::unique_ptr<CudnnPlan> made = cudnn_plan(api, target, c, alignment);
+    return json_of(convolution_plan(api, target, c, alignment));
+  }
+  std::string plan(const Attention& a) {
+    return json_of(attention_plan(api, target, a));
+  }
+
+ private:
+  std::string json_of(const std::unique_ptr<CudnnPlan>& made) {
     if (made == nullptr) return {};
-    std::string json(1 << 16, '\0');
+    std::string json(1 << 20, '\0');
     std::int64_t count = 0;
     EXPECT_EQ(api.get(made->plan.handle(), kPlanJson, kTypeChar, std::ssize(json), &count, json.data()), kSuccess);
     return json.substr(0, json.find('\0'));
   }
 
+ protected:
   CudnnApi api;
   CudnnTarget target;
 };
 
-Shape contiguous(std::vector<std::int64_t> sizes) {
-  Shape s{std::move(sizes), {}};
-  s.strides.assign(s.sizes.size(), 1);
-  for (std::size_t i = s.sizes.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * s.sizes[i];
-  return s;
-}
+enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13 };  // tern/dtype.h
 
 /// 64 channels of 56 x 56, a window of 3 x 3 with padding, in `groups`.
-Convolution block(int type, std::uint32_t bytes, std::int64_t groups, bool has_bias) {
+Convolution block(int dtype, std::uint32_t bytes, std::int64_t groups, bool has_bias) {
   Convolution c;
-  c.type = type;
+  c.dtype = dtype;
   c.bytes = bytes;
   c.is_exact = true;
   c.has_bias = has_bias;
@@ -81,7 +85,7 @@ TEST_F(CudnnPlans, EveryTypeHasOne) {
     int type;
     std::uint32_t bytes;
   };
-  for (const Case t : {Case{cudnn::kHalf, 2}, {cudnn::kBfloat16, 2}, {cudnn::kFloat, 4}}) {
+  for (const Case t : {Case{kF16, 2}, {kBf16, 2}, {kF32, 4}}) {
     for (int kind = 0; kind < 8; ++kind) {
       Convolution c = block(t.type, t.bytes, (kind & 1) != 0 ? 64 : 1, (kind & 2) != 0);
       // cuDNN 9.19 fuses ReLU with float16 alone where no bias is before it: then Tern's kernel makes it.
@@ -91,11 +95,11 @@ TEST_F(CudnnPlans, EveryTypeHasOne) {
         EXPECT_NE(plan(c, alignment), "") << t.type << ' ' << kind << ' ' << alignment;
     }
   }
-  EXPECT_NE(plan(block(cudnn::kDouble, 8, 1, false)), "");
+  EXPECT_NE(plan(block(kF64, 8, 1, false)), "");
 }
 
 TEST_F(CudnnPlans, DescriptorsMeanWhatTheySay) {
-  Convolution c = block(cudnn::kHalf, 2, 1, true);
+  Convolution c = block(kF16, 2, 1, true);
   c.before = {2, 1};
   c.after = {0, 1};
   c.strides = {1, 2};
@@ -110,7 +114,7 @@ TEST_F(CudnnPlans, DescriptorsMeanWhatTheySay) {
 }
 
 TEST_F(CudnnPlans, ExactOnesUseNoTensorCores) {
-  Convolution c = block(cudnn::kFloat, 4, 1, true);
+  Convolution c = block(kF32, 4, 1, true);
   const std::string exact = plan(c);
   c.is_exact = false;
   const std::string any = plan(c);
@@ -119,9 +123,57 @@ TEST_F(CudnnPlans, ExactOnesUseNoTensorCores) {
 }
 
 TEST_F(CudnnPlans, ThereIsNoneForSizesThatDisagree) {
-  Convolution c = block(cudnn::kHalf, 2, 1, false);
+  Convolution c = block(kF16, 2, 1, false);
   c.y = contiguous({2, 64, 55, 56});
   EXPECT_EQ(plan(c), "");
+}
+
+/// Two texts of 16 heads, keys of 4 groups.
+Attention heads(int type, std::int64_t queries, std::int64_t keys, std::int64_t width) {
+  Attention a;
+  a.type = type;
+  a.q = contiguous({2, 16, queries, width});
+  a.k = contiguous({2, 4, keys, width});
+  a.v = contiguous({2, 4, keys, width});
+  a.out = contiguous({2, 16, queries, width});
+  a.scale = 0.125f;
+  return a;
+}
+/// A mask of each text, or of each head, added as numbers of the type.
+Attention masked(Attention a, bool for_each_head, int type) {
+  a.mask = contiguous({2, 16, a.q.sizes[2], a.k.sizes[2]});
+  if (!for_each_head) a.mask.strides[1] = 0;
+  a.bias_type = type;
+  return a;
+}
+Attention causal(Attention a) {
+  a.is_causal = true;
+  return a;
+}
+
+TEST_F(CudnnPlans, AttentionHasOne) {
+  using namespace cudnn;
+  EXPECT_NE(plan(heads(kHalf, 1000, 77, 64)), "");
+  EXPECT_NE(plan(causal(heads(kBfloat16, 1024, 1024, 128))), "");
+  EXPECT_NE(plan(causal(masked(heads(kHalf, 77, 1001, 72), true, kHalf))), "");
+  EXPECT_NE(plan(masked(heads(kBfloat16, 100, 1001, 256), false, kFloat)), "");
+  EXPECT_NE(plan(masked(heads(kBfloat16, 1, 1001, 128), false, kBfloat16)), "") << "a text that grows";
+  Attention a = heads(kHalf, 100, 100, 64);
+  a.v = contiguous({2, 4, 99, 64});
+  EXPECT_EQ(plan(a), "") << "values for fewer keys";
+}
+
+TEST_F(CudnnPlans, AttentionMeansWhatItSays) {
+  Attention a = causal(masked(heads(cudnn::kBfloat16, 100, 203, 64), false, cudnn::kFloat));
+  a.q.strides = {100 * 16 * 64, 64, 16 * 64, 1};  // as [batch, rows, heads, width]
+  const std::string json = plan(a);
+  for (const char* part :
+       {R"("dim":[2,16,100,64],"stride":[102400,64,1024,1])", R"("dim":[2,4,64,203],"stride":[51968,12992,1,64])",
+        R"("dim":[2,1,100,203],"stride":[20800,20800,208,1])", R"("dataType":"CUDNN_DATA_BFLOAT16")",
+        R"("pointwiseMode":"CUDNN_POINTWISE_GEN_INDEX")", R"("pointwiseMode":"CUDNN_POINTWISE_BINARY_SELECT")",
+        R"("isByValue":true)", R"("smVersion":900)"})
+    EXPECT_NE(json.find(part), std::string::npos) << part << " is not in " << json.substr(0, 10000);
+  EXPECT_NE(json.find("sdpa"), std::string::npos) << "the kernel is one of attention";
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ gpu::Function load(const char* name);
 /// Launches it with one parameter.
 gpu::Status launch(gpu::Function function, const void* parameter, gpu::Stream stream);
 
+/// Whether this call is to fail: TERN_STAND_IN_FAILS is a part of the function's name.
+bool is_to_fail(const char* function);
+
 /// Ends the process with a message: a call that breaks a rule of the library's manual.
 [[noreturn]] void misuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

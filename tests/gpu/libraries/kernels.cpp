@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "tests/gpu/libraries/attention_call.h"
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/nccl/call.h"
 #include "tests/gpu/libraries/product_call.h"
@@ -15,6 +16,7 @@ namespace {
 using namespace tern::stand_in;
 
 constexpr tern_emulated_parameter kProduct[] = {{0, sizeof(ProductCall)}};
+constexpr tern_emulated_parameter kAttention[] = {{0, sizeof(AttentionCall)}};
 constexpr tern_emulated_parameter kConvolution[] = {{0, sizeof(ConvolutionCall)}};
 constexpr tern_emulated_parameter kCollective[] = {{0, sizeof(CollectiveCall)}};
 #ifdef TERN_STAND_IN_SOLVERS
@@ -23,6 +25,7 @@ constexpr tern_emulated_parameter kSolver[] = {{0, sizeof(SolverCall)}};
 constexpr tern_emulated_kernel kKernels[] = {
     {kProductKernel, sizeof(ProductCall), 1, kProduct, 0, 0, 0, product},
     {kConvolutionKernel, sizeof(ConvolutionCall), 1, kConvolution, 0, 0, 0, convolution},
+    {kAttentionKernel, sizeof(AttentionCall), 1, kAttention, 0, 0, 0, attention},
     {kCollectiveKernel, sizeof(CollectiveCall), 1, kCollective, 0, 0, 0, collective},
 #ifdef TERN_STAND_IN_SOLVERS
     {kSolverKernel, sizeof(SolverCall), 1, kSolver, 0, 0, 0, solver},

@@ -6,6 +6,7 @@
 namespace tern::stand_in {
 
 void product(const tern_emulated_launch* launch);
+void attention(const tern_emulated_launch* launch);
 void convolution(const tern_emulated_launch* launch);
 void collective(const tern_emulated_launch* launch);
 void solver(const tern_emulated_launch* launch);

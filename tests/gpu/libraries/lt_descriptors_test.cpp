@@ -30,14 +30,23 @@ TEST(LtDescriptors, TheRealLibraryTakesThem) {
   ASSERT_EQ(api.layout_create(&layout, n::kLtBf16, 3, 4, 8), kSuccess);
   set(api.layout_set, layout, n::kLtBatchCount, std::int32_t{5});
   set(api.layout_set, layout, n::kLtBatchOffset, std::int64_t{32});
-  for (const int compute : {n::kLtCompute32, n::kLtComputeBfloat16, n::kLtComputeTf32, n::kLtCompute64}) {
+  for (const int compute :
+       {n::kLtCompute32, n::kLtComputeBfloat16, n::kLtComputeTf32, n::kLtCompute64, n::kLtComputeInt32}) {
     LtProduct product = nullptr;
-    ASSERT_EQ(api.product_create(&product, compute, compute == n::kLtCompute64 ? n::kLtF64 : n::kLtF32), kSuccess);
+    ASSERT_EQ(api.product_create(&product, compute,
+                                 compute == n::kLtCompute64      ? n::kLtF64
+                                 : compute == n::kLtComputeInt32 ? n::kLtI32
+                                                                 : n::kLtF32),
+              kSuccess);
     set(api.product_set, product, n::kLtTransA, std::int32_t{n::kLtTransposed});
     set(api.product_set, product, n::kLtTransB, std::int32_t{n::kLtNormal});
     set(api.product_set, product, n::kLtEpilogue, std::uint32_t{n::kLtEpilogueBias | 32});
     set(api.product_set, product, n::kLtBiasType, std::int32_t{n::kLtBf16});
     set(api.product_set, product, n::kLtBiasPointer, std::uint64_t{16});
+    for (const int attribute : {n::kLtScaleA, n::kLtScaleB})
+      set(api.product_set, product, attribute, std::uint64_t{16});
+    for (const int attribute : {n::kLtScaleModeA, n::kLtScaleModeB})
+      set(api.product_set, product, attribute, std::int32_t{n::kLtScaleOfRows});
     EXPECT_EQ(api.product_destroy(product), kSuccess);
   }
   LtPreference preference = nullptr;

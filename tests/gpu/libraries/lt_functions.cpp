@@ -58,6 +58,7 @@ void check_address(std::uint64_t address, std::uint32_t alignment, const char* n
 }
 
 double factor(const void* value, const Description& product) {
+  if (product.scale == names::kLtI32) return *static_cast<const std::int32_t*>(value);
   return product.scale == names::kLtF64 ? *static_cast<const double*>(value) : *static_cast<const float*>(value);
 }
 
@@ -72,6 +73,7 @@ STAND_IN TERN_STAND_IN_LT(Create)(LtHandle* handle) {
 
 STAND_IN TERN_STAND_IN_LT(MatrixLayoutCreate)(LtLayout* layout, int type, std::uint64_t rows, std::uint64_t columns,
                                               std::int64_t leading) {
+  if (is_to_fail("LtMatrixLayoutCreate")) return names::kLtInvalidValue;
   auto* made = new Layout;
   made->type = type;
   made->rows = rows;
@@ -85,11 +87,13 @@ STAND_IN TERN_STAND_IN_LT(MatrixLayoutDestroy)(LtLayout layout) {
 }
 STAND_IN TERN_STAND_IN_LT(MatrixLayoutSetAttribute)(LtLayout layout, int attribute, const void* value,
                                                     std::size_t bytes) {
+  if (is_to_fail("LtMatrixLayoutSetAttribute")) return names::kLtInvalidValue;
   set(object<Layout>(layout, "MatrixLayoutSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
 
 STAND_IN TERN_STAND_IN_LT(MatmulDescCreate)(LtProduct* product, int compute, int scale) {
+  if (is_to_fail("LtMatmulDescCreate")) return names::kLtInvalidValue;
   auto* made = new Description;
   made->compute = compute;
   made->scale = scale;
@@ -101,11 +105,13 @@ STAND_IN TERN_STAND_IN_LT(MatmulDescDestroy)(LtProduct product) {
 }
 STAND_IN TERN_STAND_IN_LT(MatmulDescSetAttribute)(LtProduct product, int attribute, const void* value,
                                                   std::size_t bytes) {
+  if (is_to_fail("LtMatmulDescSetAttribute")) return names::kLtInvalidValue;
   set(object<Description>(product, "MatmulDescSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
 
 STAND_IN TERN_STAND_IN_LT(MatmulPreferenceCreate)(LtPreference* preference) {
+  if (is_to_fail("LtMatmulPreferenceCreate")) return names::kLtInvalidValue;
   *preference = new Preference;
   return kSuccess;
 }
@@ -114,6 +120,7 @@ STAND_IN TERN_STAND_IN_LT(MatmulPreferenceDestroy)(LtPreference preference) {
 }
 STAND_IN TERN_STAND_IN_LT(MatmulPreferenceSetAttribute)(LtPreference preference, int attribute, const void* value,
                                                         std::size_t bytes) {
+  if (is_to_fail("LtMatmulPreferenceSetAttribute")) return names::kLtInvalidValue;
   set(object<Preference>(preference, "MatmulPreferenceSetAttribute"), attribute, value, bytes);
   return kSuccess;
 }
@@ -121,6 +128,7 @@ STAND_IN TERN_STAND_IN_LT(MatmulPreferenceSetAttribute)(LtPreference preference,
 STAND_IN TERN_STAND_IN_LT(MatmulAlgoGetHeuristic)(LtHandle handle, LtProduct product, LtLayout a, LtLayout b,
                                                   LtLayout c, LtLayout d, LtPreference preference, int wanted,
                                                   LtChoice* choices, int* count) {
+  if (is_to_fail("LtMatmulAlgoGetHeuristic")) return names::kLtInvalidValue;
   constexpr const char* kHere = "MatmulAlgoGetHeuristic";
   if (handle == nullptr || choices == nullptr || count == nullptr || wanted < 1)
     misuse("%s: no place for a result", kHere);
@@ -152,6 +160,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
                                   LtLayout a_layout, const void* b, LtLayout b_layout, const void* beta, const void* c,
                                   LtLayout c_layout, void* d, LtLayout d_layout, const LtAlgorithm* chosen,
                                   void* workspace, std::size_t workspace_bytes, Stream stream) {
+  if (is_to_fail("LtMatmul(")) return names::kLtInvalidValue;
   constexpr const char* kHere = "Matmul";
   if (handle == nullptr || alpha == nullptr || beta == nullptr || chosen == nullptr)
     misuse("Matmul: an argument is null");
@@ -177,6 +186,12 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->splits = algorithm.splits != 0;
   call->alpha = factor(alpha, description);
   call->beta = factor(beta, description);
+  if (description.scale_a != 0) {
+    check_address(description.scale_a, sizeof(float), "the scale of A");
+    check_address(description.scale_b, sizeof(float), "the scale of B");
+    call->scale_a = description.scale_a;
+    call->scale_b = description.scale_b;
+  }
   if (description.epilogue != 1 && (description.epilogue & 4) != 0) {
     check_address(description.bias, algorithm.alignments[3], "the bias");
     call->bias = description.bias;

@@ -26,6 +26,10 @@ constexpr Attribute kDescription[] = {
     TERN_ATTRIBUTE(names::kLtEpilogue, Description, epilogue),
     TERN_ATTRIBUTE(names::kLtBiasPointer, Description, bias),
     TERN_ATTRIBUTE(names::kLtBiasType, Description, bias_type),
+    TERN_ATTRIBUTE(names::kLtScaleA, Description, scale_a),
+    TERN_ATTRIBUTE(names::kLtScaleB, Description, scale_b),
+    TERN_ATTRIBUTE(names::kLtScaleModeA, Description, scale_mode_a),
+    TERN_ATTRIBUTE(names::kLtScaleModeB, Description, scale_mode_b),
 };
 constexpr Attribute kWorkspace = TERN_ATTRIBUTE(names::kLtWorkspace, Preference, workspace);
 

@@ -24,6 +24,8 @@ struct Description {
   std::uint32_t epilogue = 1;  // CUBLASLT_EPILOGUE_DEFAULT, HIPBLASLT_EPILOGUE_DEFAULT
   std::uint64_t bias = 0;
   std::int32_t bias_type = -1;  // that of D
+  std::uint64_t scale_a = 0, scale_b = 0;
+  std::int32_t scale_mode_a = 0, scale_mode_b = 0;
   static constexpr std::uint32_t kMagic = 0x1a402;
 };
 

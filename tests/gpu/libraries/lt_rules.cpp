@@ -18,6 +18,8 @@ constexpr Type kTypes[] = {
     {names::kLtBf16, DType::bf16},
     {names::kLtF32, DType::f32},
     {names::kLtF64, DType::f64},
+    {names::kLtI8, DType::i8},
+    {names::kLtI32, DType::i32},
     {names::kLtE4m3, DType::f8_e4m3fn},
     {names::kLtE5m2, DType::f8_e5m2},
     {names::kLtE4m3Fnuz, DType::f8_e4m3fnuz},
@@ -38,7 +40,9 @@ bool is_byte(DType t) {
 bool has_types(const ProductCall& p, const Description& d) {
   const DType a = p.a.dtype, b = p.b.dtype, out = p.d.dtype;
   if (d.compute == names::kLtCompute64) return a == DType::f64 && b == a && out == a && d.scale == names::kLtF64;
-  if (d.scale != names::kLtF32) return false;
+  if (d.compute == names::kLtComputeInt32)
+    return a == DType::i8 && b == a && out == DType::i32 && d.scale == names::kLtI32;
+  if (d.scale != names::kLtF32 || a == DType::i8 || b == DType::i8) return false;
   if (d.compute == names::kLtComputeBfloat16 || d.compute == names::kLtComputeTf32)
     return a == DType::f32 && b == a && out == a;
   if (d.compute != names::kLtCompute32) return false;
@@ -57,6 +61,13 @@ bool has_types(const ProductCall& p, const Description& d) {
 bool takes_bytes(const ProductCall& p) {
   return p.a.transposed && !p.b.transposed && p.m % 16 == 0 && p.k % 16 == 0 && p.a.leading % 16 == 0 &&
          p.b.leading % 16 == 0 && p.a.batch_offset % 16 == 0 && p.b.batch_offset % 16 == 0;
+}
+
+/// "To use IMMA kernels [...] leading dimensions [...] must be multiples of 4. Only the "TN" format is supported [...].
+/// Dimensions m and k must be multiples of 4."
+bool takes_whole_numbers(const ProductCall& p) {
+  return p.a.transposed && !p.b.transposed && p.m % 4 == 0 && p.k % 4 == 0 && p.a.leading % 4 == 0 &&
+         p.b.leading % 4 == 0 && p.c.leading % 4 == 0 && p.d.leading % 4 == 0;
 }
 
 MatrixCall matrix(const Layout& l, const char* name, bool transposed) {
@@ -107,7 +118,7 @@ std::optional<ProductCall> read(const Problem& x) {
     misuse("the matrices D of a batch overlap");
   p.batch = x.d.batch;
   p.rounding = rounding(x.product.compute);
-  p.single = x.product.compute != names::kLtCompute64;
+  p.single = x.product.compute != names::kLtCompute64 && x.product.compute != names::kLtComputeInt32;
   constexpr std::uint32_t kAlone = 1, kBias = 4, kRelu = 2, kGelu = 32;  // cublasLtEpilogue_t, hipblasLtEpilogue_t
   const bool has_bias = x.product.epilogue != kAlone && (x.product.epilogue & kBias) != 0;
   p.activation = x.product.epilogue == kAlone ? 0 : x.product.epilogue & ~kBias;
@@ -115,13 +126,31 @@ std::optional<ProductCall> read(const Problem& x) {
     misuse("the epilogue %u", x.product.epilogue);
   if (has_bias && x.product.bias_type != -1 && x.product.bias_type != x.d.type) return std::nullopt;
   if (p.c.dtype != p.d.dtype || !has_types(p, x.product)) return std::nullopt;
+  // "CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F": of both operands, compute capability 9.0.
+  const Description& scaled = x.product;
+  if ((scaled.scale_a != 0) != (scaled.scale_b != 0) || scaled.scale_mode_a != scaled.scale_mode_b)
+    misuse("scales of one operand");
+  if (scaled.scale_a != 0 && !is_byte(p.a.dtype)) misuse("scales of a product of other types than float8");
+  if (scaled.scale_mode_a != 0) {
+    if (scaled.scale_mode_a != names::kLtScaleOfRows || scaled.scale_a == 0)
+      misuse("the mode %d of scales", scaled.scale_mode_a);
+    if (capability() < 90) return std::nullopt;
+    p.scales_rows = true;
+  }
+  if (p.a.dtype == DType::i8) {
+    if (has_bias || p.activation != 0 || (capability() != 0 && !takes_whole_numbers(p))) return std::nullopt;
+    return p;
+  }
   if (is_byte(p.a.dtype) && ((has_bias && p.d.dtype == DType::f32) || (capability() != 0 && !takes_bytes(p))))
     return std::nullopt;
   return p;
 }
 
 std::uint32_t needed_alignment(const ProductCall& call) {
-  return is_byte(call.a.dtype) && capability() != 0 ? 16 : 1;
+  if (capability() == 0) return 1;
+  return call.a.dtype == DType::i8 ? 4
+         : is_byte(call.a.dtype)   ? 16
+                                   : 1;  // "all matrix pointers must be 4-byte aligned"
 }
 
 }  // namespace tern::stand_in

@@ -17,7 +17,7 @@ struct Problem {
 /// no such product (..._STATUS_NOT_SUPPORTED).
 std::optional<ProductCall> read(const Problem& problem);
 
-/// The bytes that each address of the product is a multiple of, for its types to be supported at all: 1 or 16.
+/// The bytes that each address of the product is a multiple of, for its types to be supported at all: 1, 4 or 16.
 std::uint32_t needed_alignment(const ProductCall& call);
 
 }  // namespace tern::stand_in

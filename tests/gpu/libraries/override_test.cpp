@@ -5,10 +5,12 @@
 #include <tern/graph.h>
 #include <tern/tern.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "dtypes/convert.h"
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/product_call.h"
 #include "tests/runtime/support.h"
@@ -164,6 +166,44 @@ TEST_F(LibraryTest, OtherTypesAreTerns) {
   EXPECT_EQ(result, (std::vector<float>{6, 15}));
 }
 
+/// `rows` of whole numbers times the transpose of w [4, 12], from column `first` on, as int32.
+Model whole(std::int64_t rows, std::int64_t depth, std::int64_t first, bool is_transposed) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(depth + first)}), DType::i8);
+  const ValueId part = p.b().slice(x, 1, Dim(first), Dim(depth));
+  ValueId w =
+      p.b().cast(p.input(DType::f32, is_transposed ? Dims{Dim(4), Dim(depth)} : Dims{Dim(depth), Dim(4)}), DType::i8);
+  if (is_transposed) w = p.b().transpose(w, 0, 1);
+  const ValueId y = p.b().add(Op::matmul, {part, w}, {attr_dtype(DType::i32)});
+  p.output(p.b().cast(y, DType::f32));
+  return p.model();
+}
+
+TEST_F(LibraryTest, WholeNumbersOf8Bits) {
+  const bool cuda = std::string(device()) == "cuda";
+  struct Case {
+    std::int64_t rows, depth, first;
+    bool is_transposed, is_taken;
+  };
+  // On NVIDIA's GPUs rows and depth are multiples of four, and the right operand is a transposed one.
+  for (const Case c : {Case{3, 12, 0, true, true},
+                       {3, 12, 4, true, true},
+                       {3, 12, 1, true, !cuda},
+                       {3, 10, 0, true, !cuda},
+                       {3, 12, 0, false, !cuda}}) {
+    std::vector<float> x(static_cast<std::size_t>(c.rows * (c.depth + c.first)), -128);
+    std::vector<float> w(static_cast<std::size_t>(4 * c.depth), 127);
+    x[static_cast<std::size_t>(c.first)] = 3;
+    const std::vector<Tensor> inputs = {
+        floats({c.rows, c.depth + c.first}, x),
+        floats(c.is_transposed ? std::vector<std::int64_t>{4, c.depth} : std::vector<std::int64_t>{c.depth, 4}, w)};
+    EXPECT_EQ(run(whole(c.rows, c.depth, c.first, c.is_transposed), inputs), c.is_taken ? 1u : 0u)
+        << c.depth << c.first;
+    EXPECT_EQ(result[0], static_cast<float>(127 * 3 - 127 * 128 * (c.depth - 1)));
+    EXPECT_EQ(result[4], static_cast<float>(-127 * 128 * c.depth));
+  }
+}
+
 TEST_F(LibraryTest, AGraphKeepsTheProduct) {
   PrepareOptions options;
   options.device = device();
@@ -254,6 +294,110 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
   EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
 }
 
+/// x [16, 32] times the transpose of w [16, 32] in float8, with their scales and perhaps a bias, as aten._scaled_mm.
+Model scaled(Dims x_scale, Dims w_scale, DType result, bool has_bias) {
+  TestProgram p;
+  const DType eight = std::string(device()) == "cuda" ? DType::f8_e4m3fn : DType::f8_e4m3fnuz;
+  const ValueId x = p.b().cast(p.input(DType::f32, {16, 32}), eight),
+                w = p.b().cast(p.input(DType::f32, {16, 32}), eight);
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)});
+  std::vector<ExprArg> all = {{"p", y}, {"x", p.input(DType::f32, x_scale)}, {"w", p.input(DType::f32, w_scale)}};
+  if (has_bias) all.push_back({"bias", p.b().cast(p.input(DType::f32, {16}), result)});
+  p.output(p.b().expr(has_bias ? "p * x * w + bias" : "p * x * w", all, DType::f32, result));
+  return p.model();
+}
+
+TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
+  const bool cuda = std::string(device()) == "cuda";
+  std::vector<float> x, w, rows, columns, bias;
+  for (int i = 0; i < 512; ++i) x.push_back(static_cast<float>(i % 5) - 2), w.push_back(static_cast<float>(i % 7) - 3);
+  for (int i = 0; i < 16; ++i)
+    rows.push_back(std::ldexp(1.0f, i % 3)), columns.push_back(std::ldexp(1.0f, -(i % 4))),
+        bias.push_back(static_cast<float>(i));
+  struct Case {
+    Dims x, w;
+    DType result;
+    bool has_bias;
+    std::uint64_t parts;
+  };
+  const std::uint64_t on_cuda = cuda ? 1 : 0;
+  for (const Case& c : {Case{{}, {}, DType::bf16, false, 1},
+                        {{1, 1}, {1}, DType::f32, false, 1},
+                        {{}, {}, DType::f16, true, 1},
+                        {{16, 1}, {1, 16}, DType::bf16, false, on_cuda},
+                        {{16, 1}, {1, 16}, DType::f32, false, on_cuda},
+                        {{16, 1}, {16}, DType::bf16, true, on_cuda},
+                        {{16, 1}, {}, DType::bf16, false, 0},
+                        {{}, {}, DType::f32, true, 0}}) {
+    const auto scale = [](const Dims& shape, const std::vector<float>& all) {
+      std::vector<std::int64_t> sizes;
+      for (const Dim& d : shape) sizes.push_back(d.value());
+      const bool is_one = std::ranges::all_of(sizes, [](std::int64_t n) { return n == 1; });
+      return floats(sizes, is_one ? std::vector<float>{all[2]} : all);
+    };
+    std::vector<Tensor> inputs = {floats({16, 32}, x), floats({16, 32}, w)};
+    inputs.push_back(scale(c.x, rows));
+    inputs.push_back(scale(c.w, columns));
+    const std::vector<float> x_scales = values_of(inputs[2]), w_scales = values_of(inputs[3]);
+    if (c.has_bias) inputs.push_back(floats({16}, bias));
+    PrepareOptions options;
+    options.device = device();
+    Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
+    session.run(inputs);
+    const std::uint64_t before = launches_of_libraries();
+    const Tensor& result = session.run(inputs)[0];
+    std::vector<double> made(256);
+    convert(result.data(), c.result, made.data(), DType::f64, 256);
+    EXPECT_EQ(launches_of_libraries() - before, 1u);
+    EXPECT_EQ(session.stats().partitions, c.parts) << c.x.size() << c.w.size() << name_of(c.result) << c.has_bias;
+    for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t j = 0; j < 16; ++j) {
+        float sum = 0;
+        for (std::size_t k = 0; k < 32; ++k) sum += x[i * 32 + k] * w[j * 32 + k];
+        sum = sum * (x_scales.size() == 1 ? x_scales[0] : x_scales[i]) *
+                  (w_scales.size() == 1 ? w_scales[0] : w_scales[j]) +
+              (c.has_bias ? bias[j] : 0);
+        EXPECT_NEAR(made[i * 16 + j], static_cast<double>(sum),
+                    c.result == DType::bf16 ? std::abs(sum) / 128 : std::abs(sum) / 1024)
+            << i << ' ' << j;
+      }
+  }
+}
+
+TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
+  const Model model = scaled({}, {}, DType::f32, false);
+  const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),
+                                      floats({16, 32}, std::vector<float>(512, 2)), floats({}, {0.5f}),
+                                      floats({}, {4})};
+  const std::vector<float> expected(256, 128);
+  EXPECT_EQ(run(model, inputs), 1u);
+  EXPECT_EQ(result, expected);
+  EXPECT_EQ(parts, 1u);
+  for (const char* function :
+       {"LtMatrixLayoutCreate", "LtMatrixLayoutSetAttribute", "LtMatmulDescCreate", "LtMatmulDescSetAttribute",
+        "LtMatmulPreferenceCreate", "LtMatmulPreferenceSetAttribute", "LtMatmulAlgoGetHeuristic"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    EXPECT_EQ(run(model, inputs), 0u) << function;
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(result, expected) << function;
+  }
+  PrepareOptions options;
+  options.device = device();
+  Session session(model.prepare(options));
+  EXPECT_EQ(values_of(session.run(inputs)[0]), expected);
+  for (const char* function : {"LtMatmulDescSetAttribute", "LtMatmul("}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    try {
+      session.run(inputs);
+      ADD_FAILURE() << function << " failed";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("BLASLt error"), std::string::npos) << e.what();
+    }
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << function;
+  }
+}
+
 /// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
 Model convolution(bool has_relu) {
   TestProgram p;
@@ -268,15 +412,16 @@ std::vector<Tensor> images(float last, float bias) {
           floats({1}, {bias})};
 }
 
-TEST_F(LibraryTest, ConvolutionsAreCudnns) {
-  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+TEST_F(LibraryTest, ConvolutionsAreTheLibrarys) {
+  const bool cuda = std::string(device()) == "cuda";
   const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
-  EXPECT_EQ(run(convolution(false), images(eleven, 10)), calls);
+  // MIOpen pads both ends alike, so the row before the image alone is none of its.
+  EXPECT_EQ(run(convolution(false), images(eleven, 10)), cuda ? 1u : 0u);
   EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
   PrepareOptions options;
   options.precision = Precision::automatic;
-  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), calls);
-  EXPECT_EQ(result.back(), calls == 1 ? 19 : 18 + eleven);
+  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), cuda ? 1u : 0u);
+  EXPECT_EQ(result.back(), cuda ? 19 : 18 + eleven);
 }
 
 TEST_F(LibraryTest, ConvolutionsEndInRelu) {
@@ -286,6 +431,101 @@ TEST_F(LibraryTest, ConvolutionsEndInRelu) {
   EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
   EXPECT_EQ(run(convolution(true), images(std::numeric_limits<float>::quiet_NaN(), -10)), calls);
   EXPECT_TRUE(std::isnan(result.back())) << "ReLU of a NaN";
+}
+
+/// Two images of 4 channels of 3 x 3 in 2 groups, the window 2 x 2, padded by one all around, at every second place.
+Model groups(DType dtype, bool has_bias, bool has_relu, bool has_channels_last = false) {
+  TestProgram p;
+  ValueId x = p.b().cast(p.input(DType::f32, has_channels_last ? Dims{2, 3, 3, 4} : Dims{2, 4, 3, 3}), dtype);
+  if (has_channels_last) x = p.b().permute(x, {0, 3, 1, 2});
+  std::vector<ValueId> inputs = {x, p.b().cast(p.input(DType::f32, {2, 2, 2, 2}), dtype)};
+  if (has_bias) inputs.push_back(p.b().cast(p.input(DType::f32, {2}), dtype));
+  ValueId y = p.b().add(Op::convolution, inputs,
+                        {attr(AttrKey::before, Dims{1, 1}), attr(AttrKey::after, Dims{1, 1}),
+                         attr(AttrKey::strides, Dims{2, 2}), attr(AttrKey::groups, Dim(2))});
+  if (has_relu) y = p.b().expr("max(y, 0)", {{"y", y}}, dtype);
+  p.output(p.b().cast(y, DType::f32));
+  return p.model();
+}
+
+TEST_F(LibraryTest, ConvolutionsInGroups) {
+  std::vector<float> pixels, weights;
+  for (int i = 0; i < 72; ++i) pixels.push_back(static_cast<float>(i % 7) - 3);
+  for (int i = 0; i < 16; ++i) weights.push_back(static_cast<float>(i % 5) - 2);
+  const float bias[] = {-2, 3};
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (int kind = 0; kind < 4; ++kind) {
+      const bool has_bias = (kind & 1) != 0, has_relu = (kind & 2) != 0;
+      std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, pixels), floats({2, 2, 2, 2}, weights)};
+      if (has_bias) inputs.push_back(floats({2}, {bias[0], bias[1]}));
+      // MIOpen rounds sums of 16 bits before a bias is added.
+      PrepareOptions options;
+      if (has_bias && dtype != DType::f32 && std::string(device()) != "cuda") {
+        EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs), 0u);
+        options.precision = Precision::automatic;
+      }
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs, options), 1u) << name_of(dtype) << kind;
+      EXPECT_EQ(parts, has_relu && dtype == DType::f32 ? 1u : 0u) << "ReLU of 16 bits is one node with its cast";
+      std::vector<float> expected;
+      for (int n = 0; n < 2; ++n)
+        for (int g = 0; g < 2; ++g)
+          for (int r = 0; r < 2; ++r)
+            for (int c = 0; c < 2; ++c) {
+              float sum = has_bias ? bias[g] : 0;
+              for (int d = 0; d < 2; ++d)
+                for (int i = 0; i < 2; ++i)
+                  for (int j = 0; j < 2; ++j) {
+                    const int row = 2 * r - 1 + i, column = 2 * c - 1 + j;
+                    if (row < 0 || column < 0 || row > 2 || column > 2) continue;
+                    sum += pixels[static_cast<std::size_t>(((n * 4 + g * 2 + d) * 3 + row) * 3 + column)] *
+                           weights[static_cast<std::size_t>(((g * 2 + d) * 2 + i) * 2 + j)];
+                  }
+              expected.push_back(has_relu ? std::max(sum, 0.0f) : sum);
+            }
+      EXPECT_EQ(result, expected) << name_of(dtype) << kind;
+      // Whole numbers, all of them in each type.
+      std::vector<float> last;
+      for (std::size_t n = 0; n < 2; ++n)
+        for (std::size_t at = 0; at < 9; ++at)
+          for (std::size_t c = 0; c < 4; ++c) last.push_back(pixels[(n * 4 + c) * 9 + at]);
+      inputs[0] = floats({2, 3, 3, 4}, last);
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, true), inputs, options), 1u);
+      EXPECT_EQ(result, expected) << "channels last";
+    }
+  }
+}
+
+TEST_F(LibraryTest, EveryFunctionOfMiopenMayFail) {
+  if (std::string(device()) == "cuda") GTEST_SKIP() << "it is AMD's";
+  const Model model = groups(DType::f32, true, true);
+  const std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, std::vector<float>(72, 1)),
+                                      floats({2, 2, 2, 2}, std::vector<float>(16, 1)), floats({2}, {-2, 3})};
+  EXPECT_EQ(run(model, inputs), 1u);
+  const std::vector<float> expected = result;
+  for (const char* function :
+       {"miopenCreateTensorDescriptor", "miopenSetTensorDescriptor", "miopenCreateConvolutionDescriptor",
+        "miopenInitConvolutionNdDescriptor", "miopenSetConvolutionGroupCount", "miopenConvolutionForwardGetSolution",
+        "miopenConvolutionForwardCompileSolution"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    EXPECT_EQ(run(model, inputs), 0u) << function;
+    EXPECT_EQ(result, expected) << function;
+    unsetenv("TERN_STAND_IN_FAILS");
+  }
+  PrepareOptions options;
+  options.device = device();
+  Session session(model.prepare(options));
+  EXPECT_EQ(values_of(session.run(inputs)[0]), expected);
+  for (const char* function : {"miopenSetStream", "miopenConvolutionForwardImmediate"}) {
+    setenv("TERN_STAND_IN_FAILS", function, 1);
+    try {
+      session.run(inputs);
+      ADD_FAILURE() << function << " failed";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("MIOpen error"), std::string::npos) << e.what();
+    }
+    unsetenv("TERN_STAND_IN_FAILS");
+    EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << function;
+  }
 }
 
 TEST_F(LibraryTest, PartsOfADeviceHaveThem) {

@@ -19,7 +19,9 @@ enum class Rounding : std::int32_t { none, bfloat16, tf32 };
 
 struct ProductCall {
   MatrixCall a, b, c, d;
-  std::uint64_t bias, workspace;  ///< 0: none
+  std::uint64_t bias, workspace;   ///< 0: none
+  std::uint64_t scale_a, scale_b;  ///< float32, 0: none
+  bool scales_rows;                ///< one for each row of op(A) and column of op(B), otherwise one for all
   std::int64_t m, n, k, batch;
   std::uint64_t workspace_bytes;
   double alpha, beta;

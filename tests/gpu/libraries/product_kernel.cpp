@@ -73,6 +73,14 @@ double activated(double x, std::uint32_t activation) {
   return x;
 }
 
+/// "each (i, j)-th element of product of A and B is multiplied by i-th element of A scale and j-th element of B scale"
+void scale(const ProductCall& p, std::int64_t column, std::vector<double>* sums) {
+  const std::vector<double> a = read(DType::f32, p.scale_a, p.scales_rows ? p.m : 1);
+  const std::vector<double> b = read(DType::f32, p.scale_b, p.scales_rows ? p.n : 1);
+  for (std::size_t i = 0; i < sums->size(); ++i)
+    (*sums)[i] *= a[p.scales_rows ? i : 0] * b[p.scales_rows ? static_cast<std::size_t>(column) : 0];
+}
+
 void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double>& bias) {
   std::vector<double> a = read(p.a, batch, p.m, p.k), b = read(p.b, batch, p.k, p.n);
   round_all(a, p.rounding);
@@ -88,6 +96,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
     // C is read only where beta is not 0: what lies there may be NaN.
     std::vector<double> added(sums.size());
     if (p.beta != 0) added = read(p.c.dtype, place(p.c, batch, j), p.m);
+    if (p.scale_a != 0) scale(p, j, &sums);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] = p.alpha * sums[i] + p.beta * added[i] + (bias.empty() ? 0 : bias[i]);
       sums[i] = activated(sums[i], p.activation);

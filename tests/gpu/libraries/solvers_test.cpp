@@ -604,6 +604,60 @@ TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
   }
 }
 
+/// Handles of the stand-ins that are there.
+int handles() {
+  int all = 0;
+  for (const char* file : is_cuda() ? std::vector<const char*>{"libcusolver.so.12", "libcublas.so.13"}
+                                    : std::vector<const char*>{"librocblas.so.4"}) {
+    void* library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+    auto* const count =
+        reinterpret_cast<int (*)()>(library == nullptr ? nullptr : dlsym(library, "tern_stand_in_handles"));
+    EXPECT_NE(count, nullptr) << file;
+    if (count != nullptr) all += count();
+  }
+  return all;
+}
+
+TEST_F(SolverTest, HandlesEndWithTheirStream) {
+  use("small");
+  PrepareOptions options;
+  options.device = device();
+  const auto prepared = eigenvalues(4).prepare(options);
+  const std::vector<Tensor> inputs = {tensor(std::vector<Matrix>(3, hermitian(4, DType::f32, 1, 0)), DType::f32)};
+  int before = 0;
+  {
+    Session session(prepared, Stream(device()));
+    session.run(inputs);
+    before = handles();
+    for (int i = 0; i < 5; ++i) {
+      Session other(prepared, Stream(device()));
+      other.run(inputs);
+      EXPECT_EQ(handles(), before + (is_cuda() ? 2 : 1));
+    }
+    EXPECT_EQ(handles(), before);
+    // One that does not go is nobody's fault, and the stream goes.
+    Session last(prepared, Stream(device()));
+    last.run(inputs);
+    setenv("TERN_STAND_IN_FAILS", is_cuda() ? "cusolverDnDestroy" : "rocblas_destroy", 1);
+  }
+  unsetenv("TERN_STAND_IN_FAILS");
+  Session session(prepared, Stream(device()));
+  EXPECT_EQ(session.run(inputs).size(), 2u);
+}
+
+TEST_F(SolverTest, AnUnknownRoutineIsAnError) {
+  use("smal");
+  PrepareOptions options;
+  options.device = device();
+  try {
+    Session session(eigenvalues(4).prepare(options));
+    session.run({tensor(std::vector<Matrix>(3, hermitian(4, DType::f32, 1, 0)), DType::f32)});
+    ADD_FAILURE() << "a routine that is not there";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("_SOLVER is 'smal', not own, small or large"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(SolverTest, EveryLaunchMayFail) {
   const char* launch = is_cuda() ? "cuLaunchKernel" : "hipModuleLaunchKernel";
   PrepareOptions options;

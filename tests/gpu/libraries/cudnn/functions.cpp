@@ -1,7 +1,10 @@
 // The functions of libcudnn.so.9 that Tern calls.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
+#include "tests/gpu/libraries/attention_call.h"
+#include "tests/gpu/libraries/cudnn/attention.h"
 #include "tests/gpu/libraries/cudnn/rules.h"
 #include "tests/gpu/libraries/driver.h"
 
@@ -19,7 +22,7 @@ constexpr std::int64_t kWorkspace = 2048;
 constexpr std::int64_t kEngines = 2;
 
 struct Handle {
-  Function convolution;
+  Function attention, convolution;
   Stream stream;
 };
 
@@ -44,11 +47,15 @@ ObjectPointer engine_object(int kind, const ObjectPointer& graph, std::int64_t e
   return made;
 }
 
+bool is_taken(const Object& graph) {
+  return is_attention(graph) ? read_attention(graph).has_value() : stand_in::read(graph).has_value();
+}
+
 /// Every heuristic proposes the engine that rounds first.
 int results(const Object& heuristic, std::int64_t wanted, std::int64_t* count, void* values) {
   const ObjectPointer& graph = heuristic.values.at(kHeuristicGraph).objects[0];
   *count = 0;
-  if (!stand_in::read(*graph)) return kNotSupported;
+  if (!is_taken(*graph)) return kNotSupported;
   *count = std::min(wanted, kEngines);
   for (std::int64_t i = 0; i < *count; ++i)
     fill(static_cast<CudnnDescriptor*>(values)[i], kEngineConfig, engine_object(kEngineConfig, graph, i));
@@ -56,13 +63,18 @@ int results(const Object& heuristic, std::int64_t wanted, std::int64_t* count, v
 }
 
 int notes(const Object& engine, std::int64_t wanted, std::int64_t* count, void* values) {
+  if (is_attention(graph_of(engine))) {
+    *count = engine.engine == 0 && wanted > 0 ? 1 : 0;
+    if (*count == 1) *static_cast<int*>(values) = kReducesPrecision;
+    return kSuccess;
+  }
   const bool is_single = stand_in::read(graph_of(engine))->dtype == DType::f32;
   *count = is_single && engine.engine == 0 && wanted > 0 ? 1 : 0;
   if (*count == 1) *static_cast<int*>(values) = kTensorCore;
   return kSuccess;
 }
 
-std::uint64_t address_of(const Object& pack, const Object& tensor) {
+std::uint64_t address_of(const Object& pack, const Object& tensor, std::uint64_t alignment) {
   const auto numbers = pack.all<std::int64_t>(kPackNumbers);
   const auto addresses = pack.all<std::uint64_t>(kPackAddresses);
   if (numbers.size() != addresses.size())
@@ -70,34 +82,74 @@ std::uint64_t address_of(const Object& pack, const Object& tensor) {
   const auto at = std::ranges::find(numbers, tensor.one<std::int64_t>(kTensorNumber));
   if (at == numbers.end()) misuse("cuDNN: a tensor without an address");
   const std::uint64_t address = addresses[static_cast<std::size_t>(at - numbers.begin())];
-  const auto alignment = static_cast<std::uint64_t>(tensor.one<std::int64_t>(kTensorAlignment));
   if (address == 0 || address % alignment != 0)
     misuse("cuDNN: an address of 0x%llx, which is no multiple of %llu", static_cast<unsigned long long>(address),
            static_cast<unsigned long long>(alignment));
   return address;
 }
+std::uint64_t address_of(const Object& pack, const Object& tensor) {
+  return address_of(pack, tensor, static_cast<std::uint64_t>(tensor.one<std::int64_t>(kTensorAlignment)));
+}
+
+std::uint64_t workspace_of(const Object& pack) {
+  const auto workspace = pack.one<std::uint64_t>(kPackWorkspace);
+  if (workspace == 0 || workspace % 16 != 0) misuse("cuDNN: no workspace");
+  return workspace;
+}
+
+/// The tensor of this number among those that operations have.
+const Object& tensor_of(const Object& graph, std::int64_t number) {
+  for (const ObjectPointer& operation : graph.values.at(kGraphOperations).objects)
+    for (const auto& [name, value] : operation->values)
+      for (const ObjectPointer& o : value.objects)
+        if (o->kind == kTensor && o->one<std::int64_t>(kTensorNumber) == number) return *o;
+  misuse("cuDNN: no tensor %lld", static_cast<long long>(number));
+}
+
+int attend(const Handle& h, const Object& config, const Object& pack) {
+  if (config.engine == 0) misuse("cuDNN: an engine that rounds parts of sums is used for attention");
+  const Object& graph = graph_of(config);
+  // Launches, and graphs that hold them, read it as long as the process lives.
+  auto* const read = new AttentionGraph(*read_attention(graph));
+  for (GraphTensor& t : read->tensors) {
+    if (t.is_virtual) continue;
+    const Object& tensor = tensor_of(graph, t.number);
+    if (t.is_value) {
+      // On the host, and read during the call.
+      t.value = *reinterpret_cast<const float*>(address_of(pack, tensor, 1));
+    } else {
+      t.address = address_of(pack, tensor, static_cast<std::uint64_t>(t.alignment));
+    }
+  }
+  const AttentionCall call{[](const void* g) { run_attention(*static_cast<const AttentionGraph*>(g)); }, read,
+                           workspace_of(pack), kWorkspace};
+  return launch(h.attention, &call, h.stream) == kSuccess ? kSuccess : kBadParameter;
+}
 
 }  // namespace
 
 STAND_IN std::size_t cudnnGetVersion() {
-  return 91900;
+  const char* const version = std::getenv("TERN_STAND_IN_CUDNN");
+  return version == nullptr ? 91900 : static_cast<std::size_t>(std::atoi(version));
 }
 STAND_IN std::size_t cudnnGetCudartVersion() {
   return 13000;
 }
 
 STAND_IN int cudnnCreate(CudnnHandle* handle) {
-  const Function convolution = load(kConvolutionKernel);
-  if (convolution == nullptr) return kBadParameter;
-  *handle = new Handle{convolution, nullptr};
+  const Function attention = load(kAttentionKernel), convolution = load(kConvolutionKernel);
+  if (attention == nullptr || convolution == nullptr) return kBadParameter;
+  *handle = new Handle{attention, convolution, nullptr};
   return kSuccess;
 }
 STAND_IN int cudnnSetStream(CudnnHandle handle, Stream stream) {
+  if (is_to_fail("cudnnSetStream")) return kBadParameter;
   static_cast<Handle*>(handle)->stream = stream;
   return kSuccess;
 }
 
 STAND_IN int cudnnBackendCreateDescriptor(int kind, CudnnDescriptor* descriptor) {
+  if (is_to_fail("cudnnBackendCreateDescriptor")) return kBadParameter;
   *descriptor = new ObjectPointer(make(kind));
   return kSuccess;
 }
@@ -107,19 +159,22 @@ STAND_IN int cudnnBackendDestroyDescriptor(CudnnDescriptor descriptor) {
 }
 STAND_IN int cudnnBackendSetAttribute(CudnnDescriptor descriptor, int name, int type, std::int64_t count,
                                       const void* values) {
+  if (is_to_fail("cudnnBackendSetAttribute")) return kBadParameter;
   set(*find(descriptor), name, type, count, values);
   return kSuccess;
 }
 
 STAND_IN int cudnnBackendFinalize(CudnnDescriptor descriptor) {
+  if (is_to_fail("cudnnBackendFinalize")) return kBadParameter;
   Object& object = *find(descriptor);
   finalize(object);
-  if (object.kind == kGraph && !stand_in::read(object)) return kNotSupported;
+  if (object.kind == kGraph && !is_taken(object)) return kNotSupported;
   return kSuccess;
 }
 
 STAND_IN int cudnnBackendGetAttribute(CudnnDescriptor descriptor, int name, int type, std::int64_t wanted,
                                       std::int64_t* count, void* values) {
+  if (is_to_fail("cudnnBackendGetAttribute")) return kBadParameter;
   const ObjectPointer object = find(descriptor);
   if (!object->is_final || count == nullptr || values == nullptr) misuse("cuDNN: attribute %d cannot be read", name);
   if (object->kind == kHeuristic && name == kHeuristicResults && type == kTypeDescriptor)
@@ -141,11 +196,13 @@ STAND_IN int cudnnBackendGetAttribute(CudnnDescriptor descriptor, int name, int 
 }
 
 STAND_IN int cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor plan_handle, CudnnDescriptor pack_handle) {
+  if (is_to_fail("cudnnBackendExecute")) return kBadParameter;
   const Object &plan = *find(plan_handle), &pack = *find(pack_handle);
   if (plan.kind != kPlan || pack.kind != kPack || !plan.is_final || !pack.is_final)
     misuse("cuDNN: what is executed is no plan, or has no pack");
   const Object& config = plan.object(kPlanEngineConfig);
   const Object& graph = graph_of(config);
+  if (is_attention(graph)) return attend(*static_cast<Handle*>(handle), config, pack);
   ConvolutionCall call = *stand_in::read(graph);
   const Object& forward = graph.object(kGraphOperations, 0);
   call.x.address = address_of(pack, forward.object(kForwardX));
@@ -153,9 +210,8 @@ STAND_IN int cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor plan_handle
   if (call.bias != 0) call.bias = address_of(pack, graph.object(kGraphOperations, 1).object(kPointwiseB));
   const Object& last = *graph.values.at(kGraphOperations).objects.back();
   call.y.address = address_of(pack, last.object(&last == &forward ? kForwardY : kPointwiseY));
-  call.workspace = pack.one<std::uint64_t>(kPackWorkspace);
+  call.workspace = workspace_of(pack);
   call.workspace_bytes = kWorkspace;
-  if (call.workspace == 0 || call.workspace % 16 != 0) misuse("cuDNN: no workspace");
   call.rounds = call.dtype == DType::f32 && config.engine == 0;
   const Handle& h = *static_cast<Handle*>(handle);
   return launch(h.convolution, &call, h.stream) == kSuccess ? kSuccess : kBadParameter;

@@ -1,10 +1,12 @@
 // The functions of cuSOLVER (libcusolver.so.12) and cuBLAS (libcublas.so.13) that Tern calls, each library with its own
 // part of this file. They check everything that they are given, and launch one kernel on the handle's stream.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 
 #include "devices/gpu/cuda/cusolver_api.h"
+#include "tests/gpu/libraries/driver.h"
 #include "tests/gpu/libraries/solvers/rules.h"
 
 using namespace tern::gpu;
@@ -37,6 +39,8 @@ struct Handle {
   Stream stream = nullptr;
 };
 
+std::atomic<int> handles = 0;  // that are there
+
 Handle& handle_of(void* handle, const char* function) {
   auto* const h = static_cast<Handle*>(handle);
   if (h == nullptr || h->magic != Handle{}.magic) misuse("%s: no handle", function);
@@ -48,6 +52,15 @@ int make_handle(void** handle) {
   made->kernel = load(kSolverKernel);
   if (made->kernel == nullptr) return cusolver::kAllocFailed;
   *handle = made.release();
+  ++handles;
+  return kSuccess;
+}
+
+int end_handle(void* handle, const char* function) {
+  Handle& h = handle_of(handle, function);
+  h.magic = 0;
+  delete &h;
+  --handles;
   return kSuccess;
 }
 
@@ -58,6 +71,10 @@ int done(void* handle, const SolverCall& call, const char* function) {
 }
 
 }  // namespace
+
+STAND_IN tern_stand_in_handles() {
+  return handles;
+}
 
 #ifdef TERN_STAND_IN_CUBLAS
 
@@ -90,6 +107,10 @@ STAND_IN cublasGetProperty(int part, int* value) {
 STAND_IN cublasCreate_v2(BlasHandle* handle) {
   if (is_to_fail("cublasCreate_v2")) return kInvalid;
   return make_handle(handle);
+}
+STAND_IN cublasDestroy_v2(BlasHandle handle) {
+  if (is_to_fail("cublasDestroy_v2")) return kInvalid;
+  return end_handle(handle, "cublasDestroy");
 }
 STAND_IN cublasSetStream_v2(BlasHandle handle, Stream stream) {
   if (is_to_fail("cublasSetStream_v2")) return kInvalid;
@@ -326,6 +347,10 @@ FOUR(cusolverDn, gesvdj, Sgesvdj, Dgesvdj, Cgesvdj, Zgesvdj,
 STAND_IN cusolverDnCreate(SolverHandle* handle) {
   if (is_to_fail("cusolverDnCreate")) return kInvalid;
   return make_handle(handle);
+}
+STAND_IN cusolverDnDestroy(SolverHandle handle) {
+  if (is_to_fail("cusolverDnDestroy")) return kInvalid;
+  return end_handle(handle, "cusolverDnDestroy");
 }
 STAND_IN cusolverDnSetStream(SolverHandle handle, Stream stream) {
   if (is_to_fail("cusolverDnSetStream")) return kInvalid;

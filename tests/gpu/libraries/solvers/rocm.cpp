@@ -2,10 +2,12 @@
 // own part of this file. They check everything that they are given, and launch one kernel on the handle's stream. A
 // workspace is the handle's, as rocBLAS has it.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 
 #include "devices/gpu/hip/rocsolver_api.h"
+#include "tests/gpu/libraries/driver.h"
 #include "tests/gpu/libraries/solvers/rocm_handle.h"
 #include "tests/gpu/libraries/solvers/rules.h"
 
@@ -41,13 +43,31 @@ RocmHandle& handle_of(void* handle, const char* function) {
 
 #ifdef TERN_STAND_IN_ROCBLAS
 
+namespace {
+
+std::atomic<int> handles = 0;  // that are there
+
+}  // namespace
+
 STAND_IN rocblas_create_handle(RocblasHandle* handle) {
   if (is_to_fail("rocblas_create_handle")) return kInvalid;
   auto made = std::make_unique<RocmHandle>();
   made->kernel = load(kSolverKernel);
   if (made->kernel == nullptr) return rocsolver::kMemoryError;
   *handle = made.release();
+  ++handles;
   return kSuccess;
+}
+STAND_IN rocblas_destroy_handle(RocblasHandle handle) {
+  if (is_to_fail("rocblas_destroy_handle")) return kInvalid;
+  RocmHandle& h = handle_of(handle, "destroy_handle");
+  h.magic = 0;
+  delete &h;
+  --handles;
+  return kSuccess;
+}
+STAND_IN tern_stand_in_handles() {
+  return handles;
 }
 STAND_IN rocblas_set_stream(RocblasHandle handle, Stream stream) {
   if (is_to_fail("rocblas_set_stream")) return kInvalid;

@@ -28,11 +28,6 @@ void check_apart(const SolverCall& c, const char* function) {
 
 }  // namespace
 
-bool is_to_fail(const char* function) {
-  const char* const part = std::getenv("TERN_STAND_IN_FAILS");
-  return part != nullptr && std::strstr(function, part) != nullptr;
-}
-
 std::uint64_t more_work() {
   const char* const mib = std::getenv("TERN_STAND_IN_WORK");
   return mib == nullptr ? 0 : static_cast<std::uint64_t>(std::atoi(mib)) << 20;

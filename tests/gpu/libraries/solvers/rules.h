@@ -27,9 +27,6 @@ constexpr std::uint64_t element(int type) {
   return kBytes[type];
 }
 
-/// Whether this call is to fail: TERN_STAND_IN_FAILS is a part of the function's name.
-bool is_to_fail(const char* function);
-
 /// More of a workspace for each matrix: TERN_STAND_IN_WORK, in MiB.
 std::uint64_t more_work();
 

@@ -1,19 +1,19 @@
-#include "devices/gpu/cuda/convolution.h"
+#include "devices/gpu/libraries/convolution.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "devices/gpu/cuda/cudnn_api.h"
-
 namespace tern::gpu {
 namespace {
 
+// The numbers of tern/dtype.h.
+enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13 };
+
 struct Type {
-  int dtype, library;  ///< tern/dtype.h, cudnnDataType_t
+  int dtype;
   std::uint32_t bytes;
 };
-constexpr Type kTypes[] = {
-    {10, cudnn::kHalf, 2}, {11, cudnn::kBfloat16, 2}, {12, cudnn::kFloat, 4}, {13, cudnn::kDouble, 8}};
+constexpr Type kTypes[] = {{kF16, 2}, {kBf16, 2}, {kF32, 4}, {kF64, 8}};
 
 /// The attribute's values, `count` of them, or `otherwise` as often.
 std::vector<std::int64_t> values(const tern_device_op& op, const char* name, std::size_t count,
@@ -36,7 +36,7 @@ bool read(const tern_device_tensor& t, Shape* shape) {
   return true;
 }
 
-/// cuDNN has no images with one axis: another one of size 1 goes before it.
+/// The libraries have no images with one axis: another one of size 1 goes before it.
 void add_axis(Convolution& c) {
   for (Shape* s : {&c.x, &c.w, &c.y}) {
     s->sizes.insert(s->sizes.begin() + 2, 1);
@@ -54,7 +54,7 @@ std::optional<Convolution> convolution_of(const tern_device_op& op) {
   if (type == std::end(kTypes) || w.dtype != x.dtype || y.dtype != x.dtype || w.rank != x.rank) return std::nullopt;
   if (values(op, "transposed", 1, 0)[0] != 0 || values(op, "fill", 1, 0)[0] != 0) return std::nullopt;
   Convolution c;
-  c.type = type->library;
+  c.dtype = type->dtype;
   c.bytes = type->bytes;
   c.is_exact = op.precision == TERN_DEVICE_PRECISION_EXPORTED;
   c.has_bias = op.input_count > 2 && op.inputs[2].dtype != 0;

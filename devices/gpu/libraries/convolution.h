@@ -1,4 +1,4 @@
-// Tern's convolution as cuDNN sees it: images with two or three spatial axes, any strides.
+// Tern's convolution as cuDNN and MIOpen see it: images with two or three spatial axes, any strides.
 #pragma once
 
 #include <tern/device.h>
@@ -7,14 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "devices/gpu/libraries/shape.h"
+
 namespace tern::gpu {
 
-struct Shape {
-  std::vector<std::int64_t> sizes, strides;
-};
-
 struct Convolution {
-  int type = 0;  ///< of all operands: cudnnDataType_t
+  int dtype = 0;  ///< of all operands: tern/dtype.h
   std::uint32_t bytes = 0;
   bool is_exact = false;  ///< float32 keeps all its digits, and sums are of float32
   Shape x, w, y;
@@ -22,8 +20,8 @@ struct Convolution {
   bool has_bias = false, has_relu = false;
 };
 
-/// Nothing where cuDNN is not asked: transposed convolutions, other types, empty operands, strides that are not
-/// positive.
+/// Nothing where the libraries are not asked: transposed convolutions, other types, empty operands, strides that are
+/// not positive.
 std::optional<Convolution> convolution_of(const tern_device_op& op);
 
 }  // namespace tern::gpu

@@ -1,0 +1,109 @@
+#include "devices/gpu/cuda/attention.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tern::gpu {
+namespace {
+
+constexpr int kBool = 1, kF16 = 10, kBf16 = 11, kF32 = 12;  // tern/dtype.h
+constexpr std::int64_t kElementsOf16Bytes = 8;
+
+const tern_device_attribute* attribute(const tern_device_op& op, const char* name, std::int32_t kind) {
+  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
+    const tern_device_attribute& a = op.attributes[i];
+    if (std::strcmp(a.name, name) == 0 && a.kind == kind && a.count > 0) return &a;
+  }
+  return nullptr;
+}
+
+/// The axes before the heads as one, and a head where there is none. Nothing where they are not one axis.
+std::optional<Shape> of_four_axes(const tern_device_tensor& t, bool repeats) {
+  Shape s{{1, 1}, {0, 0}};
+  std::int64_t next = 0;  // the stride that an axis must have before those that were read
+  for (std::int32_t i = t.rank - 4; i >= 0; --i) {
+    const std::int64_t size = t.sizes[i], stride = t.strides[i];
+    if (size == 1) continue;
+    if (s.sizes[0] == 1) {
+      s.strides[0] = stride;
+    } else if (stride != next) {
+      return std::nullopt;
+    }
+    s.sizes[0] *= size;
+    next = stride * size;
+  }
+  if (t.rank >= 3) s.sizes[1] = t.sizes[t.rank - 3], s.strides[1] = t.strides[t.rank - 3];
+  for (const std::int32_t i : {t.rank - 2, t.rank - 1}) {
+    s.sizes.push_back(i < 0 ? 1 : t.sizes[i]);
+    s.strides.push_back(i < 0 ? 0 : t.strides[i]);
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    if (s.sizes[i] < 1 || (s.sizes[i] > 1 && s.strides[i] < (repeats ? 0 : 1))) return std::nullopt;
+  return s;
+}
+
+/// Rows that begin at multiples of 16 bytes where the tensor does, with neighbouring elements. Strides of axes with one
+/// element become those that contiguous tensors have.
+bool is_in_rows(Shape& s) {
+  const Shape usual = contiguous(s.sizes);
+  for (std::size_t i = 0; i < 4; ++i)
+    if (s.sizes[i] == 1) s.strides[i] = usual.strides[i];
+  if (s.strides[3] != 1 || s.sizes[3] % kElementsOf16Bytes != 0) return false;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (s.strides[i] % kElementsOf16Bytes != 0) return false;
+  return true;
+}
+
+/// False for masks of other types, and one that repeats along a part of the batch.
+bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
+  if (t.dtype != kBool && t.dtype != kF32 && t.dtype != dtype) return false;
+  const std::optional<Shape> mask = of_four_axes(t, true);
+  const std::int64_t sizes[] = {a->out.sizes[0], a->out.sizes[1], a->q.sizes[2], a->k.sizes[2]};
+  if (!mask) return false;
+  a->mask = *mask;
+  a->is_boolean = t.dtype == kBool;
+  a->bias_type = t.dtype == kF32 ? cudnn::kFloat : a->type;
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (a->mask.sizes[i] == 1) a->mask.strides[i] = 0;
+    if (a->mask.sizes[i] != 1 && a->mask.sizes[i] != sizes[i]) return false;
+    a->mask.sizes[i] = sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+Shape Attention::bias() const {
+  // Rows begin at multiples of 16 bytes.
+  const std::int64_t row = (mask.sizes[3] + kElementsOf16Bytes - 1) / kElementsOf16Bytes * kElementsOf16Bytes;
+  Shape s = contiguous(
+      {mask.strides[0] == 0 ? 1 : mask.sizes[0], mask.strides[1] == 0 ? 1 : mask.sizes[1], mask.sizes[2], row});
+  s.sizes[3] = mask.sizes[3];
+  return s;
+}
+
+std::optional<Attention> attention_of(const tern_device_op& op) {
+  const tern_device_tensor &q = op.inputs[0], &k = op.inputs[1], &v = op.inputs[2], &out = op.outputs[0];
+  if ((q.dtype != kF16 && q.dtype != kBf16) || k.dtype != q.dtype || v.dtype != q.dtype || out.dtype != q.dtype)
+    return std::nullopt;
+  Attention a;
+  a.type = q.dtype == kF16 ? cudnn::kHalf : cudnn::kBfloat16;
+  const struct {
+    const tern_device_tensor& from;
+    Shape& to;
+  } operands[] = {{q, a.q}, {k, a.k}, {v, a.v}, {out, a.out}};
+  for (const auto& o : operands) {
+    std::optional<Shape> shape = of_four_axes(o.from, false);
+    if (!shape || !is_in_rows(*shape)) return std::nullopt;
+    o.to = *shape;
+    if (shape->sizes[0] != a.q.sizes[0]) return std::nullopt;
+  }
+  if (op.input_count > 3 && op.inputs[3].dtype != 0 && !read_mask(op.inputs[3], q.dtype, &a)) return std::nullopt;
+  const tern_device_attribute* causal = attribute(op, "causal", TERN_ATTRIBUTE_INTEGERS);
+  a.is_causal = causal != nullptr && causal->integers[0] != 0;
+  const tern_device_attribute* scale = attribute(op, "scale", TERN_ATTRIBUTE_NUMBERS);
+  a.scale = static_cast<float>(scale != nullptr ? scale->numbers[0] : 1 / std::sqrt(static_cast<double>(a.q.sizes[3])));
+  return a;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,150 @@
+#include "devices/gpu/cuda/mask_kernels.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "devices/gpu/compile.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr unsigned kBlock = 128;
+
+// Without <stdint.h>, which NVRTC does not have. Numbers are bits: ELEMENT is an unsigned integer, INFINITE the bits of
+// minus infinity, LOWEST those of the lowest number and DEEP those of half of it.
+constexpr const char* kText = R"(
+typedef long long i64;
+struct Mask {
+  i64 strides[4], heads, rows, columns, row;
+  int causal;
+};
+struct Result {
+  i64 rows, queries, heads, width, mask_heads, mask_batches;
+};
+
+// A row of the bias for each block. In a row that sees keys, hidden ones get the lowest number: blocks of keys that are
+// all infinite have no maximum. Where the numbers of all keys that are seen are as low, infinity stays.
+extern "C" __global__ void tern_bias(const MASK* mask, ELEMENT* bias, unsigned char* seen, Mask p) {
+  __shared__ int kinds[2];
+  if (threadIdx.x < 2) kinds[threadIdx.x] = 0;
+  __syncthreads();
+  const i64 row = blockIdx.x;
+  const i64 query = row % p.rows, head = row / p.rows % p.heads, batch = row / p.rows / p.heads;
+  const MASK* from = mask + batch * p.strides[0] + head * p.strides[1] + query * p.strides[2];
+  ELEMENT* to = bias + row * p.row;
+  const i64 end = p.causal && query + 1 < p.columns ? query + 1 : p.columns;
+  for (i64 i = threadIdx.x; i < end; i += blockDim.x) {
+    const ELEMENT e = BIAS(from[i * p.strides[3]]);
+    if (e != INFINITE) kinds[0] = 1;
+    if (e < DEEP) kinds[1] = 1;  // negative numbers have the greatest bits
+  }
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < p.columns; i += blockDim.x) {
+    const ELEMENT e = BIAS(from[i * p.strides[3]]);
+    to[i] = !kinds[0] ? 0 : kinds[1] && e == INFINITE ? LOWEST : e;
+  }
+  if (threadIdx.x == 0) seen[row] = kinds[0];
+}
+
+// A row of the result for each thread.
+extern "C" __global__ void tern_unseen(unsigned short* out, const unsigned char* seen, Result p) {
+  const i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= p.rows) return;
+  const i64 query = row % p.queries, head = row / p.queries % p.heads, batch = row / p.queries / p.heads;
+  const i64 plane = (p.mask_batches > 1 ? batch * p.mask_heads : 0) + (p.mask_heads > 1 ? head : 0);
+  if (seen[plane * p.queries + query]) return;
+  for (i64 i = 0; i < p.width; ++i) out[row * p.width + i] = 0;
+}
+)";
+
+struct MaskParameters {
+  std::int64_t strides[4], heads, rows, columns, row;
+  int causal;
+};
+struct ResultParameters {
+  std::int64_t rows, queries, heads, width, mask_heads, mask_batches;
+};
+
+struct Bits {
+  int type;  ///< cudnnDataType_t
+  const char *element, *infinite, *lowest, *deep;
+};
+constexpr Bits kBits[] = {
+    {cudnn::kHalf, "unsigned short", "0xFC00", "0xFBFF", "0xF7FF"},
+    {cudnn::kBfloat16, "unsigned short", "0xFF80", "0xFF7F", "0xFEFF"},
+    {cudnn::kFloat, "unsigned int", "0xFF800000u", "0xFF7FFFFFu", "0xFEFFFFFFu"},
+};
+
+std::string text_for(const Attention& a) {
+  const Bits* bits = kBits;
+  while (bits->type != a.bias_type) ++bits;
+  return std::string("#define ELEMENT ") + bits->element + "\n#define INFINITE " + bits->infinite +
+         "\n#define LOWEST " + bits->lowest + "\n#define DEEP " + bits->deep + "\n#define MASK " +
+         (a.is_boolean ? "unsigned char\n#define BIAS(m) ((ELEMENT)((m) ? 0 : INFINITE))\n"
+                       : "ELEMENT\n#define BIAS(m) (m)\n") +
+         kText;
+}
+
+tern_device_status load(const GpuDevice& d, const Attention& a, MaskKernels* kernels) {
+  const std::string text = text_for(a);
+  tern_device_source source{};
+  source.size = sizeof source;
+  source.dialect = names::kDialect;
+  source.name = "tern_masks";
+  source.text = text.c_str();
+  source.length = text.size();
+  std::string code;
+  TERN_GPU_TRY(compile(d, source, &code));
+  Module module = nullptr;
+  TERN_GPU_TRY(checked(api().module_load(&module, code.c_str(), 0, nullptr, nullptr), "loading kernels of masks"));
+  for (const auto& [name, function] : {std::pair{"tern_bias", &kernels->bias}, {"tern_unseen", &kernels->unseen}}) {
+    if (const Status error = api().module_function(function, module, name); error != kSuccess) {
+      api().module_unload(module);
+      return checked(error, "finding a kernel of masks");
+    }
+  }
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status launch(Function function, std::int64_t blocks, Stream stream, void** parameters) {
+  return checked(
+      api().launch(function, static_cast<unsigned>(blocks), 1, 1, kBlock, 1, 1, 0, stream, parameters, nullptr),
+      "launching a kernel of masks");
+}
+
+}  // namespace
+
+tern_device_status MaskKernels::make_bias(Stream stream, const Attention& a, Address mask, Address to,
+                                          Address seen) const {
+  const Shape b = a.bias();
+  const std::vector<std::int64_t>& s = a.mask.strides;
+  MaskParameters p{{s[0], s[1], s[2], s[3]}, b.sizes[1], b.sizes[2], b.sizes[3], b.strides[2], a.is_causal ? 1 : 0};
+  void* parameters[] = {&mask, &to, &seen, &p};
+  return launch(bias, b.sizes[0] * b.sizes[1] * b.sizes[2], stream, parameters);
+}
+
+tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, Address out, Address seen) const {
+  const Shape b = a.bias();
+  const std::vector<std::int64_t>& o = a.out.sizes;
+  ResultParameters p{o[0] * o[1] * o[2], o[2], o[1], o[3], b.sizes[1], b.sizes[0]};
+  void* parameters[] = {&out, &seen, &p};
+  return launch(unseen, (p.rows + kBlock - 1) / kBlock, stream, parameters);
+}
+
+const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int, int, bool>, MaskKernels> all;  // for the lifetime of the process
+  const std::lock_guard lock(mutex);
+  const std::tuple key(d.id, a.bias_type, a.is_boolean);
+  const auto at = all.find(key);
+  if (at != all.end()) return &at->second;
+  MaskKernels kernels;
+  if (load(d, a, &kernels) != TERN_DEVICE_OK) return nullptr;
+  return &all.emplace(key, kernels).first->second;
+}
+
+}  // namespace tern::gpu

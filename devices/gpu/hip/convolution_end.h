@@ -1,0 +1,19 @@
+// The bias and ReLU of a convolution by a kernel of Tern's, in place: MIOpen adds no bias of bfloat16, and its ReLU of
+// a NaN is 0.
+#pragma once
+
+#include <tern/device.h>
+
+#include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/convolution.h"
+
+namespace tern::gpu {
+
+/// For the type of the convolution, compiled once for each device. Null where the compiler is missing or the driver
+/// refuses it.
+Function convolution_end(const GpuDevice& d, const Convolution& c);
+
+/// On the convolution's result, which is contiguous.
+tern_device_status end_convolution(Function end, Stream stream, const Convolution& c, Address bias, Address y);
+
+}  // namespace tern::gpu

@@ -1,0 +1,12 @@
+// What only AMD's libraries provide.
+#pragma once
+
+#include "devices/gpu/libraries/provider.h"
+
+namespace tern::gpu {
+
+/// convolution, by MIOpen.
+bool has_convolution(const tern_device_op& op);
+std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation);
+
+}  // namespace tern::gpu

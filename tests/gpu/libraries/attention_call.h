@@ -1,0 +1,16 @@
+// What the stand-in for cuDNN gives to its kernel for graphs of products, pointwise operations and reductions.
+#pragma once
+
+#include <cstdint>
+
+namespace tern::stand_in {
+
+struct AttentionCall {
+  void (*work)(const void* graph);  ///< of the library, with what it keeps
+  const void* graph;
+  std::uint64_t workspace, workspace_bytes;
+};
+
+constexpr const char* kAttentionKernel = "stand_in_attention";
+
+}  // namespace tern::stand_in

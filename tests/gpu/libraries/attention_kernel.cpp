@@ -1,0 +1,17 @@
+// The kernel of the stand-in for cuDNN's attention: what it computes is the library's.
+#include <cstring>
+
+#include "tests/gpu/libraries/attention_call.h"
+#include "tests/gpu/libraries/kernels.h"
+#include "tests/gpu/machine/pointer.h"
+
+namespace tern::stand_in {
+
+void attention(const tern_emulated_launch* launch) {
+  AttentionCall call{};
+  std::memcpy(&call, launch->parameters, sizeof call);
+  if (call.workspace != 0) std::memset(emulator::pointer(call.workspace), 0xA5, call.workspace_bytes);
+  call.work(call.graph);
+}
+
+}  // namespace tern::stand_in
