@@ -64,6 +64,7 @@ set(sources
   gpu/memory.cpp
   gpu/memory_segments.cpp
   gpu/modules.cpp
+  gpu/native_streams.cpp
   gpu/pinned_memory.cpp
   gpu/plugin.cpp
   gpu/profiler.cpp

@@ -1,10 +1,14 @@
+#include <fmt/format.h>
 #include <tern/dlpack.h>
 #include <tern/error.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "runtime/device_tensor.h"
+#include "runtime/devices/device.h"
 #include "runtime/dlpack_abi.h"
 #include "runtime/tensor_view.h"
 #include "schema/program.h"
@@ -27,10 +31,36 @@ constexpr Name kNames[] = {
     {DType::f8_e8m0, 14, 8},
 };
 
+/// DLDeviceType of devices whose addresses are the vendor's. Those of Metal and OpenCL are no pointers.
+struct Place {
+  std::int32_t type;
+  std::string_view kind;
+};
+constexpr Place kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
+
+/// "cuda:1" of {2, 1}.
+std::string device_of(const dlpack::Device& d) {
+  for (const Place& p : kPlaces) {
+    if (p.type == d.type) return p.type == dlpack::kCpu ? "cpu" : fmt::format("{}:{}", p.kind, d.id);
+  }
+  fail(ErrorCode::unsupported,
+       fmt::format("DLPack tensor: its memory is on device type {}, but must be on the CPU (1), CUDA (2) or ROCm (10)",
+                   d.type));
+}
+
+dlpack::Device place_of(const std::string& device) {
+  const std::string_view kind = std::string_view(device).substr(0, device.find(':'));
+  for (const Place& p : kPlaces) {
+    if (p.kind == kind) return {p.type, p.type == dlpack::kCpu ? 0 : std::stoi(device.substr(kind.size() + 1))};
+  }
+  fail(ErrorCode::unsupported,
+       fmt::format("a tensor on {} has no DLPack form: its address means nothing to other libraries; copy it by "
+                   "to(\"cpu\")",
+                   device));
+}
+
 Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
-  if (a.device.type != dlpack::kCpu)
-    fail(ErrorCode::unsupported, "DLPack tensor: its memory is on device type " + std::to_string(a.device.type) +
-                                     ", but must be on the CPU (1)");
+  const std::string device = device_of(a.device);
   DType dtype = DType::invalid;
   for (const Name& n : kNames) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
@@ -45,8 +75,9 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
     fail(ErrorCode::invalid_argument,
          "DLPack tensor: it has elements, but no memory (a fake tensor, or a subclass that wraps others)");
   void* const data = static_cast<std::byte*>(a.data) + a.byte_offset;
-  if (read_only) return Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner));
-  return Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
+  Tensor t = read_only ? Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner))
+                       : Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
+  return device == "cpu" ? t : TensorMemory::place(std::move(t), Device::open(device));
 }
 
 template <class M>
@@ -89,7 +120,7 @@ M* give(const Tensor& t) {
   if (a.dtype.lanes == 0)
     fail(ErrorCode::unsupported, "DLPack has no element type for " + std::string(name_of(t.dtype())));
   a.data = made->tensor.data();
-  a.device = {dlpack::kCpu, 0};
+  a.device = place_of(t.device());
   a.ndim = static_cast<std::int32_t>(made->sizes.size());
   a.shape = made->sizes.data();
   a.strides = made->strides.data();

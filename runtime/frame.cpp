@@ -274,7 +274,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
       outputs->expect(plan.outputs);
-      if (context_.device().traits().host_memory) outputs->place(plan, run.args);
+      outputs->place(plan, run.args);
     }
     execute(run);
   }
@@ -282,8 +282,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     results_[i] = plan.outputs[i].view;
     results_[i].data = base(plan.outputs[i].at, inputs);
-    if (outputs != nullptr && context_.device().traits().host_memory && outputs->direct(i) &&
-        !plan.output_args[i].empty())
+    if (outputs != nullptr && outputs->in_place(i) && !plan.output_args[i].empty())
       results_[i].data = outputs->view(i).data;
   }
   return results_;

@@ -36,8 +36,7 @@ class Frame {
   /// Runs the function. `inputs`: one contiguous view for each of Function::inputs (those of kind state and none are
   /// ignored). `inherited`: values of the program's symbols that the caller knows, kUndefined for others; empty for an
   /// entry function, whose inputs' sizes are checked against their expressions. Results are valid until the next run.
-  /// `outputs`: where the caller wants results, checked before the last section runs; on the CPU kernels write there if
-  /// they can.
+  /// `outputs`: where the caller wants results, checked before the last section runs; kernels write there if they can.
   const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
                                      CallerOutputs* outputs = nullptr);
 

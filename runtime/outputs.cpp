@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "runtime/device_tensor.h"
+#include "runtime/devices/device.h"
 #include "runtime/tensor_view.h"
 
 namespace tern {
@@ -26,8 +28,9 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
 }
 
 /// A tensor whose elements have no values yet.
-Tensor uninitialized(DType dtype, std::span<const std::int64_t> shape) {
+Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+  if (&place != &cpu_device()) return Tensor::on(place.name(), dtype, std::move(sizes));
   const std::size_t bytes = Tensor::borrow(static_cast<void*>(nullptr), dtype, sizes).byte_size();
   std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment), std::free);
   if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
@@ -41,14 +44,33 @@ std::string text_of(const TensorView& v) {
 
 }  // namespace
 
-CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors)
-    : f_(f), tensors_(tensors.begin(), tensors.end()), views_(tensors.size()), direct_(tensors.size()) {
+CallerOutputs::CallerOutputs(const Function& f, Device& device, Device& place)
+    : f_(f),
+      device_(device),
+      fresh_(&place),
+      host_memory_(device.traits().host_memory),
+      views_(f.outputs.size()),
+      direct_(f.outputs.size()),
+      there_(f.outputs.size()) {}
+
+CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const Tensor> tensors)
+    : f_(f),
+      device_(device),
+      host_memory_(device.traits().host_memory),
+      tensors_(tensors.begin(), tensors.end()),
+      views_(tensors.size()),
+      direct_(tensors.size()),
+      there_(tensors.size()) {
   if (tensors.size() != f.outputs.size())
     fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but {} tensors were given for them", f.name,
                                                   f.outputs.size(), tensors.size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (t.dtype() == DType::invalid) continue;
+    there_[i] = !TensorMemory::on_host(t);
+    if (there_[i] && &TensorMemory::device(t) != &device)
+      fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' lies on {}, but the session runs on {}",
+                                                    f.outputs[i].name, t.device(), device.name()));
     if (t.read_only() || t.sizes().size() > kMaxRank)
       fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is {}", f.outputs[i].name,
                                                     t.read_only() ? "read-only" : "of too high a rank"));
@@ -61,6 +83,16 @@ CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors)
   }
 }
 
+void CallerOutputs::check_asynchronous() const {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (host_memory_ || there_[i] || direct_[i] || bytes_of(views_[i]).empty()) continue;
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the tensor for result '{}' is on the host, and strided, not aligned to 64 bytes, or memory of an "
+                     "input or of another result: enqueue_into() cannot copy there",
+                     f_.outputs[i].name));
+  }
+}
+
 void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
@@ -68,12 +100,13 @@ void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
 }
 
 void CallerOutputs::expect(std::span<const Placed> results) {
-  if (!fresh_) return check(results);
+  if (fresh_ == nullptr) return check(results);
   tensors_.resize(views_.size());
   for (std::size_t i = 0; i < views_.size(); ++i) {
     const TensorView& v = results[i].view;
     if (v.dtype == DType::invalid) continue;
-    tensors_[i] = uninitialized(v.dtype, v.shape());
+    tensors_[i] = uninitialized(*fresh_, v.dtype, v.shape());
+    there_[i] = !TensorMemory::on_host(tensors_[i]);
     views_[i] = tensor_view(tensors_[i]);
     direct_[i] = tensors_[i].byte_size() != 0;
   }
@@ -94,7 +127,7 @@ void CallerOutputs::check(std::span<const Placed> results) const {
 
 void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (!direct_[i]) continue;
+    if (!in_place(i)) continue;
     for (const std::uint32_t arg : plan.output_args[i])
       args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
   }
@@ -102,7 +135,7 @@ void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
 
 void CallerOutputs::show(std::vector<Tensor>& outputs) const {
   outputs.clear();
-  if (!fresh_) outputs = tensors_;
+  if (fresh_ == nullptr) outputs = tensors_;
 }
 
 void CallerOutputs::copy(std::span<const TensorView> results) const {

@@ -13,15 +13,19 @@
 
 namespace tern {
 
+class Device;
+
 class CallerOutputs {
  public:
-  /// Results go to `tensors`. Throws invalid_argument if they are not one for each result, or read-only.
-  CallerOutputs(const Function& f, std::span<const Tensor> tensors);
-  /// Results go to new memory, which take() gives.
-  explicit CallerOutputs(const Function& f)
-      : f_(f), views_(f.outputs.size()), direct_(f.outputs.size()), fresh_(true) {}
-  /// Nothing is written directly that shares memory with inputs of the run, which are on the host.
+  /// Results go to `tensors`, on the host or on `device`, where the session runs. Throws invalid_argument if they are
+  /// elsewhere, read-only, or not one for each result.
+  CallerOutputs(const Function& f, Device& device, std::span<const Tensor> tensors);
+  /// Results go to new memory of `place`, the host or `device`, which take() gives.
+  CallerOutputs(const Function& f, Device& device, Device& place);
+  /// Nothing is written directly that shares memory with inputs of the run.
   void keep_apart(std::span<const TensorView> inputs);
+  /// Throws invalid_argument if the host would have to copy a result after the device's work.
+  void check_asynchronous() const;
   /// Knows the sizes of the results: throws invalid_argument if dtype or sizes of a tensor are not those of its result,
   /// or makes the new memory.
   void expect(std::span<const Placed> results);
@@ -29,11 +33,17 @@ class CallerOutputs {
   void place(const Plan& plan, std::span<TensorView> args) const;
   /// Whether the caller's memory holds result `i` without a copy if it is written there at once.
   bool direct(std::size_t i) const { return direct_[i]; }
+  /// Whether it is memory of the device.
+  bool there(std::size_t i) const { return there_[i]; }
+  /// Whether kernels write result `i` there, once place() has been called.
+  bool in_place(std::size_t i) const { return direct_[i] && there_[i] != host_memory_; }
   /// The caller's memory for result `i`; `data` is null if the caller does not want the result.
   const TensorView& view(std::size_t i) const { return views_[i]; }
   std::size_t size() const { return views_.size(); }
   /// Copies the results that are elsewhere.
   void copy(std::span<const TensorView> results) const;
+  /// Of the caller, or the new memory.
+  const std::vector<Tensor>& tensors() const { return tensors_; }
   /// The tensors that the caller gave as the session's results; none where it takes the new memory away.
   void show(std::vector<Tensor>& outputs) const;
   std::vector<Tensor> take() { return std::move(tensors_); }
@@ -42,10 +52,12 @@ class CallerOutputs {
   void check(std::span<const Placed> results) const;
 
   const Function& f_;
+  Device& device_;
+  Device* fresh_ = nullptr;  ///< where results get new memory; null: in tensors_
+  bool host_memory_;         ///< of the device: nothing is elsewhere
   std::vector<Tensor> tensors_;
   std::vector<TensorView> views_;
-  std::vector<bool> direct_;
-  bool fresh_ = false;
+  std::vector<bool> direct_, there_;
 };
 
 }  // namespace tern

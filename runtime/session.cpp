@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/device_tensor.h"
 #include "runtime/devices/times.h"
 #include "runtime/outputs.h"
 #include "runtime/tensor_view.h"
@@ -42,7 +43,7 @@ std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
   transfer.settle();  // a run before may still read its copies
   dense.assign(given.begin(), given.end());
   for (Tensor& t : dense) {
-    if (t.is_contiguous() || t.sizes().size() > kMaxRank) continue;
+    if (t.is_contiguous() || !TensorMemory::on_host(t) || t.sizes().size() > kMaxRank) continue;
     const bool read_only = t.read_only();
     t = t.clone();
     t.read_only_ = read_only;
@@ -58,20 +59,21 @@ void SessionImpl::update_strided(const Function& f, std::span<const Tensor> give
     const Tensor& t = given[k];
     const Tensor& copy = dense[k++];
     const auto is_target = [&](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; };
-    if (t.is_contiguous() || !std::ranges::any_of(f.writebacks, is_target)) continue;
+    if (t.is_contiguous() || !TensorMemory::on_host(t) || !std::ranges::any_of(f.writebacks, is_target)) continue;
     stream.synchronize();
     copy_strided(tensor_view(copy), tensor_view(t));
   }
 }
 
-void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, CallerOutputs* to) {
+void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, CallerOutputs* to, bool waits) {
   const Program& program = *prepared->program;
   const Function& f = program.functions[index];
   context.threads = Threads::chosen(prepared->options.threads);
   const ThreadScope scope(context.threads);
   const std::span<const Tensor> contiguous = make_dense(given);
-  fill_inputs(program, f, contiguous, inputs);
+  fill_inputs(*prepared, f, contiguous, inputs);
   if (to != nullptr) to->keep_apart(inputs);
+  if (to != nullptr && !waits) to->check_asynchronous();
   auto& frame = frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(context, index);
   context.bytes_copied = 0;
@@ -80,11 +82,11 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, Caller
   try {
     const TracedRun traced(context, tracing, f.name);
     DeviceTimes times(context);
-    transfer.bring(f, inputs);
+    transfer.bring(f, contiguous, inputs);
     const std::vector<TensorView>& results = frame->run(inputs, {}, to);
     const std::vector<TensorView>& there = transfer.take_back(f, results, to);
     if (to != nullptr) {
-      stream.synchronize();
+      if (waits) stream.synchronize();
       to->copy(there);
       to->show(outputs);
     } else {

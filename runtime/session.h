@@ -25,9 +25,9 @@ class SessionImpl {
   void give_up(const std::exception& why) noexcept;
   /// Makes tensors of views on the host; they borrow the memory.
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
-  /// Puts a run on the stream. `into`: where the caller wants its results, null for the session's memory; else it
-  /// waits.
-  void run(std::uint32_t function, std::span<const Tensor> given, CallerOutputs* into);
+  /// Puts a run on the stream. `into`: where the caller wants its results, null for the session's memory. `waits`: for
+  /// the results; without, all of them go where they belong by the stream's own work.
+  void run(std::uint32_t function, std::span<const Tensor> given, CallerOutputs* into, bool waits = false);
 
   std::shared_ptr<const PreparedProgram> prepared;
   Stream stream;
@@ -51,8 +51,8 @@ class SessionImpl {
 /// The tensors in the order in which the function takes them. Fails where one is missing, unknown or given twice.
 std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given);
 /// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
-/// sizes.
-void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
+/// sizes. Tensors are on the host or on the device of the program.
+void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,
                  std::vector<TensorView>& views);
 
 }  // namespace tern

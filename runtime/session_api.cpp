@@ -50,7 +50,22 @@ std::uint32_t find_function(const Program& program, std::string_view name) {
 
 void refuse_capture(const Stream& stream) {
   if (stream.is_capturing())
-    fail(ErrorCode::invalid_argument, "a captured run keeps its results in the graph's memory; use run()");
+    fail(ErrorCode::invalid_argument,
+         "this waits for results, which a captured run has none of; use run() or "
+         "enqueue_into()");
+}
+
+/// Results in new memory of the host or the session's device.
+std::vector<Tensor> run_fresh(const std::shared_ptr<SessionImpl>& session, std::string_view function,
+                              std::span<const Tensor> inputs, Device& place) {
+  const std::uint32_t index = find_function(*session->prepared->program, function);
+  CallerOutputs made(session->prepared->program->functions[index], *session->prepared->device, place);
+  if (GraphImpl* graph = session->stream.impl()->capture) {
+    graph->record(session, index, inputs, &made);
+  } else {
+    session->run(index, inputs, &made, true);
+  }
+  return made.take();
 }
 
 }  // namespace
@@ -110,17 +125,28 @@ void Session::run_into(std::string_view function, std::span<const Tensor> inputs
   if (outputs.empty()) {
     run(function, inputs);
   } else {
-    CallerOutputs into(program.functions[index], outputs);
+    CallerOutputs into(program.functions[index], *impl_->prepared->device, outputs);
+    impl_->run(index, inputs, &into, true);
+  }
+}
+
+void Session::enqueue_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const std::uint32_t index = find_function(*impl_->prepared->program, function);
+  CallerOutputs into(impl_->prepared->program->functions[index], *impl_->prepared->device, outputs);
+  if (GraphImpl* graph = impl_->stream.impl()->capture) {
+    graph->record(impl_, index, inputs, &into);
+  } else {
     impl_->run(index, inputs, &into);
   }
 }
 
 std::vector<Tensor> Session::run_owned(std::string_view function, std::span<const Tensor> inputs) {
   refuse_capture(impl_->stream);
-  const std::uint32_t index = find_function(*impl_->prepared->program, function);
-  CallerOutputs made(impl_->prepared->program->functions[index]);
-  impl_->run(index, inputs, &made);
-  return made.take();
+  return run_fresh(impl_, function, inputs, cpu_device());
+}
+
+std::vector<Tensor> Session::run_on_device(std::string_view function, std::span<const Tensor> inputs) {
+  return run_fresh(impl_, function, inputs, *impl_->prepared->device);
 }
 
 const Tensor& Session::output(std::string_view name) const {
@@ -135,7 +161,7 @@ const Tensor& Session::output(std::string_view name) const {
 
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
   const std::uint32_t index = find_function(*impl_->prepared->program, function);
-  if (GraphImpl* graph = impl_->stream.impl()->capture) return graph->record(impl_, index, inputs);
+  if (GraphImpl* graph = impl_->stream.impl()->capture) return graph->record(impl_, index, inputs, nullptr);
   impl_->run(index, inputs, nullptr);
   return impl_->outputs;
 }

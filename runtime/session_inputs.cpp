@@ -4,13 +4,27 @@
 
 #include <algorithm>
 
+#include "runtime/device_tensor.h"
+#include "runtime/devices/device.h"
 #include "runtime/session.h"
 #include "runtime/tensor_view.h"
 
 namespace tern {
 
-void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
+namespace {
+
+void check_place(const Device& device, const std::string& name, const Tensor& t) {
+  if (TensorMemory::on_host(t) || &TensorMemory::device(t) == &device) return;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("input '{0}' lies on {1}, but the session runs on {2}; pass it as to(\"{2}\")", name, t.device(),
+                   device.name()));
+}
+
+}  // namespace
+
+void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,
                  std::vector<TensorView>& views) {
+  const Program& program = *prepared.program;
   views.resize(f.inputs.size());
   const auto wanted =
       static_cast<std::size_t>(std::ranges::count(f.inputs, FunctionInput::Kind::user, &FunctionInput::kind));
@@ -35,6 +49,11 @@ void fill_inputs(const Program& program, const Function& f, std::span<const Tens
     if (t.dtype() != type.dtype || v.rank != type.rank()) {
       fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, where the program takes {}", f.inputs[i].name,
                                                     text_of(t), text_of(type, program.pool)));
+    }
+    check_place(*prepared.device, f.inputs[i].name, t);
+    if (!TensorMemory::on_host(t)) {
+      v = tensor_view(t);
+      continue;
     }
     if (!t.is_contiguous())
       fail(ErrorCode::invalid_argument,

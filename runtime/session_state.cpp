@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/device_tensor.h"
+#include "runtime/devices/device.h"
 #include "runtime/session.h"
 #include "runtime/tensor_view.h"
 
@@ -65,7 +67,10 @@ void Session::write_state(std::string_view name, const Tensor& value) {
     fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
                                                   text_of(s.type, program.pool), text_of(value)));
   }
-  impl_->transfer.write(tensor_view(value.contiguous()), to);
+  if (TensorMemory::on_host(value)) return impl_->transfer.write(tensor_view(value.contiguous()), to);
+  if (&TensorMemory::device(value) != impl_->prepared->device) return write_state(name, value.to("cpu"));
+  impl_->context.stream->copy(tensor_view(value), to);
+  impl_->context.stream->finish();
 }
 
 void Session::reset_state() {

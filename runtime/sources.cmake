@@ -1,6 +1,7 @@
 # Written by ./dev sources.
 set(sources
   c_api/arrays.cpp
+  c_api/device_memory.cpp
   c_api/dlpack.cpp
   c_api/dtypes.cpp
   c_api/errors.cpp
@@ -35,10 +36,12 @@ set(sources
   context.cpp
   control.cpp
   definitions.cpp
+  device_tensor.cpp
   devices/cpu/device.cpp
   devices/cpu/load_bytes.cpp
   devices/cpu/stream.cpp
   devices/device.cpp
+  devices/numbers.cpp
   devices/parts.cpp
   devices/plugin/archived_kernels.cpp
   devices/plugin/call_timeout.cpp
@@ -60,6 +63,7 @@ set(sources
   devices/plugin/tables.cpp
   devices/plugin/upload.cpp
   devices/section_parts.cpp
+  devices/stream.cpp
   devices/times.cpp
   devices/transfer.cpp
   dlpack.cpp

@@ -59,6 +59,16 @@ void Stream::synchronize() const {
   impl_->work->finish();
 }
 
+void* Stream::native() const {
+  return impl_->work->native();
+}
+
+void Stream::wait_native(void* stream) const {
+  if (impl_->capture != nullptr)
+    fail(ErrorCode::invalid_argument, "a stream waits for no other one while a graph records it");
+  impl_->work->wait_native(stream);
+}
+
 StreamScope::StreamScope(const Stream& stream) {
   scopes().push_back(stream.impl());
 }

@@ -2,6 +2,7 @@
 #include <tern/error.h>
 #include <tern/tensor.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -96,6 +97,7 @@ std::int64_t Tensor::numel() const {
 
 Tensor Tensor::clone() const {
   if (dtype_ == DType::invalid) return {};
+  if (device_ != 0) return to(device());
   Tensor t(dtype_, sizes_);
   if (bytes_ == 0) return t;
   if (is_contiguous()) {
@@ -108,6 +110,9 @@ Tensor Tensor::clone() const {
 
 void Tensor::refuse_span(std::uint32_t types) const {
   if (dtype_ == DType::invalid) fail(ErrorCode::invalid_argument, "Tensor::span: the tensor has no elements");
+  if (device_ != 0)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("Tensor::span: the tensor lies on {}; take span() of its to(\"cpu\")", device()));
   if ((types >> static_cast<int>(dtype_) & 1) != 0)
     fail(ErrorCode::invalid_argument, "Tensor::span: the tensor is strided; take span() of its contiguous()");
   std::string names;

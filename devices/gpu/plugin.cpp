@@ -52,6 +52,7 @@ constexpr Table kTables[] = {
     {"kernel_compiler", [] { return static_cast<const void*>(kernel_compiler_functions()); }},
     {"libraries", [] { return static_cast<const void*>(library_functions()); }},
     {"memory_segments", [] { return static_cast<const void*>(memory_segment_functions()); }},
+    {"native_stream", [] { return static_cast<const void*>(native_stream_functions()); }},
     {"override", [] { return static_cast<const void*>(override_functions()); }},
     {"partition", [] { return static_cast<const void*>(partition_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},

@@ -8,6 +8,7 @@ namespace tern::gpu {
 const tern_device_event_functions* event_functions();
 const tern_device_kernel_compiler_functions* kernel_compiler_functions();
 const tern_device_graph_functions* graph_functions();
+const tern_device_native_stream_functions* native_stream_functions();
 const tern_device_pinned_memory_functions* pinned_memory_functions();
 const tern_device_memory_segment_functions* memory_segment_functions();
 const tern_device_profiler_functions* profiler_functions();

@@ -94,6 +94,7 @@ typedef struct tern_array {
   int64_t strides[TERN_MAX_RANK]; /* in elements; used if has_strides is not 0 */
   int32_t has_strides;            /* 0: row-major without gaps */
   int32_t read_only;              /* not 0: Tern refuses to write `data` */
+  const char* device;             /* NULL: the host. Else `data` is an address of that device: "cuda", "xpu:1" */
 } tern_array;
 
 typedef struct tern_model tern_model;
@@ -253,14 +254,25 @@ TERN_C_API void tern_trace_scope_end(tern_trace_scope* scope);
 /* A sample of a counter: the track `name`, the series `series`. Does nothing while no trace records. */
 TERN_C_API tern_status tern_trace_counter(const char* name, const char* series, double value);
 
+/* ---- Memory of devices ---- */
+
+/* Memory for a tensor without gaps, whose elements have no values yet; `device` NULL: the host. tern_array_free frees
+ * it. A session takes arrays on the host and on its own device, and kernels read and write those where they lie. */
+TERN_C_API tern_status tern_array_allocate(const char* device, int32_t dtype, int32_t rank, const int64_t* sizes,
+                                           tern_array* array);
+/* Of what tern_array_allocate made; sets `data` to NULL. */
+TERN_C_API void tern_array_free(tern_array* array);
+/* Copies elements between arrays of the same dtype and sizes, from any device to any. Returns when they are there. */
+TERN_C_API tern_status tern_array_copy(const tern_array* from, const tern_array* to);
+
 /* ---- DLPack ---- */
 
 struct DLManagedTensor; /* dlpack/dlpack.h */
 
-/* Describes the memory of a DLPack tensor on the CPU, without a copy. `from` keeps its memory: it must outlive the use
- * of `array`, and the caller calls its deleter. */
+/* Describes the memory of a DLPack tensor on the CPU, CUDA or ROCm, without a copy. `from` keeps its memory: it must
+ * outlive the use of `array`, and the caller calls its deleter. */
 TERN_C_API tern_status tern_array_from_dlpack(const struct DLManagedTensor* from, tern_array* array);
-/* A DLPack tensor with its own copy of the elements. Its deleter frees it. */
+/* A DLPack tensor with its own copy of the elements, on the same device. Its deleter frees it. */
 TERN_C_API tern_status tern_array_to_dlpack(const tern_array* array, struct DLManagedTensor** result);
 
 #ifdef __cplusplus

@@ -201,6 +201,17 @@ typedef struct tern_device_share_functions {
   tern_device_status (*stream_create)(int32_t device, tern_device_share* share, tern_device_stream* stream);
 } tern_device_share_functions;
 
+/* "native_stream": streams of the vendor's interface beside the plugin's: CUstream, hipStream_t. For applications that
+ * compute on the device themselves. */
+typedef struct tern_device_native_stream_functions {
+  uint32_t size; /* sizeof(tern_device_native_stream_functions) of the plugin */
+  uint32_t reserved;
+  /* The vendor's handle, valid as long as the stream. */
+  tern_device_status (*handle)(int32_t device, tern_device_stream stream, void** native);
+  /* Later work on `stream` waits for what has been put on the vendor's stream so far. Null: its default stream. */
+  tern_device_status (*wait)(int32_t device, tern_device_stream stream, void* native);
+} tern_device_native_stream_functions;
+
 /* "graph": recorded launches that the device starts together. Without this table Tern replays the launches. */
 typedef struct tern_device_graph_functions {
   uint32_t size; /* sizeof(tern_device_graph_functions) of the plugin */

@@ -44,6 +44,13 @@ class TERN_API Stream {
   void synchronize() const;
   /// Later work on this stream waits for the event. An event that was never recorded does not delay it.
   void wait(const Event& event) const;
+  /// The vendor's handle of the stream, valid as long as the stream: a CUstream (cudaStream_t) or hipStream_t. Throws
+  /// unsupported on other devices.
+  void* native() const;
+  /// Later work on this stream waits for what the application has put on a stream of the vendor's so far; null is its
+  /// default stream. So a run reads what a kernel of the application's writes. Throws unsupported as native() does, and
+  /// invalid_argument while a Graph records this stream.
+  void wait_native(void* stream) const;
 
   friend bool operator==(const Stream& a, const Stream& b) { return a.impl_ == b.impl_; }
   explicit Stream(std::shared_ptr<StreamImpl> impl) : impl_(std::move(impl)) {}

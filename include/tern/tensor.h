@@ -1,4 +1,4 @@
-// A tensor on the host: memory, element type, sizes and strides.
+// A tensor: memory of the host or of a device, element type, sizes and strides.
 #pragma once
 
 #if __cplusplus < 201709L
@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -58,7 +59,8 @@ constexpr std::uint32_t element_types() {
 }  // namespace detail
 
 /// Copies of a Tensor share its memory, as copies of a shared_ptr do. A tensor that borrows memory must not outlive
-/// that memory. Elements are in row-major order without gaps unless the tensor was given strides.
+/// that memory. Elements are in row-major order without gaps unless the tensor was given strides. Memory is the host's
+/// unless the tensor was made by on() or borrow_on().
 ///
 /// Threads may read one Tensor at the same time. All errors are tern::Error.
 class TERN_API Tensor {
@@ -76,6 +78,24 @@ class TERN_API Tensor {
   static Tensor borrow(const void* data, DType dtype, std::vector<std::int64_t> sizes,
                        std::vector<std::int64_t> strides = {}, std::shared_ptr<void> owner = {});
 
+  /// Allocates memory of a device: "cuda", "xpu:1"; "cpu" is the host. Aligned to 64 bytes; elements have no values
+  /// yet. Throws invalid_argument, and lists the devices, if there is no such device; out_of_memory.
+  static Tensor on(const std::string& device, DType dtype, std::vector<std::int64_t> sizes);
+  /// A tensor over the caller's memory of a device: `address` is what its kernels take, such as a pointer of
+  /// cudaMalloc. The rest is as for borrow(). A run that gets the tensor reads memory as it is then: what writes there
+  /// has ended, or is before the run on its stream (Stream::wait, Stream::wait_native).
+  static Tensor borrow_on(const std::string& device, void* address, DType dtype, std::vector<std::int64_t> sizes,
+                          std::vector<std::int64_t> strides = {}, std::shared_ptr<void> owner = {});
+
+  /// Where the memory is: "cpu", "cuda:0".
+  const std::string& device() const;
+  /// A contiguous copy in memory of this device. Returns when it is there.
+  Tensor to(const std::string& device) const;
+  /// Copies the elements of a tensor of the same dtype and sizes, from any device to any, through the host between two
+  /// devices. Returns when they are there. Uses the thread's current stream of the device; throws invalid_argument
+  /// while a Graph records that one.
+  void copy_from(const Tensor& from) const;
+
   DType dtype() const { return dtype_; }
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   /// In elements, one for each axis.
@@ -85,13 +105,13 @@ class TERN_API Tensor {
   std::int64_t numel() const;
   /// Bytes of all elements without gaps.
   std::size_t byte_size() const { return bytes_; }
-  /// The first element.
+  /// The first element: a pointer of the host, or the device's own address.
   void* data() { return data_; }
   const void* data() const { return data_; }
-  /// The elements of a contiguous tensor. Throws invalid_argument if the tensor is strided, or if T is not its element
-  /// type. T is the C++ type of that name (float, std::int64_t, bool); an unsigned integer for the codes of types that
-  /// C++ lacks (std::uint16_t for float16 and bfloat16, std::uint8_t for float8); a class of the element's size
-  /// (std::complex<float>); or std::byte or char for the bytes of any type.
+  /// The elements of a contiguous tensor on the host. Throws invalid_argument if it is strided or on a device, or if T
+  /// is not its element type. T is the C++ type of that name (float, std::int64_t, bool); an unsigned integer for the
+  /// codes of types that C++ lacks (std::uint16_t for float16 and bfloat16, std::uint8_t for float8); a class of the
+  /// element's size (std::complex<float>); or std::byte or char for the bytes of any type.
   template <class T>
   std::span<T> span() {
     check_span(detail::element_types<T>());
@@ -103,15 +123,16 @@ class TERN_API Tensor {
     return {static_cast<const T*>(data_), bytes_ / sizeof(T)};
   }
   bool read_only() const { return read_only_; }
-  /// A contiguous copy with its own memory.
+  /// A contiguous copy with its own memory, on the same device.
   Tensor clone() const;
   /// This tensor if it is contiguous, else a contiguous copy.
   Tensor contiguous() const { return is_contiguous() ? *this : clone(); }
 
  private:
   friend class SessionImpl;
+  friend struct TensorMemory;
   void check_span(std::uint32_t types) const {
-    if ((types >> static_cast<int>(dtype_) & 1) == 0 || !strides_.empty()) refuse_span(types);
+    if ((types >> static_cast<int>(dtype_) & 1) == 0 || !strides_.empty() || device_ != 0) refuse_span(types);
   }
   [[noreturn]] void refuse_span(std::uint32_t types) const;
 
@@ -120,6 +141,7 @@ class TERN_API Tensor {
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool read_only_ = false;
+  std::uint16_t device_ = 0;  ///< Tern's number for it; 0: the host
   std::shared_ptr<void> owner_;
   std::vector<std::int64_t> strides_;  ///< empty: contiguous
 };

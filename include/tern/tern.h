@@ -249,7 +249,9 @@ class TERN_API Session {
   Session& operator=(Session&&) noexcept;
 
   /// Runs a function and waits for its results: `function`, or "forward", or the only function. Checks the number of
-  /// inputs, and dtype, rank and sizes of each, before it starts. Strided inputs are copied first. Inputs by name may
+  /// inputs, and dtype, rank and sizes of each, before it starts. Inputs lie on the host, or on the session's device
+  /// (Tensor::on): kernels then read them there if they are contiguous and aligned to 64 bytes. Strided inputs are
+  /// copied first. Inputs by name may
   /// be in any order. Results borrow the session's memory and are valid until its next run. If a run fails, mutable
   /// state may hold values of the failed run.
   const std::vector<Tensor>& run(std::span<const Tensor> inputs);
@@ -261,13 +263,21 @@ class TERN_API Session {
   const std::vector<Tensor>& run(std::string_view function, const std::vector<NamedTensor>& inputs);
   /// Runs a function and writes its results to `outputs`, one tensor for each result. Throws invalid_argument, before
   /// it writes any, if dtype or sizes of one differ from the result's. A tensor without element type (`Tensor()`)
-  /// leaves that result out. On the CPU, kernels write a result there directly if the tensor is contiguous, aligned to
-  /// 64 bytes, and shares no memory with inputs or other outputs; else the result is copied at the end.
+  /// leaves that result out. Tensors lie on the host or on the session's device. Kernels write a result there directly
+  /// if the tensor lies where the session runs, is contiguous, aligned to 64 bytes, and shares no memory with inputs or
+  /// other outputs; else the result is copied at the end.
   void run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   void run_into(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   void run_into(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
     run_into(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
   }
+  /// Puts a run on the stream and returns, as enqueue() does; results go to `outputs`, as of run_into(). While a Graph
+  /// records the stream, each replay writes there. On the host a tensor must be contiguous, aligned to 64 bytes, and
+  /// share no memory with inputs or other outputs.
+  void enqueue_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+  /// As run_owned(), with results in memory of the session's device. While a Graph records the stream, each replay
+  /// writes to them.
+  std::vector<Tensor> run_on_device(std::string_view function, std::span<const Tensor> inputs);
   /// Runs a function and gives its results memory of their own, 64-byte aligned: they stay valid after later runs and
   /// after the session's end. On the CPU kernels write there directly. output() does not know these results. Throws
   /// invalid_argument while a Graph records the stream.

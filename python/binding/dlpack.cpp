@@ -4,14 +4,17 @@
 #include <nanobind/stl/string.h>
 #include <tern/dlpack.h>
 #include <tern/error.h>
+#include <tern/stream.h>
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "python/binding/dlpack_exchange.h"
+#include "python/binding/gil.h"
 
 namespace nb = nanobind;
 
@@ -21,20 +24,36 @@ namespace {
 constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kPlain = "dltensor";
 
+constexpr int kCuda = 2, kRocm = 10;  // kDLCUDA, kDLROCM
 constexpr std::pair<int, const char*> kDevices[] = {
     {2, "cuda"},  {3, "pinned memory of cuda"},   {4, "opencl"}, {7, "vulkan"}, {8, "metal"},
     {10, "rocm"}, {13, "managed memory of cuda"}, {14, "oneapi"}};
 
-void refuse_device(std::string_view name, int type, int id) {
-  if (type == dlpack::kCpu) return;
+/// The stream of this thread on the device that has an array's memory; none for the CPU's.
+std::optional<Stream> stream_of(std::string_view name, int type, int id) {
+  if (type == dlpack::kCpu) return std::nullopt;
   std::string device = "device type " + std::to_string(type);
   for (const auto& [number, text] : kDevices) {
     if (number == type) device = text;
   }
-  fail(ErrorCode::invalid_argument,
-       fmt::format("input '{}' lies on {}:{}, but Tern takes arrays in the CPU's memory and copies them to its devices "
-                   "itself; pass x.cpu()",
-                   name, device, id));
+  if (type != kCuda && type != kRocm)
+    fail(ErrorCode::invalid_argument,
+         fmt::format(
+             "input '{}' lies on {}:{}, but Tern takes arrays in memory of the CPU, CUDA or ROCm and copies those "
+             "of the CPU to its devices itself; pass x.cpu()",
+             name, device, id));
+  try {
+    return Stream::current(fmt::format("{}:{}", device, id));
+  } catch (const Error& e) {
+    fail(e.code(), fmt::format("input '{}' lies on {}:{}, which Tern cannot reach ({}); pass x.cpu()", name, device, id,
+                               e.what()));
+  }
+}
+
+/// Waits until what writes the array has ended: what the stream has been told to wait for.
+void wait(const Stream& stream) {
+  const WithoutGil released;
+  stream.synchronize();
 }
 
 template <class Managed>
@@ -58,13 +77,15 @@ Tensor of_capsule(nb::handle capsule) {
   return t;
 }
 
-nb::object call_dlpack(nb::handle object) {
+/// `stream`: the number of the stream that is to wait for the array, or None.
+nb::object call_dlpack(nb::handle object, nb::handle stream) {
   try {
-    return object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(dlpack::kMajor, dlpack::kMinor));
+    return object.attr("__dlpack__")(nb::arg("stream") = stream,
+                                     nb::arg("max_version") = nb::make_tuple(dlpack::kMajor, dlpack::kMinor));
   } catch (nb::python_error& e) {
     if (!e.matches(PyExc_TypeError)) throw;
   }
-  return object.attr("__dlpack__")();  // of DLPack 0
+  return object.attr("__dlpack__")(nb::arg("stream") = stream);  // of DLPack 0
 }
 
 /// As tensor_of_dlpack(), with whatever errors.
@@ -74,7 +95,12 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
     const dlpack::Device device = managed->array.device;
     try {
-      refuse_device(name, device.type, device.id);
+      if (const std::optional<Stream> stream = stream_of(name, device.type, device.id)) {
+        void* producer = nullptr;
+        if (exchange->stream(device.type, device.id, &producer) != 0) throw nb::python_error();
+        stream->wait_native(producer);
+        wait(*stream);
+      }
       *tensor = from_dlpack(reinterpret_cast<DLManagedTensorVersioned*>(managed));
     } catch (...) {
       managed->deleter(managed);
@@ -83,11 +109,15 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
     return true;
   }
   if (!nb::hasattr(object, "__dlpack__")) return false;
+  std::optional<Stream> stream;
   if (nb::hasattr(object, "__dlpack_device__")) {
     const nb::object device = object.attr("__dlpack_device__")();  // whose items Python checks
-    refuse_device(name, nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
+    stream = stream_of(name, nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
   }
-  *tensor = of_capsule(call_dlpack(object));
+  const nb::object number =
+      stream ? nb::object(nb::int_(reinterpret_cast<std::uintptr_t>(stream->native()))) : nb::none();
+  *tensor = of_capsule(call_dlpack(object, number));
+  if (stream) wait(*stream);
   return true;
 }
 
@@ -115,6 +145,20 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
   } catch (const std::exception& e) {  // a cast of what is no tuple, no number
     refuse(ErrorCode::invalid_argument, name, e.what());
   }
+}
+
+nb::tuple place_of(const Tensor& tensor) {
+  const std::string device = tensor.device();
+  if (device == "cpu") return nb::make_tuple(dlpack::kCpu, 0);
+  const std::size_t colon = device.find(':');
+  for (const auto& [number, text] : kDevices) {
+    if ((number == kCuda || number == kRocm) && device.substr(0, colon) == text)
+      return nb::make_tuple(number, std::stoi(device.substr(colon + 1)));
+  }
+  throw nb::buffer_error(
+      fmt::format("a tensor on {} has no DLPack form: its address means nothing to other libraries; take its cpu()",
+                  device)
+          .c_str());
 }
 
 nb::object capsule_of(const Tensor& tensor, bool versioned) {

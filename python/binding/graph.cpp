@@ -33,6 +33,8 @@ std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
   for (Tensor& t : c->outputs) {
     if (t.dtype() == DType::invalid) {
       tensors.emplace_back();
+    } else if (t.device() != "cpu") {
+      tensors.push_back(t);  // has memory of its own
     } else {
       tensors.push_back(Tensor::borrow(t.data(), t.dtype(), t.sizes(), t.strides(), owner));
     }
@@ -49,7 +51,8 @@ PyGraph capture(const PySession& s, const nb::args& args, const std::string& fun
   s.session->with([&](Session& session) {
     c->graph.capture_begin(session.stream());
     try {
-      c->outputs = session.run(entry.info->name, c->inputs);
+      c->outputs = on_device(c->inputs) ? session.run_on_device(entry.info->name, c->inputs)
+                                        : session.run(entry.info->name, c->inputs);
     } catch (...) {
       c->graph.capture_end();
       throw;

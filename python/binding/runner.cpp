@@ -2,12 +2,17 @@
 
 #include <tern/error.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "python/binding/fork.h"
 #include "python/binding/gil.h"
 
 namespace tern::python {
+
+bool on_device(std::span<const Tensor> inputs) {
+  return std::ranges::any_of(inputs, [](const Tensor& t) { return t.device() != "cpu"; });
+}
 
 OneSession::OneSession(std::shared_ptr<const Facts> facts, bool waits)
     : facts_(std::move(facts)), session_((check_fork(), facts_->prepared)), waits_(waits) {}
@@ -28,7 +33,7 @@ std::unique_lock<std::mutex> OneSession::enter() {
 std::vector<Tensor> OneSession::run(std::string_view function, std::span<const Tensor> inputs) {
   const std::unique_lock lock = enter();
   const WithoutGil released;
-  return session_.run_owned(function, inputs);
+  return on_device(inputs) ? session_.run_on_device(function, inputs) : session_.run_owned(function, inputs);
 }
 
 void OneSession::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {

@@ -14,11 +14,14 @@
 
 namespace tern::python {
 
+/// Whether a tensor lies on a device: then results do, too.
+bool on_device(std::span<const Tensor> inputs);
+
 /// All functions need the GIL, and release it while they run.
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Results have memory of their own.
+  /// Results have memory of their own: on the model's device where an input is there.
   virtual std::vector<Tensor> run(std::string_view function, std::span<const Tensor> inputs) = 0;
   /// Writes results to the caller's memory.
   virtual void run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) = 0;

@@ -9,6 +9,7 @@
 
 #include "python/binding/arrays.h"
 #include "python/binding/dlpack.h"
+#include "python/binding/gil.h"
 #include "python/binding/instance.h"
 #include "python/binding/tensor_buffer.h"
 
@@ -34,6 +35,9 @@ nb::object helper(const char* name) {
 /// The elements' codes as unsigned integers, in the same memory.
 Tensor bits(const Tensor& t) {
   constexpr DType kUnsigned[] = {DType::u8, DType::u16, DType::u32, DType::u64};
+  if (t.device() != "cpu")
+    fail(ErrorCode::invalid_argument,
+         fmt::format("bits(): the tensor lies on {}; take bits() of its cpu()", t.device()));
   const int size = element_size(t.dtype());
   if (elements_per_byte(t.dtype()) != 1)
     return Tensor::borrow(t.data(), DType::u8, {static_cast<std::int64_t>(t.byte_size())}, {},
@@ -47,18 +51,27 @@ Tensor bits(const Tensor& t) {
 }
 
 nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
-  if (!stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
-  if (!device.is_none() && nb::cast<int>(nb::int_(device[0])) != 1)
-    throw nb::buffer_error("a tern.Tensor lies in the CPU's memory; move what from_dlpack gives");
+  const bool on_host = t.device() == "cpu";
+  // On a device the elements are there already: calls wait for their results.
+  if (on_host && !stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
-  return capsule_of(!copy.is_none() && nb::cast<bool>(copy) ? t.clone() : t, versioned);
+  const bool copies = !copy.is_none() && nb::cast<bool>(copy);
+  if (!device.is_none() && !nb::tuple(device).equal(place_of(t))) {
+    const bool to_host = nb::cast<int>(nb::int_(device[0])) == 1;
+    if (!to_host || (!copy.is_none() && !copies))
+      throw nb::buffer_error(
+          fmt::format("the tern.Tensor lies on {}; move what from_dlpack gives", t.device()).c_str());
+    if (!on_host) return capsule_of(t.to("cpu"), versioned);
+  }
+  return capsule_of(copies ? t.clone() : t, versioned);
 }
 
 std::string text_of(const Tensor& t) {
   std::string sizes;
   for (const std::int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
   if (t.sizes().size() == 1) sizes += ",";
-  return fmt::format("tern.Tensor(shape=({}), dtype={})", sizes, name_of(t.dtype()));
+  const std::string place = t.device() == "cpu" ? "" : ", device=" + t.device();
+  return fmt::format("tern.Tensor(shape=({}), dtype={}{})", sizes, name_of(t.dtype()), place);
 }
 
 }  // namespace
@@ -73,7 +86,7 @@ nb::object tensor_object(Tensor tensor) {
 
 void add_tensor(nb::module_& m) {
   nb::class_<Tensor> c(m, "Tensor", nb::type_slots(tensor_buffer_slots()),
-                       R"(An array of elements of one type, in the CPU's memory.
+                       R"(An array of elements of one type, in memory of the CPU or of a device.
 
 Calls give them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
 Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything with DLPack or a buffer.)");
@@ -98,7 +111,29 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
       "Address of the first element.");
   c.def_prop_ro("read_only", &Tensor::read_only, "Whether the memory must not be written.");
   c.def_prop_ro(
-      "device", [](const Tensor&) { return "cpu"; }, "Always 'cpu'.");
+      "device", [](const Tensor& t) { return t.device(); }, "Where the memory is: 'cpu', 'cuda:0'.");
+  c.def(
+      "to",
+      [](const Tensor& t, const std::string& device) {
+        const WithoutGil released;
+        return t.to(device);
+      },
+      "device"_a, "A contiguous copy in memory of a device: 'cpu', 'cuda', 'xpu:1'.");
+  c.def(
+      "cpu",
+      [](const Tensor& t) {
+        const WithoutGil released;
+        return t.device() == "cpu" ? t : t.to("cpu");
+      },
+      "The tensor if it is in the CPU's memory, else a copy there.");
+  c.def(
+      "copy_from",
+      [](const Tensor& t, nb::handle source) {
+        const Tensor from = tensor_of(source, t.dtype(), "source");
+        const WithoutGil released;
+        t.copy_from(from);
+      },
+      "source"_a, "Copies the elements of an array of the same dtype and shape, from any device to any.");
   c.def(
       "bits", &bits,
       "The codes of the elements as unsigned integers of their size, in the same memory; of elements that share bytes, "
@@ -123,7 +158,7 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
       "dtype"_a = nb::none(), "copy"_a = nb::none());
   c.def("__dlpack__", &dlpack_of, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
         "dl_device"_a = nb::none(), "copy"_a = nb::none());
-  c.def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); });
+  c.def("__dlpack_device__", &place_of);
   c.def("__getitem__", [](nb::handle self, nb::handle key) { return nb::object(helper("numpy")(self)[key]); });
   c.def("__len__", [](const Tensor& t) {
     if (t.sizes().empty()) throw nb::type_error("a tensor without axes has no length");

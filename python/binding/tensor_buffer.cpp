@@ -46,6 +46,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   if (!nb::inst_ready(self)) return refuse("the tensor was made by __new__ and never initialized");
   const Tensor& t = *nb::inst_ptr<Tensor>(self);
+  if (t.device() != "cpu") return refuse("the tensor lies on a device; take its cpu()");
   const char* format = buffer_format(t.dtype());
   if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
   if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");

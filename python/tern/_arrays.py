@@ -16,6 +16,8 @@ _ML_DTYPES = {
 def numpy(tensor):
     import numpy as np
 
+    if tensor.device != "cpu":
+        raise TypeError(f"the tensor lies on {tensor.device}, and NumPy's arrays in the CPU's memory; take its cpu()")
     try:
         return np.asarray(memoryview(tensor))
     except BufferError:

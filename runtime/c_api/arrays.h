@@ -5,10 +5,13 @@
 #include <tern/tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tern::c_api {
 
+/// Throws invalid_argument where there are no tensors of that kind.
+void check_kind(std::int32_t dtype, std::int32_t rank);
 /// A view of the caller's memory.
 Tensor tensor_of(const tern_array& a);
 std::vector<Tensor> tensors_of(const tern_array* arrays, std::size_t count);

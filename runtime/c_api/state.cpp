@@ -23,7 +23,7 @@ tern_status tern_session_read_state(const tern_session* session, const char* nam
       fail(ErrorCode::invalid_argument, "state '" + std::string(name) + "' is " + text_of(from) +
                                             ", but the memory given for it is " + (to.read_only() ? "read-only " : "") +
                                             text_of(to));
-    copy_strided(tensor_view(from), tensor_view(to));
+    to.copy_from(from);
   });
 }
 

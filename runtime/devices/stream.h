@@ -77,6 +77,10 @@ class DeviceStream {
   /// Later work waits for an event of the same device.
   virtual void wait(const DeviceEvent& event) = 0;
 
+  /// The vendor's handle, and waiting for another stream of the vendor's. Fail (unsupported) where it has none.
+  virtual void* native();
+  virtual void wait_native(void* stream);
+
   /// What not every device can do; null where it cannot.
   virtual GraphRecorder* graphs() { return nullptr; }
   virtual StepClock* clock() { return nullptr; }

@@ -2,10 +2,19 @@
 
 #include <algorithm>
 
+#include "runtime/device_tensor.h"
 #include "runtime/devices/device.h"
 #include "runtime/outputs.h"
 
 namespace tern {
+namespace {
+
+/// As blocks of the arena are, which is what kernels and libraries may count on.
+bool is_aligned(const std::byte* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 64 == 0;
+}
+
+}  // namespace
 
 Transfer::Transfer(const SessionContext& context)
     : context_(context), stays_(context.stream->device().traits().host_memory) {}
@@ -30,17 +39,30 @@ std::uint64_t Transfer::device_bytes() const {
   return bytes;
 }
 
-void Transfer::bring(const Function& f, std::vector<TensorView>& inputs) {
+void Transfer::bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs) {
   if (stays_) return;
   inputs_.resize(std::max(inputs_.size(), inputs.size()));
   given_ = inputs;
+  there_.assign(inputs.size(), false);
+  auto next = given.begin();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (f.inputs[i].kind != FunctionInput::Kind::user || f.inputs[i].value == kNoValue) continue;
+    if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
+    const Tensor& t = *next++;
+    if (f.inputs[i].value == kNoValue) continue;
+    there_[i] = !TensorMemory::on_host(t);
+    if (there_[i] && inputs[i].contiguous() && is_aligned(inputs[i].data)) continue;
     const std::uint64_t bytes = bytes_of(inputs[i]);
     inputs_[i].reserve(bytes, context_.device());
-    context_.upload(inputs_[i].data(), inputs[i].data, bytes);
-    inputs[i].data = inputs_[i].data();
+    if (there_[i]) {
+      make_contiguous(inputs[i]);
+      inputs[i].data = inputs_[i].data();
+      context_.copy(given_[i], inputs[i]);
+    } else {
+      context_.upload(inputs_[i].data(), inputs[i].data, bytes);
+      inputs[i].data = inputs_[i].data();
+    }
   }
+  brought_ = inputs;
 }
 
 const std::vector<TensorView>& Transfer::take_back(const Function& f, const std::vector<TensorView>& results,
@@ -50,6 +72,11 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
   results_ = results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::uint64_t bytes = bytes_of(results[i]);
+    if (outputs != nullptr && outputs->there(i)) {
+      results_[i].data = outputs->view(i).data;
+      if (results_[i].data != results[i].data) context_.copy(results[i], outputs->view(i));
+      continue;
+    }
     if (outputs != nullptr && outputs->direct(i)) {
       results_[i].data = outputs->view(i).data;
       context_.download(results_[i].data, results[i].data, bytes);
@@ -62,7 +89,12 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
   }
   for (const WriteBack& w : f.writebacks) {
     if (w.target != WriteBack::Target::input) continue;
-    context_.download(given_[w.index].data, inputs_[w.index].data(), bytes_of(given_[w.index]));
+    const TensorView &to = given_[w.index], &from = brought_[w.index];
+    if (!there_[w.index]) {
+      context_.download(to.data, from.data, bytes_of(to));
+    } else if (to.data != from.data) {
+      context_.copy(from, to);
+    }
   }
   return results_;
 }

@@ -1,6 +1,8 @@
 // A session's tensors between the host and its device. Where the device's memory is the host's, they stay.
 #pragma once
 
+#include <tern/tensor.h>
+
 #include <span>
 #include <vector>
 
@@ -20,11 +22,12 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Copies the inputs of kind user to the device: their views then point there. Recorded during a capture, as are the
-  /// copies of take_back.
-  void bring(const Function& f, std::vector<TensorView>& inputs);
+  /// Copies the inputs of kind user to the device: their views then point there. Those that are there already serve
+  /// where they lie if they are contiguous and aligned. Recorded during a capture, as are the copies of take_back.
+  /// `given`: the inputs of kind user.
+  void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
   /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object, or to
-  /// the caller's `outputs` where that needs no second copy; done when the stream has been synchronised.
+  /// the caller's `outputs` where that needs no second copy on the host; done when the stream has been synchronised.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results,
                                            const CallerOutputs* outputs = nullptr);
   /// A run before may still read the inputs that it was given: waits.
@@ -44,8 +47,10 @@ class Transfer {
   std::vector<Buffer> inputs_;   ///< on the device
   std::vector<Buffer> outputs_;  ///< on the host
   std::vector<TensorView> results_;
-  std::vector<TensorView> given_;  ///< the inputs on the host
-  bool stays_ = false;             ///< the device's memory is the host's
+  std::vector<TensorView> given_;    ///< the inputs as the caller has them
+  std::vector<TensorView> brought_;  ///< and as the run reads them
+  std::vector<bool> there_;          ///< which of them the caller has on the device
+  bool stays_ = false;               ///< the device's memory is the host's
 };
 
 }  // namespace tern

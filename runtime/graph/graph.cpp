@@ -7,6 +7,7 @@
 
 #include "runtime/devices/times.h"
 #include "runtime/graph/device_graph.h"
+#include "runtime/outputs.h"
 
 namespace tern {
 
@@ -50,11 +51,11 @@ void GraphImpl::reset() noexcept {
 /// Inputs that are results of earlier runs stay on the device: a copy there instead of an upload.
 void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) const {
   for (RecordedItem& item : run.recording.items) {
-    const auto& upload = std::get<RecordedUpload>(item.what);
-    if (upload.from == nullptr) continue;
-    const auto to = std::ranges::find(inputs, upload.to, &TensorView::data);
+    const auto* upload = std::get_if<RecordedUpload>(&item.what);
+    if (upload == nullptr || upload->from == nullptr) continue;
+    const auto to = std::ranges::find(inputs, upload->to, &TensorView::data);
     for (const CapturedRun& earlier : runs_) {
-      const auto given = std::ranges::find(earlier.outputs, upload.from, [](const Tensor& t) { return t.data(); });
+      const auto given = std::ranges::find(earlier.outputs, upload->from, [](const Tensor& t) { return t.data(); });
       if (given == earlier.outputs.end()) continue;
       TensorView from = *to;
       from.data = earlier.results[static_cast<std::size_t>(given - earlier.outputs.begin())].data;
@@ -65,7 +66,7 @@ void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) cons
 }
 
 const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
-                                             std::span<const Tensor> inputs) {
+                                             std::span<const Tensor> inputs, CallerOutputs* into) {
   CapturedRun& run = runs_.emplace_back();
   try {
     run.session = std::move(session);
@@ -82,13 +83,24 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     run.recording.function = function;
     const Function& f = c.prepared->program->functions[function];
     std::vector<TensorView> views;
-    fill_inputs(*c.prepared->program, f, inputs, views);
+    fill_inputs(*c.prepared, f, inputs, views);
+    if (into != nullptr) into->keep_apart(views);
+    if (into != nullptr) into->check_asynchronous();
     run.transfer = std::make_unique<Transfer>(run.context);
-    run.transfer->bring(f, views);
+    run.transfer->bring(f, inputs, views);
     chain(run, views);
     run.frame = std::make_unique<Frame>(run.context, function);
-    run.results = run.frame->run(views, {});
-    SessionImpl::lend(run.transfer->take_back(f, run.results), run.outputs);
+    run.results = run.frame->run(views, {}, into);
+    const std::vector<TensorView>& there = run.transfer->take_back(f, run.results, into);
+    if (into != nullptr) {
+      for (std::size_t i = 0; i < into->size(); ++i) {
+        const TensorView& to = into->view(i);
+        if (to.dtype != DType::invalid && to.data != there[i].data) run.context.copy(there[i], to);
+      }
+      run.outputs = into->tensors();  // which replays write to: the graph keeps them
+    } else {
+      SessionImpl::lend(there, run.outputs);
+    }
     run.context.recording = nullptr;
   } catch (const std::exception& e) {
     const std::shared_ptr<SessionImpl> failed = run.session;

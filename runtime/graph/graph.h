@@ -30,9 +30,9 @@ class GraphImpl {
   void end();
   void replay();
   void reset() noexcept;
-  /// Records a run of a session; its results hold values after a replay.
+  /// Records a run of a session; its results hold values after a replay. `into`: as SessionImpl::run has it.
   const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
-                                    std::span<const Tensor> inputs);
+                                    std::span<const Tensor> inputs, CallerOutputs* into);
 
   const std::vector<GraphNode>& nodes() const { return nodes_; }
   std::uint64_t memory_bytes() const;

@@ -20,6 +20,11 @@ struct PartCounts {
   std::uint64_t weights = 0;                                   ///< values whose address was known before
 };
 
+/// Copies that were asked for so far.
+struct CopyCounts {
+  std::uint64_t to_device = 0, to_host = 0, within = 0;
+};
+
 struct DeviceControl {
   /// The nth call from now (1: the next) of this function of tern/device.h fails with `status`; 0: none does.
   void (*fail)(const char* function, int nth, tern_device_status status);
@@ -32,6 +37,7 @@ struct DeviceControl {
   std::uint64_t (*collectives)();           ///< that ranks ran by themselves
   PartCounts (*parts)();
   const char* (*annotations)();  ///< all texts that graphs were given, a line each
+  CopyCounts (*copies)();
 };
 
 }  // namespace tern::testing

@@ -23,6 +23,7 @@
 
 namespace {
 
+using tern::testing::CopyCounts;
 using tern::testing::DeviceControl;
 using tern::testing::DeviceCounts;
 using tern::testing::Moment;
@@ -44,6 +45,7 @@ struct State {
   std::set<tern_device_address> pieces;               ///< that are mapped
   std::map<std::string, tern_device_module> modules;  ///< by text: compiled once for all devices
   std::string annotations;
+  CopyCounts copies;
   PartCounts part_counts;
 } state;
 
@@ -75,6 +77,7 @@ void* pointer(tern_device_address a) {
 }
 
 #include "tests/device_plugin/memory_segments.inc"
+#include "tests/device_plugin/native_stream.inc"
 #include "tests/device_plugin/partition.inc"
 #include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
@@ -120,18 +123,21 @@ tern_device_status test_free(std::int32_t device, tern_device_address address) {
 tern_device_status test_copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to,
                                        const void* from, std::uint64_t bytes) {
   TERN_ENTER(copy_to_device);
+  ++state.copies.to_device;
   queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(pointer(to), from, bytes); });
   return TERN_DEVICE_OK;
 }
 tern_device_status test_copy_to_host(std::int32_t, tern_device_stream stream, void* to, tern_device_address from,
                                      std::uint64_t bytes) {
   TERN_ENTER(copy_to_host);
+  ++state.copies.to_host;
   queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(to, pointer(from), bytes); });
   return TERN_DEVICE_OK;
 }
 tern_device_status test_copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
                                     tern_device_address from, std::uint64_t bytes) {
   TERN_ENTER(copy_within);
+  ++state.copies.within;
   queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(pointer(to), pointer(from), bytes); });
   return TERN_DEVICE_OK;
 }
@@ -324,6 +330,7 @@ constexpr DeviceControl kControl = {
     [] { return state.collectives; },
     [] { return state.part_counts; },
     [] { return state.annotations.c_str(); },
+    [] { return state.copies; },
 };
 
 constexpr tern_device_event_functions kEvents = {sizeof kEvents, 0, test_event_query, test_event_elapsed};
@@ -346,6 +353,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "collective") return &kCollectives;
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
   if (TERN_TEST_CONDITIONAL && wanted == "memory_segments") return &kMemorySegments;
+  if (TERN_TEST_CONDITIONAL && wanted == "native_stream") return &kNativeStreams;
   if (TERN_TEST_CONDITIONAL && wanted == "pinned_memory") return &kPinnedMemory;
   if (TERN_TEST_CONDITIONAL && wanted == "share") return &kShares;
   return nullptr;

@@ -315,6 +315,7 @@ part 'snippets of the pages' $scripts/snippets.py --build build \
   $([[ $full == --full && ${TERN_TORCH:-} ]] && echo "--torch $TERN_TORCH")
 # shellcheck disable=SC2086
 part python $scripts/python.sh build $full
+part 'python, arrays on a device' env TERN_TEST_NEEDS=cuda $scripts/device.sh cuda $scripts/python.sh build -k device_tensors
 
 if [[ $full == --full ]]; then
   check 'sanitized: build' compiled sanitize build-sanitize

@@ -1,7 +1,7 @@
 // Files of arrays that are mapped.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "tests/tools/support.h"
 #include "tools/files/mapped.h"
@@ -29,7 +29,7 @@ void expect_equal(const MappedTensors& mapped, const NamedTensors& written) {
     EXPECT_EQ(m->dtype, tensor.dtype);
     EXPECT_EQ(m->sizes, tensor.sizes);
     ASSERT_EQ(m->bytes.size(), tensor.data.size());
-    EXPECT_EQ(std::memcmp(m->bytes.data(), tensor.data.data(), m->bytes.size()), 0);
+    EXPECT_TRUE(std::ranges::equal(m->bytes, tensor.data));
   }
 }
 
@@ -64,7 +64,7 @@ TEST(MappedTensors, OfNumPy) {
     const MappedTensor* m = stored.find(name);
     ASSERT_NE(m, nullptr) << name;
     ASSERT_EQ(m->bytes.size(), tensor.data.size());
-    EXPECT_EQ(std::memcmp(m->bytes.data(), tensor.data.data(), m->bytes.size()), 0);
+    EXPECT_TRUE(std::ranges::equal(m->bytes, tensor.data));
   }
   const std::string deflated = error_of([] { MappedTensors::open(data_file("deflated.npz")); }, ErrorCode::unsupported);
   EXPECT_NE(deflated.find("save the arrays with numpy.savez instead of numpy.savez_compressed"), std::string::npos)

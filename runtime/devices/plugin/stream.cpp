@@ -239,4 +239,20 @@ void PluginStream::wait(const DeviceEvent& event) {
   device_.check(device_.plugin().stream_wait(device_.index(), stream_, handle), "waiting for an event");
 }
 
+void* PluginStream::native() {
+  const tern_device_native_stream_functions* functions = device_.tables().native_streams;
+  if (functions == nullptr) return DeviceStream::native();
+  void* handle = nullptr;
+  device_.check(functions->handle(device_.index(), stream_, &handle), "asking for the vendor's stream");
+  return handle;
+}
+
+void PluginStream::wait_native(void* stream) {
+  const tern_device_native_stream_functions* functions = device_.tables().native_streams;
+  if (functions == nullptr) return DeviceStream::wait_native(stream);
+  refuse_while_recorded("another stream is waited for");
+  idle_ = false;
+  device_.check(functions->wait(device_.index(), stream_, stream), "waiting for the vendor's stream");
+}
+
 }  // namespace tern

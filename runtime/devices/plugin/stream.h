@@ -55,6 +55,8 @@ class PluginStream : public DeviceStream, public portable::Launcher {
 
   std::unique_ptr<DeviceEvent> record() override;
   void wait(const DeviceEvent& event) override;
+  void* native() override;
+  void wait_native(void* stream) override;
   GraphRecorder* graphs() override { return device_.tables().graphs == nullptr ? nullptr : &graphs_; }
   StepClock* clock() override { return device_.tables().profiler == nullptr ? nullptr : &clock_; }
   void set_watch(StreamWatch* watch) override { watch_ = watch; }

@@ -32,6 +32,7 @@ PluginTables::PluginTables(const tern_device_plugin& p)
       partitions(table<tern_device_partition_functions>(p, "partition")),
       collectives(table<tern_device_collective_functions>(p, "collective")),
       kernel_compiler(table<tern_device_kernel_compiler_functions>(p, "kernel_compiler")),
-      libraries(table<tern_device_library_functions>(p, "libraries")) {}
+      libraries(table<tern_device_library_functions>(p, "libraries")),
+      native_streams(table<tern_device_native_stream_functions>(p, "native_stream")) {}
 
 }  // namespace tern

@@ -22,6 +22,7 @@ struct PluginTables {
   const tern_device_collective_functions* collectives;
   const tern_device_kernel_compiler_functions* kernel_compiler;
   const tern_device_library_functions* libraries;
+  const tern_device_native_stream_functions* native_streams;
 };
 
 }  // namespace tern

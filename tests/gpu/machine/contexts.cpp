@@ -1,4 +1,8 @@
 // Contexts: which exist, which is current on a thread, and what ends with them.
+#include <deque>
+#include <mutex>
+#include <vector>
+
 #include "tests/gpu/machine/machine.h"
 #include "tests/gpu/machine/settings.h"
 
@@ -7,7 +11,17 @@ namespace {
 
 constexpr unsigned kMultiprocessors = 132;  // of an H100
 
-thread_local std::vector<std::shared_ptr<Context>> stack;
+/// The contexts of this thread. Other objects of the thread may call the driver when they end with it, so these outlive
+/// them: as a driver's do.
+std::vector<std::shared_ptr<Context>>& stack() {
+  static std::mutex mutex;
+  static auto& all = *new std::deque<std::vector<std::shared_ptr<Context>>>;
+  thread_local std::vector<std::shared_ptr<Context>>* const own = [] {
+    const std::lock_guard lock(mutex);
+    return &all.emplace_back();
+  }();
+  return *own;
+}
 
 }  // namespace
 
@@ -97,30 +111,30 @@ void Machine::set_current(uint64_t handle) {
   // stack with ctx. If ctx is NULL then this will be equivalent to popping the top of the calling CPU thread's CUDA
   // context stack (or a no-op if the calling CPU thread's CUDA context stack is empty)."
   const std::shared_ptr<Context> next = handle == 0 ? nullptr : context(handle);
-  if (!stack.empty()) stack.pop_back();
-  if (next) stack.push_back(next);
+  if (!stack().empty()) stack().pop_back();
+  if (next) stack().push_back(next);
 }
 
 void Machine::push_current(uint64_t handle) {
-  stack.push_back(context(handle));
+  stack().push_back(context(handle));
 }
 
 uint64_t Machine::pop_current() {
-  if (stack.empty()) refuse(Status::invalid_context, "this thread has no context to pop");
-  const uint64_t handle = stack.back()->handle;
-  stack.pop_back();
+  if (stack().empty()) refuse(Status::invalid_context, "this thread has no context to pop");
+  const uint64_t handle = stack().back()->handle;
+  stack().pop_back();
   return handle;
 }
 
 uint64_t Machine::current_or_null() const {
-  return stack.empty() ? 0 : stack.back()->handle;
+  return stack().empty() ? 0 : stack().back()->handle;
 }
 
 std::shared_ptr<Context> Machine::current() const {
-  if (stack.empty()) refuse(Status::invalid_context, "no context is current on this thread");
-  if (!stack.back()->alive)
+  if (stack().empty()) refuse(Status::invalid_context, "no context is current on this thread");
+  if (!stack().back()->alive)
     refuse(Status::context_destroyed, "the context that is current on this thread is destroyed");
-  return stack.back();
+  return stack().back();
 }
 
 // cuGreenCtxCreate: "This API will retain the primary context on device dev, which will is released when the green

@@ -7,12 +7,15 @@
 namespace tern::emulated {
 namespace {
 
-// Arrays of a thread lie on its stack, below its record.
+// Arrays of a thread lie on its stack: above this frame, and below the thread's record, unless a sanitizer keeps that in
+// memory of its own.
 constexpr std::uint64_t kStack = 256 << 10;
 
 bool is_local(const tern_thread& thread, std::uint64_t address) {
-  const auto top = reinterpret_cast<std::uint64_t>(&thread);
-  return address < top && address >= top - kStack;
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  auto top = reinterpret_cast<std::uint64_t>(&thread);
+  if (top - here >= kStack) top = here + kStack;
+  return address >= here && address < top;
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// "native_stream": the vendor's own streams beside the plugin's.
+#include "devices/gpu/devices.h"
+#include "devices/gpu/handles.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr unsigned kNoTiming = 2;  // CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
+
+tern_device_status handle(std::int32_t device, tern_device_stream stream, void** native) {
+  *native = stream->stream;
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status wait(std::int32_t device, tern_device_stream stream, void* native) {
+  TERN_GPU_ENTER(device);
+  if (stream->recording) return failed(TERN_DEVICE_INVALID, "a graph that is recorded waits for no other stream");
+  Event event = nullptr;
+  TERN_GPU_TRY(checked(api().event_create(&event, kNoTiming), "making an event"));
+  Status status = api().event_record(event, static_cast<Stream>(native));
+  if (status == kSuccess) status = api().stream_wait(stream->stream, event, 0);
+  const Status destroyed = api().event_destroy(event);  // which the driver does once it has happened
+  TERN_GPU_TRY(checked(status, "waiting for a stream of the application"));
+  return checked(destroyed, "destroying an event");
+}
+
+constexpr tern_device_native_stream_functions kNative = {sizeof kNative, 0, handle, wait};
+
+}  // namespace
+
+const tern_device_native_stream_functions* native_stream_functions() {
+  return &kNative;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,116 @@
+// Tensors in memory of devices, and copies between them.
+#include "runtime/device_tensor.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/stream.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/devices/device.h"
+#include "runtime/devices/numbers.h"
+#include "runtime/stream.h"
+#include "runtime/tensor_view.h"
+
+namespace tern {
+
+Device& TensorMemory::device(const Tensor& t) {
+  return numbered_device(t.device_);
+}
+
+Tensor TensorMemory::place(Tensor t, Device& device) {
+  t.device_ = number_of(device);
+  return t;
+}
+
+Tensor Tensor::on(const std::string& device, DType dtype, std::vector<std::int64_t> sizes) {
+  Device& d = Device::open(device);
+  if (&d == &cpu_device()) return {dtype, std::move(sizes)};
+  Tensor t = borrow(static_cast<void*>(nullptr), dtype, std::move(sizes));
+  std::byte* const data = d.allocate(std::max<std::uint64_t>(t.byte_size(), 1));
+  t.data_ = data;
+  t.owner_ = std::shared_ptr<void>(data, [&d](void* p) { d.free(static_cast<std::byte*>(p)); });
+  return TensorMemory::place(std::move(t), d);
+}
+
+Tensor Tensor::borrow_on(const std::string& device, void* address, DType dtype, std::vector<std::int64_t> sizes,
+                         std::vector<std::int64_t> strides, std::shared_ptr<void> owner) {
+  return TensorMemory::place(borrow(address, dtype, std::move(sizes), std::move(strides), std::move(owner)),
+                             Device::open(device));
+}
+
+const std::string& Tensor::device() const {
+  return TensorMemory::device(*this).name();
+}
+
+Tensor Tensor::to(const std::string& device) const {
+  if (dtype_ == DType::invalid) return {};
+  Tensor t = on(device, dtype_, sizes_);
+  t.copy_from(*this);
+  return t;
+}
+
+namespace {
+
+/// The stream for copies of the device.
+DeviceStream& stream_of(Device& device) {
+  const Stream stream = Stream::current(device.name());
+  if (stream.is_capturing())
+    fail(ErrorCode::invalid_argument,
+         fmt::format("a tensor on {} is not copied while a graph records the thread's stream", device.name()));
+  return *stream.impl()->work;
+}
+
+void upload(const Tensor& from, const Tensor& to) {
+  Device& device = TensorMemory::device(to);
+  DeviceStream& stream = stream_of(device);
+  const Tensor dense = from.contiguous();
+  const TensorView there = tensor_view(to);
+  if (to.is_contiguous()) {
+    stream.enqueue_upload(there.data, dense.data(), to.byte_size());
+    return stream.finish();
+  }
+  const Tensor packed = Tensor::on(device.name(), to.dtype(), to.sizes());
+  stream.enqueue_upload(tensor_view(packed).data, dense.data(), packed.byte_size());
+  stream.copy(tensor_view(packed), there);
+  stream.finish();
+}
+
+void download(const Tensor& from, const Tensor& to) {
+  Device& device = TensorMemory::device(from);
+  DeviceStream& stream = stream_of(device);
+  Tensor packed = from;
+  if (!from.is_contiguous()) {
+    packed = Tensor::on(device.name(), from.dtype(), from.sizes());
+    stream.copy(tensor_view(from), tensor_view(packed));
+  }
+  const Tensor dense = to.is_contiguous() ? to : Tensor(to.dtype(), to.sizes());
+  stream.enqueue_download(const_cast<void*>(dense.data()), tensor_view(packed).data, packed.byte_size());
+  stream.finish();
+  if (!to.is_contiguous()) copy_strided(tensor_view(dense), tensor_view(to));
+}
+
+}  // namespace
+
+void Tensor::copy_from(const Tensor& from) const {
+  if (from.dtype_ != dtype_ || from.sizes_ != sizes_)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("Tensor::copy_from: a tensor {} takes no elements of {}", text_of(*this), text_of(from)));
+  if (read_only_) fail(ErrorCode::invalid_argument, "Tensor::copy_from: the tensor is read-only");
+  if (bytes_ == 0) return;
+  if (device_ == 0 && from.device_ == 0) {
+    if (!is_contiguous() || !from.is_contiguous()) return copy_strided(tensor_view(from), tensor_view(*this));
+    std::memmove(data_, from.data_, bytes_);
+    return;
+  }
+  if (from.device_ == 0) return upload(from, *this);
+  if (device_ == 0) return download(from, *this);
+  if (device_ != from.device_) return upload(from.to("cpu"), *this);
+  DeviceStream& stream = stream_of(TensorMemory::device(*this));
+  stream.copy(tensor_view(from), tensor_view(*this));
+  stream.finish();
+}
+
+}  // namespace tern

@@ -1,0 +1,25 @@
+#include "runtime/devices/stream.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "runtime/devices/device.h"
+
+namespace tern {
+namespace {
+
+[[noreturn]] void refuse_native(DeviceStream& stream) {
+  fail(ErrorCode::unsupported,
+       fmt::format("{}: the device has no streams of a vendor beside Tern's", stream.device().name()));
+}
+
+}  // namespace
+
+void* DeviceStream::native() {
+  refuse_native(*this);
+}
+void DeviceStream::wait_native(void* stream) {
+  refuse_native(*this);
+}
+
+}  // namespace tern

@@ -1,0 +1,310 @@
+// Tensors in memory of devices, on every device that there is: the test plugins do their work as late as they may.
+#include <gtest/gtest.h>
+#include <tern/c_api.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include "tests/devices/test_devices.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+using Floats = std::vector<float>;
+
+class DeviceTensorTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::string device() const { return GetParam(); }
+  bool is_host() const { return device() == "cpu"; }
+  /// On the device.
+  Tensor there(const Tensor& t) const { return t.to(device()); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceTensorTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+Floats values_at_host(const Tensor& t) {
+  return values_of(t.to("cpu"));
+}
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+/// (x, y): x - y, x * 2, and y, which becomes x.
+TestProgram program() {
+  TestProgram p;
+  const Dim n = p.b().pool().symbol("n", 1, 8);
+  const ValueId x = p.input(DType::f32, {n, 3}), y = p.input(DType::f32, {n, 3});
+  p.program().functions[0].writebacks.push_back({WriteBack::Target::input, 1, x});
+  p.output(p.b().expr("x - y", {{"x", x}, {"y", y}}, DType::f32));
+  p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
+  return p;
+}
+
+const Tensor kX = floats({2, 3}, {5, 6, 7, 8, 9, 10}), kY = floats({2, 3}, {1, 2, 3, 4, 5, 7});
+const Floats kDifference = {4, 4, 4, 4, 4, 3}, kTwice = {10, 12, 14, 16, 18, 20};
+
+TEST_P(DeviceTensorTest, KeepsWhatIsCopiedThereAndBack) {
+  const Tensor t = there(kX);
+  EXPECT_EQ(t.device(), is_host() ? "cpu" : device() + ":0");
+  EXPECT_EQ(kX.device(), "cpu");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data()) % 64, 0U);
+  EXPECT_EQ(values_at_host(t), values_of(kX));
+  const Tensor copy = t.clone();
+  EXPECT_EQ(copy.device(), t.device());
+  EXPECT_NE(copy.data(), t.data());
+  t.copy_from(kY);
+  EXPECT_EQ(values_at_host(t), values_of(kY));
+  EXPECT_EQ(values_at_host(copy), values_of(kX));
+}
+
+TEST_P(DeviceTensorTest, CopiesStridedMemory) {
+  const Tensor memory = there(floats({12}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const auto columns = [&](void* data) { return Tensor::borrow_on(device(), data, DType::f32, {3, 2}, {1, 6}); };
+  Tensor base = memory;
+  const Tensor turned = columns(base.data());
+  EXPECT_EQ(values_at_host(turned), (Floats{0, 6, 1, 7, 2, 8}));
+  EXPECT_EQ(values_at_host(turned.contiguous()), (Floats{0, 6, 1, 7, 2, 8}));
+  turned.copy_from(floats({3, 2}, {-1, -2, -3, -4, -5, -6}));
+  EXPECT_EQ(values_at_host(memory), (Floats{-1, -3, -5, 3, 4, 5, -2, -4, -6, 9, 10, 11}));
+  Floats wide(6, 0);
+  const Tensor onto = Tensor::borrow(wide.data(), DType::f32, {3, 2}, {1, 3});
+  onto.copy_from(turned);
+  EXPECT_EQ(wide, (Floats{-1, -3, -5, -2, -4, -6}));
+}
+
+TEST_P(DeviceTensorTest, OfEveryTypeKeepsItsBytes) {
+  for (int t = 1; t < kTensorDTypeCount; ++t) {
+    const Tensor from(static_cast<DType>(t), {3, 5});
+    auto* const bytes = static_cast<unsigned char*>(const_cast<void*>(from.data()));
+    for (std::size_t i = 0; i < from.byte_size(); ++i) bytes[i] = static_cast<unsigned char>(i % 2);
+    const Tensor back = there(from).clone().to("cpu");
+    EXPECT_EQ(std::memcmp(back.data(), from.data(), from.byte_size()), 0) << name_of(from.dtype());
+  }
+  EXPECT_EQ(there(Tensor(DType::f32, {0, 3})).to("cpu").sizes(), (std::vector<std::int64_t>{0, 3}));
+}
+
+TEST_P(DeviceTensorTest, GoesBetweenDevices) {
+  for (const std::string& other : all_devices()) {
+    EXPECT_EQ(values_at_host(there(kX).to(other)), values_of(kX)) << other;
+  }
+}
+
+TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
+  Session s(program().model().prepare(on(device())));
+  const Tensor x = there(kX), y = there(kY), difference = Tensor::on(device(), DType::f32, {2, 3}),
+               twice = Tensor::on(device(), DType::f32, {2, 3});
+  const std::array inputs{x, y}, outputs{difference, twice};
+  for (int run = 0; run < 3; ++run) {
+    y.copy_from(kY);
+    s.run_into(inputs, outputs);
+    EXPECT_EQ(values_at_host(difference), kDifference);
+    EXPECT_EQ(values_at_host(twice), kTwice);
+    EXPECT_EQ(values_at_host(y), values_of(kX)) << "the program writes it back";
+    EXPECT_EQ(s.output("out1").data(), twice.data());
+  }
+}
+
+TEST_P(DeviceTensorTest, IsNotCopied) {
+  if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
+  Session s(program().model().prepare(on(device())));
+  const std::array inputs{there(kX), there(kY)};
+  const std::array outputs{Tensor::on(device(), DType::f32, {2, 3}), Tensor::on(device(), DType::f32, {2, 3})};
+  s.run_into(inputs, outputs);
+  const CopyCounts before = control_of(device()).copies();
+  s.enqueue_into("forward", inputs, outputs);
+  const CopyCounts after = control_of(device()).copies();
+  EXPECT_EQ(after.to_device, before.to_device);
+  EXPECT_EQ(after.to_host, before.to_host);
+  EXPECT_EQ(after.within, before.within + 1) << "x becomes y";
+  s.stream().synchronize();
+}
+
+TEST_P(DeviceTensorTest, MixesWithTheHosts) {
+  Session s(program().model().prepare(on(device())));
+  const Tensor host(DType::f32, {2, 3}), away = Tensor::on(device(), DType::f32, {2, 3}), y = kY.clone();
+  s.run_into({there(kX), y}, {host, away});
+  EXPECT_EQ(values_of(host), kDifference);
+  EXPECT_EQ(values_at_host(away), kTwice);
+  EXPECT_EQ(values_of(y), values_of(kX));
+  EXPECT_EQ(values_of(s.run({kX, there(kY)})[0]), kDifference) << "results of run() are the host's";
+  s.run_into({there(kX), kY.clone()}, {Tensor(), away});
+  EXPECT_EQ(values_at_host(away), kTwice);
+}
+
+TEST_P(DeviceTensorTest, MayBeStridedOrUnaligned) {
+  Session s(program().model().prepare(on(device())));
+  Tensor memory = there(Tensor(DType::f32, {64}));
+  auto* const first = static_cast<float*>(memory.data());
+  const Tensor x = Tensor::borrow_on(device(), first + 1, DType::f32, {2, 3});
+  const Tensor y = Tensor::borrow_on(device(), first + 16, DType::f32, {2, 3}, {1, 2});
+  const Tensor difference = Tensor::borrow_on(device(), first + 33, DType::f32, {2, 3});
+  const Tensor twice = Tensor::borrow_on(device(), first + 48, DType::f32, {2, 3}, {1, 2});
+  x.copy_from(kX);
+  y.copy_from(kY);
+  s.run_into({x, y}, {difference, twice});
+  EXPECT_EQ(values_at_host(difference), kDifference);
+  EXPECT_EQ(values_at_host(twice), kTwice);
+  EXPECT_EQ(values_at_host(y), values_of(kX));
+  EXPECT_EQ(values_at_host(memory)[0], 0) << "what lies beside";
+  EXPECT_EQ(values_at_host(memory)[7], 0);
+}
+
+TEST_P(DeviceTensorTest, MayBeBothInputAndResult) {
+  Session s(program().model().prepare(on(device())));
+  const Tensor x = there(kX);
+  s.run_into({x, there(kY)}, {Tensor(), x});
+  EXPECT_EQ(values_at_host(x), kTwice);
+}
+
+TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
+  Session s(program().model().prepare(on(device())));
+  std::vector<Tensor> kept;
+  for (const std::int64_t n : {1, 4, 2}) {
+    Tensor x(DType::f32, {n, 3});
+    for (std::size_t i = 0; i < x.span<float>().size(); ++i) x.span<float>()[i] = static_cast<float>(i);
+    const std::array inputs{there(x), there(Tensor(DType::f32, {n, 3}))};
+    const std::vector<Tensor> results = s.run_on_device("forward", inputs);
+    EXPECT_EQ(results[0].device(), is_host() ? "cpu" : device() + ":0");
+    EXPECT_EQ(values_at_host(results[0]), values_of(x));
+    kept.push_back(results[1]);
+  }
+  EXPECT_EQ(values_at_host(kept[0]), (Floats{0, 2, 4})) << "results outlive later runs";
+  EXPECT_EQ(kept[1].sizes(), (std::vector<std::int64_t>{4, 3}));
+}
+
+TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
+  Session s(program().model().prepare(on(device())), Stream(device()));
+  const Tensor x = there(kX), y = there(kY), difference = Tensor::on(device(), DType::f32, {2, 3}),
+               twice = Tensor::on(device(), DType::f32, {2, 3});
+  Graph graph;
+  graph.capture_begin(s.stream());
+  s.enqueue_into("forward", std::array{x, y}, std::array{difference, twice});
+  const std::vector<Tensor> fresh = s.run_on_device("forward", std::array{twice, y});
+  graph.capture_end();
+  for (int i = 1; i <= 5; ++i) {
+    const auto f = static_cast<float>(i);
+    x.copy_from(floats({2, 3}, Floats(6, f)));
+    y.copy_from(kY);
+    graph.replay();
+    s.stream().synchronize();
+    EXPECT_EQ(values_at_host(difference), (Floats{f - 1, f - 2, f - 3, f - 4, f - 5, f - 7}));
+    EXPECT_EQ(values_at_host(twice), Floats(6, 2 * f));
+    EXPECT_EQ(values_at_host(fresh[0]), Floats(6, f)) << "of the first run's results";
+    EXPECT_EQ(values_at_host(y), Floats(6, 2 * f));
+  }
+}
+
+TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
+  const Stream own(device()), runs(device());
+  if (device() == "full" || device() == "cuda" || device() == "rocm") {
+    ASSERT_NE(own.native(), nullptr);
+  } else {
+    EXPECT_NE(message_of([&] { (void)own.native(); }).find("no streams of a vendor"), std::string::npos);
+    EXPECT_NE(message_of([&] { runs.wait_native(nullptr); }).find("no streams of a vendor"), std::string::npos);
+    return;
+  }
+  // What another session writes on its stream stands for the application's work.
+  Session writer(program().model().prepare(on(device())), own), reader(program().model().prepare(on(device())), runs);
+  const Tensor x = there(kX), middle = there(kY), twice = Tensor::on(device(), DType::f32, {2, 3});
+  writer.enqueue_into("forward", std::array{x, there(kY)}, std::array{Tensor(), middle});
+  runs.wait_native(own.native());
+  reader.enqueue_into("forward", std::array{middle, there(kY)}, std::array{Tensor(), twice});
+  runs.synchronize();
+  EXPECT_EQ(values_at_host(twice), (Floats{20, 24, 28, 32, 36, 40}));
+  Graph graph;
+  graph.capture_begin(runs);
+  EXPECT_THROW(runs.wait_native(own.native()), Error);
+  graph.capture_end();
+}
+
+TEST_P(DeviceTensorTest, GivesAStateItsValue) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2}), total = p.state({2}, {1, 2}, true);
+  const ValueId next = p.b().expr("t + x", {{"t", total}, {"x", x}}, DType::f32);
+  p.write_back(0, next);
+  p.output(next);
+  Session s(p.model().prepare(on(device())));
+  s.write_state("state0", there(floats({2}, {10, 20})));
+  EXPECT_EQ(values_of(s.read_state("state0")), (Floats{10, 20}));
+  EXPECT_EQ(values_of(s.run({there(floats({2}, {1, 1}))})[0]), (Floats{11, 21}));
+}
+
+TEST_P(DeviceTensorTest, IsRefusedElsewhere) {
+  if (is_host()) GTEST_SKIP() << "every device takes the host's";
+  const Tensor away = there(kX), empty = Tensor::on(device(), DType::f32, {2, 3});
+  Session host(program().model().prepare());
+  EXPECT_EQ(message_of([&] {
+              host.run({away, kY.clone()});
+            }),
+            "input 'in0' lies on " + device() + ":0, but the session runs on cpu; pass it as to(\"cpu\")");
+  EXPECT_EQ(message_of([&] {
+              host.run_into({kX, kY.clone()}, {empty, Tensor()});
+            }),
+            "the tensor for result 'out0' lies on " + device() + ":0, but the session runs on cpu");
+  EXPECT_EQ(message_of([&] { (void)away.span<const float>(); }),
+            "Tensor::span: the tensor lies on " + device() + ":0; take span() of its to(\"cpu\")");
+  Session s(program().model().prepare(on(device())));
+  Floats memory(16);
+  const Tensor unaligned = Tensor::borrow(memory.data() + 1, DType::f32, {2, 3});
+  EXPECT_NE(message_of([&] {
+              s.enqueue_into("forward", std::array{kX, kY}, std::array{unaligned, Tensor()});
+            }).find("enqueue_into() cannot copy there"),
+            std::string::npos);
+}
+
+TEST_P(DeviceTensorTest, ChecksKindsAndSizes) {
+  EXPECT_NE(message_of([&] {
+              there(kX).copy_from(floats({3, 2}, Floats(6)));
+            }).find("takes no elements of"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { (void)Tensor::on("nowhere", DType::f32, {1}); }).find("there is no device 'nowhere'"),
+            std::string::npos);
+  EXPECT_THROW((void)Tensor::on(device(), DType::f32, {-1}), Error);
+  EXPECT_THROW((void)Tensor::on(device(), DType::invalid, {1}), Error);
+}
+
+TEST_P(DeviceTensorTest, IsAnArrayInC) {
+  const std::int64_t sizes[] = {2, 3};
+  tern_array there{}, host{}, back{};
+  ASSERT_EQ(tern_array_allocate(device().c_str(), TERN_FLOAT32, 2, sizes, &there), TERN_OK) << tern_last_error();
+  ASSERT_EQ(tern_array_allocate(nullptr, TERN_FLOAT32, 2, sizes, &host), TERN_OK);
+  ASSERT_EQ(tern_array_allocate("cpu", TERN_FLOAT32, 2, sizes, &back), TERN_OK);
+  EXPECT_EQ(there.device == nullptr, is_host());
+  EXPECT_EQ(host.device, nullptr);
+  std::memcpy(host.data, kX.data(), kX.byte_size());
+  EXPECT_EQ(tern_array_copy(&host, &there), TERN_OK);
+  EXPECT_EQ(tern_array_copy(&there, &back), TERN_OK);
+  EXPECT_EQ(std::memcmp(back.data, kX.data(), kX.byte_size()), 0);
+  host.sizes[0] = 1;
+  EXPECT_EQ(tern_array_copy(&host, &there), TERN_ERROR_INVALID_ARGUMENT);
+  there.device = "nowhere";
+  EXPECT_EQ(tern_array_copy(&there, &back), TERN_ERROR_INVALID_ARGUMENT);
+  there.device = device().c_str();
+  for (tern_array* a : {&there, &host, &back}) {
+    tern_array_free(a);
+    EXPECT_EQ(a->data, nullptr);
+    tern_array_free(a);  // nothing
+  }
+  EXPECT_EQ(tern_array_allocate(device().c_str(), 99, 2, sizes, &there), TERN_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(tern_array_allocate(device().c_str(), TERN_FLOAT32, 2, nullptr, &there), TERN_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_P(DeviceTensorTest, GivesItsMemoryBack) {
+  if (is_host()) GTEST_SKIP() << "the host's memory is not counted";
+  const std::uint64_t before = device_memory(device()).used;
+  {
+    const Tensor t = Tensor::on(device(), DType::f32, {1024}), copy = t;
+    EXPECT_GE(device_memory(device()).used, before + 4096);
+  }
+  EXPECT_EQ(device_memory(device()).used, before);
+}
+
+}  // namespace
+}  // namespace tern
