@@ -130,7 +130,10 @@ void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t p
   join.parameter("out_width", out_width);
   join.parameter("parts", parts);
   join.parameter("count", out.numel());
-  list.add(std::move(join), out.numel());
+  // Small groups: there are few elements.
+  constexpr std::uint32_t kJoining = 64;
+  const std::int64_t elements = (out.numel() + kJoining - 1) / kJoining * kJoining;
+  list.target().groups ? list.add(std::move(join), elements, kJoining) : list.add(std::move(join), out.numel());
 }
 
 void define_attention(Definitions& d) {

@@ -13,6 +13,7 @@ constexpr std::int64_t kWidest = 256;       // heads; wider ones leave no regist
 constexpr std::int64_t kWidestChunk = 128;  // columns of values that are summed at once
 constexpr std::int64_t kManyGroups = 128;   // about the multiprocessors of a large device
 constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
+constexpr std::int64_t kShortPartOfFloats = 32;
 constexpr std::int64_t kMostParts = 64;     // that one item joins
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
 
@@ -39,7 +40,8 @@ struct Columns {
 };
 
 struct Shape {
-  std::int64_t lines;  ///< queries of all heads that share keys
+  std::int64_t planes;  ///< keys and values, and chunks of the latter
+  std::int64_t lines;   ///< queries of all heads that share keys
   Columns width, chunk;
 };
 
@@ -61,30 +63,50 @@ std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
   return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows;
 }
 
-// In order of preference. Sums of 4 x 4 and more for an item.
 struct Division {
-  std::int64_t rows, keys;
+  std::int64_t rows, keys, items;
 };
-constexpr Division kMany[] = {{64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 64}, {16, 32}, {16, 16}};
-constexpr std::int64_t kTileKeys[] = {64, 32, 16};
+// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 for few queries.
+constexpr Division kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
+constexpr Division kFewLines = {4, 32, 64};
+// Matrix units: a wave has 16 lines.
+constexpr Division kUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2}, {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
 
-std::optional<Blocks> choose(const Target& target, const Shape& s, bool units, bool many) {
+std::int64_t local_bytes(const Target& target) {
   const auto* found = std::ranges::find(kRooms, target.dialect, &Room::dialect);
-  const std::int64_t room = found == std::end(kRooms) ? kRoom : found->bytes;
+  return found == std::end(kRooms) ? kRoom : found->bytes;
+}
+
+std::int64_t groups_of(const Shape& s, std::int64_t rows) {
+  return s.planes * divided_up(s.lines, rows);
+}
+
+/// The most lines that leave a large device nothing idle.
+bool is_small(const Division& d, const Shape& s) {
+  return d.rows == 16 || groups_of(s, d.rows) >= kManyGroups;
+}
+
+std::optional<Blocks> choose_tiles(const Target& target, const Shape& s) {
+  if (s.lines <= kFewLines.rows) {
+    const Blocks b{kFewLines.rows, kFewLines.items, kFewLines.keys, kFewLines.keys};
+    if (tile_bytes(b, s) <= local_bytes(target)) return b;
+  }
+  for (const Division& d : kTiles) {
+    const Blocks b{d.rows, d.items, d.keys, d.keys};
+    if (is_small(d, s) && tile_bytes(b, s) <= local_bytes(target)) return b;
+  }
+  return std::nullopt;
+}
+
+/// With a division for loops, where the device turns out to have no matrix units.
+std::optional<Blocks> choose_units(const Target& target, const Shape& s) {
   const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // the largest there is
-  for (const Division& d : kMany) {
-    if (!many && d.rows > 16) continue;
-    Blocks b{d.rows, 0, d.keys, d.keys};
-    if (!units) {
-      b.items = d.rows > 16 ? 128 : 64;
-      if (tile_bytes(b, s) <= room) return b;
-      continue;
-    }
-    b.items = d.rows / 16 * wave;
-    if (unit_bytes(b, s) > room) continue;
-    for (const std::int64_t keys : kTileKeys) {
+  for (const Division& d : kUnits) {
+    Blocks b{d.rows, d.items * wave, 0, d.keys};
+    if (!is_small(d, s) || unit_bytes(b, s) > local_bytes(target)) continue;
+    for (const std::int64_t keys : {64, 32, 16}) {
       b.tile_keys = keys;
-      if (tile_bytes(b, s) <= room) return b;
+      if (tile_bytes(b, s) <= local_bytes(target)) return b;
     }
   }
   return std::nullopt;
@@ -116,17 +138,17 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   if (width == 0 || width > kWidest) return false;
   const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c);
   const std::int64_t chunks = divided_up(out_width, kWidestChunk);
-  const Shape s{out.size(r - 2) * shared, Columns(width), Columns(divided_up(out_width, chunks))};
-  const std::int64_t planes = rows / s.lines * chunks;
-  if (s.lines >= kMostLines) return false;
+  const std::int64_t lines = out.size(r - 2) * shared;
+  const Shape s{rows / lines * chunks, lines, Columns(width), Columns(divided_up(out_width, chunks))};
+  if (lines >= kMostLines) return false;
 
   const bool units = q.dtype == DType::f16 || q.dtype == DType::bf16;
-  const std::optional<Blocks> b = choose(list.target(), s, units, planes * divided_up(s.lines, 64) >= kManyGroups);
+  const std::optional<Blocks> b = units ? choose_units(list.target(), s) : choose_tiles(list.target(), s);
   if (!b) return false;
-  const std::int64_t blocks = divided_up(s.lines, b->rows), groups = planes * blocks;
-  const std::int64_t wanted =
-      std::clamp(std::min(kManyGroups / groups, keys / kShortPart), std::int64_t{1}, kMostParts);
-  const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * kShortPart) * kShortPart;
+  const std::int64_t blocks = divided_up(lines, b->rows), groups = groups_of(s, b->rows);
+  const std::int64_t part = units ? kShortPart : kShortPartOfFloats;
+  const std::int64_t wanted = std::clamp(std::min(kManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
+  const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * part) * part;
   const std::int64_t parts = std::max<std::int64_t>(divided_up(keys, run), 1), items = groups * parts * b->items;
   if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // it counts them by 32 bits
 
