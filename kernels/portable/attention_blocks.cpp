@@ -1,5 +1,5 @@
-// How attention is divided into blocks (text/attention_blocks.inc): the same for matrix units and for loops, because only
-// the compiler of the text knows which of them a device has.
+// How attention is divided into blocks (text/attention_blocks.inc): the same for matrix units and for loops, because
+// only the compiler of the text knows which of them a device has.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -14,7 +14,7 @@ constexpr std::int64_t kWidestChunk = 128;  // columns of values that are summed
 constexpr std::int64_t kManyGroups = 128;   // about the multiprocessors of a large device
 constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
 constexpr std::int64_t kShortPartOfFloats = 32;
-constexpr std::int64_t kMostParts = 64;     // that one item joins
+constexpr std::int64_t kMostParts = 64;  // that one item joins
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
 
 // What a group may have in local memory without asking a driver for more.
@@ -70,7 +70,8 @@ struct Division {
 constexpr Division kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
 constexpr Division kFewLines = {4, 32, 64};
 // Matrix units: a wave has 16 lines.
-constexpr Division kUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2}, {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
+constexpr Division kUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
+                               {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
 
 std::int64_t local_bytes(const Target& target) {
   const auto* found = std::ranges::find(kRooms, target.dialect, &Room::dialect);
