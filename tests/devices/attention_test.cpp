@@ -289,8 +289,21 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
     put(x[0], 5 * 16 + 3, kNaN);       // query 5
     put(x[0], 6 * 16 + 3, kInfinity);  // query 6: scores of both signs
   };
+  // NaN where nothing looks: in a block that the mask hides from all queries, and behind what a causal one shows.
+  const auto spoil = [](std::vector<Tensor>& x) {
+    for (std::size_t j = 64; j < 128; ++j) {
+      put(x[3], j, 0);
+      put(x[1], j * 16, kNaN);
+      put(x[2], j * 16 + 1, kNaN);
+    }
+  };
+  const auto spoil_end = [](std::vector<Tensor>& x) {
+    for (std::size_t j = 64; j < 200; ++j) put(x[2], j * 16 + 1, kNaN);
+  };
   std::vector<Case> cases;
   for (const DType t : {f32, bf16}) {
+    cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, false, boolean, {1, 200}, Layout::dense, spoil});
+    cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, Layout::dense, spoil_end});
     for (const DType mask : {boolean, f32})
       cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, mask, {20, 70}, Layout::dense, hide});
   }
