@@ -257,7 +257,11 @@ std::string Source::text(const Target& target) const {
       break;
     case Dialect::cuda:
     case Dialect::hip:
-      declaration = fmt::format("extern \"C\" __global__ void {}({}const struct tern_parameters p)", kernel, arguments);
+      // AMD's compiler otherwise leaves each item the registers of the largest group there is, and spills.
+      declaration = fmt::format(
+          "extern \"C\" __global__ void {}{}({}const struct tern_parameters p)",
+          group_ != 0 && target.dialect == Dialect::hip ? fmt::format("__launch_bounds__({}) ", group_) : "", kernel,
+          arguments);
       break;
     case Dialect::metal:
       declaration = fmt::format(
