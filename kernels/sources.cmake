@@ -237,6 +237,8 @@ set(sources
   portable/optim.cpp
   portable/pointwise.cpp
   portable/pool.cpp
+  portable/product_tiles.cpp
+  portable/products.cpp
   portable/quantized.cpp
   portable/quantized_operand.cpp
   portable/random.cpp

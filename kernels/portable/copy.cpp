@@ -26,14 +26,14 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
   return p;
 }
 
-void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to) {
+void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to, std::optional<std::uint64_t> scratch) {
   const DType t = carrier(to.view.dtype);
   Launch k("copy");
   k.parameter("count", to.view.numel());
   k.parameter("from_offset", from.offset);
   k.parameter("to_offset", to.offset);
   k.input("from", from.argument, t);
-  k.output("to", to.argument, t);
+  scratch ? k.scratch("to", *scratch, t, true) : k.output("to", to.argument, t);
   k.source.view("from", from.view);
   k.source.view("to", to.view);
   list.add(std::move(k), to.view.numel());

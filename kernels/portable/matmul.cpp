@@ -2,6 +2,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
@@ -9,12 +10,7 @@
 namespace tern::portable {
 namespace {
 
-/// Matrices [length, depth] of an operand: rows of a, columns of b.
-struct Operand {
-  std::size_t index;  ///< of the node's inputs
-  TensorView planes;  ///< the batch axes, with the sizes of the result's
-  std::int64_t length, depth, step, depth_step;
-};
+using Operand = ProductOperand;
 
 /// The batch axes of `v`, with the sizes of the result's.
 TensorView planes(const TensorView& v, const TensorView& out) {
@@ -56,6 +52,7 @@ void merge_planes(Operand& a, Operand& b) {
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth a tile's set-up
 constexpr std::int64_t kWorthPacking = 32;                  // how often a panel is read
 constexpr std::int64_t kRun = 64;                           // steps of k that an item packs
+constexpr std::int64_t kFewRows = 2;                        // of which no group shares a tile
 
 /// The operand in the scratch, `width` of its rows side by side; planes that repeat are there once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
@@ -121,9 +118,13 @@ void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
   k.parameter("b_column", b.step);
 }
 
-void tiled(const KernelCall& c, Launches& list) {
+void tiled(const KernelCall& c, Launches& list, bool faster) {
   Operand a = left(c), b = right(c);
   merge_planes(a, b);
+  if (list.target().groups && a.length >= kFewRows) {
+    const TensorView bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+    return add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster);
+  }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
     if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
@@ -187,12 +188,13 @@ void quantized(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
-void matmul(const KernelCall& c, Launches& list) {
+/// `faster`: with bits of the device's own.
+void product(const KernelCall& c, Launches& list, bool faster) {
   if (c.in[1].blocks.columns != 0) return quantized(c, list);
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);
-  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list);
+  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list, faster);
   Launch k("matmul");
   declare_result(k, c, sum);
   k.input("a", 0, a.planes.dtype);
@@ -206,10 +208,18 @@ void matmul(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+void matmul(const KernelCall& c, Launches& list) {
+  product(c, list, false);
+}
+void faster_matmul(const KernelCall& c, Launches& list) {
+  product(c, list, true);
+}
+
 }  // namespace
 
 void define_contractions(Definitions& d) {
   d.set(Op::matmul, kernel<matmul>());
+  d.set_faster(Op::matmul, kernel<faster_matmul>());
 }
 
 }  // namespace tern::portable

@@ -1,6 +1,8 @@
 // Copies of parts of tensors, as launches of a node.
 #pragma once
 
+#include <optional>
+
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -13,14 +15,15 @@ DType carrier(DType t);
 TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step,
                 std::int64_t* offset);
 
-/// Elements of operand `from` to output `to`, each seen through a view of the same sizes that begins `offset` elements
-/// into it.
+/// Elements of operand `from` to output `to`, or to the node's scratch from byte `scratch` on, each seen through a view
+/// of the same sizes that begins `offset` elements into it.
 struct CopyEnd {
   std::size_t argument = 0;
   TensorView view;
   std::int64_t offset = 0;
 };
-void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to);
+void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to,
+              std::optional<std::uint64_t> scratch = std::nullopt);
 
 /// Output 0 becomes input 0, unless the runtime has given both the same memory: for ops that then write a part.
 /// Only for kernels whose `run` is run_over_input.

@@ -67,14 +67,18 @@ std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const 
 
 void Source::use(const std::string& file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
-  static constexpr std::string_view kWithout[] = {"integers", "matrix_groups", "matrix_units", "order",
-                                                  "parts",    "row_groups",    "row_parts",    "row_vectors"};
-  const auto add = [&](const std::string& name) {
-    if (std::ranges::find(files_, name) == files_.end()) files_.push_back(name);
+  static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
+                                                  "order",          "parts",        "product_elements", "product_table",
+                                                  "product_window", "row_groups",   "row_parts",        "row_vectors"};
+  static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table"};
+  const std::string name = file.substr(0, file.find(':'));
+  const auto add = [&](const std::string& one) {
+    if (std::ranges::find(files_, one) == files_.end()) files_.push_back(one);
   };
-  if (std::ranges::find(kWithout, file.substr(0, file.find(':'))) == std::end(kWithout)) {
-    for (const std::string_view name : kMath) add(std::string(name));
+  if (std::ranges::find(kWithout, name) == std::end(kWithout)) {
+    for (const std::string_view one : kMath) add(std::string(one));
   }
+  if (std::ranges::find(kOfLocalMemory, name) != std::end(kOfLocalMemory)) add("local_memory");
   if (file != "math") add(file);
 }
 

@@ -22,8 +22,8 @@ constexpr std::int64_t kTiles = 4, kDepth = 32, kGroup = 128, kMostStep = 48;
 // Each wave takes some tiles: sums of a[16][32] * b[32][16], the largest and the total of each row, and the rounded
 // sums by the first 16 rows of b.
 constexpr char kText[] = R"(TERN_KERNEL {
-  TERN_UNIT_LOCAL tern_u16 left[4 * 32 * 48];
-  TERN_UNIT_LOCAL tern_u16 right[4 * 32 * 48];
+  TERN_LOCAL_16 tern_u16 left[4 * 32 * 48];
+  TERN_LOCAL_16 tern_u16 right[4 * 32 * 48];
   TERN_UNIT_MEMORY(memory, 128)
   TERN_UNIT_TILES(tiles, 4)
   TERN_FOR_GROUPS(group, item, 128)

@@ -3,6 +3,7 @@ set(sources
   archived_kernels_test.cpp
   attention_test.cpp
   collective_test.cpp
+  convolutions_test.cpp
   driver_failure_test.cpp
   failure_test.cpp
   graph_test.cpp
@@ -12,6 +13,7 @@ set(sources
   override_test.cpp
   partition_test.cpp
   parts_test.cpp
+  products_test.cpp
   profiler_test.cpp
   rows_test.cpp
   run_into_test.cpp

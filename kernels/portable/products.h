@@ -1,0 +1,35 @@
+// Products of matrices, and convolutions as products, on devices with groups.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/portable/launches.h"
+#include "kernels/portable/window.h"
+
+namespace tern::portable {
+
+/// Matrices [length, depth] of an operand: rows of the left one, columns of the right one.
+struct ProductOperand {
+  std::size_t index;  ///< of the node's inputs
+  TensorView planes;  ///< the batch axes, with the sizes of the result's
+  std::int64_t length, depth, step, depth_step;
+  /// It lies elsewhere: in the node's scratch, or in a table of the plan.
+  std::optional<std::uint64_t> scratch = std::nullopt;
+  std::optional<std::size_t> table = std::nullopt;
+};
+
+/// The right operand is an image that windows lie over: its columns are their positions. The left one is the weight.
+struct ProductWindow {
+  Three x_sizes, x_strides, out_sizes, extent, strides, dilations, before;
+  std::int64_t channels, x_channel;
+  bool by_elements;  ///< the depth of the weight has channels within elements of the window; else the other way round
+};
+
+/// Groups share tiles of both operands in local memory. Each sum is one chain of fused multiply-adds in float32 in the
+/// order of the depth; where `faster`, in any order and by matrix units. `bias`: input 2 as broadcast to the result, or
+/// null.
+void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
+                 const TensorView* bias, bool faster, const ProductWindow* window = nullptr);
+
+}  // namespace tern::portable

@@ -1,0 +1,182 @@
+// Products by groups that share tiles (kernels/portable/product_tiles.h), on every device: of sizes that fill tiles and
+// that do not, with any strides. In reproducible mode against the CPU's bits, else against products of doubles.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <span>
+
+#include "tests/devices/same_bits.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+class ProductsTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, ProductsTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+struct Case {
+  DType a, b;
+  Sizes left, right;               ///< before they are transposed
+  bool turned_left, turned_right;  ///< the last two axes change places
+  bool bias = false;
+  std::int64_t step = 1;  ///< every n-th element of a row of the left operand
+};
+
+std::string name_of(const Case& c) {
+  const auto text = [](const Sizes& sizes) {
+    std::string s;
+    for (const std::int64_t n : sizes) s += std::to_string(n) + " ";
+    return s;
+  };
+  return std::string(tern::name_of(c.a)) + " " + text(c.left) + "by " + text(c.right) +
+         (c.turned_left ? "left turned " : "") + (c.turned_right ? "right turned " : "") + (c.bias ? "bias" : "");
+}
+
+/// A product of the operands as float32 beside it, whose sums show what rounding hides.
+void add_product(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
+  Builder& b = p.b();
+  const auto operand = [&](DType t, const Sizes& sizes, bool turned, std::int64_t step) {
+    Sizes whole = sizes;
+    whole.back() *= step;
+    inputs.push_back(numbers(t, whole, inputs.size() + 1));
+    ValueId v = p.input(t, Dims(whole.begin(), whole.end()));
+    const int last = static_cast<int>(sizes.size()) - 1;
+    if (step != 1) v = b.slice(v, last, Dim(0), Dim(sizes.back()), step);
+    return turned ? b.transpose(v, last - 1, last) : v;
+  };
+  std::vector<ValueId> operands = {operand(c.a, c.left, c.turned_left, c.step),
+                                   operand(c.b, c.right, c.turned_right, 1)};
+  if (c.bias)
+    operands.push_back(operand(c.a, {c.turned_right ? c.right[c.right.size() - 2] : c.right.back()}, false, 1));
+  p.output(b.add(Op::matmul, operands));
+  names.push_back(name_of(c));
+}
+
+std::vector<Case> some_cases() {
+  return {
+      {DType::bf16, DType::bf16, {40, 72}, {72, 56}, false, false},
+      {DType::bf16, DType::bf16, {72, 37}, {33, 72}, true, true, true},
+      {DType::f16, DType::f16, {3, 21, 300}, {3, 300, 40}, false, false},
+      {DType::f32, DType::f32, {40, 300}, {56, 300}, false, true},
+      {DType::f32, DType::f32, {77, 37}, {77, 33}, true, false, true},
+      {DType::bf16, DType::bf16, {20, 48}, {48, 64}, false, false, false, 3},
+  };
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all = some_cases();
+  for (const DType t : {DType::bf16, DType::f16, DType::f32}) {
+    for (const bool left : {false, true}) {
+      for (const bool right : {false, true})
+        all.push_back(
+            {t, t, left ? Sizes{72, 40} : Sizes{40, 72}, right ? Sizes{56, 72} : Sizes{72, 56}, left, right, left});
+    }
+    all.push_back({t, t, {2, 17, 65}, {1, 65, 40}, false, false});
+    for (const std::int64_t rows : {2, 15, 16, 100, 300}) {
+      for (const std::int64_t columns : {8, 65, 300}) {
+        for (const std::int64_t depth : {31, 64, 1000}) {
+          const bool turned = (rows + columns) % 2 != 0;
+          all.push_back(
+              {t, t, {rows, depth}, turned ? Sizes{columns, depth} : Sizes{depth, columns}, false, turned, rows == 16});
+        }
+      }
+    }
+    all.push_back({t, t, {1024, 96}, {96, 1024}, false, false});
+    all.push_back({t, t, {96, 1024}, {1024, 96}, true, true});
+    all.push_back({t, t, {2500, 64}, {64, 1100}, false, false});
+  }
+  return all;
+}
+
+std::vector<Case> cases() {
+  return std::getenv("TERN_TEST_FULL") == nullptr ? some_cases() : all_cases();  // emulated devices compile for seconds
+}
+
+TEST_P(ProductsTest, HaveTheDefinitionsBits) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has elements";
+  TestProgram p;
+  std::vector<std::string> names;
+  std::vector<Tensor> inputs;
+  for (const Case& c : cases()) add_product(p, c, inputs, names);
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  expect_same_bits(GetParam(), p, names, inputs);
+}
+
+std::vector<double> doubles(const Tensor& x) {
+  std::vector<double> all;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
+  });
+  return all;
+}
+
+/// Half a step of the result's type, and what sums in float32 lose.
+double error_of(DType t, double value, double size) {
+  const double step = t == DType::bf16 ? 0x1p-8 : t == DType::f16 ? 0x1p-11 : 0x1p-24;
+  return std::fabs(value) * step * 1.01 + size * 0x1p-20;
+}
+
+void expect_product(const Case& c, std::span<const Tensor> inputs, const Tensor& result) {
+  const std::vector<double> left = doubles(inputs[0]), right = doubles(inputs[1]), y = doubles(result);
+  const std::vector<double> bias = c.bias ? doubles(inputs[2]) : std::vector<double>();
+  const auto size_of = [](const Sizes& s, bool turned, int axis) {
+    return s[s.size() - (turned ? 1 + static_cast<std::size_t>(axis == 0 ? 0 : 1) : axis == 0 ? 2 : 1)];
+  };
+  const std::int64_t rows = size_of(c.left, c.turned_left, 0), depth = size_of(c.left, c.turned_left, 1),
+                     columns = size_of(c.right, c.turned_right, 1), planes = result.numel() / (rows * columns);
+  const bool shared = c.right.size() < 3 || c.right[0] == 1;
+  for (std::int64_t i = 0; i < result.numel(); ++i) {
+    const std::int64_t plane = i / (rows * columns) % planes, row = i / columns % rows, column = i % columns;
+    double sum = c.bias ? bias[static_cast<std::size_t>(column)] : 0, size = std::fabs(sum);
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const std::int64_t at =
+          plane * rows * depth * c.step + (c.turned_left ? k * rows + row : row * depth * c.step + k * c.step);
+      const std::int64_t to =
+          (shared ? 0 : plane * depth * columns) + (c.turned_right ? column * depth + k : k * columns + column);
+      const double one = left[static_cast<std::size_t>(at)] * right[static_cast<std::size_t>(to)];
+      sum += one;
+      size += std::fabs(one);
+    }
+    const double found = y[static_cast<std::size_t>(i)];
+    if (std::isnan(sum)) {
+      ASSERT_TRUE(std::isnan(found)) << row << ", " << column;
+    } else if (std::isinf(sum)) {
+      ASSERT_EQ(found, sum) << row << ", " << column;
+    } else {
+      ASSERT_NEAR(found, sum, error_of(result.dtype(), sum, size))
+          << "plane " << plane << ", " << row << ", " << column;
+    }
+  }
+}
+
+TEST_P(ProductsTest, AreNearThoseOfDoubles) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has elements";
+  TestProgram p;
+  std::vector<std::string> names;
+  std::vector<Tensor> inputs;
+  std::vector<std::size_t> first;
+  const std::vector<Case> list = cases();
+  for (const Case& c : list) {
+    first.push_back(inputs.size());
+    add_product(p, c, inputs, names);
+    visit_dtype(c.a, [&](auto tag) {  // rows of special values
+      using T = typename decltype(tag)::type;
+      const std::span<T> v = inputs[first.back()].span<T>();
+      v[v.size() / 2] = cast_to<T>(std::complex<double>(std::numeric_limits<double>::infinity()));
+      v[v.size() / 3] = cast_to<T>(std::complex<double>(std::numeric_limits<double>::quiet_NaN()));
+    });
+  }
+  Session session(p.model().prepare(on(GetParam())));
+  const std::vector<Tensor>& results = session.run(inputs);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SCOPED_TRACE(names[i]);
+    expect_product(list[i], std::span(inputs).subspan(first[i]), results[i]);
+  }
+}
+
+}  // namespace
+}  // namespace tern
