@@ -50,17 +50,20 @@ struct Blocks {
   std::int64_t tile_keys, unit_keys;
 };
 
-/// Of attention_tiles.inc, with `line_at` and what OpenCL joins in.
+constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, beside a place for each line
+
+/// Of attention_tiles.inc, with what OpenCL joins in.
 std::int64_t tile_bytes(const Blocks& b, const Shape& s) {
   const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
   const std::int64_t floats =
       b.rows * (s.width.all + 4 + weights + 2) + b.tile_keys * (std::max(s.width.step, s.chunk.step) + 4) + b.items;
-  return 4 * floats;
+  return 4 * floats + kFlags;
 }
 
 /// Of attention_units.inc.
 std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
-  return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows;
+  return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
+         kFlags;
 }
 
 struct Division {
@@ -158,6 +161,7 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
     k.source.use("matrix_units:" + type_name(q.dtype));
     k.source.use("attention_units");
   }
+  k.source.use("local_memory");
   k.source.use("attention_tiles");
   declare_attention(k, c);
   k.source.define("ROWS", b->rows);
