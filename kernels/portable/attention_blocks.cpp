@@ -69,9 +69,10 @@ std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
 struct Division {
   std::int64_t rows, keys, items;
 };
-// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 for few queries.
+// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 or 2 x 2 for few
+// queries.
 constexpr Division kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
-constexpr Division kFewLines = {4, 32, 64};
+constexpr Division kFewLines[] = {{4, 32, 64}, {8, 32, 64}};
 // Matrix units: a wave has 16 lines.
 constexpr Division kUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
                                {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
@@ -91,9 +92,9 @@ bool is_small(const Division& d, const Shape& s) {
 }
 
 std::optional<Blocks> choose_tiles(const Target& target, const Shape& s) {
-  if (s.lines <= kFewLines.rows) {
-    const Blocks b{kFewLines.rows, kFewLines.items, kFewLines.keys, kFewLines.keys};
-    if (tile_bytes(b, s) <= local_bytes(target)) return b;
+  for (const Division& d : kFewLines) {
+    const Blocks b{d.rows, d.items, d.keys, d.keys};
+    if (s.lines <= d.rows && tile_bytes(b, s) <= local_bytes(target)) return b;
   }
   for (const Division& d : kTiles) {
     const Blocks b{d.rows, d.items, d.keys, d.keys};
