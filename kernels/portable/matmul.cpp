@@ -121,9 +121,11 @@ void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
 void tiled(const KernelCall& c, Launches& list, bool faster) {
   Operand a = left(c), b = right(c);
   merge_planes(a, b);
-  if (list.target().groups && a.length >= kFewRows) {
-    const TensorView bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
-    return add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster);
+  if (list.target().groups) {
+    const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+    const TensorView* const bias = c.has(2) ? &whole : nullptr;
+    if (a.length >= kFewRows) return add_product(c, list, a, b, bias, faster);
+    if (faster && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
   }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {

@@ -1,7 +1,8 @@
 #include "kernels/portable/product_tiles.h"
 
 #include <algorithm>
-#include <span>
+#include <iterator>
+#include <vector>
 
 namespace tern::portable {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 constexpr ProductTile kUnits[] = {
     {128, 128, 32, 256, 0, 0, false}, {64, 128, 32, 256, 0, 0, false}, {64, 64, 64, 128, 0, 0, false},
     {32, 64, 64, 128, 0, 0, true},    {32, 32, 64, 128, 0, 0, true},   {16, 64, 64, 128, 0, 0, true},
+    {16, 32, 64, 128, 0, 0, true},
 };
 /// One chain for each sum.
 constexpr ProductTile kBlocks[] = {
@@ -17,21 +19,34 @@ constexpr ProductTile kBlocks[] = {
 };
 constexpr ProductTile kSlicedBlocks[] = {
     {128, 128, 16, 256, 8, 8, false}, {64, 128, 16, 128, 8, 8, false}, {64, 64, 16, 128, 8, 8, true},
-    {32, 64, 32, 128, 8, 8, true},    {32, 32, 32, 128, 8, 8, true},   {8, 64, 32, 128, 8, 4, true},
+    {32, 64, 32, 128, 8, 8, true},    {32, 32, 32, 128, 8, 8, true},   {16, 32, 64, 128, 8, 8, true},
+    {16, 16, 64, 128, 8, 8, true},    {8, 64, 32, 128, 8, 4, true},
 };
 
-// A group's time is about that of its products and of what it reads; so many groups run at once on an H100. The choice
-// does not depend on the device, so that kernels of archives serve all.
-constexpr std::int64_t kAtOnce = 132, kReading = 64;
-constexpr std::int64_t kSlicedDepth = 64;
-constexpr std::int64_t kWorthJoining = 256;  // depth, from which on slices of it take less time than joining them
+// So many groups run at once on an H100. The choice does not depend on the device, so that kernels of archives serve
+// all.
+constexpr std::int64_t kAtOnce = 132, kWarp = 32;
 
-ProductTile best(std::span<const ProductTile> tiles, const ProductSize& size) {
-  const auto cost = [&](const ProductTile& t) {
-    const std::int64_t groups = t.row_blocks(size.rows) * t.panels(size.columns) * size.planes;
-    return (groups + kAtOnce - 1) / kAtOnce * (t.rows * t.columns + kReading * (t.rows + t.columns));
-  };
-  return *std::ranges::min_element(tiles, {}, cost);
+std::int64_t turns(const ProductTile& t, const ProductSize& size) {
+  return (t.row_blocks(size.rows) * t.panels(size.columns) * size.planes + kAtOnce - 1) / kAtOnce;
+}
+
+/// About the time of a step of the depth with matrix units: that of what is read, which products hide behind.
+double unit_cost(const ProductTile& t, const ProductSize& size) {
+  constexpr std::int64_t kReading = 64;
+  return static_cast<double>(turns(t, size) * (t.rows * t.columns + kReading * (t.rows + t.columns)));
+}
+
+/// About the cycles with blocks of registers: requests to local memory, and where items divide the depth, those that
+/// join their sums.
+double block_cost(const ProductTile& t, const ProductSize& size) {
+  const auto operands = static_cast<double>(t.block_rows + t.block_columns);
+  const auto sums = static_cast<double>(t.block_rows * t.block_columns),
+             results = static_cast<double>(t.rows * t.columns);
+  const double products = results * operands / sums / kWarp,
+               staging = static_cast<double>(2 * (t.rows + t.columns)) / kWarp;
+  const double joining = t.sliced ? 2 * static_cast<double>(t.items) * sums / kWarp : 0;
+  return static_cast<double>(turns(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
 }
 
 constexpr std::int64_t kLocalBytes = 46 << 10;  // 48 KiB need no request on CUDA
@@ -65,14 +80,20 @@ bool has_units(const Target& target, DType a, DType b) {
          (a == DType::f16 || a == DType::bf16);
 }
 
+constexpr std::int64_t kLeastUnsliced = 1024;  // results, of which each wave has a part
+constexpr std::int64_t kWorthJoining = 256;    // depth, from which on slices of it take less time than joining them
+
 ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
-  ProductTile tile = best(kUnits, size);
+  ProductTile tile = *std::ranges::min_element(kUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
   if (run <= tile.depth / 2) tile.depth /= 2;
-  tile.sliced = tile.depth == kSlicedDepth && tile.sliced && size.depth >= kWorthJoining;
+  if (tile.rows * tile.columns >= kLeastUnsliced) tile.sliced = tile.sliced && size.depth >= kWorthJoining;
   return tile;
 }
+
 ProductTile block_tile(const ProductSize& size, bool faster) {
-  return faster && size.depth >= kWorthJoining ? best(kSlicedBlocks, size) : best(kBlocks, size);
+  std::vector<ProductTile> tiles(std::begin(kBlocks), std::end(kBlocks));
+  if (faster) tiles.insert(tiles.end(), std::begin(kSlicedBlocks), std::end(kSlicedBlocks));
+  return *std::ranges::min_element(tiles, {}, [&](const ProductTile& t) { return block_cost(t, size); });
 }
 
 }  // namespace tern::portable

@@ -36,6 +36,17 @@ void declare_window(Launch& k, const ProductWindow& w) {
   parameter(k, "before", w.before);
 }
 
+void declare_result(Launch& k, const KernelCall& c, const TensorView* bias) {
+  k.source.define("BIAS", bias != nullptr ? 1 : 0);
+  if (bias != nullptr) {
+    k.input("bias", 2, bias->dtype);
+    k.load("LOAD_BIAS", bias->dtype, DType::f32);
+    k.source.view("bias", *bias);
+  }
+  k.output("out", 0, c.out[0].dtype);
+  k.store("STORE", DType::f32, c.out[0].dtype);
+}
+
 }  // namespace
 
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
@@ -50,15 +61,7 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   Launch k(units ? "product_units" : "product_blocks");
   tile.declare(k.source, units, a_turned, b_turned);
   k.source.define("CONVOLUTION", window == nullptr ? 0 : window->by_elements ? 1 : 2);
-  k.source.arithmetic("SUM", DType::f32);
-  k.source.define("BIAS", bias != nullptr ? 1 : 0);
-  if (bias != nullptr) {
-    k.input("bias", 2, bias->dtype);
-    k.load("LOAD_BIAS", bias->dtype, DType::f32);
-    k.source.view("bias", *bias);
-  }
-  k.output("out", 0, c.out[0].dtype);
-  k.store("STORE", DType::f32, c.out[0].dtype);
+  declare_result(k, c, bias);
   declare_operand(k, "a", a);
   declare_operand(k, "b", b);
   const std::string a_row = step_of(a.step, "a_row"), a_depth = step_of(a.depth_step, "a_depth");
@@ -89,6 +92,33 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   k.parameter("row_blocks", row_blocks);
   k.parameter("panels", panels);
   list.add(std::move(k), size.planes * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
+}
+
+void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
+                     const TensorView* bias) {
+  constexpr std::int64_t kItems = 128, kColumns = kItems / 16;
+  const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
+  const bool alike =
+      a_type == b_type && a.depth_step == 1 && (a_type == DType::f32 || a_type == DType::f16 || a_type == DType::bf16);
+  const std::int64_t count = a.planes.numel() * b.length;
+  Launch k("product_row");
+  k.source.define("ITEMS", kItems);
+  k.source.define("ELEMENT_BYTES", alike ? element_size(a_type) : 0);
+  if (alike) k.source.define("WIDEN(x)", converted(a_type, DType::f32, "x"));
+  k.source.define("A_DEPTH", step_of(a.depth_step, "a_depth"));
+  k.type("A_T", a_type);
+  k.type("B_T", b_type);
+  declare_result(k, c, bias);
+  declare_operand(k, "a", a);
+  declare_operand(k, "b", b);
+  k.load("LOAD_A", a_type, DType::f32);
+  k.load("LOAD_B", b_type, DType::f32);
+  k.parameter("count", count);
+  k.parameter("columns", b.length);
+  k.parameter("depth", a.depth);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("b_column", b.step);
+  list.add(std::move(k), (count + kColumns - 1) / kColumns * kItems, kItems);
 }
 
 }  // namespace tern::portable

@@ -32,4 +32,8 @@ struct ProductWindow {
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                  const TensorView* bias, bool faster, const ProductWindow* window = nullptr);
 
+/// One row by columns whose elements are neighbours: items share a column. In an order of its own.
+void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
+                     const TensorView* bias);
+
 }  // namespace tern::portable

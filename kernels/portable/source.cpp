@@ -261,11 +261,12 @@ std::string Source::text(const Target& target) const {
       break;
     case Dialect::cuda:
     case Dialect::hip:
-      // AMD's compiler otherwise leaves each item the registers of the largest group there is, and spills.
-      declaration = fmt::format(
-          "extern \"C\" __global__ void {}{}({}const struct tern_parameters p)",
-          group_ != 0 && target.dialect == Dialect::hip ? fmt::format("__launch_bounds__({}) ", group_) : "", kernel,
-          arguments);
+      // Without it AMD's compiler takes groups of 1024, whose items have few registers.
+      declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
+                                group_ == 0 || target.dialect == Dialect::cuda
+                                    ? ""
+                                    : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", group_),
+                                kernel, arguments);
       break;
     case Dialect::metal:
       declaration = fmt::format(

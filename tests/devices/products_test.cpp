@@ -63,6 +63,8 @@ std::vector<Case> some_cases() {
       {DType::f32, DType::f32, {40, 300}, {56, 300}, false, true},
       {DType::f32, DType::f32, {77, 37}, {77, 33}, true, false, true},
       {DType::bf16, DType::bf16, {20, 48}, {48, 64}, false, false, false, 3},
+      {DType::bf16, DType::bf16, {1, 650}, {67, 650}, false, true, true},
+      {DType::f32, DType::f32, {1, 512}, {70, 512}, false, true},
   };
 }
 
@@ -74,6 +76,10 @@ std::vector<Case> all_cases() {
         all.push_back(
             {t, t, left ? Sizes{72, 40} : Sizes{40, 72}, right ? Sizes{56, 72} : Sizes{72, 56}, left, right, left});
     }
+    all.push_back({t, t, {1, 1031}, {65, 1031}, false, true});
+    all.push_back({t, t, {3, 1, 512}, {3, 70, 512}, false, true, true});
+    all.push_back({t, t, {1, 200}, {200, 300}, false, false});
+    all.push_back({t, t, {1, 512}, {64, 512}, false, true, false, 2});
     all.push_back({t, t, {2, 17, 65}, {1, 65, 40}, false, false});
     for (const std::int64_t rows : {2, 15, 16, 100, 300}) {
       for (const std::int64_t columns : {8, 65, 300}) {
