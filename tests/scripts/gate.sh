@@ -186,8 +186,8 @@ on_runtime cuda
 on_runtime rocm
 on_runtime metal
 check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 build/test_gpu_metal
-check 'rows and matrices by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices \
-  '--gtest_filter=*RowsTest*xpu*:*MatricesTest*xpu*:*MatrixUnitsTest*xpu*:*AttentionTest*xpu*'
+check 'rows, matrices, products and attention by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices \
+  '--gtest_filter=*RowsTest*xpu*:*MatricesTest*xpu*:*MatrixUnitsTest*xpu*:*ProductsTest*xpu*:*AttentionTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
 apart
 cases=($data/programs $data/collective $data/results $data/optimizers $data/quantized $data/conformance)
