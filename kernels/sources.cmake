@@ -209,6 +209,7 @@ set(sources
   generate/texts.cpp
   kernel.cpp
   portable/attention.cpp
+  portable/attention_blocks.cpp
   portable/axes.cpp
   portable/columns.cpp
   portable/compiled_kernel.cpp

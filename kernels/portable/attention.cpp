@@ -1,11 +1,12 @@
 // attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and part of the keys
 // where queries are few.
+#include "kernels/portable/attention.h"
+
 #include <cmath>
 
 #include "kernels/attention_parts.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
-#include "kernels/portable/launches.h"
 #include "schema/absent.h"
 
 namespace tern::portable {
@@ -33,19 +34,33 @@ std::int64_t step(const TensorView& v, int from_end) {
 }
 
 void attention(const KernelCall& c, Launches& list) {
-  const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
+  const TensorView& out = c.out[0];
   if (out.numel() == 0) return;
-  const int r = out.rank;
-  const DType t = compute_type(q.dtype);
-  const std::int64_t queries = out.size(r - 2), keys = key.size(r - 2), width = q.size(r - 1),
-                     out_width = out.size(r - 1), rows = out.numel() / out_width;
-  const auto [chunk, chunks, run, parts] = attention_parts(rows, keys, out_width);
+  const std::int64_t out_width = out.size(out.rank - 1), rows = out.numel() / out_width;
+  const auto [chunk, chunks, run, parts] = attention_parts(rows, c.in[1].size(out.rank - 2), out_width);
   const std::int64_t items = rows * chunks;
 
   Launch k("attention");
+  declare_attention(k, c);
+  k.source.define("CHUNK", chunk);
+  k.parameter("chunks", chunks);
+  k.parameter("run", run);
+  k.parameter("count", items * parts);
+  add_attention(list, std::move(k), c, parts, items * parts);
+}
+
+void faster_attention(const KernelCall& c, Launches& list) {
+  if (!add_attention_blocks(c, list)) attention(c, list);
+}
+
+}  // namespace
+
+void declare_attention(Launch& k, const KernelCall& c) {
+  const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
+  const int r = out.rank;
+  const DType t = compute_type(q.dtype);
   k.type("T", t);
   k.source.math("MATH", t);
-  k.source.define("CHUNK", chunk);
   k.source.define("CAUSAL", c.node->integer(AttrKey::causal) != 0 ? 1 : 0);
   k.input("q", 0, q.dtype);
   k.input("k", 1, key.dtype);
@@ -74,20 +89,25 @@ void attention(const KernelCall& c, Launches& list) {
   k.parameter("k_column", key.stride(r - 1));
   k.parameter("v_row", v.stride(r - 2));
   k.parameter("v_column", v.stride(r - 1));
-  k.parameter("rows", rows);
-  k.parameter("queries", queries);
-  k.parameter("keys", keys);
+  const std::int64_t out_width = out.size(r - 1), width = q.size(r - 1);
+  k.parameter("rows", out.numel() / out_width);
+  k.parameter("queries", out.size(r - 2));
+  k.parameter("keys", key.size(r - 2));
   k.parameter("width", width);
   k.parameter("out_width", out_width);
-  k.parameter("chunks", chunks);
-  k.parameter("run", run);
-  k.parameter("count", items * parts);
   k.source.parameter("scale", t, attention_scale(*c.node, width));
+}
+
+void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t parts, std::int64_t items,
+                   std::uint32_t group) {
+  const TensorView& out = c.out[0];
+  const DType t = compute_type(c.in[0].dtype);
+  const std::int64_t out_width = out.size(out.rank - 1), rows = out.numel() / out_width;
   k.source.define("PARTS", parts == 1 ? 0 : 1);
   if (parts == 1) {
     k.output("out", 0, out.dtype);
     k.store("STORE", t, out.dtype);
-    return list.add(std::move(k), items);
+    return list.add(std::move(k), items, group);
   }
   const auto bytes = static_cast<std::uint64_t>(element_size(t)) * static_cast<std::uint64_t>(rows * parts);
   const std::uint64_t sums = list.scratch(bytes * static_cast<std::uint64_t>(out_width));
@@ -96,7 +116,7 @@ void attention(const KernelCall& c, Launches& list) {
   k.scratch("tops", tops, t, true);
   k.scratch("totals", totals, t, true);
   k.store("STORE", t, t);
-  list.add(std::move(k), items * parts);
+  list.add(std::move(k), items, group);
 
   Launch join("attention_join");
   join.type("T", t);
@@ -110,13 +130,15 @@ void attention(const KernelCall& c, Launches& list) {
   join.parameter("out_width", out_width);
   join.parameter("parts", parts);
   join.parameter("count", out.numel());
-  list.add(std::move(join), out.numel());
+  // Small groups: there are few elements.
+  constexpr std::uint32_t kJoining = 64;
+  const std::int64_t elements = (out.numel() + kJoining - 1) / kJoining * kJoining;
+  list.target().groups ? list.add(std::move(join), elements, kJoining) : list.add(std::move(join), out.numel());
 }
-
-}  // namespace
 
 void define_attention(Definitions& d) {
   d.set(Op::attention, kernel<attention>());
+  d.set_faster(Op::attention, kernel<faster_attention>());
 }
 
 }  // namespace tern::portable

@@ -1,6 +1,7 @@
 # Written by ./dev sources.
 set(sources
   archived_kernels_test.cpp
+  attention_test.cpp
   collective_test.cpp
   convolutions_test.cpp
   device_tensor_test.cpp

@@ -166,6 +166,11 @@ ValueId attention(Builder& b, DType t) {
   const ValueId q = input(b, t, {1, 12, 128, 64}), k = input(b, t, {1, 12, 128, 64}), v = input(b, t, {1, 12, 128, 64});
   return b.add(Op::attention, {q, k, v}, {number(AttrKey::causal, 1)});
 }
+ValueId attention_long(Builder& b, DType t) {
+  const ValueId q = input(b, t, {1, 32, 1024, 128}), k = input(b, t, {1, 8, 1024, 128}),
+                v = input(b, t, {1, 8, 1024, 128});
+  return b.add(Op::attention, {q, k, v}, {number(AttrKey::causal, 1)});
+}
 ValueId attention_decode(Builder& b, DType t) {
   const ValueId q = input(b, t, {1, 16, 1, 64}), k = input(b, t, {1, 4, 512, 64}), v = input(b, t, {1, 4, 512, 64});
   return b.add(Op::attention, {q, k, v});
@@ -233,6 +238,7 @@ const std::vector<Row>& rows() {
       {"convolution 1x1, 256 x 28 x 28", "product", convolution1, {f32}},
       {"convolution 3x3, depthwise, 240 x 28 x 28", "product", depthwise, {f32}},
       {"attention, 12 x 128 x 64, causal", "attention", attention, {f32, bf16}},
+      {"attention, 32 x 1024 x 128, causal", "attention", attention_long, {f32, bf16}},
       {"attention, 16 heads, 1 of 512 x 64", "attention", attention_decode, {f32, bf16}},
       {"cholesky, 1000 of 64 x 64", "matrices", cholesky, {f32}},
       {"lu_factor, 10,000 of 16 x 16", "matrices", small_lu_factor, {f32}},

@@ -1,0 +1,22 @@
+// What kernels of attention have in common: operands, and the two stages where keys are divided into parts.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+/// All operands but the result, their types, sizes and strides.
+void declare_attention(Launch& k, const KernelCall& c);
+
+/// Adds `k`, `items` in all, and what joins its parts where there are several: PARTS says so. `k` then writes sums, and
+/// the largest score and the total of weights of each query; else the result.
+void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t parts, std::int64_t items,
+                   std::uint32_t group = 0);
+
+/// By blocks (text/attention_blocks.inc), on devices with groups; false where the definition has to do it. The bits are
+/// not the definition's.
+bool add_attention_blocks(const KernelCall& c, Launches& list);
+
+}  // namespace tern::portable

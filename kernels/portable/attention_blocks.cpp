@@ -1,0 +1,190 @@
+// How attention is divided into blocks (text/attention_blocks.inc): the same for matrix units and for loops, because
+// only the compiler of the text knows which of them a device has.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "kernels/portable/attention.h"
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kWidest = 256;       // heads; wider ones leave no registers
+constexpr std::int64_t kWidestChunk = 128;  // columns of values that are summed at once
+constexpr std::int64_t kManyGroups = 128;   // about the multiprocessors of a large device
+constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
+constexpr std::int64_t kShortPartOfFloats = 32;
+constexpr std::int64_t kMostParts = 64;  // that one item joins
+constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
+
+// What a group may have in local memory without asking a driver for more.
+struct Room {
+  Dialect dialect;
+  std::int64_t bytes;
+};
+constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
+constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
+
+std::int64_t divided_up(std::int64_t n, std::int64_t by) {
+  return (n + by - 1) / by;
+}
+
+/// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
+struct Columns {
+  explicit Columns(std::int64_t width) {
+    const std::int64_t steps = divided_up(width, 64);
+    step = divided_up(width, 16 * steps) * 16;
+    all = step * steps;
+  }
+  std::int64_t step, all;
+};
+
+struct Shape {
+  std::int64_t planes;  ///< keys and values, and chunks of the latter
+  std::int64_t lines;   ///< queries of all heads that share keys
+  Columns width, chunk;
+};
+
+struct Blocks {
+  std::int64_t rows, items;  ///< lines and items of a group
+  std::int64_t tile_keys, unit_keys;
+};
+
+constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, beside a place for each line
+
+/// Of attention_tiles.inc, with what OpenCL joins in.
+std::int64_t tile_bytes(const Blocks& b, const Shape& s) {
+  const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
+  const std::int64_t floats =
+      b.rows * (s.width.all + 4 + weights + 2) + b.tile_keys * (std::max(s.width.step, s.chunk.step) + 4) + b.items;
+  return 4 * floats + kFlags;
+}
+
+/// Of attention_units.inc.
+std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
+  return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
+         kFlags;
+}
+
+struct Division {
+  std::int64_t rows, keys;
+  std::int64_t items;  ///< of kUnits: waves
+};
+// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 or 2 x 2 for few
+// queries.
+constexpr Division kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
+constexpr Division kFewLines[] = {{4, 32, 64}, {8, 32, 64}};
+// Matrix units: a wave has 16 lines.
+constexpr Division kUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
+                               {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
+
+std::int64_t local_bytes(const Target& target) {
+  const auto* found = std::ranges::find(kRooms, target.dialect, &Room::dialect);
+  return found == std::end(kRooms) ? kRoom : found->bytes;
+}
+
+std::int64_t groups_of(const Shape& s, std::int64_t rows) {
+  return s.planes * divided_up(s.lines, rows);
+}
+
+/// The most lines that leave a large device nothing idle.
+bool is_small(const Division& d, const Shape& s) {
+  return d.rows == 16 || groups_of(s, d.rows) >= kManyGroups;
+}
+
+std::optional<Blocks> choose_tiles(const Target& target, const Shape& s) {
+  for (const Division& d : kFewLines) {
+    const Blocks b{d.rows, d.items, d.keys, d.keys};
+    if (s.lines <= d.rows && tile_bytes(b, s) <= local_bytes(target)) return b;
+  }
+  for (const Division& d : kTiles) {
+    const Blocks b{d.rows, d.items, d.keys, d.keys};
+    if (is_small(d, s) && tile_bytes(b, s) <= local_bytes(target)) return b;
+  }
+  return std::nullopt;
+}
+
+/// With a division for loops, where the device turns out to have no matrix units.
+std::optional<Blocks> choose_units(const Target& target, const Shape& s) {
+  const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // the largest there is
+  for (const Division& d : kUnits) {
+    Blocks b{d.rows, d.items * wave, 0, d.keys};
+    if (!is_small(d, s) || unit_bytes(b, s) > local_bytes(target)) continue;
+    for (const std::int64_t keys : {64, 32, 16}) {
+      b.tile_keys = keys;
+      if (tile_bytes(b, s) <= local_bytes(target)) return b;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Heads of queries that share a head of keys and values: the axis before the last two.
+std::int64_t shared_heads(const KernelCall& c) {
+  const TensorView &key = c.in[1], &out = c.out[0];
+  return out.rank < 3 ? 1 : out.size(out.rank - 3) / std::max<std::int64_t>(key.size(out.rank - 3), 1);
+}
+
+/// Whether eight columns can be read at once, if the first one's address is a multiple of 16 bytes.
+bool is_wide(const TensorView& v) {
+  constexpr std::int64_t kColumns = 8;
+  if (v.size(v.rank - 1) % kColumns != 0 || v.stride(v.rank - 1) != 1) return false;
+  for (int i = 0; i < v.rank - 1; ++i) {
+    if (v.size(i) > 1 && v.stride(i) % kColumns != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool add_attention_blocks(const KernelCall& c, Launches& list) {
+  const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
+  const int r = out.rank;
+  if (!list.target().groups || out.numel() == 0 || compute_type(q.dtype) != DType::f32) return false;
+  const std::int64_t keys = key.size(r - 2), width = q.size(r - 1), out_width = out.size(r - 1);
+  if (width == 0 || width > kWidest) return false;
+  const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c);
+  const std::int64_t chunks = divided_up(out_width, kWidestChunk);
+  const std::int64_t lines = out.size(r - 2) * shared;
+  const Shape s{rows / lines * chunks, lines, Columns(width), Columns(divided_up(out_width, chunks))};
+  if (lines >= kMostLines) return false;
+
+  const bool units = q.dtype == DType::f16 || q.dtype == DType::bf16;
+  const std::optional<Blocks> b = units ? choose_units(list.target(), s) : choose_tiles(list.target(), s);
+  if (!b) return false;
+  const std::int64_t blocks = divided_up(lines, b->rows), groups = groups_of(s, b->rows);
+  const std::int64_t part = units ? kShortPart : kShortPartOfFloats;
+  const std::int64_t wanted = std::clamp(std::min(kManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
+  const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * part) * part;
+  const std::int64_t parts = std::max<std::int64_t>(divided_up(keys, run), 1), items = groups * parts * b->items;
+  if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // it counts them by 32 bits
+
+  Launch k("attention_blocks");
+  if (units) {
+    k.source.use("matrix_units:" + type_name(q.dtype));
+    k.source.use("attention_units");
+  }
+  k.source.use("local_memory");
+  k.source.use("attention_tiles");
+  declare_attention(k, c);
+  k.source.define("ROWS", b->rows);
+  k.source.define("ITEMS", b->items);
+  k.source.define("UNIT_KEYS", b->unit_keys);
+  k.source.define("TILE_KEYS", b->tile_keys);
+  k.source.define("WIDTH", s.width.all);
+  k.source.define("DEPTH", s.width.step);
+  k.source.define("CHUNK", s.chunk.all);
+  k.source.define("DEPTH_OUT", s.chunk.step);
+  k.parameter("shared", shared);
+  k.parameter("lines", s.lines);
+  k.parameter("blocks", blocks);
+  k.parameter("chunks", chunks);
+  k.parameter("run", run);
+  k.parameter("parts", parts);
+  k.parameter("q_wide", is_wide(q) ? 1 : 0);
+  k.parameter("k_wide", is_wide(key) ? 1 : 0);
+  k.parameter("v_wide", is_wide(v) ? 1 : 0);
+  add_attention(list, std::move(k), c, parts, items, static_cast<std::uint32_t>(b->items));
+  return true;
+}
+
+}  // namespace tern::portable

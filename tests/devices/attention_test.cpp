@@ -1,0 +1,317 @@
+// Attention by blocks (kernels/portable/text/attention_blocks.inc), on every device with groups, against its definition
+// in double: whole and partial blocks, one stage and two, masks of each kind, heads that share keys.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "tests/devices/same_bits.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+
+class AttentionTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+enum class Layout { dense, heads_inside, odd, turned };
+
+struct Case {
+  DType dtype;
+  Sizes q, k, v;
+  bool causal = false;
+  std::optional<DType> mask_type = std::nullopt;
+  Sizes mask = {};
+  Layout layout = Layout::dense;
+  /// Changes some numbers of q, k, v and mask.
+  void (*change)(std::vector<Tensor>&) = nullptr;
+};
+
+std::string name_of(const Case& c) {
+  const auto text = [](const Sizes& sizes) {
+    std::string all = "[";
+    for (const std::int64_t s : sizes) all += std::to_string(s) + " ";
+    return all + "]";
+  };
+  return std::string(tern::name_of(c.dtype)) + " " + text(c.q) + text(c.k) + text(c.v) +
+         (c.mask_type ? std::string(" mask ") + std::string(tern::name_of(*c.mask_type)) + text(c.mask) : "") +
+         (c.causal ? " causal" : "") + " layout " + std::to_string(static_cast<int>(c.layout));
+}
+
+double number(const Tensor& x, std::size_t i) {
+  double value = 0;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    value = cast_to<std::complex<double>>(x.span<const T>()[i]).real();
+  });
+  return value;
+}
+
+void put(Tensor& x, std::size_t i, double value) {
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    x.span<T>()[i] = cast_to<T>(std::complex<double>(value));
+  });
+}
+
+/// The element of x, whose leading axes repeat, at an index of the axes of a larger tensor. Heads of x are shared.
+std::size_t place(const Tensor& x, const Sizes& all, const Sizes& index) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < x.sizes().size(); ++i) {
+    const std::size_t j = i + all.size() - x.sizes().size();
+    const std::int64_t own = x.sizes()[i];
+    const std::int64_t k = own == 1 ? 0 : j + 2 < all.size() ? index[j] / (all[j] / own) : index[j];
+    at = at * static_cast<std::size_t>(own) + static_cast<std::size_t>(k);
+  }
+  return at;
+}
+
+/// The operands as the case says; the program reads them in its layout.
+struct Operands {
+  explicit Operands(const Case& c) {
+    for (const Sizes* s : {&c.q, &c.k, &c.v}) tensors.push_back(numbers(c.dtype, *s, tensors.size() + 1));
+    if (c.mask_type) {
+      Tensor& mask =
+          tensors.emplace_back(numbers(*c.mask_type == DType::boolean ? DType::f32 : *c.mask_type, c.mask, 9));
+      if (*c.mask_type == DType::boolean) {
+        Tensor seen(DType::boolean, c.mask);
+        for (std::int64_t i = 0; i < mask.numel(); ++i)
+          put(seen, static_cast<std::size_t>(i), number(mask, static_cast<std::size_t>(i)) > -1 ? 1 : 0);
+        mask = seen;
+      }
+    }
+    if (c.change != nullptr) c.change(tensors);
+  }
+  std::vector<Tensor> tensors;
+};
+
+/// The operand of the program, and what the caller gives for it.
+ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tensor>& given) {
+  Builder& b = p.b();
+  const Sizes sizes = x.sizes();
+  const std::size_t r = sizes.size();
+  Sizes order(r), stored = sizes;
+  for (std::size_t i = 0; i < r; ++i) order[i] = static_cast<std::int64_t>(i);
+  if (layout == Layout::heads_inside && r > 2) std::swap(order[r - 3], order[r - 2]);
+  if (layout == Layout::turned) std::swap(order[r - 2], order[r - 1]);
+  for (std::size_t i = 0; i < r; ++i) stored[i] = sizes[static_cast<std::size_t>(order[i])];
+  const std::int64_t spare = layout == Layout::odd ? 3 : 0;
+  stored[r - 1] += spare;
+  Tensor whole = numbers(x.dtype() == DType::boolean ? DType::u8 : x.dtype(), stored, 77);
+  if (x.dtype() == DType::boolean) whole = Tensor(DType::boolean, stored);
+  Sizes index(r, 0);  // in the order of x
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    std::int64_t at = 0;
+    for (std::size_t j = 0; j < r; ++j) {
+      const std::int64_t own = index[static_cast<std::size_t>(order[j])];
+      at = at * stored[j] + own + (j + 1 == r && spare != 0 ? 1 : 0);
+    }
+    put(whole, static_cast<std::size_t>(at), number(x, static_cast<std::size_t>(i)));
+    for (std::size_t j = r; j-- > 0;) {
+      if (++index[j] < sizes[j]) break;
+      index[j] = 0;
+    }
+  }
+  given.push_back(whole);
+  ValueId v = p.input(x.dtype(), Dims(stored.begin(), stored.end()));
+  if (spare != 0) v = b.slice(v, static_cast<std::int64_t>(r) - 1, Dim(1), Dim(sizes[r - 1]));
+  if (layout == Layout::heads_inside && r > 2) v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
+  if (layout == Layout::turned) v = b.transpose(v, static_cast<int>(r) - 2, static_cast<int>(r) - 1);
+  return v;
+}
+
+/// Of a result: numbers of the type, and weights that are rounded to it.
+double tolerance_of(DType t) {
+  return t == DType::f8_e4m3fn ? 0x1p-2
+         : t == DType::bf16    ? 0x1p-7
+         : t == DType::f16     ? 0x1p-9
+         : t == DType::f64     ? 1e-14
+                               : 2e-5;
+}
+
+void expect_near(double found, double expected, double size, DType t, bool& same) {
+  if (std::isnan(expected)) {
+    same = same && std::isnan(found);
+  } else if (std::isinf(expected)) {
+    same = same && found == expected;
+  } else {
+    same = same && std::fabs(found - expected) <= size * tolerance_of(t);
+  }
+}
+
+void check(const std::string& device, const Case& c) {
+  SCOPED_TRACE(name_of(c) + " on " + device);
+  const Operands operands(c);
+  const Tensor &q = operands.tensors[0], &k = operands.tensors[1], &v = operands.tensors[2];
+  TestProgram p;
+  std::vector<Tensor> given;
+  std::vector<ValueId> inputs;
+  for (const Tensor& x : operands.tensors) inputs.push_back(operand(p, x, c.layout, given));
+  const ValueId y = p.b().add(Op::attention, inputs, {attr(AttrKey::causal, Dim(c.causal ? 1 : 0))});
+  p.output(y);
+  Session session(p.model().prepare(on(device)));
+  const Tensor found = session.run(given)[0];
+
+  const Sizes all = found.sizes();
+  const std::size_t r = all.size();
+  const std::int64_t keys = c.k[r - 2], width = c.q[r - 1], columns = all[r - 1];
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  Sizes index(r, 0);
+  bool same = true;
+  for (std::int64_t row = 0; row < found.numel() / columns && same; ++row) {
+    std::vector<double> weights;
+    double top = -kInfinity, total = 0;
+    const auto at = [&](const Tensor& x, std::int64_t line, std::int64_t column) {
+      Sizes i = index;
+      i[r - 2] = line;
+      i[r - 1] = column;
+      return number(x, place(x, all, i));
+    };
+    for (std::int64_t j = 0; j < keys; ++j) {
+      double score = 0;
+      for (std::int64_t d = 0; d < width; ++d) score += at(q, index[r - 2], d) * at(k, j, d);
+      score *= scale;
+      if (c.mask_type) {
+        const double m = at(operands.tensors[3], index[r - 2], j);
+        if (*c.mask_type != DType::boolean) score += m;
+        if (*c.mask_type == DType::boolean && m == 0) score = -kInfinity;
+      }
+      if (c.causal && j > index[r - 2]) score = -kInfinity;
+      weights.push_back(score);
+      top = std::isnan(score) || std::isnan(top) ? kNaN : std::max(top, score);
+    }
+    for (double& w : weights) {
+      w = w == -kInfinity ? 0 : std::exp(w - top);
+      total += w;
+    }
+    for (std::int64_t column = 0; column < columns && same; ++column) {
+      double sum = 0, size = 0;
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const double w = total == 0 ? 0 : weights[static_cast<std::size_t>(j)] / total;
+        if (w == 0) continue;
+        sum += w * at(v, j, column);
+        size += w * std::fabs(at(v, j, column));
+      }
+      const double y_found = number(found, static_cast<std::size_t>(row * columns + column));
+      expect_near(y_found, sum, size, c.dtype, same);
+      EXPECT_TRUE(same) << "row " << row << " column " << column << ": " << y_found << " instead of " << sum;
+    }
+    for (std::size_t j = r - 1; j-- > 0;) {
+      if (++index[j] < all[j]) break;
+      index[j] = 0;
+    }
+  }
+}
+
+bool has_blocks(const std::string& device) {
+  return device != "cpu" && open_plugin_device(device).target().groups;
+}
+
+void check_all(const std::string& device, std::span<const Case> cases) {
+  for (const Case& c : cases) {
+    if (c.dtype == DType::f64 && !has_double(device)) continue;
+    check(device, c);
+  }
+}
+
+constexpr DType f32 = DType::f32, f64 = DType::f64, f16 = DType::f16, bf16 = DType::bf16, boolean = DType::boolean;
+
+TEST_P(AttentionTest, AgreesWithItsDefinition) {
+  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  const Case some[] = {
+      {f32, {2, 4, 37, 20}, {2, 2, 70, 20}, {2, 2, 70, 36}, true, boolean, {2, 1, 37, 70}},
+      {bf16, {2, 4, 37, 20}, {2, 2, 70, 20}, {2, 2, 70, 36}, true, f32, {4, 37, 70}},
+      {f32, {1, 4, 1, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}},
+      {bf16, {1, 4, 1, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}},
+  };
+  check_all(GetParam(), some);
+}
+
+void add_widths(DType t, std::vector<Case>& cases) {
+  for (const std::int64_t width : {1, 24, 64, 72, 100, 128, 160, 256})
+    cases.push_back({t, {2, 20, width}, {2, 40, width}, {2, 40, width}});
+  for (const std::int64_t width : {1, 24, 136, 300}) cases.push_back({t, {2, 20, 32}, {2, 40, 32}, {2, 40, width}});
+  cases.push_back({t, {2, 20, 264}, {2, 40, 264}, {2, 40, 264}});  // too wide for blocks
+}
+
+TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
+  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
+  std::vector<Case> cases;
+  for (const DType t : {f32, bf16, f16}) {
+    if (t != f16) add_widths(t, cases);
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 63, 64, 65, 130})  // queries and keys around blocks
+      cases.push_back({t, {1, 2, n, 16}, {1, 2, n, 16}, {1, 2, n, 16}, true});
+    for (const std::int64_t n : {1, 31, 64, 127, 129, 1000, 5000})  // one query
+      cases.push_back({t, {3, 1, 16}, {3, n, 16}, {3, n, 16}});
+    cases.push_back({t, {130, 64, 64}, {130, 64, 64}, {130, 64, 64}, true});  // many blocks
+    cases.push_back({t, {65, 2, 70, 128}, {65, 1, 70, 128}, {65, 1, 70, 128}, true});
+    for (const Sizes& mask : {Sizes{50}, Sizes{1, 50}, Sizes{40, 1}, Sizes{40, 50}, Sizes{4, 40, 50},
+                              Sizes{2, 1, 40, 50}, Sizes{2, 4, 1, 50}, Sizes{2, 4, 40, 50}}) {
+      for (const DType kind : {boolean, t, f32})
+        cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, false, kind, mask});
+    }
+    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned}) {
+      cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 40, 50}, layout});
+      cases.push_back({t, {2, 4, 40, 16}, {2, 4, 50, 16}, {2, 4, 50, 16}, false, f32, {1, 40, 50}, layout});
+    }
+    cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                       // no heads
+    cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});  // axes that repeat
+    cases.push_back({t, {1, 6, 5, 16}, {1, 1, 40, 16}, {1, 1, 40, 16}, true});      // one head of keys
+    cases.push_back({t, {1, 8, 3, 16}, {1, 1, 700, 16}, {1, 1, 700, 16}, true});    // parts that nothing sees
+    cases.push_back({t, {2, 5, 16}, {2, 0, 16}, {2, 0, 16}});                       // no keys
+    cases.push_back({t, {2, 5, 16}, {2, 400, 16}, {2, 400, 16}, true, boolean, {5, 400}});
+  }
+  cases.push_back({f64, {2, 20, 16}, {2, 40, 16}, {2, 40, 16}, true});
+  cases.push_back({DType::f8_e4m3fn, {2, 20, 16}, {2, 40, 16}, {2, 40, 16}});
+  check_all(GetParam(), cases);
+}
+
+TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
+  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  const auto hide = [](std::vector<Tensor>& x) {
+    const std::size_t keys = 70;
+    for (std::size_t j = 0; j < keys; ++j) {
+      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // a row that sees nothing
+      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // one that sees the last key
+      put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kInfinity);
+    }
+    if (x[3].dtype() != boolean) {
+      put(x[3], 3 * keys + 5, kInfinity);
+      put(x[3], 4 * keys + 66, kNaN);
+    }
+    put(x[0], 5 * 16 + 3, kNaN);       // query 5
+    put(x[0], 6 * 16 + 3, kInfinity);  // query 6: scores of both signs
+  };
+  // NaN where nothing looks: in a block that the mask hides from all queries, and behind what a causal one shows.
+  const auto spoil = [](std::vector<Tensor>& x) {
+    for (std::size_t j = 64; j < 128; ++j) {
+      put(x[3], j, 0);
+      put(x[1], j * 16, kNaN);
+      put(x[2], j * 16 + 1, kNaN);
+    }
+  };
+  const auto spoil_end = [](std::vector<Tensor>& x) {
+    for (std::size_t j = 64; j < 200; ++j) put(x[2], j * 16 + 1, kNaN);
+  };
+  // Each has a text, and emulated devices compile for seconds.
+  const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
+  std::vector<Case> cases;
+  for (const DType t : {f32, bf16}) {
+    cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, false, boolean, {1, 200}, Layout::dense, spoil});
+    cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, boolean, {20, 70}, Layout::dense, hide});
+    if (all || t == bf16)
+      cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, Layout::dense, spoil_end});
+    if (all || t == f32) cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, Layout::dense, hide});
+  }
+  check_all(GetParam(), cases);
+}
+
+}  // namespace
+}  // namespace tern
