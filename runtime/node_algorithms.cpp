@@ -81,7 +81,7 @@ std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> pr
 NodeAlgorithms shared_weights_in_place(const PreparedProgram& prepared, const Program& program) {
   NodeAlgorithms chosen;
   for (const auto& [storage, nodes] : products_of_weights(prepared, program)) {
-    if (std::ranges::all_of(nodes, [&](const auto& n) { return n.first == nodes[0].first; })) continue;
+    if (std::ranges::all_of(nodes, [first = nodes[0].first](const auto& n) { return n.first == first; })) continue;
     for (const auto& [f, i] : nodes)
       chosen[{f, i}] = choice_for(prepared, prepared.functions[f].nodes[i], {Algorithm::tiles});
   }
