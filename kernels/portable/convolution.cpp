@@ -314,7 +314,7 @@ std::int64_t position_step(const ProductWindow& w) {
     if (w.extent[i] != 1 || w.strides[i] != 1 || w.before[i] != 0 || w.x_sizes[i] != w.out_sizes[i]) return 0;
     if (w.x_sizes[i] == 1) continue;
     if (step == 0) expected = step = w.x_strides[i];
-    if (w.x_strides[i] != expected) return 0;
+    if (step == 0 || w.x_strides[i] != expected) return 0;
     expected *= w.x_sizes[i];
   }
   return step == 0 ? 1 : step;
