@@ -23,9 +23,11 @@ std::int64_t reach(std::int64_t size, std::int64_t step) {
 bool fits_groups(const KernelCall& c, const ConvolutionProblem& problem, const ProductWindow& window) {
   if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
   std::int64_t x = reach(window.channels, window.x_channel);
-  for (std::size_t i = 0; i < 3; ++i)
-    x +=
-        reach(window.x_sizes[i] + 2 * (window.before[i] + window.dilations[i] * window.extent[i]), window.x_strides[i]);
+  for (std::size_t i = 0; i < 3; ++i) {  // windows begin before the image, and end behind it
+    const std::int64_t window_size = window.dilations[i] * window.extent[i];
+    const std::int64_t places = std::max(window.x_sizes[i], window.out_sizes[i] * window.strides[i]);
+    x += reach(places + window.before[i] + window_size, window.x_strides[i]);
+  }
   return x < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
 }
 
