@@ -215,6 +215,7 @@ set(sources
   portable/compiled_kernel.cpp
   portable/compiled_launcher.cpp
   portable/convolution.cpp
+  portable/convolution_groups.cpp
   portable/copy.cpp
   portable/counting.cpp
   portable/data_sized.cpp

@@ -12,7 +12,9 @@ namespace {
 
 // Texts depend on sizes where kernels take another way for few rows (tiles of 1, 2, 4, 6, 8 and more), for many, for
 // axes of one element, for rows of up to 512 elements, 1,024, 2,048 and so on, and for few rows of 4,096 and more.
-constexpr std::int64_t kTypicalSizes[] = {1, 2, 4, 6, 8, 16, 32, 128, 1024, 2048, 4096, 8192};
+// Tiles of groups grow with the number of rows up to some hundreds (kernels/portable/product_tiles.cpp).
+constexpr std::int64_t kTypicalSizes[] = {1,   2,   4,   6,   8,   16,   32,   40,   48,  64,
+                                          128, 176, 192, 256, 512, 1024, 2048, 4096, 8192};
 
 /// Storages of zeros, all in the same memory, which no page stands behind.
 class NoWeights : public StorageSource {

@@ -1,12 +1,12 @@
-// convolution: float32 in tiles of channels and positions, other types element by element.
+// convolution: float32 in tiles of channels and positions, or by groups (convolution_groups.cpp), other types element
+// by element.
+#include "kernels/portable/convolution.h"
+
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/convolution_weight.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
-#include "kernels/portable/movement.h"
-#include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/portable/window.h"
@@ -24,30 +24,13 @@ constexpr const char* kTransposedPlace =
     "const tern_i64 y##a = at[a] + p.before[a] - k * p.dilations[a]; const tern_i64 x##a = y##a / p.strides[a]; "
     "const int inside##a = 1; if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
 
-struct Problem {
-  std::int64_t groups, in, out, elements;  ///< in and out: channels of one group; elements of a window
-  bool transposed;
-  std::int64_t w_in, w_out;  ///< strides of the weight: [out, in, kernel], or transposed [in, out, kernel]
-};
-
-Problem describe(const KernelCall& c) {
-  const TensorView w = convolution_weight(c);
-  Problem p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
-  p.in = c.in[0].size(1) / p.groups;
-  p.out = c.out[0].size(1) / p.groups;
-  for (int i = 2; i < w.rank; ++i) p.elements *= w.size(i);
-  p.w_out = w.stride(p.transposed ? 1 : 0);
-  p.w_in = w.stride(p.transposed ? 0 : 1);
-  return p;
-}
-
 /// What sums of integers become before the bias is added.
 DType total_type(const KernelCall& c, DType sum) {
   return c.out[0].dtype == DType::f32 ? DType::f32 : sum;
 }
 
 /// All but the weight and how items are laid out.
-void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) {
+void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, DType sum) {
   const DType total = total_type(c, sum);
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &out = c.out[0];
@@ -87,7 +70,7 @@ void declare_weight(Launch& k, const KernelCall& c, DType sum) {
   k.source.define("LOAD_W(from, i)", "W((i) / p.w_row, (i) % p.w_row)");
 }
 
-void by_elements(const KernelCall& c, Launches& list, const Problem& problem, DType sum) {
+void by_elements(const KernelCall& c, Launches& list, const ConvolutionProblem& problem, DType sum) {
   const TensorView& out = c.out[0];
   const TensorView w = convolution_weight(c);
   Launch k("convolution");
@@ -146,7 +129,7 @@ struct Tiles {
   std::int64_t weights;        ///< of all tiles
 };
 
-Tiles tiles_of(const Problem& problem, const Target& target) {
+Tiles tiles_of(const ConvolutionProblem& problem, const Target& target) {
   const Tile tile = tile_of(target, problem.out);
   Tiles t{tile, tile.panel(), 0, 0};
   t.panels = (problem.out + t.width - 1) / t.width;
@@ -155,7 +138,7 @@ Tiles tiles_of(const Problem& problem, const Target& target) {
 }
 
 /// The weight with the channels of a tile side by side. Lacks only where it goes to.
-Launch pack(const KernelCall& c, const Problem& problem, const Tiles& tiles) {
+Launch pack(const KernelCall& c, const ConvolutionProblem& problem, const Tiles& tiles) {
   const TensorView w = convolution_weight(c);
   Launch k("pack_weight");
   k.type("SUM_T", DType::f32);
@@ -176,7 +159,8 @@ Launch pack(const KernelCall& c, const Problem& problem, const Tiles& tiles) {
 }
 
 /// Declares the packed weight: one that never changes is packed now, others whenever the node runs.
-void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Problem& problem, const Tiles& tiles) {
+void declare_packed(Launch& k, const KernelCall& c, Launches& list, const ConvolutionProblem& problem,
+                    const Tiles& tiles) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(tiles.weights) * sizeof(float);
   Launch packing = pack(c, problem, tiles);
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) {
@@ -197,7 +181,7 @@ void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Proble
   k.table("w", packed, DType::f32);
 }
 
-void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
+void tiled(const KernelCall& c, Launches& list, const ConvolutionProblem& problem) {
   const TensorView& out = c.out[0];
   const bool once = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (c.in[1].blocks.columns != 0)
@@ -243,114 +227,15 @@ bool is_small(const KernelCall& c) {
   return true;
 }
 
-// As a product of the weight and the image, by groups (products.h).
-constexpr std::int64_t kLeastRows = 16;                       // a tile has so many
-constexpr std::int64_t kLeastRun = 16;                        // channels, of which each element has a tile
-constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements, whose places are int
-
-/// How many elements lie between the first and the last one of a plane.
-std::int64_t reach(std::int64_t size, std::int64_t step) {
-  return (size - 1) * std::abs(step);
-}
-
-bool fits_groups(const KernelCall& c, const Problem& problem, const ProductWindow& window) {
-  if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
-  std::int64_t x = reach(window.channels, window.x_channel);
-  for (std::size_t i = 0; i < 3; ++i)
-    x +=
-        reach(window.x_sizes[i] + 2 * (window.before[i] + window.dilations[i] * window.extent[i]), window.x_strides[i]);
-  return x < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
-}
-
-ProductWindow window_of(const KernelCall& c, const Problem& problem, bool faster) {
-  const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
-  return {last_sizes(c.in[0], n),
-          last_strides(c.in[0], n),
-          last_sizes(c.out[0], n),
-          last_sizes(convolution_weight(c), n),
-          three_of(*c.node, AttrKey::strides, n, 1),
-          three_of(*c.node, AttrKey::dilations, n, 1),
-          three_of(*c.node, AttrKey::before, n, 0),
-          problem.in,
-          c.in[0].stride(1),
-          !faster || problem.in % kLeastRun == 0};
-}
-
-/// The weight as rows [element, channel] or [channel, element] without gaps: where it lies so, or a copy, made now if
-/// it never changes, else whenever the node runs.
-ProductOperand weight_rows(const KernelCall& c, Launches& list, const Problem& problem, bool by_elements) {
-  TensorView from = convolution_weight(c);
-  if (by_elements) {
-    const auto move = [&](auto& axes) { std::rotate(axes.begin() + 1, axes.begin() + 2, axes.begin() + from.rank); };
-    move(from.sizes);
-    move(from.strides);
-  }
-  const std::int64_t depth = problem.in * problem.elements;
-  TensorView planes;
-  planes.dtype = from.dtype;
-  planes.rank = 2;
-  planes.sizes = {c.out[0].size(0), problem.groups};
-  planes.strides = {0, problem.out * depth};
-  ProductOperand a{1, planes, problem.out, depth, depth, 1};
-  if (from.contiguous()) return a;
-  TensorView to = from;
-  make_contiguous(to);
-  const auto bytes = static_cast<std::uint64_t>(to.numel() * element_size(to.dtype));
-  if (c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr) {
-    a.table = list.table(bytes);
-    to.data = list.table_data(*a.table);
-    copy(*c.launcher, from, to);
-    return a;
-  }
-  a.scratch = list.scratch(bytes);
-  add_copy(list, {1, from}, {0, to}, a.scratch);
-  return a;
-}
-
-/// How far apart positions are where each is its window, and they lie in one line; 0: they do not.
-std::int64_t position_step(const ProductWindow& w) {
-  std::int64_t step = 0, expected = 0;
-  for (std::size_t i = 3; i-- > 0;) {
-    if (w.extent[i] != 1 || w.strides[i] != 1 || w.before[i] != 0 || w.x_sizes[i] != w.out_sizes[i]) return 0;
-    if (w.x_sizes[i] == 1) continue;
-    if (step == 0) expected = step = w.x_strides[i];
-    if (w.x_strides[i] != expected) return 0;
-    expected *= w.x_sizes[i];
-  }
-  return step == 0 ? 1 : step;
-}
-
-void by_groups(const KernelCall& c, Launches& list, const Problem& problem, const ProductWindow& window, bool faster) {
-  const TensorView &x = c.in[0], &out = c.out[0];
-  const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
-  const ProductOperand a = weight_rows(c, list, problem, window.by_elements);
-  TensorView images = a.planes;
-  images.dtype = x.dtype;
-  images.strides = {x.stride(0), problem.in * x.stride(1)};
-  const std::int64_t step = position_step(window);
-  const ProductOperand b{0, images, positions, a.depth, step, step != 0 ? x.stride(1) : 0};
-  TensorView bias;
-  if (c.has(2)) {
-    bias.dtype = c.in[2].dtype;
-    bias.rank = 3;
-    bias.sizes = {out.size(0), out.size(1), positions};
-    bias.strides = {0, c.in[2].stride(0), 0};
-  }
-  add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster, step != 0 ? nullptr : &window);
-}
-
 /// `faster`: with bits of the device's own.
 void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
-  const Problem problem = describe(c);
-  if (number == DType::f32 && list.target().groups && c.out[0].numel() > 0 && is_small(c) &&
-      c.out[0].numel() * problem.in * problem.elements >= kLeastWork) {
-    const ProductWindow window = window_of(c, problem, faster);
-    if (fits_groups(c, problem, window)) return by_groups(c, list, problem, window, faster);
+  const ConvolutionProblem problem = describe_convolution(c);
+  if (number == DType::f32 && c.out[0].numel() > 0 && c.out[0].numel() * problem.in * problem.elements >= kLeastWork &&
+      is_small(c)) {
+    if (list.target().groups && add_convolution_by_groups(c, list, problem, faster)) return;
+    if (problem.out >= kFewChannels) return tiled(c, list, problem);
   }
-  if (number == DType::f32 && problem.out >= kFewChannels && c.out[0].numel() > 0 &&
-      c.out[0].numel() * problem.in * problem.elements >= kLeastWork && is_small(c))
-    return tiled(c, list, problem);
   by_elements(c, list, problem, number);
 }
 
@@ -362,6 +247,17 @@ void faster_convolution(const KernelCall& c, Launches& list) {
 }
 
 }  // namespace
+
+ConvolutionProblem describe_convolution(const KernelCall& c) {
+  const TensorView w = convolution_weight(c);
+  ConvolutionProblem p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
+  p.in = c.in[0].size(1) / p.groups;
+  p.out = c.out[0].size(1) / p.groups;
+  for (int i = 2; i < w.rank; ++i) p.elements *= w.size(i);
+  p.w_out = w.stride(p.transposed ? 1 : 0);
+  p.w_in = w.stride(p.transposed ? 0 : 1);
+  return p;
+}
 
 void define_convolutions(Definitions& d) {
   d.set(Op::convolution, kernel<convolution>());

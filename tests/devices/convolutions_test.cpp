@@ -21,6 +21,7 @@ struct Case {
   Sizes x, w, strides, dilations, before, after;
   std::int64_t groups = 1;
   bool bias = false, channels_last = false;
+  Sizes repeated = {};  ///< x expanded to these sizes
 };
 
 std::vector<Case> some_cases() {
@@ -39,6 +40,18 @@ std::vector<Case> some_cases() {
       {"7x7 of 3 channels", DType::bf16, {1, 3, 21, 19}, {32, 3, 7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}},
       {"7x7 of 3 channels", DType::f32, {1, 3, 15, 13}, {17, 3, 7, 7}, {2, 1}, {1, 1}, {3, 0}, {3, 2}, 1, true},
       {"1x1", DType::f16, {2, 40, 6, 7}, {33, 40, 1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, true},
+      {"1x1 of a repeated column",
+       DType::f32,
+       {1, 40, 9, 1},
+       {33, 40, 1, 1},
+       {1, 1},
+       {1, 1},
+       {0, 0},
+       {0, 0},
+       1,
+       false,
+       false,
+       {2, 40, 9, 8}},
   };
 }
 
@@ -78,6 +91,7 @@ void add_convolution(TestProgram& p, const Case& c, std::vector<Tensor>& inputs,
   } else {
     x = input(c.x);
   }
+  if (!c.repeated.empty()) x = b.expand(x, dims(c.repeated));
   std::vector<ValueId> operands = {x, input(c.w)};
   if (c.bias) operands.push_back(input({c.w[0]}));
   p.output(b.add(Op::convolution, operands,

@@ -23,6 +23,7 @@ using namespace testing;
 
 constexpr DeviceKind kGpu = {"GPU", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 0};
 constexpr DeviceKind kSmallGpu = {"GPU without float64", TERN_DIALECT_OPENCL, 0, 0};
+constexpr DeviceKind kGpuWithGroups = {"GPU", TERN_DIALECT_CUDA, TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS, 0};
 constexpr DeviceKind kProcessor = {"CPU", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 16};
 
 std::vector<std::string> names(const std::map<std::string, std::string>& texts) {
@@ -76,6 +77,23 @@ TEST(RecordKernels, SizesThatAreGivenAreTheOnlyOnes) {
   EXPECT_EQ(record_kernels(p.program(), kProcessor, {{"rows", {1, 256}}}), both);
   const auto typical = record_kernels(p.program(), kProcessor, {});
   for (const auto& text : both) EXPECT_TRUE(typical.contains(text.first));
+}
+
+TEST(RecordKernels, TilesOfGroupsForAnyNumberOfRows) {
+  for (const DType t : {DType::f32, DType::bf16}) {
+    for (const std::int64_t columns : {768, 3072}) {
+      TestProgram p;
+      const Dim rows = p.program().pool.symbol("rows", 0, 4096);
+      const ValueId x = p.input(t, {rows, 768});
+      const ValueId w = p.input(t, {768, columns});
+      p.output(p.b().matmul(x, w));
+      const auto typical = record_kernels(p.program(), kGpuWithGroups, {});
+      for (const std::int64_t n : {2, 3, 20, 40, 100, 170, 200, 300, 450, 700, 1500, 3000}) {
+        for (const auto& text : record_kernels(p.program(), kGpuWithGroups, {{"rows", {n}}}))
+          EXPECT_TRUE(typical.contains(text.first)) << n << " rows by " << columns << ": " << text.second;
+      }
+    }
+  }
 }
 
 TEST(RecordKernels, WithoutFloat64ItSaysSo) {

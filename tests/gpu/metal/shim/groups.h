@@ -50,8 +50,14 @@ inline void deadlock(void* user, const char* why) {
   group->launch->services->trap(group->launch->machine, group->kernel, why);
 }
 
+// The section of all `threadgroup` variables of a text; the linker says where it is.
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_tern_threadgroup[], __stop_tern_threadgroup[];
+constexpr long kThreadgroupBytes = 32 << 10;  // Metal Feature Set Tables: total threadgroup memory
+
 // dispatchThreads: the last group may be smaller.
 inline void run_groups(const tern_emulated_launch* launch, Item run, const char* kernel) {
+  if (__stop_tern_threadgroup - __start_tern_threadgroup > kThreadgroupBytes)
+    launch->services->trap(launch->machine, kernel, "it has more than 32 KiB of threadgroup memory");
   const Flush flush;
   const uint64_t items = items_of(launch), size = launch->block[0];
   for (uint64_t first = 0; first < items; first += size) {

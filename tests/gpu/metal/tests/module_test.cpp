@@ -186,4 +186,29 @@ kernel void miss(device float* x [[buffer(0)]], constant float& number [[buffer(
   SUCCEEDS(plugin().module_unload(0, module));
 }
 
+TEST_F(Module, MoreThreadgroupMemoryThanAGpuHasIsNoticed) {
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+  SUCCEEDS(load(R"(#include <metal_stdlib>
+using namespace metal;
+kernel void large(device float* x [[buffer(0)]], constant float& number [[buffer(1)]],
+                  uint i [[thread_position_in_grid]]) {
+  threadgroup float first[8192];
+  threadgroup float second[1];
+  first[i] = second[0] = number;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  x[i] = first[i] + second[0];
+}
+)",
+                &module));
+  SUCCEEDS(plugin().module_kernel(0, module, "large", &kernel));
+  EXPECT_DEATH(
+      {
+        run(kernel, memory, 0, 64, stream, 64);
+        plugin().stream_synchronize(0, stream);
+      },
+      "kernel large.*threadgroup memory");
+  SUCCEEDS(plugin().module_unload(0, module));
+}
+
 }  // namespace
