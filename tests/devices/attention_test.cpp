@@ -20,7 +20,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std
 class AttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-enum class Layout { dense, heads_inside, odd, turned };
+/// flipped: strides are negative; repeated: the first axis has stride 0.
+enum class Layout { dense, heads_inside, odd, turned, flipped, repeated };
 
 struct Case {
   DType dtype;
@@ -31,6 +32,7 @@ struct Case {
   Layout layout = Layout::dense;
   /// Changes some numbers of q, k, v and mask.
   void (*change)(std::vector<Tensor>&) = nullptr;
+  std::optional<double> scale = std::nullopt;
 };
 
 std::string name_of(const Case& c) {
@@ -41,7 +43,8 @@ std::string name_of(const Case& c) {
   };
   return std::string(tern::name_of(c.dtype)) + " " + text(c.q) + text(c.k) + text(c.v) +
          (c.mask_type ? std::string(" mask ") + std::string(tern::name_of(*c.mask_type)) + text(c.mask) : "") +
-         (c.causal ? " causal" : "") + " layout " + std::to_string(static_cast<int>(c.layout));
+         (c.causal ? " causal" : "") + (c.scale ? " scale " + std::to_string(*c.scale) : "") + " layout " +
+         std::to_string(static_cast<int>(c.layout));
 }
 
 double number(const Tensor& x, std::size_t i) {
@@ -87,6 +90,13 @@ struct Operands {
       }
     }
     if (c.change != nullptr) c.change(tensors);
+    if (c.layout == Layout::repeated) {
+      for (Tensor& x : tensors) {
+        const std::int64_t own = x.numel() / x.sizes()[0];
+        for (std::int64_t i = own; i < x.numel(); ++i)
+          put(x, static_cast<std::size_t>(i), number(x, static_cast<std::size_t>(i % own)));
+      }
+    }
   }
   std::vector<Tensor> tensors;
 };
@@ -103,13 +113,16 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
   for (std::size_t i = 0; i < r; ++i) stored[i] = sizes[static_cast<std::size_t>(order[i])];
   const std::int64_t spare = layout == Layout::odd ? 3 : 0;
   stored[r - 1] += spare;
+  if (layout == Layout::repeated) stored[0] = 1;
   Tensor whole = numbers(x.dtype() == DType::boolean ? DType::u8 : x.dtype(), stored, 77);
   if (x.dtype() == DType::boolean) whole = Tensor(DType::boolean, stored);
   Sizes index(r, 0);  // in the order of x
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     std::int64_t at = 0;
     for (std::size_t j = 0; j < r; ++j) {
-      const std::int64_t own = index[static_cast<std::size_t>(order[j])];
+      std::int64_t own = index[static_cast<std::size_t>(order[j])];
+      if (layout == Layout::flipped && j + 2 >= r) own = stored[j] - 1 - own;
+      if (layout == Layout::repeated && j == 0) own = 0;
       at = at * stored[j] + own + (j + 1 == r && spare != 0 ? 1 : 0);
     }
     put(whole, static_cast<std::size_t>(at), number(x, static_cast<std::size_t>(i)));
@@ -121,6 +134,8 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
   given.push_back(whole);
   ValueId v = p.input(x.dtype(), Dims(stored.begin(), stored.end()));
   if (spare != 0) v = b.slice(v, static_cast<std::int64_t>(r) - 1, Dim(1), Dim(sizes[r - 1]));
+  if (layout == Layout::flipped) v = b.flip(v, {static_cast<std::int64_t>(r) - 2, static_cast<std::int64_t>(r) - 1});
+  if (layout == Layout::repeated) v = b.expand(v, Dims(sizes.begin(), sizes.end()));
   if (layout == Layout::heads_inside && r > 2) v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
   if (layout == Layout::turned) v = b.transpose(v, static_cast<int>(r) - 2, static_cast<int>(r) - 1);
   return v;
@@ -153,7 +168,9 @@ void check(const std::string& device, const Case& c) {
   std::vector<Tensor> given;
   std::vector<ValueId> inputs;
   for (const Tensor& x : operands.tensors) inputs.push_back(operand(p, x, c.layout, given));
-  const ValueId y = p.b().add(Op::attention, inputs, {attr(AttrKey::causal, Dim(c.causal ? 1 : 0))});
+  std::vector<Attr> attributes{attr(AttrKey::causal, Dim(c.causal ? 1 : 0))};
+  if (c.scale) attributes.push_back(attr_number(AttrKey::scale, *c.scale));
+  const ValueId y = p.b().add(Op::attention, inputs, attributes);
   p.output(y);
   Session session(p.model().prepare(on(device)));
   const Tensor found = session.run(given)[0];
@@ -161,7 +178,7 @@ void check(const std::string& device, const Case& c) {
   const Sizes all = found.sizes();
   const std::size_t r = all.size();
   const std::int64_t keys = c.k[r - 2], width = c.q[r - 1], columns = all[r - 1];
-  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const double scale = c.scale.value_or(1 / std::sqrt(static_cast<double>(width)));
   Sizes index(r, 0);
   bool same = true;
   for (std::int64_t row = 0; row < found.numel() / columns && same; ++row) {
@@ -257,15 +274,18 @@ TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
       for (const DType kind : {boolean, t, f32})
         cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, false, kind, mask});
     }
-    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned}) {
+    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned, Layout::flipped, Layout::repeated}) {
       cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 40, 50}, layout});
       cases.push_back({t, {2, 4, 40, 16}, {2, 4, 50, 16}, {2, 4, 50, 16}, false, f32, {1, 40, 50}, layout});
     }
-    cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                       // no heads
-    cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});  // axes that repeat
-    cases.push_back({t, {1, 6, 5, 16}, {1, 1, 40, 16}, {1, 1, 40, 16}, true});      // one head of keys
-    cases.push_back({t, {1, 8, 3, 16}, {1, 1, 700, 16}, {1, 1, 700, 16}, true});    // parts that nothing sees
-    cases.push_back({t, {2, 5, 16}, {2, 0, 16}, {2, 0, 16}});                       // no keys
+    for (const double scale : {0.0, -0.5, 1e-30, 40.0})
+      cases.push_back({t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, Layout::dense, nullptr, scale});
+    cases.push_back({t, {1, 2, 1, 2, 20, 8}, {2, 1, 2, 2, 40, 8}, {2, 2, 1, 2, 40, 24}, true});  // six axes
+    cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                                    // no heads
+    cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});               // axes that repeat
+    cases.push_back({t, {1, 6, 5, 16}, {1, 1, 40, 16}, {1, 1, 40, 16}, true});                   // one head of keys
+    cases.push_back({t, {1, 8, 3, 16}, {1, 1, 700, 16}, {1, 1, 700, 16}, true});  // parts that nothing sees
+    cases.push_back({t, {2, 5, 16}, {2, 0, 16}, {2, 0, 16}});                     // no keys
     cases.push_back({t, {2, 5, 16}, {2, 400, 16}, {2, 400, 16}, true, boolean, {5, 400}});
   }
   cases.push_back({f64, {2, 20, 16}, {2, 40, 16}, {2, 40, 16}, true});
@@ -300,6 +320,11 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto spoil_end = [](std::vector<Tensor>& x) {
     for (std::size_t j = 64; j < 200; ++j) put(x[2], j * 16 + 1, kNaN);
   };
+  // What models add to hide keys: a row of it alone sees all of them alike.
+  const auto hide_by_lowest = [](std::vector<Tensor>& x) {
+    const double lowest = x[3].dtype() == bf16 ? -0x1.fep127 : x[3].dtype() == f16 ? -65504 : -0x1.fffffep127;
+    for (std::size_t j = 0; j < 140; ++j) put(x[3], j, j < 70 || j % 2 == 0 ? lowest : 0);
+  };
   // Each has a text, and emulated devices compile for seconds.
   const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
   std::vector<Case> cases;
@@ -309,6 +334,8 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
     if (all || t == bf16)
       cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, Layout::dense, spoil_end});
     if (all || t == f32) cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, Layout::dense, hide});
+    if (all || t == bf16)
+      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, t, {20, 70}, Layout::dense, hide_by_lowest});
   }
   check_all(GetParam(), cases);
 }
