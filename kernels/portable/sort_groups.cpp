@@ -61,8 +61,9 @@ class Sort {
 
   /// Each block in order. Returns how many elements of each line are left.
   std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
-    const std::int64_t room =
-        *std::ranges::find_if(kRooms, [&](std::int64_t r) { return r >= std::min(length, kRoom); });
+    // What was left of blocks is little work beside them: one text for all of its lengths.
+    const std::int64_t needed = from != nullptr ? kRoom : std::min(length, kRoom);
+    const std::int64_t room = *std::ranges::find_if(kRooms, [&](std::int64_t r) { return r >= needed; });
     const std::int64_t slots = std::max<std::int64_t>(kLeastElements / room, 1);
     const std::int64_t items = std::clamp(room * slots / 4, kLeastItems, kMostItems);
     const std::int64_t blocks = (length + room - 1) / room;

@@ -100,11 +100,8 @@ struct Case {
 TEST_P(RowsTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case some[] = {{DType::f32, {9, 100}},
-                       {DType::f32, {150, 49}},
-                       {DType::f32, {4, 1027}},
-                       {DType::bf16, {4, 1027}},
-                       {DType::f32, {3, 8197}}};
+  const Case some[] = {
+      {DType::f32, {9, 100}}, {DType::f32, {4, 1027}}, {DType::bf16, {4, 1027}}, {DType::f32, {3, 8197}}};
   const Case all[] = {
       {DType::f32, {9, 100}},  {DType::f32, {5, 512}},  {DType::f32, {4, 1027}}, {DType::f32, {4, 4097}},
       {DType::f32, {3, 8197}}, {DType::f64, {4, 1027}}, {DType::f16, {4, 1027}}, {DType::bf16, {4, 1027}},
@@ -164,14 +161,17 @@ TEST_P(RowsTest, MayBeGroupsOfChannels) {
     const ValueId x = p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), weight = p.input(c.dtype, {c.sizes[1]}),
                   bias = p.input(c.dtype, {c.sizes[1]});
     const int last = static_cast<int>(c.sizes.size()) - 1;
-    for (const ValueId of : {x, p.b().flip(x, {last})}) {
+    const ValueId layouts[] = {x, p.b().flip(x, {last})};
+    for (const ValueId of : some_of<ValueId>(layouts, 1)) {
       for (const ValueId v :
            p.b().add_all(Op::group_norm, {of, weight, bias},
                          {attr(AttrKey::groups, Dim(c.groups)), {AttrKey::epsilon, std::vector<double>{1e-5}}}))
         p.output(v);
     }
+    std::vector<std::string> names = {"y", "mean", "rstd", "y of another layout", "its mean", "its rstd"};
+    names.resize(p.program().functions[0].outputs.size());
     expect_same_bits(
-        GetParam(), p, {"y", "mean", "rstd", "y of another layout", "its mean", "its rstd"},
+        GetParam(), p, names,
         {numbers(c.dtype, c.sizes, 1), numbers(c.dtype, {c.sizes[1]}, 2), numbers(c.dtype, {c.sizes[1]}, 3)});
   }
 }
@@ -182,16 +182,20 @@ TEST_P(RowsTest, MayBeColumns) {
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const Case cases[] = {
       {DType::f32, {1100, 37}}, {DType::bf16, {47, 19}}, {DType::i64, {2060, 5}}, {DType::c64, {600, 3}}};
-  for (const Case& c : some_of<Case>(cases, 2)) {
+  for (const Case& c : some_of<Case>(cases, 1)) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
     TestProgram p;
     std::vector<std::string> names;
     const ValueId x = p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end()));
     const DType wide = is_integral(c.dtype) ? DType::i64 : c.dtype;
-    std::vector<std::pair<const char*, DType>> kinds = {{"sum", wide}, {"prod", wide}};
-    if (!is_complex(c.dtype)) {
-      for (const char* kind : {"max", "min"}) kinds.emplace_back(kind, c.dtype);
-      for (const char* kind : {"any", "all"}) kinds.emplace_back(kind, DType::boolean);
+    std::vector<std::pair<const char*, DType>> kinds = {{"sum", wide}};
+    if (!is_complex(c.dtype)) kinds.emplace_back("max", c.dtype);
+    if (all_cases()) {
+      kinds.emplace_back("prod", wide);
+      if (!is_complex(c.dtype)) {
+        kinds.emplace_back("min", c.dtype);
+        for (const char* kind : {"any", "all"}) kinds.emplace_back(kind, DType::boolean);
+      }
     }
     for (const auto& [kind, type] : kinds) {
       p.output(p.b().reduce(x, kind, {0}, false, type));

@@ -32,9 +32,14 @@ std::vector<ValueId> scan(TestProgram& p, ValueId x, ScanKind kind, int axis) {
 
 void add_ops(TestProgram& p, ValueId x, int axis, std::vector<std::string>& names) {
   const DType t = p.b().dtype(x);
-  std::vector<ScanKind> kinds{ScanKind::cumsum, ScanKind::cumprod};
-  if (is_floating(t)) kinds.push_back(ScanKind::logcumsumexp);
-  if (!is_complex(t)) kinds.insert(kinds.end(), {ScanKind::cummax, ScanKind::cummin});
+  std::vector<ScanKind> kinds{ScanKind::cumsum};
+  if (is_floating(t)) kinds.push_back(ScanKind::cummax);
+  if (all_cases()) {
+    kinds.push_back(ScanKind::cumprod);
+    if (is_floating(t)) kinds.push_back(ScanKind::logcumsumexp);
+    if (!is_floating(t) && !is_complex(t)) kinds.push_back(ScanKind::cummax);
+    if (!is_complex(t)) kinds.push_back(ScanKind::cummin);
+  }
   for (const ScanKind kind : kinds) {
     const std::vector<ValueId> found = scan(p, x, kind, axis);
     const bool places = kind == ScanKind::cummax || kind == ScanKind::cummin;
@@ -70,11 +75,11 @@ TEST_P(ScanTest, HasTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const Case cases[] = {
-      {DType::f32, {3, 1030}, 1}, {DType::i64, {2, 257}, 1},   {DType::f32, {1, 9001}, 1}, {DType::bf16, {40, 5}, 0},
+      {DType::f32, {1, 9001}, 1}, {DType::i64, {2, 257}, 1},   {DType::f32, {3, 1030}, 1}, {DType::bf16, {40, 5}, 0},
       {DType::u8, {2, 1024}, 1},  {DType::f64, {2, 9000}, 1},  {DType::c64, {2, 300}, 1},  {DType::boolean, {1, 33}, 1},
       {DType::f32, {2, 0}, 1},    {DType::f32, {5000, 33}, 1}, {DType::i32, {1, 1}, 1},    {DType::f16, {70, 2100}, 1},
   };
-  for (const Case& c : some_of<Case>(cases, 3)) {
+  for (const Case& c : some_of<Case>(cases, 1)) {
     if (c.dtype == DType::f64 && !has_double(GetParam())) continue;
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
     TestProgram p;
@@ -85,6 +90,7 @@ TEST_P(ScanTest, HasTheDefinitionsBits) {
 }
 
 TEST_P(ScanTest, MayHaveAnyStrides) {
+  if (!all_cases()) GTEST_SKIP() << "TERN_TEST_FULL=1 runs it";
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   TestProgram p;
@@ -97,16 +103,16 @@ TEST_P(ScanTest, MayHaveAnyStrides) {
 
 // Without `reproducible` the order is another one.
 TEST_P(ScanTest, SumsInAnyOrder) {
-  for (const Sizes& sizes : {Sizes{2, 1500}, Sizes{1, 9001}}) {
+  const Sizes all[] = {{1, 9001}, {2, 1500}};
+  for (const Sizes& sizes : some_of<Sizes>(all, 1)) {
     TestProgram p;
     const ValueId x = p.input(DType::f32, Dims(sizes.begin(), sizes.end()));
     p.output(scan(p, x, ScanKind::cumsum, 1)[0]);
-    p.output(scan(p, x, ScanKind::logcumsumexp, 1)[0]);
+    if (all_cases()) p.output(scan(p, x, ScanKind::logcumsumexp, 1)[0]);
     const std::vector<Tensor> inputs{numbers(DType::f32, sizes, 5)};
     Session s(p.model().prepare(on(GetParam())));
     const std::vector<Tensor> found = s.run(inputs);
-    const std::span<const float> v = inputs[0].span<const float>(), sums = found[0].span<const float>(),
-                                 logs = found[1].span<const float>();
+    const std::span<const float> v = inputs[0].span<const float>(), sums = found[0].span<const float>();
     double sum = 0, powers = 0, size = 0;
     for (std::size_t i = 0; i < v.size(); ++i) {
       if (i % static_cast<std::size_t>(sizes[1]) == 0) sum = powers = size = 0;
@@ -114,13 +120,15 @@ TEST_P(ScanTest, SumsInAnyOrder) {
       size += std::fabs(v[i]);
       powers += std::exp(static_cast<double>(v[i]));
       ASSERT_NEAR(sums[i], sum, 1e-5 * size) << GetParam() << " at " << i;
-      ASSERT_NEAR(logs[i], std::log(powers), 1e-5) << GetParam() << " at " << i;
+      if (!all_cases()) continue;
+      ASSERT_NEAR(found[1].span<const float>()[i], std::log(powers), 1e-5) << GetParam() << " at " << i;
     }
   }
 }
 
 // More blocks of elements than a group scans at once.
 TEST_P(ScanTest, CountsAndRepeats) {
+  if (!all_cases()) GTEST_SKIP() << "TERN_TEST_FULL=1 runs it";
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has everything";
   constexpr std::int64_t kCount = 70000, kSlices = 1500;
   TestProgram p;

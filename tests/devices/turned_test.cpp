@@ -23,11 +23,11 @@ TEST_P(TurnedTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const Case cases[] = {
-      {DType::f32, {33, 70}, 0, 1},       {DType::bf16, {3, 40, 17}, 1, 2}, {DType::f32, {64, 96}, 0, 1},
-      {DType::u8, {50, 3, 45}, 0, 2},     {DType::i64, {16, 16}, 0, 1},     {DType::f32, {40, 36, 1}, 0, 1},
+      {DType::bf16, {3, 40, 17}, 1, 2},   {DType::f32, {33, 70}, 0, 1}, {DType::f32, {64, 96}, 0, 1},
+      {DType::u8, {50, 3, 45}, 0, 2},     {DType::i64, {16, 16}, 0, 1}, {DType::f32, {40, 36, 1}, 0, 1},
       {DType::c64, {2, 33, 2, 31}, 1, 3},
   };
-  for (const Case& c : some_of<Case>(cases, 2)) {
+  for (const Case& c : some_of<Case>(cases, 1)) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
     Sizes turned = c.sizes;
     std::swap(turned[static_cast<std::size_t>(c.from)], turned[static_cast<std::size_t>(c.to)]);
@@ -35,11 +35,15 @@ TEST_P(TurnedTest, HaveTheDefinitionsBits) {
     const auto operand = [&](const Sizes& sizes) { return p.input(c.dtype, Dims(sizes.begin(), sizes.end())); };
     const ValueId x = operand(turned), across = p.b().transpose(operand(c.sizes), c.from, c.to),
                   other = p.b().transpose(operand(c.sizes), c.from, c.to);
-    p.output(p.b().expr("x + a", {{"x", x}, {"a", across}}, c.dtype));
+    std::vector<std::string> names = {"two", "copy", "one", "concat"};
     p.output(p.b().expr("a * a + x * b", {{"x", x}, {"a", across}, {"b", other}}, c.dtype));
     p.output(across);
-    p.output(p.b().concat({x, across, x}, 0));
-    expect_same_bits(GetParam(), p, {"one", "two", "copy", "concat"},
+    if (all_cases()) {
+      p.output(p.b().expr("x + a", {{"x", x}, {"a", across}}, c.dtype));
+      p.output(p.b().concat({x, across, x}, 0));
+    }
+    names.resize(p.program().functions[0].outputs.size());
+    expect_same_bits(GetParam(), p, names,
                      {numbers(c.dtype, turned, 1), numbers(c.dtype, c.sizes, 2), numbers(c.dtype, c.sizes, 3)});
   }
 }
