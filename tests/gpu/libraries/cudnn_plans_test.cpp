@@ -19,8 +19,8 @@ constexpr char kH100[] = R"({"deviceVer": 900, "maxGridSize": [2147483647, 65535
   "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024,
   "maxRegistersPerSM": 65536, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048,
   "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, "totalGlobalMem": 85899345920,
-  "smClockRateKHz": 1980000, "memClockRateKHz": 2619000, "memoryBusWidth": 5120, "l2CacheSize": 52428800, "cudaDeviceId": 0,
-  "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
+  "smClockRateKHz": 1980000, "memClockRateKHz": 2619000, "memoryBusWidth": 5120, "l2CacheSize": 52428800,
+  "cudaDeviceId": 0, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
 constexpr int kDeviceKind = 38, kDeviceJson = 2702, kPlanJson = 405, kTypeChar = 24;  // cudnn_graph.h
 
 class CudnnPlans : public ::testing::Test {
