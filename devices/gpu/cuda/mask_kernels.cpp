@@ -26,6 +26,14 @@ struct Result {
   i64 rows, queries, heads, width, mask_heads, mask_batches;
 };
 
+// The float32 of a float16.
+__device__ unsigned single(unsigned short h) {
+  const unsigned sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
+  if (exponent == 31) return sign | 0x7F800000u | fraction << 13;
+  if (exponent == 0) return sign | __float_as_uint(fraction * 5.9604644775390625e-8f);  // 2^-24
+  return sign | (exponent + 112) << 23 | fraction << 13;
+}
+
 // A row of the bias for each block. In a row that sees keys, hidden ones get the lowest number: blocks of keys that are
 // all infinite have no maximum. Where the numbers of all keys that are seen are as low, infinity stays.
 extern "C" __global__ void tern_bias(const MASK* mask, ELEMENT* bias, unsigned char* seen, Mask p) {
@@ -74,7 +82,6 @@ struct Bits {
   const char *element, *infinite, *lowest, *deep;
 };
 constexpr Bits kBits[] = {
-    {cudnn::kHalf, "unsigned short", "0xFC00", "0xFBFF", "0xF7FF"},
     {cudnn::kBfloat16, "unsigned short", "0xFF80", "0xFF7F", "0xFEFF"},
     {cudnn::kFloat, "unsigned int", "0xFF800000u", "0xFF7FFFFFu", "0xFEFFFFFFu"},
 };
@@ -85,6 +92,7 @@ std::string text_for(const Attention& a) {
   return std::string("#define ELEMENT ") + bits->element + "\n#define INFINITE " + bits->infinite +
          "\n#define LOWEST " + bits->lowest + "\n#define DEEP " + bits->deep + "\n#define MASK " +
          (a.is_boolean ? "unsigned char\n#define BIAS(m) ((ELEMENT)((m) ? 0 : INFINITE))\n"
+          : a.is_half  ? "unsigned short\n#define BIAS(m) single(m)\n"
                        : "ELEMENT\n#define BIAS(m) (m)\n") +
          kText;
 }
@@ -137,9 +145,9 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   static std::mutex mutex;
-  static std::map<std::tuple<int, int, bool>, MaskKernels> all;  // for the lifetime of the process
+  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // for the lifetime of the process
   const std::lock_guard lock(mutex);
-  const std::tuple key(d.id, a.bias_type, a.is_boolean);
+  const std::tuple key(d.id, a.bias_type, a.is_boolean, a.is_half);
   const auto at = all.find(key);
   if (at != all.end()) return &at->second;
   MaskKernels kernels;

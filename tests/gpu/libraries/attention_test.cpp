@@ -202,6 +202,16 @@ TEST_F(AttentionTest, Masks) {
                                                                            /**/ 1, 1, 1, 1, 1, /**/ 1, 0, 0, 0, 1}}),
       one);
   EXPECT_EQ(check({.queries = 1, .mask_shape = {2, 4, 1, 5}, .mask = numbers(40, 9)}), one);
+  // Scores beyond the lowest number of float16.
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    EXPECT_EQ(check({.dtype = dtype, .scale = 1e5, .mask_shape = {3, 5}, .mask = seen}), one);
+    EXPECT_EQ(check({.dtype = dtype,
+                     .scale = 1e5,
+                     .mask_shape = {5},
+                     .mask = {0.5, kHidden, 0, kHidden, std::ldexp(-3.0f, -24)},
+                     .mask_dtype = dtype}),
+              one);
+  }
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const DType mask : {dtype, DType::f32}) {
       const float lowest = mask == DType::f16    ? -65504.0f
