@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "tests/gpu/libraries/attention_call.h"
@@ -67,6 +68,8 @@ struct Case {
     return static_cast<double>(x[static_cast<std::size_t>(plane * columns + d + first_column)]);
   }
 };
+
+std::unique_ptr<Session> kept;  // ends after what the plugin has made since the process began
 
 class AttentionTest : public ::testing::Test {
  protected:
@@ -257,6 +260,13 @@ TEST_F(AttentionTest, AGraphKeepsIt) {
     for (std::size_t k = 0; k < right.size(); ++k) EXPECT_NEAR(static_cast<double>(result[k]), right[k], 0.005) << k;
   }
   EXPECT_EQ(launches() - before, is_cuda() ? 3u : 0u);
+}
+
+TEST_F(AttentionTest, ASessionMayEndWithTheProcess) {
+  PrepareOptions options;
+  options.device = device();
+  kept = std::make_unique<Session>(model({}).prepare(options));
+  EXPECT_FALSE(values_of(kept->run(inputs({}))[0]).empty());
 }
 
 TEST_F(AttentionTest, EveryFunctionMayFail) {
