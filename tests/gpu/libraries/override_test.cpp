@@ -364,6 +364,25 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
   }
 }
 
+TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
+  if (std::string(device()) != "cuda") GTEST_SKIP() << "it is cuBLASLt's";
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {16, 32}), DType::f8_e4m3fn),
+                w = p.b().cast(p.input(DType::f32, {16, 32}), DType::f8_e4m3fn);
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)});
+  const ValueId both = p.input(DType::f32, {33});
+  const ValueId rows = p.b().reshape(p.b().slice(both, 0, Dim(1), Dim(16)), {16, 1});
+  const ValueId columns = p.b().slice(both, 0, Dim(17), Dim(16));
+  p.output(p.b().expr("p * x * w", {{"p", y}, {"x", rows}, {"w", columns}}, DType::f32, DType::f32));
+  std::vector<float> scales = {100};
+  for (int i = 0; i < 32; ++i) scales.push_back(std::ldexp(1.0f, i % 5));
+  const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),
+                                      floats({16, 32}, std::vector<float>(512, 2)), floats({33}, scales)};
+  EXPECT_EQ(run(p.model(), inputs), 1u);
+  EXPECT_EQ(parts, 1u);
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], 64 * scales[1 + i / 16] * scales[17 + i % 16]) << i;
+}
+
 TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
   const Model model = scaled({}, {}, DType::f32, false);
   const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),
