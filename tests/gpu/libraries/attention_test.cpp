@@ -221,7 +221,7 @@ TEST_F(AttentionTest, Masks) {
                            : mask == DType::bf16 ? -3.3895313892515355e38f
                                                  : std::numeric_limits<float>::lowest();
       // Hidden keys beside the lowest numbers, which are seen.
-      const std::vector<float> added = {kHidden, kHidden, 0.5f,         -1,      kHidden, /**/ lowest, kHidden, lowest,
+      const std::vector<float> added = {kHidden, lowest,  0.5f,         -1,      kHidden, /**/ lowest, kHidden, lowest,
                                         kHidden, kHidden, /**/ kHidden, kHidden, kHidden, kHidden,     kHidden};
       EXPECT_EQ(check({.dtype = dtype, .groups = 1, .mask_shape = {3, 5}, .mask = added, .mask_dtype = mask}), one);
       EXPECT_EQ(check({.dtype = dtype, .is_causal = true, .mask_shape = {3, 5}, .mask = added, .mask_dtype = mask}),
