@@ -28,9 +28,10 @@ std::shared_ptr<const SharedPlan> shared_plan(Cudnn& library, const GpuDevice& d
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
-  for (const auto& [device, weak] : all)
-    if (std::shared_ptr<const SharedPlan> p = weak.lock(); p != nullptr && device == d.id && p->attention == a)
-      return p;
+  for (const auto& [device, weak] : all) {
+    if (device != d.id) continue;  // a plan of another device must not end here, without its library's lock
+    if (std::shared_ptr<const SharedPlan> p = weak.lock(); p != nullptr && p->attention == a) return p;
+  }
   std::unique_ptr<CudnnPlan> plan = attention_plan(library.api, {library.handle, nullptr}, a);
   if (plan == nullptr) return nullptr;
   auto made = std::make_shared<const SharedPlan>(a, std::move(plan));
