@@ -43,7 +43,8 @@ bool rounds(const Convolution& c) {
 
 /// Row-major, of less than 2^31 elements. MIOpen finds what it has compiled by sizes and layouts without the strides
 /// (ProblemDescription::MakeNetworkConfig), its gemm takes all tensors for packed ones, and kernels of older releases
-/// count elements by 32 bits. Axes of one element get the strides that packed tensors have, of which it makes its layouts.
+/// count elements by 32 bits. Axes of one element get the strides that packed tensors have, of which it makes its
+/// layouts.
 bool pack(Shape* s) {
   const Shape packed = contiguous(s->sizes);
   for (std::size_t i = 0; i < s->sizes.size(); ++i)
