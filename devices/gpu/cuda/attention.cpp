@@ -62,7 +62,9 @@ bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
   if (!mask) return false;
   a->mask = *mask;
   a->is_boolean = t.dtype == kBool;
-  a->bias_type = t.dtype == kF32 ? cudnn::kFloat : a->type;
+  a->is_half = t.dtype == kF16;
+  // The lowest number of float16 hides no key from scores that are greater.
+  a->bias_type = t.dtype == kF32 || a->type == cudnn::kHalf ? cudnn::kFloat : a->type;
   for (std::size_t i = 0; i < 4; ++i) {
     if (a->mask.sizes[i] == 1) a->mask.strides[i] = 0;
     if (a->mask.sizes[i] != 1 && a->mask.sizes[i] != sizes[i]) return false;

@@ -17,7 +17,8 @@ struct Attention {
   /// The mask, with strides of 0 where an axis of the result repeats; no sizes without a mask.
   Shape mask;
   bool is_boolean = false;  ///< true for keys that take part; otherwise the mask is added to the scores
-  int bias_type = 0;        ///< cudnnDataType_t
+  bool is_half = false;     ///< the mask is of float16
+  int bias_type = 0;        ///< cudnnDataType_t: that of the mask, but float32 where q is float16
 
   [[nodiscard]] bool has_mask() const { return !mask.sizes.empty(); }
   /// What is added to the scores, made of the mask: as many batches and heads as the mask tells apart.

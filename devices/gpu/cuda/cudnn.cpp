@@ -1,6 +1,7 @@
 #include "devices/gpu/cuda/cudnn.h"
 
 #include <map>
+#include <memory>
 
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/status.h"
@@ -43,7 +44,8 @@ std::string start(Cudnn& c, void* library, const std::string& file, const GpuDev
 
 Cudnn& cudnn_of(const GpuDevice& d) {
   static std::mutex mutex;
-  static std::map<int, Cudnn> all;
+  // For ever: nodes of static objects end after those of this library.
+  static std::map<int, Cudnn>& all = *std::make_unique<std::map<int, Cudnn>>().release();
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = all.try_emplace(d.id);
   Cudnn& c = at->second;

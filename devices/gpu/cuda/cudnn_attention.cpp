@@ -28,9 +28,10 @@ std::shared_ptr<const SharedPlan> shared_plan(Cudnn& library, const GpuDevice& d
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
-  for (const auto& [device, weak] : all)
-    if (std::shared_ptr<const SharedPlan> p = weak.lock(); p != nullptr && device == d.id && p->attention == a)
-      return p;
+  for (const auto& [device, weak] : all) {
+    if (device != d.id) continue;  // a plan of another device must not end here, without its library's lock
+    if (std::shared_ptr<const SharedPlan> p = weak.lock(); p != nullptr && p->attention == a) return p;
+  }
   std::unique_ptr<CudnnPlan> plan = attention_plan(library.api, {library.handle, nullptr}, a);
   if (plan == nullptr) return nullptr;
   auto made = std::make_shared<const SharedPlan>(a, std::move(plan));
@@ -142,11 +143,16 @@ bool has_attention(const tern_device_op& op) {
   return attention_of(op).has_value();
 }
 
+std::string attention_needs(const GpuDevice& d) {
+  if (!cudnn_of(d).has_attention()) return "9.10.2";
+  return capability(d) < kFirstCapability ? "compute capability 8.0" : "";
+}
+
 std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation) {
   const std::optional<Attention> a = attention_of(op);
-  if (!a || capability(d) < kFirstCapability) return nullptr;
+  if (!a) return nullptr;
   Cudnn& library = cudnn_of(d);
-  if (!library.why.empty() || !library.has_attention()) return nullptr;
+  if (!library.why.empty() || !attention_needs(d).empty()) return nullptr;
   const MaskKernels* masks = a->has_mask() ? mask_kernels(d, *a) : nullptr;
   if (a->has_mask() && masks == nullptr) return nullptr;
   const std::lock_guard lock(library.lock);

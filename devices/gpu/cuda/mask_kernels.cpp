@@ -15,7 +15,8 @@ namespace {
 constexpr unsigned kBlock = 128;
 
 // Without <stdint.h>, which NVRTC does not have. Numbers are bits: ELEMENT is an unsigned integer, INFINITE the bits of
-// minus infinity, LOWEST those of the lowest number and DEEP those of half of it.
+// minus infinity, HIDING those of -10^38 and DEEP those of half of it. The lowest number would hide, too, but overflow
+// where a kernel multiplies maxima by log2(e).
 constexpr const char* kText = R"(
 typedef long long i64;
 struct Mask {
@@ -26,8 +27,16 @@ struct Result {
   i64 rows, queries, heads, width, mask_heads, mask_batches;
 };
 
-// A row of the bias for each block. In a row that sees keys, hidden ones get the lowest number: blocks of keys that are
-// all infinite have no maximum. Where the numbers of all keys that are seen are as low, infinity stays.
+// The float32 of a float16.
+__device__ unsigned single(unsigned short h) {
+  const unsigned sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
+  if (exponent == 31) return sign | 0x7F800000u | fraction << 13;
+  if (exponent == 0) return sign | __float_as_uint(fraction * 5.9604644775390625e-8f);  // 2^-24
+  return sign | (exponent + 112) << 23 | fraction << 13;
+}
+
+// A row of the bias for each block. In a row that sees keys, hidden ones and those of lower numbers get HIDING: blocks
+// of keys that are all infinite have no maximum. Where the numbers of all keys that are seen are as low, infinity stays.
 extern "C" __global__ void tern_bias(const MASK* mask, ELEMENT* bias, unsigned char* seen, Mask p) {
   __shared__ int kinds[2];
   if (threadIdx.x < 2) kinds[threadIdx.x] = 0;
@@ -45,7 +54,7 @@ extern "C" __global__ void tern_bias(const MASK* mask, ELEMENT* bias, unsigned c
   __syncthreads();
   for (i64 i = threadIdx.x; i < p.columns; i += blockDim.x) {
     const ELEMENT e = BIAS(from[i * p.strides[3]]);
-    to[i] = !kinds[0] ? 0 : kinds[1] && e == INFINITE ? LOWEST : e;
+    to[i] = !kinds[0] ? 0 : kinds[1] && e > HIDING && e <= INFINITE ? HIDING : e;
   }
   if (threadIdx.x == 0) seen[row] = kinds[0];
 }
@@ -71,20 +80,20 @@ struct ResultParameters {
 
 struct Bits {
   int type;  ///< cudnnDataType_t
-  const char *element, *infinite, *lowest, *deep;
+  const char *element, *infinite, *hiding, *deep;
 };
 constexpr Bits kBits[] = {
-    {cudnn::kHalf, "unsigned short", "0xFC00", "0xFBFF", "0xF7FF"},
-    {cudnn::kBfloat16, "unsigned short", "0xFF80", "0xFF7F", "0xFEFF"},
-    {cudnn::kFloat, "unsigned int", "0xFF800000u", "0xFF7FFFFFu", "0xFEFFFFFFu"},
+    {cudnn::kBfloat16, "unsigned short", "0xFF80", "0xFE96", "0xFE16"},
+    {cudnn::kFloat, "unsigned int", "0xFF800000u", "0xFE967699u", "0xFE167699u"},
 };
 
 std::string text_for(const Attention& a) {
   const Bits* bits = kBits;
   while (bits->type != a.bias_type) ++bits;
   return std::string("#define ELEMENT ") + bits->element + "\n#define INFINITE " + bits->infinite +
-         "\n#define LOWEST " + bits->lowest + "\n#define DEEP " + bits->deep + "\n#define MASK " +
+         "\n#define HIDING " + bits->hiding + "\n#define DEEP " + bits->deep + "\n#define MASK " +
          (a.is_boolean ? "unsigned char\n#define BIAS(m) ((ELEMENT)((m) ? 0 : INFINITE))\n"
+          : a.is_half  ? "unsigned short\n#define BIAS(m) single(m)\n"
                        : "ELEMENT\n#define BIAS(m) (m)\n") +
          kText;
 }
@@ -137,9 +146,9 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   static std::mutex mutex;
-  static std::map<std::tuple<int, int, bool>, MaskKernels> all;  // for the lifetime of the process
+  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // for the lifetime of the process
   const std::lock_guard lock(mutex);
-  const std::tuple key(d.id, a.bias_type, a.is_boolean);
+  const std::tuple key(d.id, a.bias_type, a.is_boolean, a.is_half);
   const auto at = all.find(key);
   if (at != all.end()) return &at->second;
   MaskKernels kernels;

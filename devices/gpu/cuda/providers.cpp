@@ -19,7 +19,8 @@ std::span<const Provider> vendor_providers() {
 std::string describe_vendor_libraries(const GpuDevice& d) {
   const Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return library.why;
-  return "cuDNN " + library.version + (library.has_attention() ? "" : " (attention needs 9.10.2)");
+  const std::string needs = attention_needs(d);
+  return "cuDNN " + library.version + (needs.empty() ? "" : " (attention needs " + needs + ")");
 }
 
 }  // namespace tern::gpu

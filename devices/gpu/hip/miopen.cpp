@@ -1,6 +1,7 @@
 #include "devices/gpu/hip/miopen.h"
 
 #include <map>
+#include <memory>
 
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/status.h"
@@ -32,7 +33,8 @@ std::string start(Miopen& m, void* library, const std::string& file) {
 
 Miopen& miopen_of(const GpuDevice& d) {
   static std::mutex mutex;
-  static std::map<int, Miopen> all;
+  // For ever: nodes of static objects end after those of this library.
+  static std::map<int, Miopen>& all = *std::make_unique<std::map<int, Miopen>>().release();
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = all.try_emplace(d.id);
   Miopen& m = at->second;

@@ -27,6 +27,40 @@ std::optional<Ints> ints(const std::vector<std::int64_t>& values) {
   return Ints(values.begin(), values.end());
 }
 
+/// MIOpen pads both ends alike. What is padded after the last window does not matter.
+bool is_padded_alike(const Convolution& c) {
+  for (std::size_t i = 0; i < c.before.size(); ++i) {
+    const std::int64_t room = c.x.sizes[i + 2] + 2 * c.before[i] - (c.w.sizes[i + 2] - 1) * c.dilations[i] - 1;
+    if (room < 0 || room / c.strides[i] + 1 != c.y.sizes[i + 2]) return false;
+  }
+  return true;
+}
+
+/// Whether MIOpen may round more than the program: its sums are rounded to 16 bits before the bias is added.
+bool rounds(const Convolution& c) {
+  return c.is_exact && c.has_bias && c.dtype != kF32;
+}
+
+/// Row-major, of less than 2^31 elements. MIOpen finds what it has compiled by sizes and layouts without the strides
+/// (ProblemDescription::MakeNetworkConfig), its gemm takes all tensors for packed ones, and kernels of older releases
+/// count elements by 32 bits. Axes of one element get the strides that packed tensors have, of which it makes its
+/// layouts.
+bool pack(Shape* s) {
+  const Shape packed = contiguous(s->sizes);
+  for (std::size_t i = 0; i < s->sizes.size(); ++i)
+    if (s->sizes[i] > 1 && s->strides[i] != packed.strides[i]) return false;
+  s->strides = packed.strides;
+  return packed.sizes[0] * packed.strides[0] <= std::numeric_limits<int>::max();
+}
+
+/// Nothing where MIOpen is not asked.
+std::optional<Convolution> packed_convolution(const tern_device_op& op) {
+  std::optional<Convolution> c = convolution_of(op);
+  if (c && c->dtype <= kF32 && is_padded_alike(*c) && !rounds(*c) && pack(&c->x) && pack(&c->w) && pack(&c->y))
+    return c;
+  return std::nullopt;
+}
+
 /// Empty where the library refuses it.
 Object tensor(const MiopenApi& api, const Shape& s, int type) {
   const std::optional<Ints> sizes = ints(s.sizes), strides = ints(s.strides);
@@ -51,20 +85,6 @@ Object window(const MiopenApi& api, const Convolution& c) {
       api.convolution_groups(made, groups) != kSuccess)
     object.reset();
   return object;
-}
-
-/// MIOpen pads both ends alike. What is padded after the last window does not matter.
-bool is_padded_alike(const Convolution& c) {
-  for (std::size_t i = 0; i < c.before.size(); ++i) {
-    const std::int64_t room = c.x.sizes[i + 2] + 2 * c.before[i] - (c.w.sizes[i + 2] - 1) * c.dilations[i] - 1;
-    if (room < 0 || room / c.strides[i] + 1 != c.y.sizes[i + 2]) return false;
-  }
-  return true;
-}
-
-/// Whether MIOpen may round more than the program: its sums are rounded to 16 bits before the bias is added.
-bool rounds(const Convolution& c) {
-  return c.is_exact && c.has_bias && c.dtype != kF32;
 }
 
 int type_of(const Convolution& c) {
@@ -137,24 +157,23 @@ class ConvolutionNode : public LibraryNode {
 }  // namespace
 
 bool has_convolution(const tern_device_op& op) {
-  const std::optional<Convolution> c = convolution_of(op);
-  return c && c->dtype >= kF16 && c->dtype <= kF32 && is_padded_alike(*c) && !rounds(*c);
+  return packed_convolution(op).has_value();
 }
 
 std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
-  if (!has_convolution(op) || activation == Activation::gelu) return nullptr;
-  Convolution c = *convolution_of(op);
-  c.has_relu = activation == Activation::relu;
+  std::optional<Convolution> c = packed_convolution(op);
+  if (!c || activation == Activation::gelu) return nullptr;
+  c->has_relu = activation == Activation::relu;
   Miopen& library = miopen_of(d);
   if (!library.why.empty()) return nullptr;
   Function end = nullptr;
-  if (c.has_bias || c.has_relu) {
-    end = convolution_end(d, c);
+  if (c->has_bias || c->has_relu) {
+    end = convolution_end(d, *c);
     if (end == nullptr) return nullptr;
   }
   const std::lock_guard lock(library.lock);
-  std::unique_ptr<Plan> plan = make_plan(library, c);
-  return plan == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, std::move(c), std::move(plan), end);
+  std::unique_ptr<Plan> plan = make_plan(library, *c);
+  return plan == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, *std::move(c), std::move(plan), end);
 }
 
 }  // namespace tern::gpu

@@ -4,6 +4,7 @@
 #include "devices/gpu/libraries/lt_plan.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/staging.h"
+#include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
 
 namespace tern::gpu {
@@ -22,7 +23,7 @@ class ProductNode : public LibraryNode {
   }
 
   std::uint64_t scratch_bytes() const override {
-    const std::uint64_t own = workspace_ + (staging_ ? staging_->bytes() : 0);
+    const std::uint64_t own = workspace_ + scale_bytes() + (staging_ ? staging_->bytes() : 0);
     return own == 0 ? 0 : own + kScratchAlignment;
   }
 
@@ -30,16 +31,37 @@ class ProductNode : public LibraryNode {
     ProductAddresses at{op.inputs[1].data, op.inputs[0].data, op.outputs[0].data, op.outputs[0].data};
     if (product_.addend != Addend::none) at.c = op.inputs[2].data;
     scratch = aligned(scratch, kScratchAlignment);
-    if (scales_ != Scales::none) at.scale_a = op.inputs[4].data, at.scale_b = op.inputs[3].data;
+    Address room = scratch + workspace_;
+    if (scales_ != Scales::none) {
+      at.scale_a = op.inputs[4].data, at.scale_b = op.inputs[3].data;
+      TERN_GPU_TRY(align_scales(stream, &room, product_.d.rows, &at.scale_a));
+      TERN_GPU_TRY(align_scales(stream, &room, product_.d.columns, &at.scale_b));
+    }
     if (!staging_) return multiply(stream, at, scratch);
     const ProductAddresses given = at;
-    TERN_GPU_TRY(staging_->copy_in(stream, scratch + workspace_, &at));
+    TERN_GPU_TRY(staging_->copy_in(stream, room, &at));
     TERN_GPU_TRY(multiply(stream, at, scratch));
     return staging_->copy_out(stream, at, given);
   }
 
  private:
   static constexpr std::uint64_t kScratchAlignment = 256;
+
+  /// Room for copies of the vectors of scales.
+  std::uint64_t scale_bytes() const {
+    if (scales_ != Scales::rows) return 0;
+    return static_cast<std::uint64_t>(product_.d.rows + product_.d.columns) * sizeof(float) + 2 * kLtAlignment;
+  }
+  /// The heuristic saw vectors at multiples of 16 bytes; others, parts of tensors, are copied.
+  tern_device_status align_scales(Stream stream, Address* room, std::int64_t count, Address* scales) const {
+    if (scales_ != Scales::rows || *scales % kLtAlignment == 0) return TERN_DEVICE_OK;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(count) * sizeof(float);
+    const Address copy = aligned(*room, kLtAlignment);
+    TERN_GPU_TRY(checked(api().copy_within(copy, *scales, bytes, stream), "copying scales"));
+    *scales = copy;
+    *room = copy + bytes;
+    return TERN_DEVICE_OK;
+  }
 
   tern_device_status multiply(Stream stream, const ProductAddresses& first, Address scratch) {
     const std::lock_guard lock(lt_.lock);

@@ -20,6 +20,9 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char*) {
   return give(kernel);
 }
+CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel) {
+  return give(function);
+}
 CUresult CUDAAPI cuLibraryUnload(CUlibrary) {
   return CUDA_SUCCESS;
 }
@@ -44,3 +47,9 @@ TERN_ABSENT(cuLinkComplete, CUlinkState, void**, size_t*)
 TERN_ABSENT(cuLinkCreate, unsigned, CUjit_option*, void**, CUlinkState*)
 TERN_ABSENT(cuLinkDestroy, CUlinkState)
 TERN_ABSENT(cuOccupancyMaxPotentialClusterSize, int*, CUfunction, const CUlaunchConfig*)
+TERN_ABSENT(cuTensorMapEncodeIm2col, CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+            const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t, const cuuint32_t*, CUtensorMapInterleave,
+            CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill)
+TERN_ABSENT(cuTensorMapEncodeTiled, CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+            const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+            CUtensorMapL2promotion, CUtensorMapFloatOOBfill)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "tests/gpu/libraries/attention_call.h"
@@ -67,6 +68,8 @@ struct Case {
     return static_cast<double>(x[static_cast<std::size_t>(plane * columns + d + first_column)]);
   }
 };
+
+std::unique_ptr<Session> kept;  // ends after what the plugin has made since the process began
 
 class AttentionTest : public ::testing::Test {
  protected:
@@ -202,13 +205,23 @@ TEST_F(AttentionTest, Masks) {
                                                                            /**/ 1, 1, 1, 1, 1, /**/ 1, 0, 0, 0, 1}}),
       one);
   EXPECT_EQ(check({.queries = 1, .mask_shape = {2, 4, 1, 5}, .mask = numbers(40, 9)}), one);
+  // Scores beyond the lowest number of float16.
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    EXPECT_EQ(check({.dtype = dtype, .scale = 1e5, .mask_shape = {3, 5}, .mask = seen}), one);
+    EXPECT_EQ(check({.dtype = dtype,
+                     .scale = 1e5,
+                     .mask_shape = {5},
+                     .mask = {0.5, kHidden, 0, kHidden, std::ldexp(-3.0f, -24)},
+                     .mask_dtype = dtype}),
+              one);
+  }
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const DType mask : {dtype, DType::f32}) {
       const float lowest = mask == DType::f16    ? -65504.0f
                            : mask == DType::bf16 ? -3.3895313892515355e38f
                                                  : std::numeric_limits<float>::lowest();
       // Hidden keys beside the lowest numbers, which are seen.
-      const std::vector<float> added = {kHidden, kHidden, 0.5f,         -1,      kHidden, /**/ lowest, kHidden, lowest,
+      const std::vector<float> added = {kHidden, lowest,  0.5f,         -1,      kHidden, /**/ lowest, kHidden, lowest,
                                         kHidden, kHidden, /**/ kHidden, kHidden, kHidden, kHidden,     kHidden};
       EXPECT_EQ(check({.dtype = dtype, .groups = 1, .mask_shape = {3, 5}, .mask = added, .mask_dtype = mask}), one);
       EXPECT_EQ(check({.dtype = dtype, .is_causal = true, .mask_shape = {3, 5}, .mask = added, .mask_dtype = mask}),
@@ -247,6 +260,13 @@ TEST_F(AttentionTest, AGraphKeepsIt) {
     for (std::size_t k = 0; k < right.size(); ++k) EXPECT_NEAR(static_cast<double>(result[k]), right[k], 0.005) << k;
   }
   EXPECT_EQ(launches() - before, is_cuda() ? 3u : 0u);
+}
+
+TEST_F(AttentionTest, ASessionMayEndWithTheProcess) {
+  PrepareOptions options;
+  options.device = device();
+  kept = std::make_unique<Session>(model({}).prepare(options));
+  EXPECT_FALSE(values_of(kept->run(inputs({}))[0]).empty());
 }
 
 TEST_F(AttentionTest, EveryFunctionMayFail) {

@@ -15,6 +15,7 @@ try 'the libraries are used' says 'cuBLASLt 13.1.0; cuDNN 9.19.0' TERN=1
 try 'no file' says 'cuBLASLt is missing: no library /nowhere/lt.so; install it with' TERN_CUBLASLT=/nowhere/lt.so
 try 'no cuDNN' says 'cuDNN is missing: no library /nowhere/dnn.so; install NVIDIA' TERN_CUDNN=/nowhere/dnn.so
 try 'a cuDNN without attention' says 'cuDNN 9.10.1 (attention needs 9.10.2)' TERN_STAND_IN_CUDNN=91001
+try 'a device without attention' says 'cuDNN 9.19.0 (attention needs compute capability 8.0)' TERN_EMULATOR_CAPABILITY=7.5
 try 'no library of that name' says 'lacks cublasLtCreate' TERN_CUBLASLT=libcudnn.so.9
 try 'an old driver' says 'needs a driver of CUDA 13; this one is of CUDA 12' TERN_EMULATOR_DRIVER=12080
 try 'no cuSOLVER' says 'cuSOLVER is missing: no library /nowhere/solver.so; install it with' TERN_CUSOLVER=/nowhere/solver.so

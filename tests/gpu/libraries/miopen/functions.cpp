@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -56,23 +55,12 @@ int end(void* handle, const char* function) {
   return kSuccess;
 }
 
-/// Row-major, or with the channels last: other layouts are none of its kernels'.
-bool is_packed(const TensorDescriptor& t) {
-  const std::size_t n = t.sizes.size();
-  for (const bool channels_last : {false, true}) {
-    std::vector<std::size_t> order;
-    if (channels_last) order.push_back(1);
-    for (std::size_t a = n; a-- > (channels_last ? 2 : 1);) order.push_back(a);
-    order.push_back(0);
-    int stride = 1;
-    bool all = true;
-    for (const std::size_t a : order) {
-      all = all && (t.strides[a] == stride || t.sizes[a] == 1);
-      stride *= t.sizes[a];
-    }
-    if (all) return true;
-  }
-  return false;
+/// MIOpen finds what it compiled by sizes and layouts, not by strides, and its gemm reads what is not packed as if it
+/// were.
+void check_packed(const TensorDescriptor& t, const char* function) {
+  long long stride = 1;
+  for (std::size_t a = t.sizes.size(); a-- > 0; stride *= t.sizes[a])
+    if (t.strides[a] != stride) misuse("%s: stride %d of axis %zu, not %lld", function, t.strides[a], a, stride);
 }
 
 ImageCall image(const TensorDescriptor& t) {
@@ -86,9 +74,8 @@ void same(long long a, long long b, const char* what) {
   if (a != b) misuse("MIOpen: %s: %lld and %lld", what, a, b);
 }
 
-/// The convolution without addresses; nothing for one that it has not.
-std::optional<ConvolutionCall> read(void* w_handle, void* x_handle, void* window_handle, void* y_handle,
-                                    const char* function) {
+/// The convolution without addresses.
+ConvolutionCall read(void* w_handle, void* x_handle, void* window_handle, void* y_handle, const char* function) {
   const auto &w = object<TensorDescriptor>(w_handle, function), &x = object<TensorDescriptor>(x_handle, function),
              &y = object<TensorDescriptor>(y_handle, function);
   const auto& window = object<Window>(window_handle, function);
@@ -120,7 +107,7 @@ std::optional<ConvolutionCall> read(void* w_handle, void* x_handle, void* window
     case miopen::kFloat: c.dtype = DType::f32; break;
     default: misuse("MIOpen: the type %d", x.type);
   }
-  if (!is_packed(x) || !is_packed(w) || !is_packed(y)) return std::nullopt;
+  for (const TensorDescriptor* t : {&x, &w, &y}) check_packed(*t, function);
   return c;
 }
 
@@ -209,7 +196,7 @@ STAND_IN miopenConvolutionForwardGetSolution(MiopenHandle handle, MiopenTensor w
   if (is_to_fail(kName)) return kUnknown;
   object<Handle>(handle, kName);
   *count = 0;
-  if (!read(w, x, convolution, y, kName)) return kSuccess;
+  read(w, x, convolution, y, kName);
   const MiopenSolution all[] = {
       {4, 0, kSlow, 0}, {1, std::size_t{1} << 31, kGreedy, 1}, {2, 0, kBroken, 3}, {3, kWorkspace, kGood, 5}};
   *count = std::min(most, std::size(all));
@@ -222,7 +209,8 @@ STAND_IN miopenConvolutionForwardCompileSolution(MiopenHandle handle, MiopenTens
   constexpr const char* kName = "miopenConvolutionForwardCompileSolution";
   if (is_to_fail(kName)) return kUnknown;
   object<Handle>(handle, kName);
-  if (!read(w, x, convolution, y, kName) || solution < kSlow || solution > kGood) misuse("%s: no such solution", kName);
+  read(w, x, convolution, y, kName);
+  if (solution < kSlow || solution > kGood) misuse("%s: no such solution", kName);
   if (solution == kBroken) return kNotImplemented;
   object<Window>(convolution, kName).compiled.insert(solution);
   return kSuccess;
@@ -237,7 +225,7 @@ STAND_IN miopenConvolutionForwardImmediate(MiopenHandle handle, MiopenTensor w_t
   if (h.stream == nullptr) misuse("%s: on the default stream", kName);
   // Compiled before: a graph that is recorded holds launches, no compiler.
   if (!object<Window>(convolution, kName).compiled.contains(solution)) misuse("%s: of what was not compiled", kName);
-  ConvolutionCall c = *read(w_tensor, x_tensor, convolution, y_tensor, kName);
+  ConvolutionCall c = read(w_tensor, x_tensor, convolution, y_tensor, kName);
   if (solution != kGood) misuse("%s: a solution that is slow or has too much of a workspace", kName);
   if (workspace == nullptr || bytes < kWorkspace) misuse("%s: a workspace of %zu bytes", kName, bytes);
   c.workspace = reinterpret_cast<std::uint64_t>(workspace);
