@@ -2,6 +2,7 @@
 set(sources
   archived_kernels_test.cpp
   collective_test.cpp
+  device_tensor_edges_test.cpp
   device_tensor_test.cpp
   driver_failure_test.cpp
   failure_test.cpp
