@@ -63,32 +63,53 @@ DeviceStream& stream_of(Device& device) {
   return *stream.impl()->work;
 }
 
+std::byte* data_of(const Tensor& t) {
+  return static_cast<std::byte*>(const_cast<void*>(t.data()));
+}
+
+/// The bytes of a contiguous tensor of any rank.
+TensorView bytes_of(const Tensor& t) {
+  return tensor_view(Tensor::borrow(data_of(t), DType::u8, {static_cast<std::int64_t>(t.byte_size())}));
+}
+
+/// On the device; contiguous tensors of any rank.
+void copy_within(DeviceStream& stream, const Tensor& from, const Tensor& to) {
+  const bool dense = from.is_contiguous() && to.is_contiguous();
+  stream.copy(dense ? bytes_of(from) : tensor_view(from), dense ? bytes_of(to) : tensor_view(to));
+}
+
+/// Waits for copies also where an error ends them: afterwards nothing uses the host's memory.
+template <class Copies>
+void finish(DeviceStream& stream, const Copies& copies) {
+  try {
+    copies();
+    stream.finish();
+  } catch (...) {
+    stream.settle();
+    throw;
+  }
+}
+
 void upload(const Tensor& from, const Tensor& to) {
   Device& device = TensorMemory::device(to);
   DeviceStream& stream = stream_of(device);
   const Tensor dense = from.contiguous();
-  const TensorView there = tensor_view(to);
-  if (to.is_contiguous()) {
-    stream.enqueue_upload(there.data, dense.data(), to.byte_size());
-    return stream.finish();
-  }
-  const Tensor packed = Tensor::on(device.name(), to.dtype(), to.sizes());
-  stream.enqueue_upload(tensor_view(packed).data, dense.data(), packed.byte_size());
-  stream.copy(tensor_view(packed), there);
-  stream.finish();
+  const Tensor packed = to.is_contiguous() ? to : Tensor::on(device.name(), to.dtype(), to.sizes());
+  finish(stream, [&] {
+    stream.enqueue_upload(data_of(packed), dense.data(), packed.byte_size());
+    if (!to.is_contiguous()) copy_within(stream, packed, to);
+  });
 }
 
 void download(const Tensor& from, const Tensor& to) {
   Device& device = TensorMemory::device(from);
   DeviceStream& stream = stream_of(device);
-  Tensor packed = from;
-  if (!from.is_contiguous()) {
-    packed = Tensor::on(device.name(), from.dtype(), from.sizes());
-    stream.copy(tensor_view(from), tensor_view(packed));
-  }
+  const Tensor packed = from.is_contiguous() ? from : Tensor::on(device.name(), from.dtype(), from.sizes());
   const Tensor dense = to.is_contiguous() ? to : Tensor(to.dtype(), to.sizes());
-  stream.enqueue_download(const_cast<void*>(dense.data()), tensor_view(packed).data, packed.byte_size());
-  stream.finish();
+  finish(stream, [&] {
+    if (!from.is_contiguous()) copy_within(stream, from, packed);
+    stream.enqueue_download(data_of(dense), data_of(packed), packed.byte_size());
+  });
   if (!to.is_contiguous()) copy_strided(tensor_view(dense), tensor_view(to));
 }
 
@@ -109,8 +130,7 @@ void Tensor::copy_from(const Tensor& from) const {
   if (device_ == 0) return download(from, *this);
   if (device_ != from.device_) return upload(from.to("cpu"), *this);
   DeviceStream& stream = stream_of(TensorMemory::device(*this));
-  stream.copy(tensor_view(from), tensor_view(*this));
-  stream.finish();
+  finish(stream, [&] { copy_within(stream, from, *this); });
 }
 
 }  // namespace tern

@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "dtypes/state_codes.h"
 #include "kernels/cpu/optim/job.h"
+#include "runtime/device_tensor.h"
 #include "threads/threads.h"
 
 namespace tern::optim {
@@ -78,6 +79,8 @@ bool is_trained(DType t) {
   fail(ErrorCode::invalid_argument, fmt::format("tern::optim: {} {} {}", list, i, what));
 }
 
+constexpr const char* kOnDevice = "lies on a device, but steps are on the host; pass it as to(\"cpu\")";
+
 /// One type, which `first` has, and the sizes of the parameters.
 void check_list(const char* name, std::span<const Tensor> list, std::span<const Tensor> params, bool written) {
   if (list.size() != params.size())
@@ -85,6 +88,7 @@ void check_list(const char* name, std::span<const Tensor> list, std::span<const 
          fmt::format("tern::optim: {} {} for {} parameters", list.size(), name, params.size()));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Tensor& t = list[i];
+    if (!TensorMemory::on_host(t)) refuse(name, i, kOnDevice);
     if (!is_trained(t.dtype())) refuse(name, i, "is not of float32, float64, float16 or bfloat16");
     if (t.dtype() != list[0].dtype()) refuse(name, i, "has another type than the first: use a step for each type");
     if (t.sizes() != params[i].sizes()) refuse(name, i, "has other sizes than its parameter");
@@ -110,6 +114,7 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
   std::vector<Tensor> floats, of_floats;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Tensor &t = list[i], &scale = scales[i];
+    if (!TensorMemory::on_host(t) || !TensorMemory::on_host(scale)) refuse(name, i, kOnDevice);
     if (t.dtype() != DType::u8) {
       floats.push_back(t);
       of_floats.push_back(params[i]);

@@ -23,6 +23,19 @@ std::span<const std::byte> bytes_of(const TensorView& v) {
   return {v.data, static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype))};
 }
 
+/// The bytes between the first and the last element.
+std::span<const std::byte> extent_of(const TensorView& v) {
+  const std::span<const std::byte> dense = bytes_of(v);
+  if (dense.empty() || v.contiguous()) return dense;
+  std::int64_t below = 0, above = 1;
+  for (std::size_t a = 0; a < static_cast<std::size_t>(v.rank); ++a) {
+    const std::int64_t last = (v.sizes[a] - 1) * v.strides[a];
+    (last < 0 ? below : above) += last;
+  }
+  const std::int64_t size = element_size(v.dtype);  // of elements that share no byte
+  return {v.data + below * size, static_cast<std::size_t>((above - below) * size)};
+}
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
@@ -97,6 +110,14 @@ void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
   }
+}
+
+bool CallerOutputs::loses(std::span<const TensorView> results, std::size_t i) const {
+  if (views_[i].dtype == DType::invalid || views_[i].data == results[i].data) return false;
+  for (std::size_t k = 0; k < i; ++k) {
+    if (views_[k].data != results[k].data && overlap(extent_of(views_[k]), extent_of(results[i]))) return true;
+  }
+  return false;
 }
 
 void CallerOutputs::expect(std::span<const Placed> results) {

@@ -40,6 +40,8 @@ class CallerOutputs {
   /// The caller's memory for result `i`; `data` is null if the caller does not want the result.
   const TensorView& view(std::size_t i) const { return views_[i]; }
   std::size_t size() const { return views_.size(); }
+  /// Whether copies of the results before result `i` overwrite it: it is an input whose memory takes one of them.
+  bool loses(std::span<const TensorView> results, std::size_t i) const;
   /// Copies the results that are elsewhere.
   void copy(std::span<const TensorView> results) const;
   /// Of the caller, or the new memory.

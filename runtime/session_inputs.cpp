@@ -38,13 +38,14 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
   }
   std::size_t k = 0;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    TensorView& v = views[i];
+    v.data = nullptr;  // not of the run before
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
     const Tensor& t = given[k++];
-    TensorView& v = views[i];
+    if (f.inputs[i].value == kNoValue) continue;
     v.dtype = t.dtype();
     v.rank = static_cast<std::int32_t>(t.sizes().size());
     v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
-    if (f.inputs[i].value == kNoValue) continue;
     const TensorType& type = f.values[static_cast<std::size_t>(f.inputs[i].value)].type;
     if (t.dtype() != type.dtype || v.rank != type.rank()) {
       fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, where the program takes {}", f.inputs[i].name,

@@ -77,15 +77,17 @@ Tensor of_capsule(nb::handle capsule) {
   return t;
 }
 
-/// `stream`: the number of the stream that is to wait for the array, or None.
-nb::object call_dlpack(nb::handle object, nb::handle stream) {
+/// `options`: the number of the stream that is to wait for the array, for one on a device.
+nb::object call_dlpack(nb::handle object, nb::dict options) {
+  const nb::object method = object.attr("__dlpack__");
+  options["max_version"] = nb::make_tuple(dlpack::kMajor, dlpack::kMinor);
   try {
-    return object.attr("__dlpack__")(nb::arg("stream") = stream,
-                                     nb::arg("max_version") = nb::make_tuple(dlpack::kMajor, dlpack::kMinor));
+    return method(**options);
   } catch (nb::python_error& e) {
     if (!e.matches(PyExc_TypeError)) throw;
   }
-  return object.attr("__dlpack__")(nb::arg("stream") = stream);  // of DLPack 0
+  nb::del(options["max_version"]);  // of DLPack 0
+  return method(**options);
 }
 
 /// As tensor_of_dlpack(), with whatever errors.
@@ -114,9 +116,13 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
     const nb::object device = object.attr("__dlpack_device__")();  // whose items Python checks
     stream = stream_of(name, nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
   }
-  const nb::object number =
-      stream ? nb::object(nb::int_(reinterpret_cast<std::uintptr_t>(stream->native()))) : nb::none();
-  *tensor = of_capsule(call_dlpack(object, number));
+  nb::dict options;
+  if (stream) options["stream"] = reinterpret_cast<std::uintptr_t>(stream->native());
+  *tensor = of_capsule(call_dlpack(object, options));
+  if (!stream && tensor->device() != "cpu") {  // told of no stream: it is there for the default one
+    stream = Stream::current(tensor->device());
+    stream->wait_native(nullptr);
+  }
   if (stream) wait(*stream);
   return true;
 }

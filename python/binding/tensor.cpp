@@ -50,20 +50,22 @@ Tensor bits(const Tensor& t) {
   return Tensor::borrow(owner->data(), kUnsigned[log2], t.sizes(), t.strides(), owner);
 }
 
+Tensor copy_on(const Tensor& t, const std::string& device) {
+  const WithoutGil released;
+  return t.to(device);
+}
+
 nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
   const bool on_host = t.device() == "cpu";
   // On a device the elements are there already: calls wait for their results.
   if (on_host && !stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   const bool copies = !copy.is_none() && nb::cast<bool>(copy);
-  if (!device.is_none() && !nb::tuple(device).equal(place_of(t))) {
-    const bool to_host = nb::cast<int>(nb::int_(device[0])) == 1;
-    if (!to_host || (!copy.is_none() && !copies))
-      throw nb::buffer_error(
-          fmt::format("the tern.Tensor lies on {}; move what from_dlpack gives", t.device()).c_str());
-    if (!on_host) return capsule_of(t.to("cpu"), versioned);
-  }
-  return capsule_of(copies ? t.clone() : t, versioned);
+  const bool to_host = !device.is_none() && nb::cast<int>(nb::int_(device[0])) == 1;
+  const bool moves = !device.is_none() && (to_host ? !on_host : !nb::tuple(device).equal(place_of(t)));
+  if (moves && (!to_host || (!copy.is_none() && !copies)))
+    throw nb::buffer_error(fmt::format("the tern.Tensor lies on {}; move what from_dlpack gives", t.device()).c_str());
+  return capsule_of(moves ? copy_on(t, "cpu") : copies ? copy_on(t, t.device()) : t, versioned);
 }
 
 std::string text_of(const Tensor& t) {
@@ -112,19 +114,9 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
   c.def_prop_ro("read_only", &Tensor::read_only, "Whether the memory must not be written.");
   c.def_prop_ro(
       "device", [](const Tensor& t) { return t.device(); }, "Where the memory is: 'cpu', 'cuda:0'.");
+  c.def("to", &copy_on, "device"_a, "A contiguous copy in memory of a device: 'cpu', 'cuda', 'xpu:1'.");
   c.def(
-      "to",
-      [](const Tensor& t, const std::string& device) {
-        const WithoutGil released;
-        return t.to(device);
-      },
-      "device"_a, "A contiguous copy in memory of a device: 'cpu', 'cuda', 'xpu:1'.");
-  c.def(
-      "cpu",
-      [](const Tensor& t) {
-        const WithoutGil released;
-        return t.device() == "cpu" ? t : t.to("cpu");
-      },
+      "cpu", [](const Tensor& t) { return t.device() == "cpu" ? t : copy_on(t, "cpu"); },
       "The tensor if it is in the CPU's memory, else a copy there.");
   c.def(
       "copy_from",
@@ -138,7 +130,9 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
       "bits", &bits,
       "The codes of the elements as unsigned integers of their size, in the same memory; of elements that share bytes, "
       "the bytes.");
-  c.def("copy", &Tensor::clone, "A contiguous copy with its own memory.");
+  c.def(
+      "copy", [](const Tensor& t) { return copy_on(t, t.device()); },
+      "A contiguous copy with its own memory, on the same device.");
   c.def(
       "numpy", [](nb::handle self) { return helper("numpy")(self); },
       nb::sig("def numpy(self) -> numpy.typing.NDArray[typing.Any]"),

@@ -100,6 +100,30 @@ def test_dlpack_shares_the_memory(there, digits):
         t.__dlpack__(dl_device=(1, 0), copy=False)
 
 
+@has_dlpack
+def test_dlpack_of_objects_that_do_not_say_where_they_are(there):
+    t = tern.Tensor(images()).to(DEVICE)
+
+    class Capsule:
+        def __dlpack__(self):
+            return t.__dlpack__()
+
+    taken = tern.Tensor(Capsule())
+    assert (taken.device, taken.data_ptr) == (t.device, t.data_ptr)
+
+
+def test_dlpack_copies_to_the_cpu():
+    t = tern.Tensor(images()).to(DEVICE)
+
+    class There:
+        def __dlpack__(self, **_):
+            return t.__dlpack__(max_version=(1, 1), dl_device=(1, 0))
+
+    np.testing.assert_array_equal(tern.Tensor(There()).numpy(), images())
+    with pytest.raises(BufferError, match="lies on"):
+        t.__dlpack__(dl_device=(1, 0), copy=False)
+
+
 @pytest.mark.skipif((DEVICE or "").split(":")[0] in ("cuda", "rocm"), reason="DLPack has such a device")
 def test_other_devices_have_no_dlpack():
     with pytest.raises(BufferError, match="has no DLPack form"):

@@ -123,9 +123,17 @@ class Old:
         return (1, 0)
 
 
-def test_old_dlpack():
+class Bare(Old):
+    """Knows no keyword at all, as memory of the CPU needs none."""
+
+    def __dlpack__(self):
+        return self.tensor.__dlpack__()
+
+
+@pytest.mark.parametrize("kind", [Old, Bare])
+def test_old_dlpack(kind):
     x = np.arange(3, dtype="float32")
-    assert tern.Tensor(Old(tern.Tensor(x))).data_ptr == address(x)
+    assert tern.Tensor(kind(tern.Tensor(x))).data_ptr == address(x)
 
 
 class Given:

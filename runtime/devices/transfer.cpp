@@ -65,8 +65,23 @@ void Transfer::bring(const Function& f, std::span<const Tensor> given, std::vect
   brought_ = inputs;
 }
 
-const std::vector<TensorView>& Transfer::take_back(const Function& f, const std::vector<TensorView>& results,
+const std::vector<TensorView>& Transfer::keep(const std::vector<TensorView>& results, const CallerOutputs& outputs) {
+  bool all = true;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!outputs.loses(results, i)) continue;
+    if (all) safe_ = results;
+    all = false;
+    kept_.resize(std::max(kept_.size(), results.size()));
+    kept_[i].reserve(bytes_of(results[i]), context_.device());
+    safe_[i].data = kept_[i].data();
+    context_.copy(results[i], safe_[i]);
+  }
+  return all ? results : safe_;
+}
+
+const std::vector<TensorView>& Transfer::take_back(const Function& f, const std::vector<TensorView>& made,
                                                    const CallerOutputs* outputs) {
+  const std::vector<TensorView>& results = outputs == nullptr ? made : keep(made, *outputs);
   if (stays_) return results;
   outputs_.resize(std::max(outputs_.size(), results.size()));
   results_ = results;

@@ -28,7 +28,7 @@ class Transfer {
   void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
   /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object, or to
   /// the caller's `outputs` where that needs no second copy on the host; done when the stream has been synchronised.
-  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results,
+  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& made,
                                            const CallerOutputs* outputs = nullptr);
   /// A run before may still read the inputs that it was given: waits.
   void settle() noexcept;
@@ -43,10 +43,15 @@ class Transfer {
   static std::uint64_t bytes_of(const TensorView& v);
 
  private:
+  /// Copies results away that copies of others to the caller's memory would overwrite.
+  const std::vector<TensorView>& keep(const std::vector<TensorView>& results, const CallerOutputs& outputs);
+
   const SessionContext& context_;
   std::vector<Buffer> inputs_;   ///< on the device
   std::vector<Buffer> outputs_;  ///< on the host
   std::vector<TensorView> results_;
+  std::vector<Buffer> kept_;         ///< results that are inputs, where memory of those takes other results
+  std::vector<TensorView> safe_;     ///< the results, with those
   std::vector<TensorView> given_;    ///< the inputs as the caller has them
   std::vector<TensorView> brought_;  ///< and as the run reads them
   std::vector<bool> there_;          ///< which of them the caller has on the device

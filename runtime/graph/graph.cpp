@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 
 #include "runtime/devices/times.h"
 #include "runtime/graph/device_graph.h"
@@ -48,13 +49,32 @@ void GraphImpl::reset() noexcept {
   stream_.reset();
 }
 
+namespace {
+
+/// Whether the run writes an input at this address of the host.
+bool updates(const CapturedRun& run, const void* data) {
+  if (run.frame == nullptr) return false;
+  const Function& f = run.frame->function();
+  auto given = run.inputs.begin();
+  for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].kind != FunctionInput::Kind::user || (given++)->data() != data) continue;
+    for (const WriteBack& w : f.writebacks) {
+      if (w.target == WriteBack::Target::input && w.index == i) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 /// Inputs that are results of earlier runs stay on the device: a copy there instead of an upload.
 void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) const {
   for (RecordedItem& item : run.recording.items) {
     const auto* upload = std::get_if<RecordedUpload>(&item.what);
     if (upload == nullptr || upload->from == nullptr) continue;
     const auto to = std::ranges::find(inputs, upload->to, &TensorView::data);
-    for (const CapturedRun& earlier : runs_) {
+    for (const CapturedRun& earlier : std::views::reverse(runs_)) {  // the last that wrote there
+      if (updates(earlier, upload->from)) break;
       const auto given = std::ranges::find(earlier.outputs, upload->from, [](const Tensor& t) { return t.data(); });
       if (given == earlier.outputs.end()) continue;
       TensorView from = *to;

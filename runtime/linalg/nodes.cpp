@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "runtime/device_tensor.h"
 #include "runtime/linalg/plan.h"
 #include "runtime/tensor_view.h"
 
@@ -56,6 +57,9 @@ std::vector<Tensor> Nodes::run(Op op, std::initializer_list<Tensor> operands, st
   for (const Tensor& t : operands) {
     if (t.sizes().size() > kMaxRank)
       fail(ErrorCode::bad_file, fmt::format("{} axes; there may be {}", t.sizes().size(), kMaxRank));
+    if (!TensorMemory::on_host(t))
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{} lies on {}, but this computes on the host; pass it as to(\"cpu\")", text_of(t), t.device()));
     request.operands.push_back(tensor_view(t));
     request.operands.back().data = nullptr;
   }

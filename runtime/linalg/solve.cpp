@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/device_tensor.h"
 #include "runtime/linalg/elements.h"
 #include "runtime/linalg/nodes.h"
 #include "schema/linalg_kinds.h"
@@ -26,7 +27,9 @@ Tensor with_column(const Tensor& b) {
     strides = b.strides();
     strides.push_back(1);
   }
-  return Tensor::borrow(b.data(), b.dtype(), std::move(sizes), std::move(strides), std::make_shared<Tensor>(b));
+  return TensorMemory::place(
+      Tensor::borrow(b.data(), b.dtype(), std::move(sizes), std::move(strides), std::make_shared<Tensor>(b)),
+      TensorMemory::device(b));
 }
 Tensor without_column(const Tensor& x) {
   std::vector<std::int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);

@@ -4,6 +4,7 @@ set(sources
   attention_test.cpp
   collective_test.cpp
   convolutions_test.cpp
+  device_tensor_edges_test.cpp
   device_tensor_test.cpp
   driver_failure_test.cpp
   failure_test.cpp

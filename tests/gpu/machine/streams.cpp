@@ -86,6 +86,14 @@ void Machine::destroy_event(uint64_t handle) {
 // the same context otherwise CUDA_ERROR_INVALID_HANDLE is returned."
 void Machine::record(uint64_t event_handle, uint64_t stream_handle) {
   const std::shared_ptr<Event> event = events_.get(event_handle);
+  if (stream_handle <= 1) {
+    // Nothing can be put on the default stream here, and it does not wait for non-blocking streams, as plugins make.
+    event->capture = nullptr;
+    event->dependencies.clear();
+    event->record = std::make_shared<Record>();
+    event->record->done = true;
+    return;
+  }
   const std::shared_ptr<Stream> stream = this->stream(stream_handle);
   if (!same_primary(*event->context, *stream->context)) {
     refuse(Status::invalid_handle, "the event and the stream belong to different contexts");

@@ -1,0 +1,204 @@
+// Tensors in memory of devices where memory is shared, reused, of many axes, or refused.
+#include <gtest/gtest.h>
+#include <tern/linalg.h>
+#include <tern/optim.h>
+
+#include <array>
+
+#include "tests/devices/test_devices.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+using Floats = std::vector<float>;
+
+class DeviceTensorEdgesTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::string device() const { return GetParam(); }
+  bool is_host() const { return device() == "cpu"; }
+  Tensor there(const Tensor& t) const { return t.to(device()); }
+  Tensor empty() const { return Tensor::on(device(), DType::f32, {3}); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceTensorEdgesTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+Floats values_at_host(const Tensor& t) {
+  return values_of(t.to("cpu"));
+}
+
+/// (x, y): x + y, y, x.
+TestProgram program() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3}), y = p.input(DType::f32, {3});
+  p.output(p.b().expr("x + y", {{"x", x}, {"y", y}}, DType::f32));
+  p.output(y);
+  p.output(x);
+  return p;
+}
+
+const Tensor kX = floats({3}, {1, 2, 3}), kY = floats({3}, {10, 20, 30});
+
+// A run whose results are elsewhere says nothing of where those of the next are.
+TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
+  Session s(program().model().prepare(on(device())));
+  Tensor wide = there(Tensor(DType::f32, {6}));
+  s.run_into({there(kX), there(kY)},
+             {empty(), Tensor::borrow_on(device(), wide.data(), DType::f32, {3}, {2}), empty()});
+  const std::vector<Tensor>& results = s.run({kX, kY});
+  for (const Tensor& t : results) {
+    EXPECT_EQ(t.device(), "cpu");
+    EXPECT_TRUE(t.is_contiguous());
+  }
+  EXPECT_EQ(values_of(results[0]), (Floats{11, 22, 33}));
+  EXPECT_EQ(values_of(results[1]), (Floats{10, 20, 30}));
+}
+
+// Results that are inputs, into memory of inputs: none is overwritten before it is read.
+TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
+  Session s(program().model().prepare(on(device())), Stream(device()));
+  const auto check = [&](const char* how, const auto& run) {
+    SCOPED_TRACE(how);
+    const Tensor x = there(kX), y = there(kY), sum = empty(), last = empty();
+    run(std::array{x, y}, std::array{sum, x, y});
+    EXPECT_EQ(values_at_host(sum), (Floats{11, 22, 33}));
+    EXPECT_EQ(values_at_host(x), values_of(kY));
+    EXPECT_EQ(values_at_host(y), values_of(kX));
+    run(std::array{x, y}, std::array{x, y, last});
+    EXPECT_EQ(values_at_host(x), (Floats{11, 22, 33}));
+    EXPECT_EQ(values_at_host(y), values_of(kX));
+    EXPECT_EQ(values_at_host(last), values_of(kY));
+  };
+  using Three = std::array<Tensor, 3>;
+  check("run_into", [&](const std::array<Tensor, 2>& in, const Three& out) { s.run_into(in, out); });
+  check("enqueue_into", [&](const std::array<Tensor, 2>& in, const Three& out) {
+    s.enqueue_into("forward", in, out);
+    s.stream().synchronize();
+  });
+  check("graph", [&](const std::array<Tensor, 2>& in, const Three& out) {
+    Graph graph;
+    graph.capture_begin(s.stream());
+    s.enqueue_into("forward", in, out);
+    graph.capture_end();
+    graph.replay();
+    s.stream().synchronize();
+  });
+}
+
+// Memory that two runs of a graph write: a third reads what the second wrote.
+TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
+  Session s(program().model().prepare(on(device())), Stream(device()));
+  const Tensor x = kX.clone(), y = kY.clone(), between(DType::f32, {3}), result(DType::f32, {3});
+  Graph graph;
+  graph.capture_begin(s.stream());
+  s.enqueue_into("forward", std::array{x, y}, std::array{between, Tensor(), Tensor()});
+  s.enqueue_into("forward", std::array{y, y}, std::array{between, Tensor(), Tensor()});
+  s.enqueue_into("forward", std::array{between, x}, std::array{result, Tensor(), Tensor()});
+  graph.capture_end();
+  graph.replay();
+  s.stream().synchronize();
+  EXPECT_EQ(values_of(between), (Floats{20, 40, 60}));
+  EXPECT_EQ(values_of(result), (Floats{21, 42, 63}));
+}
+
+// An input that a function before had in the same place is none of this one's.
+TEST_P(DeviceTensorEdgesTest, MemoryOfAnotherFunctionsInputTakesResults) {
+  if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3});
+  p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
+  Function& other = p.program().functions[p.add_body()];
+  other.name = "other";
+  other.entry = true;
+  Builder b(p.program(), 1);
+  const float values[] = {4, 5, 6};
+  const ValueId state = b.constant(DType::f32, {3}, values), y = p.input(DType::f32, {3}, 1);
+  p.output(b.expr("s + y", {{"s", state}, {"y", y}}, DType::f32), 1);
+  Session s(p.model().prepare(on(device())));
+  const Tensor memory = there(kX), given = there(kY);
+  s.run("forward", std::array{memory});
+  const CopyCounts before = control_of(device()).copies();
+  s.enqueue_into("other", std::array{given}, std::array{memory});
+  EXPECT_EQ(control_of(device()).copies().within, before.within);
+  s.stream().synchronize();
+  EXPECT_EQ(values_at_host(memory), (Floats{14, 25, 36}));
+}
+
+TEST_P(DeviceTensorEdgesTest, HasAnyNumberOfAxes) {
+  std::vector<std::int64_t> sizes(40, 1);
+  sizes[7] = 3;
+  const Tensor x = Tensor::borrow(kX.data(), DType::f32, sizes), t = there(x), copy = t.clone();
+  EXPECT_EQ(copy.sizes(), sizes);
+  EXPECT_EQ(values_at_host(copy), values_of(kX));
+  copy.copy_from(Tensor::borrow(kY.data(), DType::f32, sizes));
+  t.copy_from(copy);
+  EXPECT_EQ(values_at_host(t), values_of(kY));
+  const Tensor scalar = there(floats({}, {7}));
+  EXPECT_EQ(values_at_host(scalar.clone()), Floats{7});
+}
+
+TEST_P(DeviceTensorEdgesTest, MayBeReversedOrRepeated) {
+  Tensor memory = there(kX);
+  auto* const first = static_cast<float*>(memory.data());
+  const Tensor reversed = Tensor::borrow_on(device(), first + 2, DType::f32, {3}, {-1});
+  const Tensor repeated = Tensor::borrow_on(device(), first + 1, DType::f32, {3}, {0});
+  EXPECT_EQ(values_at_host(reversed), (Floats{3, 2, 1}));
+  EXPECT_EQ(values_at_host(repeated), (Floats{2, 2, 2}));
+  Session s(program().model().prepare(on(device())));
+  const Tensor sum = empty();
+  s.run_into({reversed, repeated}, {sum, Tensor(), Tensor()});
+  EXPECT_EQ(values_at_host(sum), (Floats{5, 4, 3}));
+  reversed.copy_from(kY);
+  EXPECT_EQ(values_at_host(memory), (Floats{30, 20, 10}));
+}
+
+TEST_P(DeviceTensorEdgesTest, WithoutElementsMayHaveNoMemory) {
+  TestProgram p;
+  const Dim n = p.b().pool().symbol("n", 0, 8);
+  const ValueId x = p.input(DType::f32, {n, 3});
+  p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
+  Session s(p.model().prepare(on(device())), Stream(device()));
+  const Tensor none = Tensor::borrow_on(device(), nullptr, DType::f32, {0, 3}), host(DType::f32, {0, 3});
+  s.run_into({none}, {none});
+  s.enqueue_into("forward", std::array{none}, std::array{host});
+  Graph graph;
+  graph.capture_begin(s.stream());
+  s.enqueue_into("forward", std::array{none}, std::array{host});
+  s.enqueue_into("forward", std::array{host}, std::array{none});
+  graph.capture_end();
+  graph.replay();
+  s.stream().synchronize();
+  EXPECT_EQ(s.run_on_device("forward", std::array{none})[0].sizes(), (std::vector<std::int64_t>{0, 3}));
+}
+
+// What an error ends: the caller may free its memory at once.
+TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
+  if (device() != "plain" && device() != "full") GTEST_SKIP() << "no call can fail";
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3}), index = p.input(DType::i64, {1});
+  p.output(p.b().index_select(x, index, 0));
+  Session s(p.model().prepare(on(device())), Stream::current(device()));
+  const Tensor t = there(kX), memory(DType::f32, {3});
+  s.enqueue("forward", std::array{kX, Tensor(DType::i64, {1})});  // can fail: the copy asks whether it has
+  control_of(device()).fail("copy_to_host", 2, TERN_DEVICE_FAILED);
+  EXPECT_THROW(memory.copy_from(t), Error);
+  control_of(device()).fail("copy_to_host", 0, TERN_DEVICE_OK);
+  memory.copy_from(kY);
+  s.stream().synchronize();
+  EXPECT_EQ(values_of(memory), values_of(kY)) << "the copy was still under way";
+}
+
+// Functions that compute on the host.
+TEST_P(DeviceTensorEdgesTest, IsRefusedByFunctionsOfTheHost) {
+  if (is_host()) GTEST_SKIP() << "the host's memory";
+  const Tensor matrix = there(floats({2, 2}, {2, 0, 0, 2})), param = there(kX);
+  EXPECT_THROW((void)linalg::cholesky(matrix), Error);
+  EXPECT_THROW((void)linalg::solve(matrix.to("cpu"), matrix), Error);
+  const optim::Options options = optim::defaults(optim::Kind::adam);
+  optim::States states = optim::make_states(options, std::array{kX.clone()});
+  EXPECT_THROW((void)optim::make_states(options, std::array{param}), Error);
+  EXPECT_THROW(optim::step(options, std::array{kX.clone()}, std::array{param}, states), Error);
+  EXPECT_THROW(optim::step(options, std::array{param}, std::array{kX}, states), Error);
+}
+
+}  // namespace
+}  // namespace tern
