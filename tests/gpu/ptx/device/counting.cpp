@@ -7,8 +7,8 @@
 namespace tern::emulated {
 namespace {
 
-// Arrays of a thread lie on its stack: above this frame, and below the thread's record, unless a sanitizer keeps that in
-// memory of its own.
+// Arrays of a thread lie on its stack: above this frame, and below the thread's record, unless a sanitizer keeps that
+// in memory of its own.
 constexpr std::uint64_t kStack = 256 << 10;
 
 bool is_local(const tern_thread& thread, std::uint64_t address) {
