@@ -20,18 +20,6 @@ set_property(TARGET libtern PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libtern.
 if(TERN_MOLD)
   target_link_options(libtern PRIVATE -Wl,--icf=all)
 endif()
-# Tables of pointers are relocated by bits: 1 kB instead of 90. Older C libraries cannot load that.
-include(CheckCXXSourceCompiles)
-set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,pack-relative-relocs)
-check_cxx_source_compiles("#include <features.h>
-  #if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 36)
-  #error
-  #endif
-  int main() {}" TERN_PACKS_RELOCATIONS)
-unset(CMAKE_REQUIRED_LINK_OPTIONS)
-if(TERN_PACKS_RELOCATIONS)
-  target_link_options(libtern PRIVATE -Wl,-z,pack-relative-relocs)
-endif()
 if(NOT TERN_SANITIZE)
   target_link_options(libtern PRIVATE -Wl,-z,defs)
 endif()
