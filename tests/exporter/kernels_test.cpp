@@ -78,6 +78,16 @@ TEST(RecordKernels, SizesThatAreGivenAreTheOnlyOnes) {
   for (const auto& text : both) EXPECT_TRUE(typical.contains(text.first));
 }
 
+TEST(RecordKernels, SelectionsAmongLongLinesHaveOneTextForAllLengths) {
+  constexpr DeviceKind kGroups = {"GPU with groups", TERN_DIALECT_CUDA, TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS, 0};
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, p.program().pool.symbol("length", 3, 1 << 16)});
+  p.output(
+      p.b().add_all(Op::topk, {x}, {attr(AttrKey::axis, 1), attr(AttrKey::largest, 1), attr(AttrKey::k, Dim(3))})[0]);
+  EXPECT_EQ(record_kernels(p.program(), kGroups, {{"length", {4096}}}),
+            record_kernels(p.program(), kGroups, {{"length", {60000}}}));
+}
+
 TEST(RecordKernels, WithoutFloat64ItSaysSo) {
   TestProgram p;
   const ValueId x = p.input(DType::f64, {10});
