@@ -96,6 +96,15 @@ TEST(RecordKernels, TilesOfGroupsForAnyNumberOfRows) {
   }
 }
 
+TEST(RecordKernels, SelectionsAmongLongLinesHaveOneTextForAllLengths) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, p.program().pool.symbol("length", 3, 1 << 16)});
+  p.output(
+      p.b().add_all(Op::topk, {x}, {attr(AttrKey::axis, 1), attr(AttrKey::largest, 1), attr(AttrKey::k, Dim(3))})[0]);
+  EXPECT_EQ(record_kernels(p.program(), kGpuWithGroups, {{"length", {4096}}}),
+            record_kernels(p.program(), kGpuWithGroups, {{"length", {60000}}}));
+}
+
 TEST(RecordKernels, WithoutFloat64ItSaysSo) {
   TestProgram p;
   const ValueId x = p.input(DType::f64, {10});
