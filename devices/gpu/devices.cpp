@@ -1,5 +1,7 @@
 #include "devices/gpu/devices.h"
 
+#include <memory>
+
 #include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/memory.h"
@@ -59,7 +61,8 @@ Found find_devices() {
 }  // namespace
 
 const std::vector<GpuDevice>& devices(std::string* why) {
-  static const Found found = find_devices();
+  // For ever: sessions that are static objects end after the objects of this library.
+  static const Found& found = *std::make_unique<Found>(find_devices()).release();
   if (why != nullptr) *why = found.why;
   return found.devices;
 }

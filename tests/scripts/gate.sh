@@ -226,7 +226,8 @@ on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports
 TERN_NO_COMPILE=1 on_metal 'metal, kernels of archives' device_expected_failures.txt --device metal --target metal:msl \
   $data/programs
 on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results "$few"
-# Products, convolutions, attention and factorizations by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
+# Products, convolutions, attention and factorizations by the stand-ins for the vendors' libraries (tests/gpu/libraries),
+# in graphs.
 libraries() {
   local gpu=$1
   shift
@@ -234,7 +235,9 @@ libraries() {
 }
 together
 for gpu in cuda rocm; do
-  check "libraries, $gpu" libraries $gpu build/test_gpu_libraries
+  # Freed memory does not keep its values: a session ends with the process.
+  check "libraries, $gpu" libraries $gpu env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MALLOC_PERTURB_=165 \
+    build/test_gpu_libraries
   part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
     $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d},nn.functional.scaled_dot_product_attention}
   # The solvers leave every third matrix. Both routines on both with --full.

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 
 #include "tests/gpu/machine/fault.h"
 #include "tests/gpu/machine/settings.h"
@@ -90,7 +91,8 @@ void set_device(int device) {
 }
 
 std::shared_ptr<emulator::Context> context(Machine& machine) {
-  static std::map<int, std::uint64_t> contexts;  // under the machine's lock
+  // Under the machine's lock; for ever, as streams of the emulator are.
+  static std::map<int, std::uint64_t>& contexts = *std::make_unique<std::map<int, std::uint64_t>>().release();
   const auto [at, fresh] = contexts.try_emplace(current_device, 0);
   if (fresh) at->second = machine.retain_primary(current_device);
   return machine.context(at->second);

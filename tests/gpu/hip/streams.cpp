@@ -1,5 +1,6 @@
 // Streams and events.
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -11,7 +12,8 @@ using namespace tern::gpu::hip;
 namespace {
 
 std::set<std::uint64_t>& streams() {  // under the machine's lock
-  static std::set<std::uint64_t> all;
+  // For ever: streams may be destroyed behind the objects of this library.
+  static std::set<std::uint64_t>& all = *std::make_unique<std::set<std::uint64_t>>().release();
   return all;
 }
 
