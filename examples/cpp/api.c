@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   static float images[2 * 64], logits[2 * 10];
   tern_prepare_options options = TERN_PREPARE_OPTIONS_INIT;
   tern_value_info input = TERN_VALUE_INFO_INIT, output = TERN_VALUE_INFO_INIT;
-  tern_array in = {images, TERN_FLOAT32, 4, {2, 1, 8, 8}, {0}, 0, 0}, out;
+  tern_array in = {images, TERN_FLOAT32, 4, {2, 1, 8, 8}, {0}, 0, 0, NULL}, out;
   tern_model* model = NULL;
   tern_prepared* prepared = NULL;
   tern_session* session = NULL;
@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
 
   /* Results in your own memory, from inputs with strides: here one image, twice. */
   {
-    tern_array twice = {images, TERN_FLOAT32, 4, {2, 1, 8, 8}, {0, 64, 8, 1}, 1, 0};
-    tern_array wanted = {logits, TERN_FLOAT32, 2, {2, 10}, {0}, 0, 0};
+    tern_array twice = {images, TERN_FLOAT32, 4, {2, 1, 8, 8}, {0, 64, 8, 1}, 1, 0, NULL};
+    tern_array wanted = {logits, TERN_FLOAT32, 2, {2, 10}, {0}, 0, 0, NULL};
     check(tern_session_run_into(session, NULL, &twice, 1, &wanted, 1));
     printf("%.3f\n", logits[10]);
   }
