@@ -295,6 +295,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", required=True)
     tern = str(pathlib.Path(parser.parse_args().tern).resolve())
+    # Shells start what runs in the background with SIGINT ignored, and the servers would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         c = Checks(tern, folder)
         model = str(pathlib.Path(folder) / "digits.tern")
