@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 
 #include "runtime/devices/times.h"
 #include "runtime/graph/device_graph.h"
@@ -73,12 +72,12 @@ void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) cons
     const auto* upload = std::get_if<RecordedUpload>(&item.what);
     if (upload == nullptr || upload->from == nullptr) continue;
     const auto to = std::ranges::find(inputs, upload->to, &TensorView::data);
-    for (const CapturedRun& earlier : std::views::reverse(runs_)) {  // the last that wrote there
-      if (updates(earlier, upload->from)) break;
-      const auto given = std::ranges::find(earlier.outputs, upload->from, [](const Tensor& t) { return t.data(); });
-      if (given == earlier.outputs.end()) continue;
+    for (auto earlier = runs_.rbegin(); earlier != runs_.rend(); ++earlier) {  // the last that wrote there
+      if (updates(*earlier, upload->from)) break;
+      const auto given = std::ranges::find(earlier->outputs, upload->from, [](const Tensor& t) { return t.data(); });
+      if (given == earlier->outputs.end()) continue;
       TensorView from = *to;
-      from.data = earlier.results[static_cast<std::size_t>(given - earlier.outputs.begin())].data;
+      from.data = earlier->results[static_cast<std::size_t>(given - earlier->outputs.begin())].data;
       item.what = RecordedCopy{from, *to};
       break;
     }
