@@ -63,7 +63,8 @@ void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns,
   if (rows != columns) return;
   Builder& b = p.b();
   const ValueId few = b.slice(x, 2, Dim(0), Dim(std::min<std::int64_t>(columns, 3)), 1);
-  for (const auto& [left, transpose] : {std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(0, 2)}) {
+  for (const std::pair<int, int>& side : {std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(0, 2)}) {
+    const int left = side.first, transpose = side.second;  // clang 14 captures no structured bindings
     const ValueId sides = left != 0 ? few : b.transpose(few, 1, 2);
     const auto solve = [&](const char* name, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs) {
       inputs.push_back(sides);
