@@ -304,7 +304,7 @@ part 'groups, xpu' $scripts/device.sh intel $scripts/groups.py build --data "$da
   $([[ $full == --full ]] && echo --all || echo --engines gloo)
 [[ $full == --full ]] && part 'groups, rccl' env TERN_ROCM_LIBRARIES=1 $scripts/device.sh rocm $scripts/groups.py build --data "$data" \
   --device rocm
-[[ $full == --full ]] && part 'groups, Slurm' $scripts/slurm.sh build "$data/tensor_parallel"
+[[ $full == --full ]] && check 'groups, Slurm' $scripts/slurm.sh build "$data/tensor_parallel"
 part command $scripts/command.sh build
 part view $scripts/view.py --tern build/tern
 part tutorial $scripts/tutorial.sh build
