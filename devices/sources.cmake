@@ -56,6 +56,7 @@ set(sources
   gpu/libraries/matrix_kernels.cpp
   gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
+  gpu/libraries/own_kernels.cpp
   gpu/libraries/product.cpp
   gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp

@@ -4,15 +4,14 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 
-#include "devices/gpu/compile.h"
-#include "devices/gpu/library.h"
-#include "devices/gpu/status.h"
+#include "devices/gpu/libraries/own_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr unsigned kBlock = 128;
+constexpr OwnKernels kOwn{"tern_masks", "masks", 128};
 
 // Without <stdint.h>, which NVRTC does not have. Numbers are bits: ELEMENT is an unsigned integer, INFINITE the bits of
 // minus infinity, HIDING those of -10^38 and DEEP those of half of it. The lowest number would hide, too, but overflow
@@ -98,33 +97,6 @@ std::string text_for(const Attention& a) {
          kText;
 }
 
-tern_device_status load(const GpuDevice& d, const Attention& a, MaskKernels* kernels) {
-  const std::string text = text_for(a);
-  tern_device_source source{};
-  source.size = sizeof source;
-  source.dialect = names::kDialect;
-  source.name = "tern_masks";
-  source.text = text.c_str();
-  source.length = text.size();
-  std::string code;
-  TERN_GPU_TRY(compile(d, source, &code));
-  Module module = nullptr;
-  TERN_GPU_TRY(checked(api().module_load(&module, code.c_str(), 0, nullptr, nullptr), "loading kernels of masks"));
-  for (const auto& [name, function] : {std::pair{"tern_bias", &kernels->bias}, {"tern_unseen", &kernels->unseen}}) {
-    if (const Status error = api().module_function(function, module, name); error != kSuccess) {
-      api().module_unload(module);
-      return checked(error, "finding a kernel of masks");
-    }
-  }
-  return TERN_DEVICE_OK;
-}
-
-tern_device_status launch(Function function, std::int64_t blocks, Stream stream, void** parameters) {
-  return checked(
-      api().launch(function, static_cast<unsigned>(blocks), 1, 1, kBlock, 1, 1, 0, stream, parameters, nullptr),
-      "launching a kernel of masks");
-}
-
 }  // namespace
 
 tern_device_status MaskKernels::make_bias(Stream stream, const Attention& a, Address mask, Address to,
@@ -133,7 +105,7 @@ tern_device_status MaskKernels::make_bias(Stream stream, const Attention& a, Add
   const std::vector<std::int64_t>& s = a.mask.strides;
   MaskParameters p{{s[0], s[1], s[2], s[3]}, b.sizes[1], b.sizes[2], b.sizes[3], b.strides[2], a.is_causal ? 1 : 0};
   void* parameters[] = {&mask, &to, &seen, &p};
-  return launch(bias, b.sizes[0] * b.sizes[1] * b.sizes[2], stream, parameters);
+  return kOwn.launch(bias, b.sizes[0] * b.sizes[1] * b.sizes[2], stream, parameters);
 }
 
 tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, Address out, Address seen) const {
@@ -141,7 +113,7 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
   const std::vector<std::int64_t>& o = a.out.sizes;
   ResultParameters p{o[0] * o[1] * o[2], o[2], o[1], o[3], b.sizes[1], b.sizes[0]};
   void* parameters[] = {&out, &seen, &p};
-  return launch(unseen, (p.rows + kBlock - 1) / kBlock, stream, parameters);
+  return kOwn.launch(unseen, kOwn.blocks_for(p.rows), stream, parameters);
 }
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
@@ -152,7 +124,9 @@ const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   const auto at = all.find(key);
   if (at != all.end()) return &at->second;
   MaskKernels kernels;
-  if (load(d, a, &kernels) != TERN_DEVICE_OK) return nullptr;
+  const std::pair<const char*, Function*> functions[] = {{"tern_bias", &kernels.bias},
+                                                         {"tern_unseen", &kernels.unseen}};
+  if (kOwn.load(d, text_for(a), functions) != TERN_DEVICE_OK) return nullptr;
   return &all.emplace(key, kernels).first->second;
 }
 

@@ -5,14 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "devices/gpu/compile.h"
-#include "devices/gpu/library.h"
-#include "devices/gpu/status.h"
+#include "devices/gpu/libraries/own_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr unsigned kBlock = 256;
+constexpr OwnKernels kOwn{"tern_convolution_end", "the end of a convolution", 256};
 
 // An element for each thread, computed in float.
 constexpr const char* kText = R"(
@@ -50,24 +48,6 @@ extern "C" __global__ void tern_end(const T* bias, T* y, i64 count, i64 plane, i
 }
 )";
 
-tern_device_status load(const GpuDevice& d, int dtype, Function* function) {
-  const std::string text = "#define DTYPE " + std::to_string(dtype) + kText;
-  tern_device_source source{};
-  source.size = sizeof source;
-  source.dialect = names::kDialect;
-  source.name = "tern_convolution_end";
-  source.text = text.c_str();
-  source.length = text.size();
-  std::string code;
-  TERN_GPU_TRY(compile(d, source, &code));
-  Module module = nullptr;
-  TERN_GPU_TRY(
-      checked(api().module_load(&module, code.c_str(), 0, nullptr, nullptr), "loading the end of a convolution"));
-  const Status error = api().module_function(function, module, "tern_end");
-  if (error != kSuccess) api().module_unload(module);
-  return checked(error, "finding the end of a convolution");
-}
-
 }  // namespace
 
 Function convolution_end(const GpuDevice& d, const Convolution& c) {
@@ -77,7 +57,8 @@ Function convolution_end(const GpuDevice& d, const Convolution& c) {
   const std::pair key(d.id, c.dtype);
   if (const auto at = all.find(key); at != all.end()) return at->second;
   Function function = nullptr;
-  if (load(d, c.dtype, &function) != TERN_DEVICE_OK) return nullptr;
+  const std::pair<const char*, Function*> functions[] = {{"tern_end", &function}};
+  if (kOwn.load(d, "#define DTYPE " + std::to_string(c.dtype) + kText, functions) != TERN_DEVICE_OK) return nullptr;
   return all.emplace(key, function).first->second;
 }
 
@@ -87,9 +68,7 @@ tern_device_status end_convolution(Function end, Stream stream, const Convolutio
   std::int64_t channels = c.y.sizes[1], count = c.y.sizes[0] * channels * plane;
   int relu = c.has_relu ? 1 : 0;
   void* parameters[] = {&bias, &y, &count, &plane, &channels, &relu};
-  const auto blocks = static_cast<unsigned>((count + kBlock - 1) / kBlock);
-  return checked(api().launch(end, blocks, 1, 1, kBlock, 1, 1, 0, stream, parameters, nullptr),
-                 "launching the end of a convolution");
+  return kOwn.launch(end, kOwn.blocks_for(count), stream, parameters);
 }
 
 }  // namespace tern::gpu

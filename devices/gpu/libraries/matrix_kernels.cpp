@@ -5,14 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "devices/gpu/compile.h"
-#include "devices/gpu/library.h"
-#include "devices/gpu/status.h"
+#include "devices/gpu/libraries/own_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr unsigned kBlock = 128;
+constexpr OwnKernels kOwn{"tern_matrices", "matrices", 128};
 
 // REAL and PARTS say the type. Without <stdint.h>, which NVRTC does not have.
 constexpr const char* kText = R"(
@@ -85,42 +83,6 @@ extern "C" __global__ void tern_leave(int* unfinished, i64 count) {
 }
 )";
 
-tern_device_status load(const GpuDevice& d, Scalar type, MatrixKernels* kernels) {
-  const std::string text = std::string("#define REAL ") + (real_bytes(type) == 4 ? "float" : "double") +
-                           "\n#define PARTS " + std::to_string(parts(type)) + kText;
-  tern_device_source source{};
-  source.size = sizeof source;
-  source.dialect = names::kDialect;
-  source.name = "tern_matrices";
-  source.text = text.c_str();
-  source.length = text.size();
-  std::string code;
-  TERN_GPU_TRY(compile(d, source, &code));
-  Module module = nullptr;
-  TERN_GPU_TRY(checked(api().module_load(&module, code.c_str(), 0, nullptr, nullptr), "loading kernels of matrices"));
-  const std::pair<const char*, Function*> functions[] = {{"tern_pack", &kernels->pack},
-                                                         {"tern_unpack", &kernels->unpack},
-                                                         {"tern_finish", &kernels->finish},
-                                                         {"tern_leave", &kernels->leave}};
-  for (const auto& [name, function] : functions) {
-    if (const Status error = api().module_function(function, module, name); error != kSuccess) {
-      api().module_unload(module);
-      return checked(error, "finding a kernel of matrices");
-    }
-  }
-  return TERN_DEVICE_OK;
-}
-
-tern_device_status launch(Function function, std::int64_t blocks, Stream stream, void** parameters) {
-  return checked(
-      api().launch(function, static_cast<unsigned>(blocks), 1, 1, kBlock, 1, 1, 0, stream, parameters, nullptr),
-      "launching a kernel of matrices");
-}
-
-std::int64_t blocks_for(std::int64_t threads) {
-  return (threads + kBlock - 1) / kBlock;
-}
-
 }  // namespace
 
 tern_device_status MatrixKernels::pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, Scalar type,
@@ -135,24 +97,24 @@ tern_device_status MatrixKernels::pack_all(Stream stream, const tern_device_tens
   Address source = from.data, to = f.a, tau = f.tau, places = f.a_places, tau_places = f.tau_places;
   std::int64_t length = steps;
   void* parameters[] = {&source, &to, &tau, &unfinished, &places, &tau_places, &length, &how};
-  return launch(pack, count, stream, parameters);
+  return kOwn.launch(pack, count, stream, parameters);
 }
 
 tern_device_status MatrixKernels::unpack_all(Stream stream, Address from, Address to, PackedOutput how) const {
   if (how.count == 0) return TERN_DEVICE_OK;
   void* parameters[] = {&from, &to, &how};
-  return launch(unpack, blocks_for(how.count), stream, parameters);
+  return kOwn.launch(unpack, kOwn.blocks_for(how.count), stream, parameters);
 }
 
 tern_device_status MatrixKernels::finish_all(Stream stream, Address unfinished, Address info, Address result,
                                              std::int64_t count) const {
   void* parameters[] = {&unfinished, &info, &result, &count};
-  return launch(finish, blocks_for(count), stream, parameters);
+  return kOwn.launch(finish, kOwn.blocks_for(count), stream, parameters);
 }
 
 tern_device_status MatrixKernels::leave_all(Stream stream, Address unfinished, std::int64_t count) const {
   void* parameters[] = {&unfinished, &count};
-  return launch(leave, blocks_for(count), stream, parameters);
+  return kOwn.launch(leave, kOwn.blocks_for(count), stream, parameters);
 }
 
 const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type) {
@@ -162,7 +124,13 @@ const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type) {
   const auto at = all.find({d.id, type});
   if (at != all.end()) return &at->second;
   MatrixKernels kernels;
-  if (load(d, type, &kernels) != TERN_DEVICE_OK) return nullptr;
+  const std::pair<const char*, Function*> functions[] = {{"tern_pack", &kernels.pack},
+                                                         {"tern_unpack", &kernels.unpack},
+                                                         {"tern_finish", &kernels.finish},
+                                                         {"tern_leave", &kernels.leave}};
+  const std::string text = std::string("#define REAL ") + (real_bytes(type) == 4 ? "float" : "double") +
+                           "\n#define PARTS " + std::to_string(parts(type)) + kText;
+  if (kOwn.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
   return &all.emplace(std::pair(d.id, type), kernels).first->second;
 }
 

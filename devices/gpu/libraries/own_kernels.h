@@ -1,0 +1,28 @@
+// Kernels of the plugin's own that stand beside calls of the vendors' libraries.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "devices/gpu/devices.h"
+
+namespace tern::gpu {
+
+/// Of one text: `name` is the module's for the compiler, `of` what they are for, in messages ("masks").
+struct OwnKernels {
+  const char *name, *of;
+  unsigned block;  ///< threads of a block
+
+  /// Compiles and loads the text, for the lifetime of the process, and finds its kernels.
+  tern_device_status load(const GpuDevice& d, const std::string& text,
+                          std::span<const std::pair<const char*, Function*>> kernels) const;
+  tern_device_status launch(Function kernel, std::int64_t blocks, Stream stream, void** parameters) const;
+  /// Blocks that have so many threads.
+  [[nodiscard]] constexpr std::int64_t blocks_for(std::int64_t threads) const { return (threads + block - 1) / block; }
+};
+
+}  // namespace tern::gpu
