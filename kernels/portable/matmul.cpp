@@ -96,16 +96,9 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
 
 /// The result, and the bias.
 void declare_result(Launch& k, const KernelCall& c, DType sum) {
-  const TensorView& out = c.out[0];
   k.source.arithmetic("SUM", sum);
-  k.source.define("BIAS", c.has(2) ? 1 : 0);
-  if (c.has(2)) {
-    k.input("bias", 2, c.in[2].dtype);
-    k.load("LOAD_BIAS", c.in[2].dtype, sum);
-    k.source.view("bias", broadcast(c.in[2], out));
-  }
-  k.output("out", 0, out.dtype);
-  k.store("STORE", sum, out.dtype);
+  const TensorView bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+  declare_result(k, c, c.has(2) ? &bias : nullptr, sum);
 }
 
 void declare_sizes(Launch& k, const Operand& a, const Operand& b) {

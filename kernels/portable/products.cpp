@@ -36,18 +36,18 @@ void declare_window(Launch& k, const ProductWindow& w) {
   parameter(k, "before", w.before);
 }
 
-void declare_result(Launch& k, const KernelCall& c, const TensorView* bias) {
+}  // namespace
+
+void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DType sum) {
   k.source.define("BIAS", bias != nullptr ? 1 : 0);
   if (bias != nullptr) {
     k.input("bias", 2, bias->dtype);
-    k.load("LOAD_BIAS", bias->dtype, DType::f32);
+    k.load("LOAD_BIAS", bias->dtype, sum);
     k.source.view("bias", *bias);
   }
   k.output("out", 0, c.out[0].dtype);
-  k.store("STORE", DType::f32, c.out[0].dtype);
+  k.store("STORE", sum, c.out[0].dtype);
 }
-
-}  // namespace
 
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                  const TensorView* bias, bool faster, const ProductWindow* window) {
@@ -61,7 +61,7 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   Launch k(units ? "product_units" : "product_blocks");
   tile.declare(k.source, units, a_turned, b_turned);
   k.source.define("CONVOLUTION", window == nullptr ? 0 : window->by_elements ? 1 : 2);
-  declare_result(k, c, bias);
+  declare_result(k, c, bias, DType::f32);
   declare_operand(k, "a", a);
   declare_operand(k, "b", b);
   const std::string a_row = step_of(a.step, "a_row"), a_depth = step_of(a.depth_step, "a_depth");
@@ -108,7 +108,7 @@ void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& 
   k.source.define("A_DEPTH", step_of(a.depth_step, "a_depth"));
   k.type("A_T", a_type);
   k.type("B_T", b_type);
-  declare_result(k, c, bias);
+  declare_result(k, c, bias, DType::f32);
   declare_operand(k, "a", a);
   declare_operand(k, "b", b);
   k.load("LOAD_A", a_type, DType::f32);
