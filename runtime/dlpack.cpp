@@ -48,7 +48,10 @@ std::string device_of(const dlpack::Device& d) {
                    d.type));
 }
 
-dlpack::Device place_of(const std::string& device) {
+}  // namespace
+
+dlpack::Device dlpack_device(const Tensor& tensor) {
+  const std::string& device = tensor.device();
   const std::string_view kind = std::string_view(device).substr(0, device.find(':'));
   for (const Place& p : kPlaces) {
     if (p.kind == kind) return {p.type, p.type == dlpack::kCpu ? 0 : std::stoi(device.substr(kind.size() + 1))};
@@ -58,6 +61,8 @@ dlpack::Device place_of(const std::string& device) {
                    "to(\"cpu\")",
                    device));
 }
+
+namespace {
 
 Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
   const std::string device = device_of(a.device);
@@ -120,7 +125,7 @@ M* give(const Tensor& t) {
   if (a.dtype.lanes == 0)
     fail(ErrorCode::unsupported, "DLPack has no element type for " + std::string(name_of(t.dtype())));
   a.data = made->tensor.data();
-  a.device = place_of(t.device());
+  a.device = dlpack_device(t);
   a.ndim = static_cast<std::int32_t>(made->sizes.size());
   a.shape = made->sizes.data();
   a.strides = made->strides.data();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/kernel.h"
+#include "runtime/dlpack_abi.h"
 
 struct DLManagedTensor;
 
@@ -19,5 +20,7 @@ std::string text_of(DType dtype, std::span<const std::int64_t> sizes);
 std::string text_of(const Tensor& t);
 /// Over the memory of a DLPack tensor, which keeps it.
 Tensor view_of_dlpack(const DLManagedTensor* tensor);
+/// Where DLPack has the tensor's memory. Throws unsupported for devices that it has no word for.
+dlpack::Device dlpack_device(const Tensor& tensor);
 
 }  // namespace tern

@@ -15,6 +15,7 @@
 
 #include "python/binding/dlpack_exchange.h"
 #include "python/binding/gil.h"
+#include "runtime/tensor_view.h"
 
 namespace nb = nanobind;
 
@@ -154,17 +155,12 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
 }
 
 nb::tuple place_of(const Tensor& tensor) {
-  const std::string device = tensor.device();
-  if (device == "cpu") return nb::make_tuple(dlpack::kCpu, 0);
-  const std::size_t colon = device.find(':');
-  for (const auto& [number, text] : kDevices) {
-    if ((number == kCuda || number == kRocm) && device.substr(0, colon) == text)
-      return nb::make_tuple(number, std::stoi(device.substr(colon + 1)));
+  try {
+    const dlpack::Device place = dlpack_device(tensor);
+    return nb::make_tuple(place.type, place.id);
+  } catch (const Error& e) {
+    throw nb::buffer_error(e.what());
   }
-  throw nb::buffer_error(
-      fmt::format("a tensor on {} has no DLPack form: its address means nothing to other libraries; take its cpu()",
-                  device)
-          .c_str());
 }
 
 nb::object capsule_of(const Tensor& tensor, bool versioned) {
