@@ -3,7 +3,23 @@
 
 namespace {
 
-using Module = MetalTest;
+class Module : public MetalTest {
+ protected:
+  /// A launch of 64 items that share a group ends the process with the message.
+  void expect_end(const char* text, const char* name, const char* message) {
+    tern_device_module module = nullptr;
+    tern_device_kernel kernel = nullptr;
+    SUCCEEDS(load(text, &module));
+    SUCCEEDS(plugin().module_kernel(0, module, name, &kernel));
+    EXPECT_DEATH(
+        {
+          run(kernel, memory, 0, 64, stream, 64);
+          plugin().stream_synchronize(0, stream);
+        },
+        message);
+    SUCCEEDS(plugin().module_unload(0, module));
+  }
+};
 
 TEST_F(Module, ErrorsOfTheCompilerAreItsLog) {
   tern_device_module module = nullptr;
@@ -165,9 +181,7 @@ kernel void turn(device float* x [[buffer(0)]], constant float& number [[buffer(
 }
 
 TEST_F(Module, ABarrierThatSomeItemsMissIsNoticed) {
-  tern_device_module module = nullptr;
-  tern_device_kernel kernel = nullptr;
-  SUCCEEDS(load(R"(#include <metal_stdlib>
+  expect_end(R"(#include <metal_stdlib>
 using namespace metal;
 kernel void miss(device float* x [[buffer(0)]], constant float& number [[buffer(1)]],
                  uint i [[thread_position_in_grid]]) {
@@ -175,21 +189,11 @@ kernel void miss(device float* x [[buffer(0)]], constant float& number [[buffer(
   x[i] = number;
 }
 )",
-                &module));
-  SUCCEEDS(plugin().module_kernel(0, module, "miss", &kernel));
-  EXPECT_DEATH(
-      {
-        run(kernel, memory, 0, 64, stream, 64);
-        plugin().stream_synchronize(0, stream);
-      },
-      "kernel miss.*barrier");
-  SUCCEEDS(plugin().module_unload(0, module));
+             "miss", "kernel miss.*barrier");
 }
 
 TEST_F(Module, MoreThreadgroupMemoryThanAGpuHasIsNoticed) {
-  tern_device_module module = nullptr;
-  tern_device_kernel kernel = nullptr;
-  SUCCEEDS(load(R"(#include <metal_stdlib>
+  expect_end(R"(#include <metal_stdlib>
 using namespace metal;
 kernel void large(device float* x [[buffer(0)]], constant float& number [[buffer(1)]],
                   uint i [[thread_position_in_grid]]) {
@@ -200,15 +204,7 @@ kernel void large(device float* x [[buffer(0)]], constant float& number [[buffer
   x[i] = first[i] + second[0];
 }
 )",
-                &module));
-  SUCCEEDS(plugin().module_kernel(0, module, "large", &kernel));
-  EXPECT_DEATH(
-      {
-        run(kernel, memory, 0, 64, stream, 64);
-        plugin().stream_synchronize(0, stream);
-      },
-      "kernel large.*threadgroup memory");
-  SUCCEEDS(plugin().module_unload(0, module));
+             "large", "kernel large.*threadgroup memory");
 }
 
 }  // namespace
