@@ -5,7 +5,7 @@ set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 folder=$1
-limit=2500000
+limit=3200000
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 made() {

@@ -41,6 +41,8 @@ class Server:
         self.command = [tern, "view", *map(str, arguments), "--no-browser"]
 
     def __enter__(self):
+        # Shells start what runs in the background with SIGINT ignored, and the server would inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)", self.address)
@@ -295,8 +297,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", required=True)
     tern = str(pathlib.Path(parser.parse_args().tern).resolve())
-    # Shells start what runs in the background with SIGINT ignored, and the servers would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         c = Checks(tern, folder)
         model = str(pathlib.Path(folder) / "digits.tern")
