@@ -54,10 +54,13 @@ set(sources
   gpu/libraries/lt_types.cpp
   gpu/libraries/matrices.cpp
   gpu/libraries/matrix_kernels.cpp
+  gpu/libraries/microscaled.cpp
   gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/own_kernels.cpp
+  gpu/libraries/part_nodes.cpp
   gpu/libraries/product.cpp
+  gpu/libraries/scale_tiles.cpp
   gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp
   gpu/libraries/staging.cpp

@@ -28,11 +28,16 @@ const NarrowFloat* find_narrow_float(DType dtype) {
   return at == std::end(kTypes) ? nullptr : at;
 }
 
+bool has_elements(const NarrowFloat& t) {
+  return t.dtype == DType::f8_e4m3fn || t.dtype == DType::f8_e5m2;
+}
+
+ValueId elements_of(Builder& b, ValueId x, const NarrowFloat& t) {
+  return b.cast(b.expr("max(min(x, largest), 0 - largest)", {{"x", x}, {"largest", t.largest}}, DType::f32), t.dtype);
+}
+
 ValueId round_to(Builder& b, ValueId x, const NarrowFloat& t) {
-  if (t.dtype == DType::f8_e4m3fn || t.dtype == DType::f8_e5m2) {
-    x = b.expr("max(min(x, largest), 0 - largest)", {{"x", x}, {"largest", t.largest}}, DType::f32);
-    return b.cast(b.cast(x, t.dtype), DType::f32);
-  }
+  if (has_elements(t)) return b.cast(elements_of(b, x, t), DType::f32);
   // The distance between neighbours doubles with each exponent.
   std::string step;
   for (int e = t.least_exponent; e < t.most_exponent; ++e)

@@ -20,6 +20,10 @@ const NarrowFloat* find_narrow_float(std::string_view name);
 /// Of the element type of a quantized value; null for one that is no MX element.
 const NarrowFloat* find_narrow_float(DType dtype);
 
+/// Whether numbers are elements of that type in a program: float8, and no smaller ones.
+bool has_elements(const NarrowFloat& type);
+/// float32 `x` as elements of such a type, rounded as by round_to.
+ValueId elements_of(Builder& b, ValueId x, const NarrowFloat& type);
 /// float32 `x`, rounded to the nearest number of the type, ties to even; beyond the largest one, that one.
 ValueId round_to(Builder& b, ValueId x, const NarrowFloat& type);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "exporter/simplify/simplify.h"
@@ -34,7 +35,8 @@ class Common {
     for (const WriteBack& w : f_.writebacks) keep(w.value);
     for (Node& n : f_.nodes) {
       for (ValueId& v : n.inputs) v = now(v);
-      if (is_function(n)) share(n);
+      if (n.op == Op::mx_pack) packed_.insert(n.outputs[0]);
+      if (is_function(n) && !is_rounded_activation(n)) share(n);
     }
   }
 
@@ -46,6 +48,10 @@ class Common {
     kept_[static_cast<std::size_t>(v)] = true;
   }
   bool is_kept(ValueId v) const { return v != kNoValue && !kept_.empty() && kept_[static_cast<std::size_t>(v)]; }
+
+  /// Each product keeps its own: a device multiplies what lies behind it (docs/devices.md), and no other product's node
+  /// may lie between.
+  bool is_rounded_activation(const Node& n) const { return n.op == Op::mx_dequantize && packed_.contains(n.inputs[0]); }
 
   void share(Node& n) {
     std::vector<Node*>& alike = seen_[{n.op, n.inputs}];
@@ -69,6 +75,7 @@ class Common {
   Function& f_;
   std::vector<ValueId> instead_;
   std::vector<bool> kept_;
+  std::set<ValueId> packed_;
   std::map<std::pair<Op, std::vector<ValueId>>, std::vector<Node*>> seen_;
 };
 

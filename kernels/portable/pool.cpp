@@ -1,6 +1,9 @@
 // pool, adaptive_pool, fractional_pool and fold.
+#include <optional>
+
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/reduce.h"
 #include "kernels/portable/window.h"
 #include "schema/absent.h"
 #include "schema/window_kinds.h"
@@ -56,6 +59,32 @@ bool is_max(const KernelCall& c) {
   return static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
 }
 
+/// Whether window `a` of the last axes, of which there is one, is all of the axis and nothing else.
+bool is_whole(const Node& node, std::size_t a, std::int64_t size) {
+  return node.integer_at(AttrKey::kernel, a) == size && node.integer_at(AttrKey::before, a) == 0 &&
+         node.integer_at(AttrKey::dilations, a) == 1;
+}
+
+/// The axes of a pool whose windows are whole axes or, of an adaptive one, single elements. Devices with groups read
+/// such windows by neighbouring items, as those of reductions.
+std::optional<SplitAxes> reduced_axes(const KernelCall& c, const Target& target, std::size_t n, bool adaptive) {
+  const TensorView& x = c.in[0];
+  if (!target.groups || !c.wants(0) || c.wants(1) || x.numel() == 0 || !is_floating(x.dtype)) return std::nullopt;
+  SplitAxes axes;
+  for (int i = 0; i < x.rank; ++i) {
+    const std::int64_t size = x.size(i), wanted = c.out[0].size(i);
+    const int a = i - (x.rank - static_cast<int>(n));
+    if (a >= 0 && wanted == 1 && (adaptive || is_whole(*c.node, static_cast<std::size_t>(a), size))) {
+      axes.reduced.add(size, x.stride(i));
+    } else if (a < 0 || (adaptive && wanted == size)) {
+      axes.kept.add(size, x.stride(i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return axes.reduced.count > 1 ? std::optional(axes) : std::nullopt;
+}
+
 void pool(const KernelCall& c, Launches& list) {
   const Node& node = *c.node;
   const std::size_t n = node.dims(AttrKey::kernel).size();
@@ -89,6 +118,19 @@ void adaptive_pool(const KernelCall& c, Launches& list) {
   k.source.define("DIVISOR", "inside");
   parameter(k, "dilations", {1, 1, 1});
   list.add(std::move(k), sized_output(c).numel());
+}
+
+void faster_pool(const KernelCall& c, Launches& list) {
+  const std::size_t n = c.node->dims(AttrKey::kernel).size();
+  const auto axes = reduced_axes(c, list.target(), n, false);
+  if (!axes || c.node->integer(AttrKey::divisor) != 0) return pool(c, list);
+  reduce_axes(c, list, *axes, is_max(c) ? ReduceKind::max : ReduceKind::mean);
+}
+
+void faster_adaptive_pool(const KernelCall& c, Launches& list) {
+  const auto axes = reduced_axes(c, list.target(), c.node->dims(AttrKey::sizes).size(), true);
+  if (!axes) return adaptive_pool(c, list);
+  reduce_axes(c, list, *axes, is_max(c) ? ReduceKind::max : ReduceKind::mean);
 }
 
 void fractional_pool(const KernelCall& c, Launches& list) {
@@ -137,7 +179,9 @@ void fold(const KernelCall& c, Launches& list) {
 
 void define_pools(Definitions& d) {
   d.set(Op::pool, kernel<pool>());
+  d.set_faster(Op::pool, kernel<faster_pool>());
   d.set(Op::adaptive_pool, kernel<adaptive_pool>());
+  d.set_faster(Op::adaptive_pool, kernel<faster_adaptive_pool>());
   d.set(Op::fractional_pool, kernel<fractional_pool>());
   d.set(Op::fold, kernel<fold>());
 }

@@ -1,4 +1,6 @@
 // reduce: one item for each result, or for a part of one where results are few.
+#include "kernels/portable/reduce.h"
+
 #include <tern/error.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
 #include "kernels/portable/rows.h"
-#include "schema/kinds.h"
 
 namespace tern::portable {
 namespace {
@@ -74,9 +75,10 @@ void declare_joining(Launch& k, const Joining& j, bool ordered) {
   k.source.define("JOIN(a, b)", j.join);
 }
 
-void join(const KernelCall& c, Launches& list, ReduceKind kind) {
+}  // namespace
+
+void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, ReduceKind kind) {
   const TensorView &x = c.in[0], &out = c.out[0];
-  const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
   RowLayout layout(axes.kept, axes.reduced);
@@ -162,6 +164,8 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   list.add(std::move(last), results);
 }
 
+namespace {
+
 void argument(const KernelCall& c, Launches& list, bool max) {
   const TensorView& x = c.in[0];
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
@@ -233,7 +237,7 @@ void reduce(const KernelCall& c, Launches& list) {
     case ReduceKind::argmax: return argument(c, list, true);
     case ReduceKind::argmin: return argument(c, list, false);
     case ReduceKind::var: return variance(c, list);
-    default: return join(c, list, kind);
+    default: return reduce_axes(c, list, split_axes(c.in[0], c.node->dims(AttrKey::axes)), kind);
   }
 }
 

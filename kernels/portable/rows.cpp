@@ -13,11 +13,12 @@ constexpr std::int64_t kLanes = 16, kPart = 512;  // of text/parts.inc
 constexpr std::int64_t kLeastOfGroup = kLanes;    // elements: shorter rows leave lanes idle
 constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
-constexpr std::int64_t kLong = 4096;            // elements of a row that several groups share, if there are few
-constexpr std::int64_t kFewGroups = 132;        // one for each multiprocessor of an H100: groups are smaller below
-constexpr std::int64_t kShort = 64;             // elements of rows that a group keeps in less memory
-constexpr std::int64_t kLocalBytes = 20 << 10;  // for what a group keeps; every device has 32 KiB
-constexpr std::int64_t kMostKept = 4096;        // elements that one item keeps
+constexpr std::int64_t kLong = 4096;                // elements of a row that several groups share, if there are few
+constexpr std::int64_t kFewGroups = 132;            // one for each multiprocessor of an H100: groups are smaller below
+constexpr std::int64_t kShort = 64;                 // elements of rows that a group keeps in less memory
+constexpr std::int64_t kLocalBytes = 20 << 10;      // for what a group keeps; every device has 32 KiB
+constexpr std::int64_t kMoreLocalBytes = 40 << 10;  // of NVIDIA's 48 KiB and AMD's 64
+constexpr std::int64_t kMostKept = 4096;            // elements that one item keeps
 constexpr std::int64_t kFewKept = 1024;
 
 std::int64_t rounded_up(std::int64_t n) {
@@ -27,6 +28,10 @@ std::int64_t rounded_up(std::int64_t n) {
 /// Those that a device runs in step, at least.
 std::int64_t least_items(Dialect dialect) {
   return dialect == Dialect::hip ? 64 : 32;
+}
+
+std::int64_t local_bytes(Dialect dialect) {
+  return dialect == Dialect::cuda || dialect == Dialect::hip ? kMoreLocalBytes : kLocalBytes;
 }
 
 /// The smallest distance between neighbours of an axis; none where there are no neighbours.
@@ -84,7 +89,8 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     if (layout.count < kFewGroups * r.rows_)
       r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
     const std::int64_t room = layout.length <= kShort ? kShort : r.slots_ * kPart;
-    if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= kLocalBytes) r.kept_ = room;
+    if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= local_bytes(target.dialect))
+      r.kept_ = room;
     return r;
   }
   if (target.dialect != Dialect::opencl || target.vector_floats < 4 || !has_vector(t) || !layout.dense ||

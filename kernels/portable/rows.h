@@ -33,6 +33,9 @@ class Rows {
   /// kernel keeps them between passes.
   static std::optional<Rows> choose(const Target& target, const RowLayout& layout, DType t, bool kept);
 
+  /// Whether elements are kept, so that each is read once.
+  bool keeps() const { return kept_ > 0; }
+
   /// The texts of rows, before the kernel's own.
   void declare(Source& s) const;
   /// NAME as Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).

@@ -10,8 +10,10 @@ namespace {
 
 /// What both texts declare: a line for each item, or a line by lanes.
 struct Lines {
-  Axes from, to;
+  Axes from, to, along;
+  RowLayout layout;
   std::int64_t length, x_step, y_step;
+  DType t, sum;  ///< of elements, and of what their powers are summed in
   void declare(Launch& k) const {
     from.declare(k.source, "from");
     to.declare(k.source, "to");
@@ -22,8 +24,22 @@ struct Lines {
   }
 };
 
-void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines& lines, DType t, DType sum) {
-  const DType x = c.in[0].dtype, y = c.out[0].dtype;
+Lines lines_of(const KernelCall& c, const Target& target) {
+  const TensorView x = as_line(c.in[0]), y = as_line(c.out[0]);
+  const int axis = axis_of(*c.node, x.rank);
+  const Axes from = axes_without(x, axis);
+  Axes along;
+  along.add(x.size(axis), x.stride(axis));
+  RowLayout layout(from, along);
+  layout.dense = layout.dense && y.stride(axis) == 1;
+  const bool wide = compute_type(x.dtype) == DType::f64 || compute_type(y.dtype) == DType::f64;
+  const DType t = wide ? DType::f64 : DType::f32;
+  return {from, axes_without(y, axis),          along, layout, x.size(axis), x.stride(axis), y.stride(axis),
+          t,    wide_type(t, target.has_double)};
+}
+
+void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines& lines) {
+  const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
   Launch k("softmax_rows");
   rows.declare(k.source);
   rows.type(k.source, "T", t);
@@ -42,6 +58,10 @@ void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines&
 constexpr std::int64_t kGroup = 256, kRun = 512;  // of the launch that writes long rows
 constexpr std::int64_t kManyParts = 256;          // are joined once, not by each group of that launch
 constexpr std::int64_t kJoining = 64;
+constexpr std::int64_t kLong = 4096;          // elements of a row that several groups may share
+constexpr std::int64_t kFewRows = 32;         // as many groups, a row each, keep memory as busy as more would
+constexpr std::int64_t kLongRun = 2048;       // that a group writes where rows are many
+constexpr std::int64_t kMostPieces = kGroup;  // of a row: one for each item that joins them
 
 /// The sums of each row's parts.
 void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, std::int64_t rows, std::int64_t parts) {
@@ -59,16 +79,15 @@ void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, 
 }
 
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
-void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const Lines& lines, const Axes& along,
-              DType t, DType sum) {
-  const DType x = c.in[0].dtype, y = c.out[0].dtype;
+void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const Lines& lines) {
+  const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
   const std::int64_t rows = lines.from.count, count = rows * parts.count;
   const auto bytes = [&](std::int64_t n, DType e) {
     return list.scratch(static_cast<std::uint64_t>(n * element_size(e)));
   };
   const std::uint64_t tops = bytes(count, t), top_of = bytes(rows, t);
   std::uint64_t sums = bytes(count, sum);
-  RowLayout layout(lines.from, along);
+  RowLayout layout = lines.layout;
   layout.count = count;
   layout.length = parts.run;
   const Rows how = *Rows::choose(list.target(), layout, t, false);
@@ -84,7 +103,7 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   top.scratch("out", tops, t, true);
   top.store("STORE", t, t);
   lines.from.declare(top.source, "kept");
-  along.declare(top.source, "reduced");
+  lines.along.declare(top.source, "reduced");
   top.parameter("results", rows);
   top.parameter("parts", parts.count);
   top.parameter("run", parts.run);
@@ -131,40 +150,88 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   list.add(std::move(end), rows * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
 }
 
+/// Long rows, each by several groups, in the order of no definition: elements are read twice, not three times.
+void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
+  const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
+  const std::int64_t run = (lines.length + kRun * kMostPieces - 1) / (kRun * kMostPieces) * kRun;
+  const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
+  const auto bytes = [&](DType e) { return list.scratch(static_cast<std::uint64_t>(count * element_size(e))); };
+  const std::uint64_t tops = bytes(t), sums = bytes(sum);
+  RowLayout layout = lines.layout;
+  layout.count = count;
+  layout.length = run;
+  const Rows how = *Rows::choose(list.target(), layout, t, true);
+  Launch piece("softmax_pieces");
+  how.declare(piece.source);
+  how.type(piece.source, "T", t);
+  how.math(piece.source, "MATH", t);
+  how.type(piece.source, "SUM_T", sum);
+  piece.input("x", 0, x);
+  how.load(piece.source, "LOAD_X", x, x, t);
+  piece.scratch("tops", tops, t, true);
+  piece.scratch("part_sums", sums, sum, true);
+  lines.declare(piece);
+  piece.parameter("parts", parts);
+  piece.parameter("run", run);
+  how.add(list, std::move(piece), count);
+  Launch end("softmax_joined");
+  end.type("T", t);
+  end.source.math("MATH", t);
+  end.type("SUM_T", sum);
+  end.source.math("SUM_MATH", sum);
+  end.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
+  end.source.define("GROUP", kGroup);
+  end.input("x", 0, x);
+  end.load("LOAD_X", x, t);
+  end.scratch("tops", tops, t, false);
+  end.scratch("part_sums", sums, sum, false);
+  end.output("y", 0, y);
+  end.store("STORE", t, y);
+  lines.declare(end);
+  end.parameter("parts", parts);
+  const std::int64_t written = lines.from.count < kFewRows ? kRun : kLongRun;
+  end.parameter("run", written);
+  const std::int64_t blocks = (lines.length + written - 1) / written;
+  list.add(std::move(end), lines.from.count * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
+}
+
 void softmax(const KernelCall& c, Launches& list) {
-  const TensorView x = as_line(c.in[0]), y = as_line(c.out[0]);
-  if (y.numel() == 0) return;
-  const int axis = axis_of(*c.node, x.rank);
-  const bool wide = compute_type(x.dtype) == DType::f64 || compute_type(y.dtype) == DType::f64;
-  const DType t = wide ? DType::f64 : DType::f32;
-  const DType sum = wide_type(t, list.target().has_double);
-  const Lines lines{axes_without(x, axis), axes_without(y, axis), x.size(axis), x.stride(axis), y.stride(axis)};
-  Axes along;
-  along.add(x.size(axis), x.stride(axis));
-  RowLayout layout(lines.from, along);
-  layout.dense = layout.dense && lines.y_step == 1;
-  const RowParts parts = row_parts(list.target(), layout);
-  if (parts.count > 1) return in_parts(c, list, parts, lines, along, t, sum);
-  if (const auto rows = Rows::choose(list.target(), layout, t, true)) return by_rows(c, list, *rows, lines, t, sum);
+  if (c.out[0].numel() == 0) return;
+  const Lines lines = lines_of(c, list.target());
+  const RowParts parts = row_parts(list.target(), lines.layout);
+  if (parts.count > 1 && lines.from.count < kFewRows) return in_parts(c, list, parts, lines);
+  if (const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true)) return by_rows(c, list, *rows, lines);
   Launch k("softmax");
-  k.type("T", t);
-  k.source.math("MATH", t);
-  k.type("SUM_T", sum);
-  k.source.math("SUM_MATH", sum);
+  k.type("T", lines.t);
+  k.source.math("MATH", lines.t);
+  k.type("SUM_T", lines.sum);
+  k.source.math("SUM_MATH", lines.sum);
   k.source.use("parts");
   k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
-  k.input("x", 0, x.dtype);
-  k.load("LOAD_X", x.dtype, t);
-  k.output("y", 0, y.dtype);
-  k.store("STORE", t, y.dtype);
+  k.input("x", 0, c.in[0].dtype);
+  k.load("LOAD_X", c.in[0].dtype, lines.t);
+  k.output("y", 0, c.out[0].dtype);
+  k.store("STORE", lines.t, c.out[0].dtype);
   lines.declare(k);
   list.add(std::move(k), lines.from.count);
+}
+
+void faster_softmax(const KernelCall& c, Launches& list) {
+  if (c.out[0].numel() == 0) return;
+  const Lines lines = lines_of(c, list.target());
+  if (!list.target().groups || !lines.layout.nearer || lines.length < kLong) return softmax(c, list);
+  if (lines.from.count >= kFewRows) {
+    const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true);
+    if (rows && rows->keeps()) return by_rows(c, list, *rows, lines);
+  }
+  in_pieces(c, list, lines);
 }
 
 }  // namespace
 
 void define_softmax(Definitions& d) {
   d.set(Op::softmax, kernel<softmax>());
+  d.set_faster(Op::softmax, kernel<faster_softmax>());
 }
 
 }  // namespace tern::portable

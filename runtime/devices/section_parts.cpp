@@ -37,6 +37,24 @@ class SectionDivision {
     return concrete_.known(type) && !type.packed();
   }
 
+  /// Whether it is operand `k` of a node that a device may look at in blocks with scales of float8_e8m0 (MX).
+  bool is_microscaled(const Node& n, std::size_t k) const {
+    if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
+    const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
+    Blocks mx;  // scales of float8_e8m0 alone, a block in a row
+    mx.columns = type.blocks.columns;
+    mx.layout = type.blocks.layout;
+    return type.quantized() && concrete_.known(type) && type.blocks == mx;
+  }
+
+  bool may_be_offered(const Node& n, bool microscaled) const {
+    if (!has_trait(n.op, Trait::offered)) return false;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (!is_plain(n.inputs[k]) && !(microscaled && is_microscaled(n, k))) return false;
+    }
+    return std::ranges::all_of(n.outputs, [&](ValueId v) { return is_plain(v); });
+  }
+
   std::vector<std::vector<std::uint32_t>> uses() {
     std::vector<std::vector<std::uint32_t>> uses(end_ - begin_);
     for (std::uint32_t i = begin_; i < end_; ++i) {
@@ -57,10 +75,7 @@ class SectionDivision {
     std::vector<const Node*> nodes;
     for (std::uint32_t i = begin_; i < end_; ++i) {
       const Node& n = f_.nodes[i];
-      const auto plain = [&](ValueId v) { return is_plain(v); };
-      if (!has_trait(n.op, Trait::offered) || !std::ranges::all_of(n.inputs, plain) ||
-          !std::ranges::all_of(n.outputs, plain))
-        continue;
+      if (!may_be_offered(n, device.takes_microscaled())) continue;
       offered.push_back(i);
       resolved.push_back(concrete_.resolve(n));
       nodes.push_back(resolved.back() == nullptr ? &n : resolved.back().get());

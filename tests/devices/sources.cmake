@@ -15,12 +15,14 @@ set(sources
   override_test.cpp
   partition_test.cpp
   parts_test.cpp
+  pools_test.cpp
   products_test.cpp
   profiler_test.cpp
   rows_test.cpp
   run_into_test.cpp
   scan_test.cpp
   share_test.cpp
+  softmax_test.cpp
   sort_test.cpp
   stream_test.cpp
   turned_test.cpp

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "exporter/microscaling/round.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
@@ -75,6 +76,31 @@ TEST(Simplify, WhatNoInstructionHoldsStaysAnOperand) {
   Program& program = p.b().program();
   simplify(program);
   EXPECT_EQ(count(program, Op::full), 2U);
+}
+
+// Products of rounded activations keep a node each, which a device multiplies together with the product; the rounding
+// itself is done once. Any number of rows, none too.
+TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
+  TestProgram p;
+  const Dim rows = p.b().pool().symbol("rows", 0, 8);
+  const ValueId x = p.input(DType::f32, {rows, 32});
+  const microscaling::NarrowFloat& type = *microscaling::find_narrow_float("float8_e4m3fn");
+  for (int i = 0; i < 2; ++i) {
+    const ValueId y = microscaling::rounded(p.b(), x, type, 32, "floor", DType::f32);
+    p.output(p.b().expr("y + i", {{"y", y}, {"i", static_cast<double>(i)}}, DType::f32));
+  }
+  Program& program = p.b().program();
+  simplify(program);
+  EXPECT_EQ(count(program, Op::mx_pack), 1U);
+  EXPECT_EQ(count(program, Op::mx_dequantize), 2U);
+  Session session(p.model().prepare());
+  EXPECT_TRUE(values_of(session.run({floats({0, 32}, {})})[0]).empty());
+  // The largest one, 450, has the scale 1, and ends at 448; 3.3 lies between 3.25 and 3.5.
+  std::vector<float> numbers(64, 3.3F), expected(64, 3.25F);
+  numbers[0] = 450, expected[0] = 448;
+  numbers[40] = -0.01F, expected[40] = -0.009765625F;
+  std::fill(expected.begin() + 41, expected.end(), 3.25F);
+  EXPECT_EQ(values_of(session.run({floats({2, 32}, numbers)})[0]), expected);
 }
 
 }  // namespace

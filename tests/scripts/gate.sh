@@ -240,6 +240,9 @@ for gpu in cuda rocm; do
     build/test_gpu_libraries
   part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
     $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d},nn.functional.scaled_dot_product_attention}
+  # Blocks with scales are multiplied from compute capability 10.0 on.
+  [[ $gpu == cuda ]] && check 'products in blocks, cuda' libraries cuda env TERN_EMULATOR_CAPABILITY=10.0 \
+    build/test_gpu_libraries '--gtest_filter=*Microscaled*'
   # The solvers leave every third matrix. Both routines on both with --full.
   for routine in $(if [[ $full == --full ]]; then echo small large; elif [[ $gpu == cuda ]]; then echo small; else echo large; fi); do
     part "linear algebra by libraries, $gpu, $routine" libraries $gpu env TERN_CUDA_SOLVER=$routine \

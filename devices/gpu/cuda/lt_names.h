@@ -29,6 +29,7 @@ constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8,
               kLtScaleB = 18;
 constexpr int kLtScaleModeA = 31, kLtScaleModeB = 32;  // from cuBLASLt 12.8 on
 constexpr int kLtScaleOfRows = 3;                      // CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
+constexpr int kLtScaleOfBlocks = 2;                    // CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
 // cublasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // cublasLtMatmulPreferenceAttributes_t

@@ -29,7 +29,8 @@ constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;
 // hipblasLtMatmulDescAttributes_t
 constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4, kLtScaleA = 5,
               kLtScaleB = 6;
-constexpr int kLtScaleModeA = -1, kLtScaleModeB = -1, kLtScaleOfRows = -1;  // Tern uses none of this vendor
+// Tern uses none of this vendor.
+constexpr int kLtScaleModeA = -1, kLtScaleModeB = -1, kLtScaleOfRows = -1, kLtScaleOfBlocks = -1;
 // hipblasLtEpilogue_t
 constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t

@@ -1,4 +1,5 @@
-// "partition": a product or a convolution and the activation or the scales that follow it, as one call of the library.
+// "partition": a product or a convolution and the activation or the scales that follow it, as one call of the library;
+// products of operands in blocks with scales and what would dequantize those.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -7,31 +8,17 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/activation.h"
 #include "devices/gpu/libraries/lt_types.h"
+#include "devices/gpu/libraries/microscaled.h"
+#include "devices/gpu/libraries/part_nodes.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
+#include "lt_names.h"
 
 namespace tern::gpu {
 namespace {
-
-/// How many operands of the nodes are the value.
-std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value) {
-  std::ptrdiff_t count = 0;
-  for (std::int32_t i = 0; i < part.node_count; ++i) {
-    const tern_device_part_node& n = part.nodes[i];
-    count += std::count(n.inputs, n.inputs + n.op.input_count, value);
-  }
-  return count;
-}
-
-/// The node before `node` that makes `value`; -1 for none.
-std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value) {
-  for (std::int32_t i = 0; i < node; ++i)
-    if (part.nodes[i].outputs[0] == value) return i;
-  return -1;
-}
 
 /// An activation and the library's node before it, with what changes only the sizes between them: the last first.
 /// Nobody else reads the results in between. Empty where there is none.
@@ -68,11 +55,19 @@ std::optional<ScaledProduct> scaled_product(const tern_device_part& part, std::i
   return std::nullopt;
 }
 
-tern_device_status choose(std::int32_t, const tern_device_part* part, std::int32_t* groups) {
+tern_device_status choose(std::int32_t device, const tern_device_part* part, std::int32_t* groups) {
+  TERN_GPU_ENTER(device);
   std::fill_n(groups, part->node_count, -1);
   for (std::int32_t i = 0; i < part->node_count; ++i) {
     for (const std::int32_t node : chain(*part, i)) groups[node] = i;
     if (const auto scaled = scaled_product(*part, i)) groups[i] = groups[scaled->product] = i;
+  }
+  for (std::int32_t i = 0; i < part->node_count && has_microscaled_products(*d); ++i) {
+    const auto product = microscaled_product(*part, i);
+    if (!product) continue;
+    groups[i] = i;
+    for (const MicroscaledOperand* operand : {&product->a, &product->b})
+      for (const std::int32_t node : operand->nodes) groups[node] = i;
   }
   return TERN_DEVICE_OK;
 }
@@ -131,6 +126,17 @@ std::unique_ptr<Fused> scaled(const GpuDevice& d, const tern_device_part& part, 
   return fused;
 }
 
+/// A product of operands in blocks; null where the part has other nodes as well.
+std::unique_ptr<Fused> microscaled(const GpuDevice& d, const tern_device_part& part, const MicroscaledProduct& p) {
+  if (p.a.nodes.size() + p.b.nodes.size() + 1 != static_cast<std::size_t>(part.node_count)) return nullptr;
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[part.node_count - 1]);
+  fused->inputs[0] = p.a.elements, fused->inputs[1] = p.b.elements;
+  fused->places[0] = place_of(part, p.a.value), fused->places[1] = place_of(part, p.b.value);
+  finish(fused.get());
+  fused->node = prepare_microscaled_product(d, fused->op, {p.a.in_tiles, p.b.in_tiles});
+  return fused;
+}
+
 tern_device_status compile(std::int32_t device, const tern_device_part* part, tern_device_partition* partition,
                            std::uint64_t* scratch_bytes) {
   TERN_GPU_ENTER(device);
@@ -143,6 +149,8 @@ tern_device_status compile(std::int32_t device, const tern_device_part* part, te
       fused = activated(*d, *part);
     } else if (const auto s = scaled_product(*part, end); s && part->node_count == 2) {
       fused = scaled(*d, *part, *s);
+    } else if (const auto m = microscaled_product(*part, end)) {
+      fused = microscaled(*d, *part, *m);
     }
   }
   if (fused == nullptr || fused->node == nullptr)
@@ -175,7 +183,8 @@ tern_device_status release(std::int32_t device, tern_device_partition partition)
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_partition_functions kFused = {sizeof kFused, 0, choose, compile, run, release};
+constexpr std::uint32_t kFlags = names::kLtScaleOfBlocks >= 0 ? TERN_DEVICE_PARTITION_MICROSCALED : 0;
+constexpr tern_device_partition_functions kFused = {sizeof kFused, kFlags, choose, compile, run, release};
 
 }  // namespace
 

@@ -40,6 +40,11 @@ LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch)
   return object;
 }
 
+/// 0: one for the whole matrix, as without the attribute.
+std::int32_t mode_of(Scales scales) {
+  return scales == Scales::rows ? names::kLtScaleOfRows : scales == Scales::blocks ? names::kLtScaleOfBlocks : 0;
+}
+
 LtObject description(const LtApi& api, const Product& p, const LtTypes& types, int compute, Activation activation,
                      Scales scales) {
   LtProduct made = nullptr;
@@ -56,9 +61,9 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
     attributes.set(names::kLtBiasType, std::int32_t{types.out});
   }
   if (epilogue != 0) attributes.set(names::kLtEpilogue, epilogue);
-  if (scales == Scales::rows) {
-    attributes.set(names::kLtScaleModeA, std::int32_t{names::kLtScaleOfRows});
-    attributes.set(names::kLtScaleModeB, std::int32_t{names::kLtScaleOfRows});
+  if (const std::int32_t mode = mode_of(scales); mode != 0) {
+    attributes.set(names::kLtScaleModeA, mode);
+    attributes.set(names::kLtScaleModeB, mode);
   }
   // Each call sets its own; a heuristic sees that there are some.
   if (scales != Scales::none)
@@ -97,7 +102,7 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
 }  // namespace
 
 std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types, Activation activation, Scales scales) {
-  if (scales == Scales::rows && names::kLtScaleModeA < 0) return nullptr;
+  if (mode_of(scales) < 0) return nullptr;
   const std::lock_guard lock(lt.lock);
   for (const int compute : types.computes) {
     auto plan = std::make_unique<LtPlan>(LtPlan{description(lt.api, p, types, compute, activation, scales),

@@ -3,6 +3,7 @@
 
 #include "devices/gpu/libraries/lt_plan.h"
 #include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/scale_tiles.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
@@ -12,8 +13,16 @@ namespace {
 
 class ProductNode : public LibraryNode {
  public:
-  ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan, Scales scales)
-      : lt_(lt), product_(std::move(product)), types_(types), plan_(std::move(plan)), scales_(scales) {
+  /// `tiles` where scales are of blocks: what brings them into tiles.
+  ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan, Scales scales,
+              const BlockScales& blocks, Function tiles)
+      : lt_(lt),
+        product_(std::move(product)),
+        types_(types),
+        plan_(std::move(plan)),
+        scales_(scales),
+        blocks_(blocks),
+        tiles_(tiles) {
     workspace_ = plan_->aligned->workspace;
     if (plan_->any) {
       workspace_ = std::max<std::uint64_t>(workspace_, plan_->any->workspace);
@@ -32,7 +41,10 @@ class ProductNode : public LibraryNode {
     if (product_.addend != Addend::none) at.c = op.inputs[2].data;
     scratch = aligned(scratch, kScratchAlignment);
     Address room = scratch + workspace_;
-    if (scales_ != Scales::none) {
+    if (scales_ == Scales::blocks) {
+      TERN_GPU_TRY(tile_scales(stream, &room, product_.a, blocks_.b_in_tiles, at.a, &at.scale_a));
+      TERN_GPU_TRY(tile_scales(stream, &room, product_.b, blocks_.a_in_tiles, at.b, &at.scale_b));
+    } else if (scales_ != Scales::none) {
       at.scale_a = op.inputs[4].data, at.scale_b = op.inputs[3].data;
       TERN_GPU_TRY(align_scales(stream, &room, product_.d.rows, &at.scale_a));
       TERN_GPU_TRY(align_scales(stream, &room, product_.d.columns, &at.scale_b));
@@ -46,9 +58,12 @@ class ProductNode : public LibraryNode {
 
  private:
   static constexpr std::uint64_t kScratchAlignment = 256;
+  static constexpr std::int64_t kBlock = 32;
 
   /// Room for copies of the vectors of scales.
   std::uint64_t scale_bytes() const {
+    if (scales_ == Scales::blocks)
+      return grid_of(product_.a).tile_bytes() + grid_of(product_.b).tile_bytes() + 2 * kLtAlignment;
     if (scales_ != Scales::rows) return 0;
     return static_cast<std::uint64_t>(product_.d.rows + product_.d.columns) * sizeof(float) + 2 * kLtAlignment;
   }
@@ -61,6 +76,21 @@ class ProductNode : public LibraryNode {
     *scales = copy;
     *room = copy + bytes;
     return TERN_DEVICE_OK;
+  }
+
+  /// Of a matrix whose columns lie whole in memory, one after the other.
+  static ScaleGrid grid_of(const Matrix& m) { return {m.columns, m.rows / kBlock}; }
+  /// The scales behind the elements of an operand, in tiles.
+  tern_device_status tile_scales(Stream stream, Address* room, const Matrix& m, bool in_tiles, Address elements,
+                                 Address* scales) const {
+    const ScaleGrid grid = grid_of(m);
+    *scales = elements + static_cast<Address>(m.columns * m.rows);
+    if (in_tiles && *scales % kLtAlignment == 0) return TERN_DEVICE_OK;
+    const Address from = *scales;
+    *scales = aligned(*room, kLtAlignment);
+    *room = *scales + grid.tile_bytes();
+    if (!in_tiles) return make_scale_tiles(tiles_, stream, grid, from, *scales);
+    return checked(api().copy_within(*scales, from, grid.tile_bytes(), stream), "copying scales");
   }
 
   tern_device_status multiply(Stream stream, const ProductAddresses& first, Address scratch) {
@@ -117,6 +147,8 @@ class ProductNode : public LibraryNode {
   const LtTypes types_;
   const std::unique_ptr<LtPlan> plan_;
   const Scales scales_;
+  const BlockScales blocks_;
+  const Function tiles_;
   std::uint64_t workspace_ = 0;
   std::optional<Staging> staging_;  ///< where the library takes aligned addresses only
 };
@@ -124,21 +156,33 @@ class ProductNode : public LibraryNode {
 }  // namespace
 
 bool has_product(const tern_device_op& op) {
-  return !lt_types(op).computes.empty();
+  return !is_microscaled(op) && !lt_types(op).computes.empty();
 }
 
 namespace {
 
-std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation,
-                                     Scales scales) {
+/// Whether each operand is a matrix whose rows of the depth follow each other, and the product a single one.
+bool takes_blocks(const Product& p) {
+  return p.batch == 1 && p.calls.size() == 1 && p.a.transposed && !p.b.transposed && p.a.leading == p.a.rows &&
+         p.b.leading == p.b.rows;
+}
+
+std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation, Scales scales,
+                                     const BlockScales& blocks = {}) {
   const LtTypes types = lt_types(op);
   std::optional<Product> product = product_of(op);
-  if (!product) return nullptr;
+  if (!product || types.computes.empty()) return nullptr;
+  if (scales == Scales::blocks && !takes_blocks(*product)) return nullptr;
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
   if (plan == nullptr || (!plan->any && product->calls.size() > 1)) return nullptr;
-  return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan), scales);
+  Function tiles = nullptr;
+  if (scales == Scales::blocks && !(blocks.a_in_tiles && blocks.b_in_tiles)) {
+    tiles = scale_tiles(d);
+    if (tiles == nullptr) return nullptr;
+  }
+  return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan), scales, blocks, tiles);
 }
 
 }  // namespace
@@ -149,6 +193,11 @@ std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_devi
 
 std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales) {
   return prepare(d, op, Activation::none, scales);
+}
+
+std::unique_ptr<LibraryNode> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
+                                                         const BlockScales& scales) {
+  return prepare(d, op, Activation::none, Scales::blocks, scales);
 }
 
 }  // namespace tern::gpu

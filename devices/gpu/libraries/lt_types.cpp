@@ -1,5 +1,8 @@
 #include "devices/gpu/libraries/lt_types.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "lt_names.h"
 
 namespace tern::gpu {
@@ -85,7 +88,13 @@ bool has_result(Family operands, Family result) {
 
 }  // namespace
 
+bool is_microscaled(const tern_device_op& op) {
+  return std::any_of(op.attributes, op.attributes + op.attribute_count,
+                     [](const tern_device_attribute& a) { return std::strcmp(a.name, "block") == 0; });
+}
+
 bool is_float8(const tern_device_op& op) {
+  if (is_microscaled(op)) return false;
   const Type* a = type_of(op.inputs[0]);
   return a != nullptr && a->family == Family::byte;
 }

@@ -19,7 +19,9 @@ struct LtTypes {
   std::vector<int> computes;           ///< the preferred one first
 };
 
-/// A product of float8.
+/// A product whose right operand has blocks with scales: tern/device.h, TERN_DEVICE_PARTITION_MICROSCALED.
+bool is_microscaled(const tern_device_op& op);
+/// A product of float8, without blocks.
 bool is_float8(const tern_device_op& op);
 /// Without `computes` where the libraries have no such product.
 LtTypes lt_types(const tern_device_op& op);

@@ -52,6 +52,15 @@ bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
 /// A product of float8 whose operands 3 and 4 are the scales of the first two.
 std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
+/// Whether scales of blocks lie in tiles (devices/gpu/libraries/scale_tiles.h) already, else row by row: of the left
+/// and the right operand.
+struct BlockScales {
+  bool a_in_tiles = false, b_in_tiles = false;
+};
+/// A product of float8 [.., k] and the transpose of [n, k]; behind the elements of each operand are the scales of its
+/// blocks of 32.
+std::unique_ptr<LibraryNode> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
+                                                         const BlockScales& scales);
 /// cholesky, eigh, lu_factor, qr and svd, by the vendor's solvers.
 bool has_factorization(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation activation);

@@ -8,8 +8,9 @@
 
 namespace tern::gpu {
 
-/// Scales of a product's operands in memory: one float32 each, or one for each row of a and column of b.
-enum class Scales { none, tensor, rows };
+/// Scales of a product's operands in memory: one float32 each, one for each row of a and column of b, or a float8_e8m0
+/// for each 32 elements along the depth (MX).
+enum class Scales { none, tensor, rows, blocks };
 
 /// p * a * b, or p * a * b + bias: places among the node's operands.
 struct Scaling {

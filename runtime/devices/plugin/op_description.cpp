@@ -41,6 +41,11 @@ OpDescription::OpDescription(const Node& node, std::span<const TensorView> in, s
   op_.version = static_cast<std::uint32_t>(info.version);
   op_.name = info.name.data();  // of a table of literals: a zero follows
   for (const Attr& a : node.attrs) add(a);
+  // mx_dequantize has these attributes itself.
+  if (node.op == Op::matmul && in[1].blocks.columns != 0) {
+    add({AttrKey::block, Dims{Dim(in[1].blocks.columns)}});
+    add({AttrKey::layout, Dims{Dim(static_cast<std::int64_t>(in[1].blocks.layout))}});
+  }
   for (const Instruction& i : node.expr.code) instructions_.push_back(instruction_of(i));
   tensors_.resize(in.size() + out.size());
   op_.input_count = static_cast<std::int32_t>(in.size());

@@ -10,6 +10,7 @@ class PluginDevice;
 class PluginParts : public PartCompiler {
  public:
   explicit PluginParts(PluginDevice& device) : device_(device) {}
+  bool takes_microscaled() const override;
   std::vector<std::int32_t> choose(const PartRequest& request) override;
   std::unique_ptr<portable::OwnKernel> compile(const PartRequest& request) override;
 

@@ -102,6 +102,10 @@ class CompiledPart : public portable::OwnKernel {
 
 }  // namespace
 
+bool PluginParts::takes_microscaled() const {
+  return (device_.tables().partitions->flags & TERN_DEVICE_PARTITION_MICROSCALED) != 0;
+}
+
 std::vector<std::int32_t> PluginParts::choose(const PartRequest& request) {
   std::vector<std::int32_t> groups(request.nodes.size(), -1);
   if (groups.empty()) return groups;

@@ -46,7 +46,8 @@ TEST(LtDescriptors, TheRealLibraryTakesThem) {
     for (const int attribute : {n::kLtScaleA, n::kLtScaleB})
       set(api.product_set, product, attribute, std::uint64_t{16});
     for (const int attribute : {n::kLtScaleModeA, n::kLtScaleModeB})
-      set(api.product_set, product, attribute, std::int32_t{n::kLtScaleOfRows});
+      for (const int mode : {n::kLtScaleOfRows, n::kLtScaleOfBlocks})
+        set(api.product_set, product, attribute, std::int32_t{mode});
     EXPECT_EQ(api.product_destroy(product), kSuccess);
   }
   LtPreference preference = nullptr;

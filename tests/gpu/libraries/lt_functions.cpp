@@ -188,7 +188,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->beta = factor(beta, description);
   if (description.scale_a != 0) {
     // As the heuristic saw them.
-    const std::uint32_t alignment = call->scales_rows ? 16 : sizeof(float);
+    const std::uint32_t alignment = call->scales_rows || call->scales_blocks ? 16 : sizeof(float);
     check_address(description.scale_a, alignment, "the scale of A");
     check_address(description.scale_b, alignment, "the scale of B");
     call->scale_a = description.scale_a;

@@ -131,7 +131,13 @@ std::optional<ProductCall> read(const Problem& x) {
   if ((scaled.scale_a != 0) != (scaled.scale_b != 0) || scaled.scale_mode_a != scaled.scale_mode_b)
     misuse("scales of one operand");
   if (scaled.scale_a != 0 && !is_byte(p.a.dtype)) misuse("scales of a product of other types than float8");
-  if (scaled.scale_mode_a != 0) {
+  if (scaled.scale_mode_a == names::kLtScaleOfBlocks && scaled.scale_mode_a > 0) {
+    if (scaled.scale_a == 0) misuse("blocks without scales");
+    // "VEC32_UE8M0": compute capability 10.0, float8 by the TN format. A block has 32 elements "in the innermost
+    // dimension".
+    if (capability() < 100 || p.k % 32 != 0 || p.batch != 1) return std::nullopt;
+    p.scales_blocks = true;
+  } else if (scaled.scale_mode_a != 0) {
     if (scaled.scale_mode_a != names::kLtScaleOfRows || scaled.scale_a == 0)
       misuse("the mode %d of scales", scaled.scale_mode_a);
     if (capability() < 90) return std::nullopt;

@@ -383,6 +383,129 @@ TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], 64 * scales[1 + i / 16] * scales[17 + i % 16]) << i;
 }
 
+/// Elements around zero that float8 holds, and codes of scales around 1.
+std::vector<float> small_numbers(std::int64_t count, int seed) {
+  std::vector<float> all;
+  for (std::int64_t i = 0; i < count; ++i) all.push_back(static_cast<float>((i * 7 + seed) % 13 - 6) / 2);
+  return all;
+}
+Tensor codes(std::int64_t rows, std::int64_t blocks, int seed) {
+  Tensor t(DType::u8, {rows, blocks});
+  for (std::int64_t i = 0; i < rows * blocks; ++i)
+    t.span<std::uint8_t>()[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(124 + (i * 5 + seed) % 7);
+  return t;
+}
+
+/// The numbers of a matrix [rows, k] in blocks of 32, whose scales are a value of their own.
+ValueId in_blocks(TestProgram& p, std::int64_t rows, std::int64_t k, DType numbers, DType element = DType::f8_e4m3fn) {
+  const ValueId elements = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(k)}), element),
+                scales = p.input(DType::u8, {Dim(rows), Dim(k / 32)});
+  const std::vector<Attr> format = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))};
+  const ValueId packed = p.b().add(Op::mx_pack, {elements, scales}, format);
+  return p.b().add(Op::mx_dequantize, {packed}, {attr_dtype(numbers), format[0], format[1]});
+}
+
+/// Whether the emulated device multiplies blocks with scales.
+bool has_blocks() {
+  const char* capability = std::getenv("TERN_EMULATOR_CAPABILITY");
+  return std::string(device()) == "cuda" && capability != nullptr && std::atoi(capability) >= 10;
+}
+
+/// [160, 160] times the transposes of matrices [48, 160] and [16, 160]: the tiles of scales are not full.
+TEST_F(LibraryTest, MicroscaledProducts) {
+  constexpr std::int64_t kRows = 160, kDepth = 160, kColumns[] = {48, 16};
+  for (const DType type : {DType::bf16, DType::f32}) {
+    SCOPED_TRACE(std::string(name_of(type)));
+    TestProgram p;
+    std::vector<Tensor> inputs;
+    for (const std::int64_t columns : kColumns) {
+      const ValueId x = in_blocks(p, kRows, kDepth, type), w = in_blocks(p, columns, kDepth, type);
+      inputs.push_back(floats({kRows, kDepth}, small_numbers(kRows * kDepth, 0)));
+      inputs.push_back(codes(kRows, kDepth / 32, 1));
+      inputs.push_back(floats({columns, kDepth}, small_numbers(columns * kDepth, 2)));
+      inputs.push_back(codes(columns, kDepth / 32, static_cast<int>(columns)));
+      std::vector<ValueId> operands = {x, p.b().transpose(w, 0, 1)};
+      if (type == DType::bf16 && columns == 16) {
+        operands.push_back(p.b().cast(p.input(DType::f32, {Dim(columns)}), type));
+        inputs.push_back(floats({columns}, small_numbers(columns, 3)));
+      }
+      p.output(p.b().cast(p.b().add(Op::matmul, operands, {attr_dtype(type)}), DType::f32));
+    }
+    PrepareOptions here;
+    here.reproducible = true;
+    Session definition(p.model().prepare(here));
+    const std::vector<Tensor> expected = definition.run(inputs);
+    PrepareOptions options;
+    options.device = device();
+    Session session(p.model().prepare(options));
+    session.run(inputs);
+    const std::uint64_t before = launches_of_libraries();
+    const std::vector<Tensor> found = session.run(inputs);
+    EXPECT_EQ(launches_of_libraries() - before, 2u);  // without blocks, products of the widened numbers
+    EXPECT_EQ(session.stats().partitions, has_blocks() ? 2u : 0u);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::vector<float> a = values_of(expected[k]), b = values_of(found[k]);
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i)
+        ASSERT_NEAR(a[i], b[i], std::fabs(a[i]) * (type == DType::bf16 ? 0x1p-7 : 0x1p-18) + 1e-3) << k << ' ' << i;
+    }
+  }
+}
+
+/// A constant weight is read as it lies in the archive, its scales in tiles; the activations have three axes.
+TEST_F(LibraryTest, MicroscaledWeights) {
+  constexpr std::int64_t kColumns = 32, kDepth = 96;
+  TestProgram p;
+  const ValueId elements = p.b().cast(p.input(DType::f32, {2, 8, Dim(kDepth)}), DType::f8_e5m2),
+                scales = p.input(DType::u8, {2, 8, Dim(kDepth / 32)});
+  const std::vector<Attr> rows = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))},
+                          tiles = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(1))};
+  const ValueId x = p.b().add(Op::mx_dequantize, {p.b().add(Op::mx_pack, {elements, scales}, rows)},
+                              {attr_dtype(DType::bf16), rows[0], rows[1]});
+  std::vector<std::uint8_t> weight, of_tiles;
+  for (std::int64_t i = 0; i < kColumns * kDepth; ++i) weight.push_back(static_cast<std::uint8_t>(i * 11 % 112));
+  for (int i = 0; i < 512; ++i) of_tiles.push_back(static_cast<std::uint8_t>(125 + i % 4));
+  std::vector<Attr> packed = tiles;
+  packed.push_back(attr_dtype(DType::f8_e4m3fn));
+  const ValueId w = p.b().add(
+      Op::mx_pack,
+      {p.b().constant(DType::u8, {kColumns, kDepth}, weight.data()), p.b().constant(DType::u8, {512}, of_tiles.data())},
+      packed);
+  p.output(p.b().add(Op::matmul, {x, w}, {attr_dtype(DType::f32)}));
+  const std::vector<Tensor> inputs = {floats({2, 8, kDepth}, small_numbers(16 * kDepth, 5)), [] {
+                                        Tensor t = codes(16, kDepth / 32, 2);
+                                        Tensor shaped(DType::u8, {2, 8, kDepth / 32});
+                                        std::ranges::copy(t.span<const std::uint8_t>(),
+                                                          shaped.span<std::uint8_t>().begin());
+                                        return shaped;
+                                      }()};
+  PrepareOptions here;
+  here.reproducible = true;
+  Session definition(p.model().prepare(here));
+  const std::vector<float> expected = values_of(definition.run(inputs)[0]);
+  EXPECT_EQ(run(p.model(), inputs), has_blocks() ? 1u : 0u);
+  ASSERT_EQ(result.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(result[i], expected[i], std::fabs(expected[i]) * 0x1p-16 + 0.05) << i;
+}
+
+/// What else reads the widened operand needs it, and blocks of 16 are none of the library's.
+TEST_F(LibraryTest, OtherMicroscaledProductsAreTerns) {
+  TestProgram p;
+  const ValueId x = in_blocks(p, 16, 32, DType::f32), w = in_blocks(p, 16, 32, DType::f32);
+  p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)}));
+  p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
+  const std::vector<Tensor> inputs = {floats({16, 32}, small_numbers(512, 0)), codes(16, 1, 0),
+                                      floats({16, 32}, small_numbers(512, 4)), codes(16, 1, 3)};
+  run(p.model(), inputs);
+  EXPECT_EQ(parts, 0u);
+  PrepareOptions here;
+  here.reproducible = true;
+  Session definition(p.model().prepare(here));
+  const std::vector<float> expected = values_of(definition.run(inputs)[0]);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], 1e-3) << i;
+}
+
 TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
   const Model model = scaled({}, {}, DType::f32, false);
   const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),

@@ -22,6 +22,7 @@ struct ProductCall {
   std::uint64_t bias, workspace;   ///< 0: none
   std::uint64_t scale_a, scale_b;  ///< float32, 0: none
   bool scales_rows;                ///< one for each row of op(A) and column of op(B), otherwise one for all
+  bool scales_blocks;              ///< or a power of two for each 32 elements along k, in tiles
   std::int64_t m, n, k, batch;
   std::uint64_t workspace_bytes;
   double alpha, beta;

@@ -73,6 +73,24 @@ double activated(double x, std::uint32_t activation) {
   return x;
 }
 
+/// The numbers of op(m)^T, whose rows of `k` elements follow each other, times the scales of their blocks. "Scaling
+/// factors
+/// [...] are stored in tiles of 128x4": a tile has, one after the other, four scales of rows 0, 32, 64 and 96, then
+/// those of rows 1, 33, 65 and 97, and so on; tiles follow each other along the rows first.
+void scale_blocks(std::uint64_t scales, std::int64_t rows, std::int64_t k, bool rows_last,
+                  std::vector<double>* values) {
+  const auto* bytes = pointer<const std::uint8_t>(scales);
+  const std::int64_t blocks = k / 32, tiles = (blocks + 3) / 4;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t l = 0; l < k; ++l) {
+      const std::int64_t outer = r % 128, inner = l / 32 % 4;
+      const std::int64_t at = (r / 128 * tiles + l / 32 / 4) * 512 + outer % 32 * 16 + outer / 32 * 4 + inner;
+      const double scale = bytes[at] == 255 ? std::nan("") : std::ldexp(1.0, bytes[at] - 127);
+      (*values)[static_cast<std::size_t>(rows_last ? r * k + l : l * rows + r)] *= scale;
+    }
+  }
+}
+
 /// "each (i, j)-th element of product of A and B is multiplied by i-th element of A scale and j-th element of B scale"
 void scale(const ProductCall& p, std::int64_t column, std::vector<double>* sums) {
   const std::vector<double> a = read(DType::f32, p.scale_a, p.scales_rows ? p.m : 1);
@@ -85,6 +103,10 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
   std::vector<double> a = read(p.a, batch, p.m, p.k), b = read(p.b, batch, p.k, p.n);
   round_all(a, p.rounding);
   round_all(b, p.rounding);
+  if (p.scales_blocks) {
+    scale_blocks(p.scale_a, p.m, p.k, false, &a);
+    scale_blocks(p.scale_b, p.n, p.k, true, &b);
+  }
   for (std::int64_t j = 0; j < p.n; ++j) {
     std::vector<double> sums(static_cast<std::size_t>(p.m));
     for (std::int64_t l = 0; l < p.k; ++l) {
@@ -96,7 +118,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
     // C is read only where beta is not 0: what lies there may be NaN.
     std::vector<double> added(sums.size());
     if (p.beta != 0) added = read(p.c.dtype, place(p.c, batch, j), p.m);
-    if (p.scale_a != 0) scale(p, j, &sums);
+    if (p.scale_a != 0 && !p.scales_blocks) scale(p, j, &sums);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] = p.alpha * sums[i] + p.beta * added[i] + (bias.empty() ? 0 : bias[i]);
       sums[i] = activated(sums[i], p.activation);

@@ -28,6 +28,7 @@ static_assert(n::kLtScaleB == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 static_assert(n::kLtScaleModeA == CUBLASLT_MATMUL_DESC_A_SCALE_MODE);
 static_assert(n::kLtScaleModeB == CUBLASLT_MATMUL_DESC_B_SCALE_MODE);
 static_assert(n::kLtScaleOfRows == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+static_assert(n::kLtScaleOfBlocks == CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0);
 static_assert(n::kLtComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(n::kLtF16 == CUDA_R_16F && n::kLtBf16 == CUDA_R_16BF && n::kLtF32 == CUDA_R_32F);
 static_assert(n::kLtF64 == CUDA_R_64F && n::kLtE4m3 == CUDA_R_8F_E4M3 && n::kLtE5m2 == CUDA_R_8F_E5M2);

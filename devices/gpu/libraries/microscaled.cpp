@@ -1,0 +1,95 @@
+#include "devices/gpu/libraries/microscaled.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "devices/gpu/libraries/lt_types.h"
+#include "devices/gpu/libraries/part_nodes.h"
+#include "lt_names.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr std::int64_t kBlock = 32;
+
+bool is(const tern_device_op& op, const char* name) {
+  return std::strcmp(op.name, name) == 0;
+}
+
+/// The integer of an attribute; nothing for another kind of attribute, or none.
+std::optional<std::int64_t> integer(const tern_device_op& op, const char* name) {
+  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
+    const tern_device_attribute& a = op.attributes[i];
+    if (a.kind == TERN_ATTRIBUTE_INTEGERS && a.count == 1 && std::strcmp(a.name, name) == 0) return a.integers[0];
+  }
+  return std::nullopt;
+}
+
+/// The value that `node` reads in blocks as its operand `k`.
+std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, std::int32_t k) {
+  if (integer(node.op, "block") != kBlock) return std::nullopt;
+  return MicroscaledOperand{node.inputs[k], node.op.inputs[k], integer(node.op, "layout") == 1, {}};
+}
+
+std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
+  const std::int32_t node = maker(part, before, value);
+  if (node < 0 || !is(part.nodes[node].op, "mx_dequantize") || uses(part, value) != 1) return std::nullopt;
+  std::optional<MicroscaledOperand> operand = in_blocks(part.nodes[node], 0);
+  if (operand) operand->nodes = {node};
+  return operand;
+}
+
+/// Whether a permute makes the transpose of a matrix.
+bool swaps_axes(const tern_device_op& op) {
+  return std::any_of(op.attributes, op.attributes + op.attribute_count, [](const tern_device_attribute& a) {
+    return std::strcmp(a.name, "axes") == 0 && a.count == 2 && (a.integers[0] + 2) % 2 == 1;
+  });
+}
+
+/// Of a matrix [n, k] whose rows follow each other, the transpose.
+void turn(tern_device_tensor* matrix) {
+  std::swap(matrix->sizes[0], matrix->sizes[1]);
+  matrix->strides[0] = 1;
+  matrix->strides[1] = matrix->sizes[0];
+}
+
+/// [k, n] in blocks along k: a value [n, k] as it is, or one that is dequantized and transposed.
+std::optional<MicroscaledOperand> right_operand(const tern_device_part& part, std::int32_t product) {
+  const tern_device_part_node& node = part.nodes[product];
+  std::optional<MicroscaledOperand> b;
+  if (is_microscaled(node.op)) {
+    b = in_blocks(node, 1);
+  } else {
+    const std::int32_t turned = maker(part, product, node.inputs[1]);
+    if (turned < 0 || !is(part.nodes[turned].op, "permute") || uses(part, node.inputs[1]) != 1) return std::nullopt;
+    const std::int32_t from = part.nodes[turned].inputs[0];
+    if (!swaps_axes(part.nodes[turned].op)) return std::nullopt;
+    b = dequantized(part, turned, from);
+    if (b) b->nodes.push_back(turned);
+  }
+  if (!b || b->elements.rank != 2) return std::nullopt;
+  turn(&b->elements);
+  return b;
+}
+
+}  // namespace
+
+std::optional<MicroscaledProduct> microscaled_product(const tern_device_part& part, std::int32_t product) {
+  const tern_device_part_node& node = part.nodes[product];
+  if (!is(node.op, "matmul") || node.op.input_count < 2) return std::nullopt;
+  auto a = dequantized(part, product, node.inputs[0]);
+  auto b = right_operand(part, product);
+  if (!a || !b) return std::nullopt;
+  return MicroscaledProduct{std::move(*a), std::move(*b)};
+}
+
+bool has_microscaled_products(const GpuDevice& d) {
+  // Block-scaled products need compute capability 10.0 ("cublasLtMatmul", tables of supported types).
+  constexpr int kLeast = 100;
+  return names::kLtScaleOfBlocks >= 0 && d.arch.rfind("sm_", 0) == 0 && std::atoi(d.arch.c_str() + 3) >= kLeast;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,22 @@
+#include "devices/gpu/libraries/part_nodes.h"
+
+#include <algorithm>
+
+namespace tern::gpu {
+
+std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value) {
+  std::ptrdiff_t count = 0;
+  for (std::int32_t i = 0; i < part.node_count; ++i) {
+    const tern_device_part_node& n = part.nodes[i];
+    count += std::count(n.inputs, n.inputs + n.op.input_count, value);
+  }
+  return count;
+}
+
+std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value) {
+  for (std::int32_t i = 0; i < node; ++i)
+    if (part.nodes[i].outputs[0] == value) return i;
+  return -1;
+}
+
+}  // namespace tern::gpu
