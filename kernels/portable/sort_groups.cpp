@@ -1,15 +1,18 @@
 #include "kernels/portable/sort_groups.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kRooms[] = {8, 32, 128, 1024};  // elements that a group puts in order: a text for each
-constexpr std::int64_t kRoom = 1024;
-constexpr std::int64_t kLeastElements = 256;  // of a group: of several short lines
-constexpr std::int64_t kLeastItems = 64, kMostItems = 256;
-constexpr std::int64_t kFew = 4;  // of as many blocks, one is left when the first elements of each are kept
+// Elements that a group puts in order: a text for each.
+constexpr std::int64_t kRooms[] = {8, 32, 64, 128, 256, 1024, 2048};
+constexpr std::int64_t kRoom = 1024;          // of blocks of longer lines
+constexpr std::int64_t kEach = 8;             // elements of an item
+constexpr std::int64_t kLeastElements = 512;  // of a group: of several short lines
+constexpr std::int64_t kJoining = 256;        // items that merge two runs
+constexpr std::int64_t kFew = 4;              // of as many blocks, one is left when the first elements of each are kept
 
 struct Runs {
   std::uint64_t values, places;  ///< offsets in the scratch
@@ -26,6 +29,10 @@ class Sort {
     Runs runs[2] = {};
     const std::int64_t blocks = (length + kRoom - 1) / kRoom;
     const bool few = lines_.kept * kFew <= kRoom;
+    if (length <= kRooms[std::size(kRooms) - 1]) {
+      add_blocks(length, nullptr, nullptr, lines_.kept);
+      return;
+    }
     if (blocks > 1) {
       const std::int64_t first = few ? blocks * lines_.kept : length;
       for (Runs& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
@@ -62,10 +69,10 @@ class Sort {
   /// Each block in order. Returns how many elements of each line are left.
   std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
     // What was left of blocks is little work beside them: one text for all of its lengths.
-    const std::int64_t needed = from != nullptr ? kRoom : std::min(length, kRoom);
+    const std::int64_t needed = from != nullptr || to != nullptr ? kRoom : length;
     const std::int64_t room = *std::ranges::find_if(kRooms, [&](std::int64_t r) { return r >= needed; });
     const std::int64_t slots = std::max<std::int64_t>(kLeastElements / room, 1);
-    const std::int64_t items = std::clamp(room * slots / 4, kLeastItems, kMostItems);
+    const std::int64_t items = room * slots / kEach;
     const std::int64_t blocks = (length + room - 1) / room;
     Launch k("sort_block");
     k.source.define("LINES", slots);
@@ -102,14 +109,14 @@ class Sort {
       Launch k("sort_join");
       k.scratch("values", runs[from].values, t_, false);
       k.scratch("places", runs[from].places, DType::i32, false);
-      declare(k, kRoom, 1, kMostItems, last ? nullptr : &runs[1 - from]);
+      declare(k, kRoom, 1, kJoining, last ? nullptr : &runs[1 - from]);
       const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kRoom - 1) / kRoom;
       const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
       k.parameter("length", lines_.along.count);
       k.parameter("run", run);
       k.parameter("tiles", tiles);
       k.parameter("kept", lines_.kept);
-      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kMostItems, static_cast<std::uint32_t>(kMostItems));
+      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kJoining, static_cast<std::uint32_t>(kJoining));
       from = 1 - from;
     }
   }
