@@ -6,7 +6,7 @@
 //   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
 //   tern_bench --rows LENGTH NAME...  softmax, norms and reductions of 64 MB on devices (rows.h)
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
-//   tern_bench --quantize             the formats of tern export --quantize, beside copying
+//   tern_bench --quantize [FORMAT]    the formats of tern export --quantize, beside copying
 //   tern_bench --optim TENSORS SIZE [8bit]   AdamW, a step for each line of input (optim.h)
 //   tern_bench --train ARCHIVE N      a training step on N threads for each line of input (train_steps.h)
 //   tern_bench --linalg               serves bench/linalg, which compares with other libraries
@@ -238,7 +238,7 @@ int main(int argc, char** argv) {
     }
     if (argc > 1 && std::string_view(argv[1]) == "--linalg") return tern::bench::serve_linalg();
     if (argc > 1 && std::string_view(argv[1]) == "--quantize") {
-      tern::bench::measure_quantize();
+      tern::bench::measure_quantize(argc > 2 ? argv[2] : "");
       return 0;
     }
     if (argc > 3 && std::string_view(argv[1]) == "--train") {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -17,14 +19,21 @@ namespace tern::bench {
 namespace {
 
 constexpr std::int64_t kRows = 16384, kColumns = 4096;
-const int kTurns = std::getenv("TURNS") ? 40 : 9;
+constexpr int kTurns = 9;
 
-template <class F>
-double ms_of(F&& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
+/// Of one turn: ms on the clock, and of processor time of all threads, which other programs lengthen less.
+struct Times {
+  std::vector<double> clock, processor;
+
+  template <class F>
+  void measure(F&& f) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t used = std::clock();
+    f();
+    processor.push_back(1e3 * static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC);
+    clock.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+};
 
 double median(std::vector<double> v) {
   std::ranges::sort(v);
@@ -52,35 +61,42 @@ void copy(const RawBytes& from, std::byte* to) {
 
 }  // namespace
 
-void measure_quantize() {
-  fmt::print("{} x {} numbers, {} threads, medians of {} turns\n{:12} {:9} {:>8} {:>12} {:>12}\n", kRows, kColumns,
-             Threads::current().count(), kTurns, "format", "weight", "ms", "of copying", "to new");
-  for (const DType type : {DType::f32, DType::bf16}) {
+void measure_quantize(std::string_view only) {
+  fmt::print("{} x {} numbers, {} threads, medians of {} turns\n", kRows, kColumns, Threads::current().count(), kTurns);
+  fmt::print("{:12} {:9} {:>8} {:>12} {:>12} {:>14} {:>9}\n", "format", "weight", "ms", "of copying", "to new",
+             "bytes, to new", "core ms");
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     const RawBytes weight = random_weight(type);
     RawBytes other(weight.size());
     copy(weight, other.data());  // its pages are there
-    std::map<std::string_view, std::vector<double>> times;
-    std::vector<double> copies, copies_to_new;
+    std::map<std::string_view, Times> times;
+    std::map<std::string_view, std::size_t> sizes;
+    Times copies, copies_to_new;
     for (int i = 0; i < kTurns; ++i) {
-      copies.push_back(ms_of([&] { copy(weight, other.data()); }));
-      copies_to_new.push_back(ms_of([&] {
+      copies.measure([&] { copy(weight, other.data()); });
+      copies_to_new.measure([&] {
         RawBytes fresh(weight.size());
         copy(weight, fresh.data());
-      }));
+      });
       for (const quantize::Format& f : quantize::formats()) {
+        if (!only.empty() && only != f.name) continue;
         const quantize::FloatMatrix m{
             .at = weight.data(), .type = type, .rows = kRows, .columns = kColumns, .row_stride = kColumns};
         const quantize::Recipe recipe{.format = &f, .block = f.block};
-        times[f.name].push_back(ms_of([&] { quantize::quantize(m, recipe); }));
+        times[f.name].measure([&] { sizes[f.name] = quantize::quantize(m, recipe).bytes.size(); });
       }
     }
-    const double copied = median(copies), copied_to_new = median(copies_to_new);
-    fmt::print("copying {}: {:.1f} ms, into memory that the system has to clear first {:.1f} ms\n", name_of(type),
-               copied, copied_to_new);
+    const double copied = median(copies.clock), copied_to_new = median(copies_to_new.clock);
+    fmt::print("{:12} {:9} {:8.1f} {:41} {:9.1f}\n", "copying", name_of(type), copied, "", median(copies.processor));
+    fmt::print("{:12} {:9} {:8.1f} {:41} {:9.1f}\n", "... to new", name_of(type), copied_to_new, "",
+               median(copies_to_new.processor));
     for (const quantize::Format& f : quantize::formats()) {
-      const double ms = median(times[f.name]);
-      fmt::print("{:12} {:9} {:8.1f} {:10.0f} % {:10.0f} %\n", f.name, name_of(type), ms, 100 * copied / ms,
-                 100 * copied_to_new / ms);
+      if (!times.contains(f.name)) continue;
+      const double ms = median(times[f.name].clock), whole = static_cast<double>(weight.size());
+      const double bytes = (whole + static_cast<double>(sizes[f.name])) / (2 * whole);
+      fmt::print("{:12} {:9} {:8.1f} {:10.0f} % {:10.0f} % {:12.0f} % {:9.1f}\n", f.name, name_of(type), ms,
+                 100 * copied / ms, 100 * copied_to_new / ms, 100 * bytes * copied_to_new / ms,
+                 median(times[f.name].processor));
     }
   }
 }

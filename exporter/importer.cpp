@@ -19,6 +19,7 @@
 #include "exporter/quantized/float_sums.h"
 #include "exporter/quantized/integer_products.h"
 #include "exporter/quantized/moves.h"
+#include "exporter/quantized/planes.h"
 #include "exporter/quantized/products.h"
 #include "exporter/quantized/shifted.h"
 #include "exporter/quantized/superseded.h"
@@ -69,6 +70,7 @@ class Importer {
     remove_dead_code(program_);
     if (options_.transform) transform();
     remove_gradient_notes(program_);
+    take_planes_first(program_);
     pack_microscaling(program_);
     keep_integers(program_);
     multiply_integers(program_);

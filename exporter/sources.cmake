@@ -240,6 +240,7 @@ set(sources
   quantized/integer_products.cpp
   quantized/moves.cpp
   quantized/numbers.cpp
+  quantized/planes.cpp
   quantized/products.cpp
   quantized/reads.cpp
   quantized/shifted.cpp

@@ -24,7 +24,7 @@ struct FloatMatrix {
 
 /// Sums over all numbers x of a weight and y of its quantized value.
 struct Error {
-  double xx = 0, yy = 0, xy = 0;
+  double xx = 0, yy = 0;
   double noise = 0;  ///< of (x - y)^2
 
   void add(const Error& e);
@@ -33,9 +33,6 @@ struct Error {
   /// Of the angle between the two as vectors; 1 where both are zero.
   double cosine() const;
 };
-
-/// Of rows of numbers.
-Error error_of(const float* x, const float* y, std::int64_t count);
 
 struct Quantized {
   Blocks blocks;

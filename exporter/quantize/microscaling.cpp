@@ -16,7 +16,7 @@ namespace tern::quantize {
 namespace {
 
 constexpr std::uint8_t kNaN = 255;
-constexpr std::int64_t kBlock = 32;
+constexpr std::int64_t kBlock = Sums::kLanes;
 
 template <class F>
 TERN_INLINE std::uint8_t scale_code(std::uint32_t largest, MxScales mode) {
@@ -49,51 +49,56 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
   }
 }
 
-template <class F>
+template <class F, class S>
 void encode(const Row& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
-  std::array<std::uint8_t, kChunk> chunk;
+  std::array<std::uint16_t, kChunk> codes;
   std::array<std::uint32_t, kChunk / kBlock> largest;
   std::array<std::uint8_t, kChunk / kBlock> scale_codes;
   std::array<float, kChunk / kBlock> by, scale;
   const auto at = [](std::int64_t b) __attribute__((always_inline)) {
     return static_cast<std::size_t>(b);
   };
-  at_cpu_level([&]() __attribute__((always_inline)) {
+  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+    Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kBlock;
-      const float* const x = row.numbers + begin;
-      float* const back = row.back + begin;
-      std::uint8_t* const codes = kPacks ? chunk.data() : to + begin;
+      const auto* const x = numbers_of<S>(row) + begin;
       ask_for_next(row, begin, n, 0);
-      largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
+      largest_of_blocks<S, kBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
       std::memcpy(row.scales + begin / kBlock, scale_codes.data(), at(blocks));
       ask_for_next(row, begin, n, 1);
-      multiply_clamped<F, kBlock>(x, blocks, by.data(), back);
+      encode_blocks<decltype(fused)::value, F, S>(x, blocks, by.data(), scale.data(), codes.data(), sums);
       ask_for_next(row, begin, n, 2);
-      encode_numbers<F>(back, n, codes);
-      ask_for_next(row, begin, n, 3);
-      multiply<kBlock>(back, blocks, scale.data());
       for (std::int64_t b = 0; b < blocks; ++b) {
-        if (scale_codes[at(b)] == kNaN) encode_nans<F>(x + b * kBlock, kBlock, reciprocal(kNaN), codes + b * kBlock);
+        if (scale_codes[at(b)] != kNaN) continue;
+        encode_nans<F, S>(
+            x + b * kBlock, kBlock, [](float v) { return v * reciprocal(kNaN); }, codes.data() + b * kBlock);
       }
-      if (kPacks) pack_nibbles(codes, n, to + begin / 2);
+      ask_for_next(row, begin, n, 3);
+      kPacks ? pack_nibbles(codes.data(), n, to + begin / 2) : pack_bytes(codes.data(), n, to + begin);
     }
+    sums.add_to(*row.error);
   });
+}
+
+template <class S>
+void encode_as(const Row& row) {
+  switch (row.recipe.format->element) {
+    case DType::f4_e2m1: return encode<E2M1, S>(row);
+    case DType::f6_e2m3: return encode<E2M3, S>(row);
+    case DType::f6_e3m2: return encode<E3M2, S>(row);
+    case DType::f8_e5m2: return encode<E5M2, S>(row);
+    default: return encode<E4M3FN, S>(row);
+  }
 }
 
 }  // namespace
 
 void encode_microscaling(const Row& row) {
-  switch (row.recipe.format->element) {
-    case DType::f4_e2m1: return encode<E2M1>(row);
-    case DType::f6_e2m3: return encode<E2M3>(row);
-    case DType::f6_e3m2: return encode<E3M2>(row);
-    case DType::f8_e5m2: return encode<E5M2>(row);
-    default: return encode<E4M3FN>(row);
-  }
+  with_stored(row, [&](auto stored) { encode_as<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

@@ -6,22 +6,24 @@
 #include <span>
 
 #include "exporter/quantize/format.h"
+#include "exporter/quantize/matrix.h"
 
 namespace tern::quantize {
 
 struct Row {
-  const float* numbers = nullptr;
+  const std::byte* numbers = nullptr;  ///< [columns]
+  DType stored = DType::f32;           ///< their type: float32 or bfloat16
   std::int64_t columns = 0;
   DType type = DType::f32;  ///< of the weight: scales are rounded to it where torchao does
   Recipe recipe;
   float outer = 0;  ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
   std::byte* scales = nullptr;        ///< of the row's blocks
-  float* back = nullptr;              ///< [columns]: what the elements and scales stand for
+  Error* error = nullptr;             ///< grows by that of the row
   std::span<const std::byte> next{};  ///< what is read after this row
 };
 
-// Each writes the elements, the scales and `back`, with the bits of torchao 0.18; its file says how, and where not.
+// Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.
 void encode_integers(const Row& row);
 void encode_row_floats(const Row& row);
 void encode_microscaling(const Row& row);

@@ -89,30 +89,68 @@ std::vector<float> random_weight(std::int64_t count) {
   return x;
 }
 
+std::vector<std::byte> stored_as(DType type, const std::vector<float>& x) {
+  std::vector<std::byte> bytes(x.size() * static_cast<std::size_t>(element_size(type)));
+  convert(x.data(), DType::f32, bytes.data(), type, static_cast<std::int64_t>(x.size()));
+  return bytes;
+}
+
 TEST(QuantizeMatrix, TheErrorIsThatOfTheStoredBytes) {
-  constexpr std::int64_t kRows = 37, kColumns = 160;
-  const std::vector<float> x = random_weight(kRows * kColumns);
-  for (const Format& f : formats()) {
-    const Quantized q = quantize(
-        {reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1}, {&f, f.block});
-    const QuantizedMatrix m{f.element, kRows, kColumns, q.blocks};
-    ASSERT_EQ(static_cast<std::int64_t>(q.bytes.size()), m.bytes());
-    double xx = 0, yy = 0, xy = 0, noise = 0;
-    std::vector<float> y(kColumns);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      dequantize_row(m, q.bytes.data(), r, 0, kColumns, y.data());
-      for (std::int64_t c = 0; c < kColumns; ++c) {
-        const double a = x[static_cast<std::size_t>(r * kColumns + c)], b = y[static_cast<std::size_t>(c)];
-        xx += a * a;
-        yy += b * b;
-        xy += a * b;
-        noise += (a - b) * (a - b);
+  constexpr std::int64_t kRows = 37;
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+    for (const Format& f : formats()) {
+      // Where a row has one scale, it need not divide into registers.
+      const std::int64_t columns = f.block == 0 ? 1174 : 1184;
+      const std::vector<std::byte> bytes = stored_as(type, random_weight(kRows * columns));
+      std::vector<float> x(static_cast<std::size_t>(kRows * columns));
+      convert(bytes.data(), type, x.data(), DType::f32, kRows * columns);
+      const Quantized q = quantize({bytes.data(), type, kRows, columns, columns, 1}, {&f, f.block});
+      const QuantizedMatrix m{f.element, kRows, columns, q.blocks};
+      ASSERT_EQ(static_cast<std::int64_t>(q.bytes.size()), m.bytes());
+      double xx = 0, yy = 0, xy = 0, noise = 0;
+      std::vector<float> y(static_cast<std::size_t>(columns));
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        dequantize_row(m, q.bytes.data(), r, 0, columns, y.data());
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const double a = x[static_cast<std::size_t>(r * columns + c)], b = y[static_cast<std::size_t>(c)];
+          xx += a * a;
+          yy += b * b;
+          xy += a * b;
+          noise += (a - b) * (a - b);
+        }
       }
+      EXPECT_NEAR(q.error.sqnr(), 10 * std::log10(xx / noise), 1e-3) << f.name << " " << name_of(type);
+      EXPECT_NEAR(q.error.cosine(), xy / std::sqrt(xx * yy), 1e-6) << f.name << " " << name_of(type);
+      EXPECT_GT(q.error.sqnr(), elements_per_byte(f.element) == 2 ? 15 : 24) << f.name << " " << name_of(type);
     }
-    EXPECT_NEAR(q.error.sqnr(), 10 * std::log10(xx / noise), 1e-3) << f.name;
-    EXPECT_NEAR(q.error.cosine(), xy / std::sqrt(xx * yy), 1e-6) << f.name;
-    EXPECT_GT(q.error.sqnr(), elements_per_byte(f.element) == 2 ? 15 : 24) << f.name;
   }
+}
+
+// Rows of all magnitudes, some of which are multiplied by a reciprocal and some divided, against the formula.
+TEST(QuantizeMatrix, RowsOfFloat8AreQuotients) {
+  constexpr std::int64_t kRows = 250, kColumns = 1111;
+  const Format* const float8 = find_format("float8");
+  std::vector<float> x = random_weight(kRows * kColumns);
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i)
+    x[static_cast<std::size_t>(i)] = std::ldexp(x[static_cast<std::size_t>(i)], static_cast<int>(i / kColumns) - 125);
+  const Quantized q =
+      quantize({reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1}, {float8, 0});
+  const QuantizedMatrix m{float8->element, kRows, kColumns, q.blocks};
+  int wrong = 0;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    const float* const row = x.data() + r * kColumns;
+    float largest = 0, scale = 0;
+    for (std::int64_t c = 0; c < kColumns; ++c) largest = std::max(largest, std::abs(row[c]));
+    std::memcpy(&scale, q.bytes.data() + m.scale_offset() + r * 4, sizeof scale);
+    ASSERT_EQ(scale, largest / 448) << r;
+    for (std::int64_t c = 0; c < kColumns; ++c) {
+      const float v = row[c] / scale;
+      std::uint8_t code = 0;
+      convert(&v, DType::f32, &code, DType::f8_e4m3fn, 1);
+      wrong += static_cast<std::uint8_t>(q.bytes.data()[r * kColumns + c]) != code ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(QuantizeMatrix, ScalesOfGroupsMayBeBfloat16) {

@@ -18,7 +18,7 @@ import tempfile
 # The first part of a name says what made the case. Products of activations by activations have no weight.
 QUANTIZED = re.compile(
     r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int"
-    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|conv2d|conv1d)|grouped_mx(_v2|_dynamic|$))"
+    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|loop|conv2d|conv1d)|grouped_mx(_v2|_dynamic|$))"
 )
 FLOATS = {"float64", "float32", "bfloat16", "float16"}
 LEAST = 16  # rows and columns of a weight; scales and biases have fewer
@@ -43,7 +43,7 @@ def wrong_of(program):
             operands = [v for v in node["inputs"] if v is not None and v >= 0]
             if given.intersection(operands):
                 given.update(node["outputs"])
-            if node["op"] in ("reshape", "permute") and operands and operands[0] in made:
+            if node["op"] in ("reshape", "permute", "slice") and operands and operands[0] in made:
                 made[node["outputs"][0]] = made[operands[0]]
             elif node["op"] in WEIGHT:
                 operand = node["inputs"][WEIGHT[node["op"]]]

@@ -193,7 +193,7 @@ json compared_json(const Program& a, std::uint32_t state, const Program& b, std:
       const std::span<const double> p = a_numbers.take(n), q = b_numbers.take(n);
       for (std::size_t i = 0; i < p.size(); ++i) {
         const double d = p[i] - q[i];
-        error.add({p[i] * p[i], q[i] * q[i], p[i] * q[i], d * d});
+        error.add({p[i] * p[i], q[i] * q[i], d * d});
         largest = std::max(largest, std::abs(d));
         finite_errors = finite_errors && std::isfinite(d);
       }

@@ -499,6 +499,12 @@ def everywhere():
             if t == bf16:  # the only type of PyTorch's kernel
                 case(f"all_{name}_experts", lambda m, x, e: torch._grouped_mm(x, experts(m).transpose(1, 2), offs=e), (torch.randn(9, 64).to(t), ends), share=share, **buffers)
             case(f"all_{name}_bmm{end}", lambda m, x: torch.bmm(x, experts(m).transpose(1, 2)), (torch.randn(3, 4, 64).to(t),), share=share, **buffers)
+            with torch.random.fork_rng():  # what follows keeps its numbers
+                buffers, experts = make(24, 64, 3, dtype=t)
+                def loop(m, x):
+                    w = experts(m)
+                    return sum(x[:, i:i + 1] * nn.functional.linear(x, w[i]) for i in range(3))
+                case(f"all_{name}_loop{end}", loop, (torch.randn(4, 64).to(t),), share=share, **buffers)
             buffers, kernels = make(16, 32 * 9, dtype=t)
             case(f"all_{name}_conv2d{end}", lambda m, x: nn.functional.conv2d(x, kernels(m).view(16, 32, 3, 3), m.b, stride=2, padding=1), (torch.randn(2, 32, 9, 7).to(t),), share=share, b=torch.randn(16).to(t), **buffers)
             buffers, ones = make(16, 64, dtype=t)
