@@ -11,6 +11,7 @@
 #include "exporter/llm/slots/rules.h"
 #include "exporter/llm/slots/sized_groups.h"
 #include "exporter/rewrite.h"
+#include "schema/infer/control_types.h"
 #include "schema/op_record.h"
 
 namespace tern {
@@ -147,8 +148,22 @@ class OverTexts : public SlotFunction, Operands {
     for (const ValueId v : made) {
       if (v != kNoValue && is_read_outside(v, nodes)) results.push_back(v);
     }
+    refuse_sizes(nodes, results);
     const std::vector<ValueId> values = loop(nodes, results);
     for (std::size_t i = 0; i < results.size(); ++i) place(results[i]) = {Place::Kind::each, values[i]};
+  }
+
+  void refuse_sizes(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
+    Dependence depends(program_.pool, groups_.symbols);
+    for (const ValueId v : results) {
+      if (std::ranges::none_of(source_type(v).shape, [&](Dim d) { return depends(d); })) continue;
+      const Node& n = source_.nodes[nodes.front()];
+      const std::string from = n.origin < 0 ? "" : " from " + program_.origins[static_cast<std::size_t>(n.origin)].op;
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--batch: {}{} makes sizes out of numbers of the text, such as its position, which differ from "
+                       "text to text; let the model compute with tensors there",
+                       op_name(n.op), from));
+    }
   }
 
   bool is_read_outside(ValueId v, const std::vector<std::size_t>& nodes) const {

@@ -42,9 +42,12 @@ class Finder {
       found_.is_item[i] = n.op == Op::item;
       for (const Dim d : n.dims(AttrKey::symbols)) {
         const int symbol = program_.pool.symbol_of(d);
-        if (symbol >= 0) binders_.push_back({i, Dependence(program_.pool, {symbol})});
+        if (symbol < 0) continue;
+        binders_.push_back({i, Dependence(program_.pool, {symbol})});
+        found_.symbols.push_back(symbol);
       }
     }
+    std::ranges::sort(found_.symbols);
   }
 
   template <class Visit>

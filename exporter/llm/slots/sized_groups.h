@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "schema/program.h"
@@ -16,7 +17,8 @@ struct SizedGroups {
   std::vector<bool> sized;                      ///< for each group: needs sizes that one text's data give
   /// For each node the nodes `item` that give it sizes: whoever runs it runs them first.
   std::vector<std::vector<std::size_t>> items;
-  std::vector<bool> is_item;  ///< for each node: such an item
+  std::vector<bool> is_item;          ///< for each node: such an item
+  std::vector<std::int64_t> symbols;  ///< sizes that one text's data give, sorted
 };
 
 /// `varies`: for each value whether it differs from text to text.
