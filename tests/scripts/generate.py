@@ -194,7 +194,8 @@ class Generation(Checks):
             write_safetensors(file, {k: ("F32" if k in ("temperature", "top_p") else "I64", [n, 1] if k == "tokens" else [n], v)
                                      for k, v in given.items()})
             done = self.run("run", archive, "--function", "decode", "-i", file, "-o", self.folder / "o.npz")
-            self.check(f"decode in slots: {name}", message in done.stderr and (done.returncode == 0) == (not message), done.stderr)
+            fits = message in done.stderr and (done.returncode == 0) == (not message)
+            self.check(f"decode in slots: {name}", fits, done.stderr)
         for words, message in [(["--batch", 1], "from 2 to 4096"), (["--batch", 5000], "from 2 to 4096")]:
             done = self.run("export", HERE / "seabirds.pt2", "--llm", *words, "-o", self.folder / "none.tern")
             self.check(" ".join(map(str, words)), done.returncode != 0 and message in done.stderr, done.stderr)
