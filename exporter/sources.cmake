@@ -105,7 +105,15 @@ set(sources
   llm/filled_slots.cpp
   llm/last_row.cpp
   llm/sampling.cpp
+  llm/session_draw.cpp
   llm/signature.cpp
+  llm/slots/give_slots.cpp
+  llm/slots/in_slot.cpp
+  llm/slots/loop_body.cpp
+  llm/slots/over_texts.cpp
+  llm/slots/rules.cpp
+  llm/slots/sized_groups.cpp
+  llm/slots/slot_function.cpp
   llm/specialise.cpp
   lower/activation.cpp
   lower/arithmetic.cpp

@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kMostSlots = 4096;
 constexpr std::size_t kMostBytes = 16 << 20;  ///< of a configuration, which has a few kilobytes
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -58,6 +59,12 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
                    "With --llm: the positions of the cache, where the program's buffers do not tell")
       ->type_name("N");
   command
+      ->add_option(
+          "--batch", a.batch,
+          "With --llm: slots for this many texts, which one run of decode advances together, each with a cache "
+          "of its own")
+      ->type_name("N");
+  command
       ->add_option("--token-ids", a.configuration,
                    "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
                    "transformers")
@@ -70,13 +77,16 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
 
 std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
   if (!a.llm) {
-    if (a.context || a.bos || !a.eos.empty() || !a.configuration.empty())
-      fail(ErrorCode::invalid_argument, "--context, --token-ids, --bos and --eos go with --llm");
+    if (a.context || a.bos || a.batch || !a.eos.empty() || !a.configuration.empty())
+      fail(ErrorCode::invalid_argument, "--context, --batch, --token-ids, --bos and --eos go with --llm");
     return {};
   }
   GenerationOptions o;
   if (a.context && *a.context < 2) fail(ErrorCode::invalid_argument, "--context takes a number from 2");
   o.context = a.context.value_or(0);
+  if (a.batch && (*a.batch < 2 || *a.batch > kMostSlots))
+    fail(ErrorCode::invalid_argument, fmt::format("--batch takes a number of texts from 2 to {}", kMostSlots));
+  o.batch = a.batch.value_or(0);
   if (!a.configuration.empty()) {
     const json file = read_json(a.configuration);
     const std::vector<std::int64_t> bos = ids(file, "bos_token_id", a.configuration);
@@ -89,8 +99,9 @@ std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
 }
 
 std::string generation_text(const GenerationOptions& options, const GenerationReport& report) {
-  return fmt::format("generates tokens of {} by prefill and decode; the cache has {} positions{}\n", report.vocabulary,
-                     report.context,
+  const std::string texts = options.batch > 0 ? fmt::format(" of {} texts at once", options.batch) : "";
+  return fmt::format("generates tokens of {} by prefill and decode{}; the cache has {} positions{}\n",
+                     report.vocabulary, texts, report.context,
                      options.eos.empty() ? "; no token ends a text: --eos or --token-ids names one" : "");
 }
 

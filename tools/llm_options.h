@@ -16,7 +16,7 @@ namespace tern {
 
 struct LlmArguments {
   bool llm = false;
-  std::optional<std::int64_t> context, bos;
+  std::optional<std::int64_t> context, bos, batch;
   std::vector<std::int64_t> eos;
   std::string configuration;
 };

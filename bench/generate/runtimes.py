@@ -6,6 +6,7 @@ import re
 import sys
 
 CONTEXT = 1024  # positions of the caches
+TEXTS = (4, 8)  # that are answered at once, in turns of their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Commands:
     tern: str
     generate_text: str
     llama_bench: str
+    llama_batched: str
     threads: int
     prompt: int  # tokens
     answer: int
@@ -45,11 +47,18 @@ class Commands:
     def file(self):
         return self.folder / RUNTIMES[self.name].file
 
-    def convert(self):
+    @property
+    def slots(self):
+        """Tern's archive of several texts."""
+        return self.file.with_stem(self.file.stem + "_slots")
+
+    def conversions(self):
+        """Files, and the command lines that make them."""
         form = RUNTIMES[self.name].form
         if self.name.startswith("tern_"):
-            return [self.tern, "export", str(self.folder / "model.pt2"), "-o", str(self.file), "--llm", *form]
-        return [sys.executable, "-m", "generate.prepare", str(self.folder), "--gguf", str(self.file), *form]
+            export = [self.tern, "export", str(self.folder / "model.pt2"), "--llm", *form, "-o"]
+            return {self.file: [*export, str(self.file)], self.slots: [*export, str(self.slots), "--batch", str(max(TEXTS))]}
+        return {self.file: [sys.executable, "-m", "generate.prepare", str(self.folder), "--gguf", str(self.file), *form]}
 
     def turn(self):
         """Reads a prompt and makes an answer, in a new process."""
@@ -62,6 +71,29 @@ class Commands:
                     str(self.prompt), str(self.answer)]
         return [sys.executable, "-m", "generate.torch_turn", str(self.file), RUNTIMES[self.name].precision,
                 str(self.threads), str(self.prompt), str(self.answer)]
+
+    def turns_of(self, texts):
+        """Command lines that answer so many prompts of the same length at once, the first one that works; none where the
+        runtime has no program for it."""
+        if self.name.startswith("tern_"):
+            prompts = [",".join(str(11 + t + i) for i in range(self.prompt)) for t in range(texts)]
+            return [[self.generate_text, str(self.slots), *prompts, "--no-bos", "--max-tokens", str(self.answer), "--threads",
+                     str(self.threads), "--time", "--repeat", "2"]]
+        if self.name.startswith("llama_"):
+            positions = texts * (self.prompt + self.answer)
+            command = [self.llama_batched, "-m", str(self.file), "-t", str(self.threads), "-c", str(positions), "-npp",
+                       str(self.prompt), "-ntg", str(self.answer), "-npl", str(texts), "--output-format", "jsonl"]
+            # Products of quantized weights on AMX end some builds by a segmentation fault.
+            return [command, [*command, "--no-repack"]] if pathlib.Path(self.llama_batched).exists() else []
+        return [[*self.turn(), str(texts)]]
+
+    def tokens_a_second(self, out, err):
+        """Of all texts, from what a turn of several printed."""
+        if self.name.startswith("tern_"):
+            return float(re.search(r"together: .*, ([\d.]+) tokens a second", err).group(1))
+        line = next(part for part in (out + err).splitlines()[::-1] if part.startswith("{"))
+        figures = json.loads(line)
+        return figures["speed_tg"] if self.name.startswith("llama_") else figures["per_s"]
 
     def figures(self, out, err):
         """First token in ms, at first and again, and tokens a second, from what a turn printed."""

@@ -50,10 +50,13 @@ ModelFacts facts_of(const tern::Model& model) {
   if (version == nullptr)
     throw tern::Error(tern::ErrorCode::invalid_argument,
                       "the archive does not generate tokens; make it by 'tern export --llm' or tern.export_llm()");
-  if (*version != "1")
+  if (*version != "1" && *version != "2")
     throw tern::Error(tern::ErrorCode::unsupported,
-                      "the archive follows version " + *version + " of the rules for generating tokens, not 1");
+                      "the archive follows version " + *version + " of the rules for generating tokens, not 1 or 2");
   ModelFacts facts{integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(model, "llm.eos")};
+  if (*version == "2") facts.batch = integer(model, "llm.batch");
+  if (facts.batch < 0 || facts.batch > 65536 || (*version == "2" && facts.batch == 0))
+    throw tern::Error(tern::ErrorCode::bad_file, "the archive's metadata llm.batch is no number of slots");
   const std::vector<std::int64_t> bos = integers(model, "llm.bos");
   if (!bos.empty()) facts.bos = bos[0];
   return facts;

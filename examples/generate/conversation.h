@@ -15,6 +15,7 @@ struct ModelFacts {
   std::int64_t vocabulary = 0;      ///< token ids are 0 to vocabulary - 1
   std::optional<std::int64_t> bos;  ///< the token that begins a text
   std::vector<std::int64_t> eos;    ///< tokens that end it
+  std::int64_t batch = 0;           ///< slots for texts: see slots.h; 0: a session has one text
 
   bool ends(std::int64_t token) const;
 };
@@ -29,7 +30,7 @@ struct Sampling {
   std::uint64_t seed = 0;  ///< of the session's generator
 };
 
-/// Use it from one thread at a time. Any number of them share one tern::Prepared.
+/// Of an archive without slots. Use it from one thread at a time. Any number of them share one tern::Prepared.
 class Conversation {
  public:
   Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling);

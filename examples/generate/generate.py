@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Continues a text by an archive of `tern export --llm`, token by token: the loop of main.cpp in Python.
 
-  generate.py ARCHIVE [--tokenizer FILE] [OPTION...] PROMPT
+  generate.py ARCHIVE [--tokenizer FILE] [OPTION...] PROMPT...
 
+Several prompts are answered one after the other; an archive of --batch N answers N of them together, and the next ones as slots
+become free.
 --tokenizer is a tokenizer.json (PyPI: tokenizers) or a SentencePiece model (PyPI: sentencepiece). Without it a prompt is token
 ids, 1,15,27. Needs the package tern and NumPy.
 """
@@ -46,17 +48,26 @@ def tokenizer_of(path):
     return sentencepiece.SentencePieceProcessor(model_file=path)
 
 
+class Facts:
+    """What the archive says of its model."""
+
+    def __init__(self, metadata):
+        if "llm" not in metadata:
+            raise SystemExit("the archive does not generate tokens; make it by 'tern export --llm' or tern.export_llm()")
+        if metadata["llm"] not in ("1", "2"):
+            raise SystemExit(f"the archive follows version {metadata['llm']} of the rules for generating tokens, not 1 or 2")
+        self.context, self.batch = int(metadata["llm.context"]), int(metadata.get("llm.batch", 0))
+        self.bos = metadata.get("llm.bos")
+        self.eos = [int(i) for i in metadata.get("llm.eos", "").split(",") if i]
+
+
 class Conversation:
     """A text that a model continues: a session, with its key/value cache."""
 
     def __init__(self, model, temperature=0.0, top_k=0, top_p=1.0, seed=0):
-        if "llm" not in model.metadata:
-            raise SystemExit("the archive does not generate tokens; make it by 'tern export --llm' or tern.export_llm()")
         self.session, self.position = model.session(), 0
         self.session.seed(seed)
         self.sampling = [numpy.float32(temperature), numpy.int64(top_k), numpy.float32(top_p)]
-        self.context = int(model.metadata["llm.context"])
-        self.eos = [int(i) for i in model.metadata.get("llm.eos", "").split(",") if i]
 
     def read(self, tokens):
         """Reads tokens and gives the next one, which is not read yet."""
@@ -66,46 +77,57 @@ class Conversation:
         self.position += len(tokens)
         return int(token.numpy()[0, 0])
 
-    def answer(self, tokens, most):
-        """Tokens, until one ends the text, there are `most`, or the cache is full."""
-        for _ in range(most):
-            token = self.read(tokens)
-            if token in self.eos:
-                return
-            yield token
-            if self.position == self.context:
-                return
-            tokens = [token]
+
+class Slots:
+    """Several texts that a model continues together, each in a slot of one session: archives of --batch."""
+
+    def __init__(self, model, count):
+        self.session, self.texts = model.session(), [None] * count
+
+    def begin(self, slot, tokens, temperature=0.0, top_k=0, top_p=1.0, seed=0):
+        """Reads the first tokens of a new text in the slot, and gives the next one, which is not read yet."""
+        self.texts[slot] = {"position": 0, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "draw": 0}
+        return self.run("prefill", [slot], [tokens])[0]
+
+    def step(self, tokens):
+        """{slot: token}: these texts read a token each. Gives {slot: next token}; other slots wait."""
+        return dict(zip(tokens, self.run("decode", list(tokens), [[t] for t in tokens.values()])))
+
+    def run(self, function, slots, tokens):
+        given = {"tokens": numpy.array(tokens, "int64"), "slot": numpy.array(slots, "int64")}
+        for name in ("position", "temperature", "top_k", "top_p", "seed", "draw"):
+            dtype = "float32" if name in ("temperature", "top_p") else "int64"
+            given[name] = numpy.array([self.texts[s][name] for s in slots], dtype)
+        token, _ = self.session[function](**given)
+        for s in slots:
+            self.texts[s]["position"] += given["tokens"].shape[1]
+            self.texts[s]["draw"] += 1
+        return token.numpy()[:, 0].tolist()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("archive")
-    parser.add_argument("prompt")
-    parser.add_argument("--tokenizer")
-    parser.add_argument("--max-tokens", type=int, default=100)
-    parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--top-k", type=int, default=0)
-    parser.add_argument("--top-p", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
-    a = parser.parse_args()
-    model, tokenizer = tern.load(a.archive), tokenizer_of(a.tokenizer)
-    conversation = Conversation(model, a.temperature, a.top_k, a.top_p, a.seed)
-    tokens = tokenizer.encode(a.prompt)
-    bos = model.metadata.get("llm.bos")
-    if bos is not None and tokens[:1] != [int(bos)]:
-        tokens = [int(bos), *tokens]
-    if not tokens:
+def one_by_one(model, facts, prompts, most, sampling):
+    """The number of a prompt and a token of its answer, one pair after the other."""
+    for number, tokens in enumerate(prompts):
+        facts = Facts(model.metadata)
+    prompts = [tokenizer.encode(p) for p in a.prompts]
+    if facts.bos is not None:
+        prompts = [p if p[:1] == [int(facts.bos)] else [int(facts.bos), *p] for p in prompts]
+    if not all(prompts):
         sys.exit("generate.py: the prompt has no tokens")
-    print(a.prompt, end="", flush=True)
-    shown, ids = tokenizer.decode(tokens), list(tokens)
-    for token in conversation.answer(tokens, a.max_tokens):
-        ids.append(token)
-        text = tokenizer.decode(ids)
-        if not text.endswith("\ufffd"):  # else a character is incomplete
-            print(text[len(shown):], end="", flush=True)
-            shown = text
-    print(tokenizer.decode(ids)[len(shown):])  # an answer may end inside of a character
+    sampling = {"temperature": a.temperature, "top_k": a.top_k, "top_p": a.top_p, "seed": a.seed}
+    texts = [Text(tokenizer, p) for p in prompts]
+    answers = (together if facts.batch else one_by_one)(model, facts, prompts, a.max_tokens, sampling)
+    if len(prompts) == 1:
+        print(a.prompts[0], end="", flush=True)
+        for number, token in answers:
+            print(texts[0].add(token), end="", flush=True)
+        print(texts[0].rest())  # an answer may end inside of a character
+        return
+    whole = list(a.prompts)  # shown when all are there: they grow together
+    for number, token in answers:
+        whole[number] += texts[number].add(token)
+    for number, text in enumerate(whole):
+        print(text + texts[number].rest())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kHelp =
     "usage: generate_text ARCHIVE [OPTION...] PROMPT...\n\n"
     "Continues each prompt by a model of 'tern export --llm'. Several prompts run at once, as many as\n"
-    "the machine has cores, in a session each.\n\n"
+    "the machine has cores, in a session each. A model of --batch N answers N prompts together in one\n"
+    "session; the others wait until one is answered.\n\n"
     "  --tokenizer FILE     a SentencePiece model (tokenizer.model); or bytes, where token ids are bytes; or ids\n"
     "                       (default), where a prompt is token ids: 1,15,27\n"
     "  --max-tokens N       of each answer (100)\n"
@@ -20,10 +21,10 @@ constexpr const char* kHelp =
     "  --top-k K            draws from the K most likely tokens; 0 from all (0)\n"
     "  --top-p P            draws from the fewest tokens whose probabilities reach P (1)\n"
     "  --seed N             of the first prompt; the next has N + 1 (0)\n"
-    "  --threads N          of each run (the cores, divided by the prompts)\n"
+    "  --threads N          of each run (the cores, divided by the sessions)\n"
     "  --no-bos             the prompt does not begin with the model's first token\n"
     "  --time               shows tokens a second\n"
-    "  --repeat N           makes each answer N times, in a session each, and shows it once: for --time (1)\n\n"
+    "  --repeat N           makes each answer N times, and shows it once: for --time (1)\n\n"
     "Example:\n"
     "  generate_text seabirds.tern --tokenizer tokenizer.model --temperature 0.8 --seed 7 'The young puffin' 'A "
     "gull'\n";

@@ -12,7 +12,7 @@ struct Options {
   std::int64_t max_tokens = 100;
   Sampling sampling;
   std::int64_t repeat = 1;  ///< times that each answer is made
-  int threads = 0;          ///< of each run; 0: the cores divided by the prompts
+  int threads = 0;          ///< of each run; 0: the cores divided by the sessions
   bool bos = true, show_time = false;
 };
 

@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@
 #include "exporter/llm/names.h"
 #include "exporter/llm/sampling.h"
 #include "exporter/llm/signature.h"
+#include "exporter/llm/slots/give_slots.h"
+#include "exporter/llm/slots/in_slot.h"
+#include "exporter/llm/slots/over_texts.h"
 #include "exporter/llm/specialise.h"
 #include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
@@ -36,8 +40,9 @@ void move_to_front(Function& f, std::size_t first) {
 
 class Step {
  public:
-  Step(Program& program, std::uint32_t function, const DecoderSignature& signature)
-      : b_(program, function), signature_(signature) {}
+  /// `slots`: the function will be one over slots, whose texts tell which number decides what they draw.
+  Step(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
+      : b_(program, function), signature_(signature), slots_(slots) {}
 
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
   /// alone.
@@ -70,6 +75,10 @@ class Step {
     sampling_.temperature = add_input(llm::kTemperature, {DType::f32, {}});
     sampling_.top_k = add_input(llm::kTopK, {DType::i64, {}});
     sampling_.top_p = add_input(llm::kTopP, {DType::f32, {}});
+    if (slots_) {
+      sampling_.seed = add_input(llm::kSeed, {DType::i64, {}});
+      sampling_.draw = add_input(llm::kDraw, {DType::i64, {}});
+    }
     check_inputs(tokens, position);
     const ValueId as_tokens = b_.cast(tokens, b_.dtype(old_tokens));
     const ValueId as_position = positions(position, b_.type(old_position));
@@ -129,6 +138,7 @@ class Step {
 
   Builder b_;
   DecoderSignature signature_;
+  bool slots_;
   std::vector<FunctionInput> inputs_;
   SamplingInputs sampling_;
   ValueId filled_ = kNoValue;  ///< positions that hold keys and values after the run
@@ -143,7 +153,8 @@ void check_token(std::int64_t id, std::int64_t vocabulary, std::string_view opti
 
 void note_metadata(Program& program, const GenerationOptions& options, const GenerationReport& report) {
   const auto note = [&](std::string_view key, const std::string& value) { program.metadata.emplace_back(key, value); };
-  note(llm::kVersionKey, std::string(llm::kVersion));
+  note(llm::kVersionKey, std::string(options.batch > 0 ? llm::kSlotsVersion : llm::kVersion));
+  if (options.batch > 0) note(llm::kBatchKey, std::to_string(options.batch));
   note(llm::kContextKey, std::to_string(report.context));
   note(llm::kVocabularyKey, std::to_string(report.vocabulary));
   if (options.bos) note(llm::kBeginKey, std::to_string(*options.bos));
@@ -180,6 +191,14 @@ std::uint32_t first_entry(const Program& program) {
        fmt::format("--llm takes a file of one program, or of two named prefill and decode; this one has {}", names));
 }
 
+/// Both are functions of one text until here.
+void work_in_slots(Program& program, std::uint32_t prefill, std::uint32_t decode, std::int64_t slots) {
+  SlotOptions options{.slotted = give_slots(program, std::array{prefill, decode}, slots), .slots = slots};
+  work_in_slot(program, prefill, options);
+  options.texts = program.pool.new_symbol("texts", 1, slots);
+  run_over_texts(program, decode, options);
+}
+
 }  // namespace
 
 GenerationReport add_generation(Program& program, const GenerationOptions& options) {
@@ -199,8 +218,10 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
          "--llm: decode must take one token, and have the vocabulary and the cache of prefill");
   }
   program.functions[prefill].name = llm::kPrefill;
-  Step(program, prefill, signature).make();
-  report.attention = Step(program, decode, one).make();
+  const bool slots = options.batch > 0;
+  Step(program, prefill, signature, slots).make();
+  report.attention = Step(program, decode, one, slots).make();
+  if (slots) work_in_slots(program, prefill, decode, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);
   return report;

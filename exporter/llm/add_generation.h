@@ -14,6 +14,7 @@ struct GenerationOptions {
   std::int64_t context = 0;         ///< positions of the cache; 0: as the program's buffers tell
   std::optional<std::int64_t> bos;  ///< the token that begins a text
   std::vector<std::int64_t> eos;    ///< tokens that end it
+  std::int64_t batch = 0;           ///< slots for texts that are decoded together, from 2; 0: one text, without slots
 };
 
 struct GenerationReport {

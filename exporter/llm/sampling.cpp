@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exporter/llm/session_draw.h"
 #include "exporter/lower/pointwise.h"
 #include "schema/kinds.h"
 
@@ -62,15 +63,23 @@ ValueId truth(Builder& b, std::string_view text, std::vector<ExprArg> args, DTyp
   return b.expr(text, std::move(args), compute, DType::boolean);
 }
 
+// Operands of every body: logits, temperature, top_k, top_p, and where the caller tells them seed and draw.
+constexpr std::size_t kSeed = 4, kDraw = 5;
+
+/// In [0, 1): float64[].
+ValueId uniform(Builder& b, Operands in) {
+  return in.size() > kDraw ? session_draw(b, in[kSeed], in[kDraw]) : random_value(b, "uniform", {}, DType::f64);
+}
+
 /// An index, drawn in proportion to `weights`. Sums are of doubles: those of a large vocabulary lose small weights
 /// otherwise.
-ValueId draw(Builder& b, ValueId weights) {
+ValueId draw(Builder& b, ValueId weights, Operands in) {
   const Dim n = b.size(weights, 0);
   const ValueId sums = b.add(Op::scan, {weights},
                              {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScanKind::cumsum))),
                               attr(AttrKey::axis, Dim(0)), attr_dtype(DType::f64)});
   const ValueId total = b.select(sums, 0, b.pool().sub(n, 1));
-  const ValueId u = random_value(b, "uniform", {}, DType::f64);
+  const ValueId u = uniform(b, in);
   const ValueId before = truth(b, "s <= u * t", {{"s", sums}, {"u", u}, {"t", total}}, DType::f64);
   const ValueId count = b.reduce(b.cast(before, DType::i64), "sum", {0}, false, DType::i64);
   return b.expr("min(c, last)", {{"c", count}, {"last", static_cast<double>(n.value() - 1)}}, DType::i64);
@@ -86,7 +95,7 @@ ValueId weights_of(Builder& b, ValueId logits, ValueId largest, ValueId temperat
 
 ValueId without_limits(Builder& b, Operands in) {
   const ValueId largest = b.reduce(in[0], "max", {0}, false, DType::f32);
-  return draw(b, weights_of(b, in[0], largest, in[1]));
+  return draw(b, weights_of(b, in[0], largest, in[1]), in);
 }
 
 /// Of logits in falling order: `sum` is that of all weights.
@@ -103,7 +112,7 @@ ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, Opera
                               attr(AttrKey::axis, Dim(0)), attr_dtype(DType::f64)});
   const ValueId weights = b.expr("p >= 1 || s - w < p * total ? w : 0",
                                  {{"p", p}, {"s", sums}, {"w", limited}, {"total", total}}, DType::f64);
-  const ValueId index = b.reshape(draw(b, weights), {1});
+  const ValueId index = b.reshape(draw(b, weights, in), {1});
   return b.reshape(b.gather(tokens, index, 0), {});
 }
 
@@ -137,9 +146,12 @@ ValueId with_limits(Builder& b, Operands in, std::size_t step) {
             {{"k", k}, {"reached", b.cast(reached, DType::i64)}, {"c", static_cast<double>(candidates)}}, DType::i64);
   std::vector<ValueId> operands(in.begin(), in.end());
   operands.insert(operands.end(), {best[0], best[1], sum});
-  return add_cond(b, enough, operands,
-                  {"candidates", [](Builder& x, Operands v) { return of_sorted(x, v[4], v[5], v[6], v); }},
-                  {"more", [step](Builder& x, Operands v) { return with_limits(x, v.first(4), step + 1); }});
+  const std::size_t own = in.size();
+  return add_cond(
+      b, enough, operands,
+      {"candidates",
+       [own](Builder& x, Operands v) { return of_sorted(x, v[own], v[own + 1], v[own + 2], v.first(own)); }},
+      {"more", [own, step](Builder& x, Operands v) { return with_limits(x, v.first(own), step + 1); }});
 }
 
 ValueId drawn(Builder& b, Operands in) {
@@ -164,7 +176,9 @@ void add_sampling_checks(Builder& b, const SamplingInputs& in) {
 
 ValueId add_sampling(Builder& b, ValueId logits, const SamplingInputs& in) {
   const ValueId most_likely = truth(b, "t == 0", {{"t", in.temperature}});
-  return add_cond(b, most_likely, {logits, in.temperature, in.top_k, in.top_p}, {"greedy", greedy}, {"drawn", drawn});
+  std::vector<ValueId> operands = {logits, in.temperature, in.top_k, in.top_p};
+  if (in.seed != kNoValue) operands.insert(operands.end(), {in.seed, in.draw});
+  return add_cond(b, most_likely, operands, {"greedy", greedy}, {"drawn", drawn});
 }
 
 }  // namespace tern

@@ -81,7 +81,8 @@ def export(
     compress     'zstd' or 'zstd:LEVEL'
     train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3}
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
-                 {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json'}; export_llm() takes transformers' models
+                 {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
+                 transformers' models
     fold, origins, custom_ops, verify
                  fold constants; keep module paths and Python lines; keep unknown operators; check what was written
 

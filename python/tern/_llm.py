@@ -190,13 +190,19 @@ def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.
 
 
 def export_llm(
-    model: transformers.PreTrainedModel, path: str | os.PathLike[str], *, context: int | None = None, **options: Any
+    model: transformers.PreTrainedModel,
+    path: str | os.PathLike[str],
+    *,
+    context: int | None = None,
+    batch: int | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Makes an archive that generates tokens of a transformers decoder (LlamaForCausalLM and the like), and gives what
     export() gives.
 
     context      positions of the key/value cache: the longest prompt and answer together. Default: the model's
                  max_position_embeddings, but at most 4096
+    batch        slots for texts that one run of decode advances together, each with a cache of its own; default: one text
     options      as for export(): quantize='int4', precision='bfloat16', target='cpu', ...
 
     The archive has the functions prefill and decode, which docs/generate.md explains. The ids of the tokens that begin
@@ -211,4 +217,5 @@ def export_llm(
     if context < 2 or (longest and context > longest):
         raise ValueError(f"context: {context} is not from 2 to {longest or 'any number'}, the positions of the model")
     llm = {"context": context, "bos": _token_ids(model, "bos_token_id")[:1], "eos": _token_ids(model, "eos_token_id")}
+    llm["batch"] = batch
     return export(decoder_program(model, context), path, llm=llm, **options)

@@ -28,6 +28,7 @@ set(sources
   kernels_test.cpp
   llm/generation_test.cpp
   llm/sampling_test.cpp
+  llm/slots_test.cpp
   lowered_values_test.cpp
   microscaling_test.cpp
   packed_recurrent_test.cpp

@@ -135,6 +135,73 @@ class Generation(Checks):
             self.check(f"{name} answers", len(got) == 24 and all(0 <= t < 160 for t in got), got)
             self.check(f"{name} begins as float32 does", got[:3] == answer["tokens"][:3], got)
 
+    def slots(self):
+        """Several texts in one session answer as they do alone, whatever their slots, lengths and neighbours."""
+        one = self.export("endless", HERE / "seabirds.pt2")
+        batched = self.export("slots", HERE / "seabirds.pt2", "--batch", 3, "--verify")
+        facts = dict(json.loads(self.run("inspect", batched, "--json").stdout)["metadata"])
+        self.check("metadata of slots", (facts.get("llm"), facts.get("llm.batch")) == ("2", "3"), facts)
+        # More prompts than slots, of different lengths: those that wait take slots that other texts leave.
+        prompts = [",".join(map(str, a["ids"])) for a in self.expected]
+        out, err, _ = self.generate(*prompts, "--no-bos", "--max-tokens", 24, archive=batched)
+        right = [a["tokens"] for a in self.expected]
+        got = [[int(word) for word in line.split()[1:]] for line in out.splitlines()]
+        self.check("transformers' tokens in slots", got == right, f"{got} {err}")
+        drawn = ["--no-bos", "--max-tokens", 60, "--temperature", 0.9, "--top-k", 30, "--top-p", 0.95, "--seed", 4]
+        for name, options in {"float32": [], "int8": ["--quantize", "int8"], "int4": ["--quantize", "int4"],
+                              "bfloat16": ["--precision", "bfloat16"]}.items():
+            alone, slots = one, batched
+            if options:
+                alone, slots = (self.export(f"{name}_{n}", HERE / "seabirds.pt2", *options, *more)
+                                for n, more in (("one", ()), ("slots", ("--batch", 3))))
+            for kind, words in {"greedy": ["--no-bos", "--max-tokens", 60], "drawn": drawn}.items():
+                a, b = (self.generate(*prompts, *words, archive=x)[0] for x in (alone, slots))
+                self.check(f"{name} in slots, {kind}", a == b and a, f"{a}\n{b}")
+        full = self.generate(*prompts, "--no-bos", "--max-tokens", 300, archive=batched)
+        self.check("caches of all slots are filled", full[1].count("cache of 272 positions is full") == len(prompts), full[1])
+        self.check("as one text's are", full[0] == self.generate(*prompts, "--no-bos", "--max-tokens", 300, archive=one)[0])
+        out, err, status = self.generate(prompts[0], "1,160", prompts[1], "--no-bos", "--max-tokens", 24, archive=batched)
+        self.check("a wrong prompt among others", status == 1 and "ids are 0 to 159" in err, err)
+        self.check("the others go on", [int(w) for w in out.splitlines()[0].split()[1:]] == right[0], out)
+        timed = self.generate(*prompts[:3], "--no-bos", "--max-tokens", 24, "--time", archive=batched)[1]
+        self.check("three texts in each run", "together: 69 tokens in 23 runs of decode" in timed, timed)
+        size = {a: a.stat().st_blocks for a in (one, batched)}
+        self.check("slots take no room in the file", size[batched] * 512 - size[one] * 512 < 128 << 10, size)
+        self.slots_tutorial()
+        self.slots_errors(batched)
+
+    def slots_tutorial(self):
+        """Learned positions, and logits of all tokens."""
+        archive = self.export("tutorial_slots", EXAMPLES / "tutorial/tutorial.pt2", "--eos", 10, "--batch", 2)
+        lines = (EXAMPLES / "tutorial/expected.txt").read_text().splitlines()
+        out, err, _ = self.generate("--tokenizer", "bytes", *[line.split()[0] for line in lines], archive=archive)
+        self.check("the tutorial's sentences in slots", out.splitlines() == lines, out + err)
+
+    def slots_errors(self, archive):
+        right = {"slot": [0, 1], "tokens": [5, 6], "position": [0, 0], "temperature": [0.0, 0.0], "top_k": [0, 0],
+                 "top_p": [1.0, 1.0], "seed": [0, 0], "draw": [0, 0]}
+        for name, changed, message in [
+                ("right", {}, ""),
+                ("slot twice", {"slot": [1, 1]}, "slot names one slot twice"),
+                ("no such slot", {"slot": [0, 3]}, "they are 0 to 2"),
+                ("negative slot", {"slot": [-1, 0]}, "they are 0 to 2"),
+                ("position of one text", {"position": [0, 272]}, "the cache is full"),
+                ("token of one text", {"tokens": [5, 160]}, "ids are 0 to 159"),
+                ("temperature of one text", {"temperature": [0.0, -1.0]}, "temperature must be"),
+                ("too many texts", {k: v * 2 for k, v in right.items()}, "must be between 1 and 3")]:
+            given = right | changed
+            file, n = self.folder / "in.safetensors", len(given["slot"])
+            write_safetensors(file, {k: ("F32" if k in ("temperature", "top_p") else "I64", [n, 1] if k == "tokens" else [n], v)
+                                     for k, v in given.items()})
+            done = self.run("run", archive, "--function", "decode", "-i", file, "-o", self.folder / "o.npz")
+            fits = message in done.stderr and (done.returncode == 0) == (not message)
+            self.check(f"decode in slots: {name}", fits, done.stderr)
+        for words, message in [(["--batch", 1], "from 2 to 4096"), (["--batch", 5000], "from 2 to 4096")]:
+            done = self.run("export", HERE / "seabirds.pt2", "--llm", *words, "-o", self.folder / "none.tern")
+            self.check(" ".join(map(str, words)), done.returncode != 0 and message in done.stderr, done.stderr)
+        done = self.run("export", HERE / "seabirds.pt2", "--batch", 4, "-o", self.folder / "none.tern")
+        self.check("--batch without --llm", done.returncode != 0 and "go with --llm" in done.stderr, done.stderr)
+
     def tutorial(self):
         """A program that was not exported from transformers: its position is named start, its logits are of all tokens."""
         archive = self.export("tutorial", EXAMPLES / "tutorial/tutorial.pt2", "--eos", 10)
@@ -195,7 +262,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     with tempfile.TemporaryDirectory() as folder:
         g = Generation(parser.parse_args().build.resolve(), pathlib.Path(folder))
-        for step in (g.archive_tells, g.greedy, g.logits, g.text, g.formats, g.tutorial, g.errors, g.token_ids):
+        for step in (g.archive_tells, g.greedy, g.logits, g.text, g.formats, g.slots, g.tutorial, g.errors, g.token_ids):
             step()
     print(f"{g.passed} passed, {g.failed} failed")
     sys.exit(g.failed > 0)

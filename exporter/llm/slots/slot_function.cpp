@@ -1,0 +1,133 @@
+#include "exporter/llm/slots/slot_function.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "exporter/llm/names.h"
+
+namespace tern {
+
+SlotFunction::SlotFunction(Program& program, std::uint32_t function, SlotOptions options)
+    : program_(program),
+      source_(std::exchange(program.functions[function], {})),
+      b_(program, function),
+      options_(std::move(options)),
+      places_(source_.values.size()) {
+  b_.function().name = source_.name;
+  b_.function().entry = source_.entry;
+}
+
+void SlotFunction::add_inputs() {
+  Function& f = b_.function();
+  const auto add_user = [&](std::string_view name, TensorType type) {
+    const ValueId v = b_.add_value(std::move(type), std::string(name));
+    f.inputs.push_back({FunctionInput::Kind::user, v, 0, std::string(name), {}});
+    return v;
+  };
+  std::vector<std::pair<ValueId, ValueId>> given;  // of one text, and of the texts
+  for (const FunctionInput& in : source_.inputs) {
+    if (in.kind != FunctionInput::Kind::user) continue;
+    const TensorType& type = source_type(in.value);
+    Dims sizes = {options_.texts};
+    if (type.rank() == 2) sizes.push_back(type.shape[1]);  // tokens [1, n]
+    given.emplace_back(in.value, add_user(in.name, {type.dtype, sizes}));
+    if (given.size() == 1) slot_ = add_user(llm::kSlot, {DType::i64, {options_.texts}});
+  }
+  for (const FunctionInput& in : source_.inputs) {
+    if (in.kind != FunctionInput::Kind::state) continue;
+    const ValueId v = b_.add_value(program_.states[in.state].type, in.name);
+    f.inputs.push_back({FunctionInput::Kind::state, v, in.state, in.name, {}});
+    place(in.value) = {options_.slotted[in.state] ? Place::Kind::slots : Place::Kind::shared, v};
+  }
+  check_slot();
+  for (const auto& [one, all] : given) place(one) = {Place::Kind::each, b_.reshape(all, inner(source_type(one)))};
+}
+
+void SlotFunction::check_slot() {
+  const auto check = [&](ValueId truth, const std::vector<std::int64_t>& axes, const std::string& message) {
+    b_.add_all(Op::assert_true, {b_.reduce(truth, "all", axes, false, DType::boolean)},
+               {attr_text(AttrKey::text, message)});
+  };
+  const double last = static_cast<double>(options_.slots - 1);
+  check(b_.expr("s >= 0 && s <= last", {{"s", slot_}, {"last", last}}, DType::i64, DType::boolean), {0},
+        fmt::format("slot holds a number that is none of a slot: they are 0 to {}", options_.slots - 1));
+  if (options_.texts.is(1)) return;
+  const ValueId i = b_.iota(options_.texts, DType::i64);
+  const ValueId once = b_.expr("s != t || i == j",
+                               {{"s", slot_},
+                                {"t", b_.reshape(slot_, {options_.texts, 1})},
+                                {"i", i},
+                                {"j", b_.reshape(i, {options_.texts, 1})}},
+                               DType::i64, DType::boolean);
+  check(once, {0, 1}, "slot names one slot twice: a run advances each text by one token");
+}
+
+void SlotFunction::add_outputs() {
+  Function& f = b_.function();
+  for (const WriteBack& w : source_.writebacks) {
+    if (w.target != WriteBack::Target::state) continue;
+    ValueId v = place(w.value).value;
+    if (!is_slots(w.value)) {  // all of it is new
+      const ValueId cache = [&] {
+        for (const FunctionInput& in : f.inputs) {
+          if (in.kind == FunctionInput::Kind::state && in.state == w.index) return in.value;
+        }
+        const ValueId input = b_.add_value(program_.states[w.index].type, program_.states[w.index].name);
+        f.inputs.push_back({FunctionInput::Kind::state, input, w.index, program_.states[w.index].name, {}});
+        return input;
+      }();
+      v = b_.add(Op::index_put, {cache, of_texts(w.value), slot_});
+    }
+    f.writebacks.push_back({w.target, w.index, v});
+  }
+  for (const FunctionOutput& o : source_.outputs) {
+    const TensorType& type = source_type(o.value);
+    Dims sizes = {options_.texts};  // token [1, 1], logits [1, vocabulary]
+    sizes.push_back(type.shape.back());
+    f.outputs.push_back({o.kind, b_.reshape(of_texts(o.value), sizes), o.name});
+  }
+}
+
+std::vector<ValueId> SlotFunction::add(Node n) {
+  n.outputs.clear();
+  b_.set_origin(n.origin, n.annotations);
+  std::vector<ValueId> made = b_.add(std::move(n));
+  b_.set_origin(-1);
+  return made;
+}
+
+void SlotFunction::set(const Node& source, const std::vector<ValueId>& made, Place::Kind kind) {
+  for (std::size_t i = 0; i < source.outputs.size(); ++i) {
+    if (source.outputs[i] != kNoValue) place(source.outputs[i]) = {kind, made[i]};
+  }
+}
+
+void SlotFunction::copy_shared(const Node& n) {
+  Node copy = n;
+  for (ValueId& v : copy.inputs) v = v == kNoValue ? v : place(v).value;
+  set(n, add(std::move(copy)), Place::Kind::shared);
+}
+
+void SlotFunction::reshape_slots(const Node& n) {
+  Node copy = n;
+  copy.inputs = {place(n.inputs[0]).value};
+  Dims sizes = n.dims(AttrKey::sizes);
+  sizes.insert(sizes.begin(), Dim(options_.slots));
+  copy.set(AttrKey::sizes, sizes);
+  set(n, add(std::move(copy)), Place::Kind::slots);
+}
+
+void SlotFunction::update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices) {
+  Node copy = n;
+  const Dims& sizes = b_.shape(indices[0]);
+  Dims ones(sizes.size(), Dim(1));
+  if (!ones.empty()) ones[0] = options_.texts;
+  // In prefill the texts are one, and the places' first axis may be another.
+  const ValueId slot = b_.expand(b_.reshape(slot_, ones), sizes);
+  copy.inputs = {place(n.inputs[0]).value, values, slot};
+  copy.inputs.insert(copy.inputs.end(), indices.begin(), indices.end());
+  set(n, add(std::move(copy)), Place::Kind::slots);
+}
+
+}  // namespace tern
