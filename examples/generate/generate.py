@@ -108,7 +108,66 @@ class Slots:
 def one_by_one(model, facts, prompts, most, sampling):
     """The number of a prompt and a token of its answer, one pair after the other."""
     for number, tokens in enumerate(prompts):
-        facts = Facts(model.metadata)
+        conversation = Conversation(model, **sampling | {"seed": sampling["seed"] + number})
+        for _ in range(most):
+            token = conversation.read(tokens)
+            if token in facts.eos:
+                break
+            yield number, token
+            if conversation.position == facts.context:
+                break
+            tokens = [token]
+
+
+def together(model, facts, prompts, most, sampling):
+    """The same, in slots: a prompt that waits takes the next slot that is free."""
+    slots, waiting = Slots(model, facts.batch), list(enumerate(prompts))[::-1]
+    numbers, last, made = {}, {}, [0] * len(prompts)  # by slot: whose text it is, and its last token
+    while waiting or numbers:
+        came = slots.step(last) if last else {}
+        for slot in range(facts.batch):
+            if waiting and slot not in numbers:
+                numbers[slot], tokens = waiting.pop()
+                came[slot] = slots.begin(slot, tokens, **sampling | {"seed": sampling["seed"] + numbers[slot]})
+        for slot, token in came.items():
+            number, last[slot] = numbers[slot], token
+            made[number] += 1
+            ends = token in facts.eos
+            if not ends:
+                yield number, token
+            if ends or made[number] == most or slots.texts[slot]["position"] == facts.context:
+                del numbers[slot], last[slot]
+
+
+class Text:
+    """The text of an answer as it grows: whole characters."""
+
+    def __init__(self, tokenizer, tokens):
+        self.tokenizer, self.ids, self.shown = tokenizer, list(tokens), tokenizer.decode(tokens)
+
+    def add(self, token):
+        self.ids.append(token)
+        return "" if self.tokenizer.decode(self.ids).endswith("\ufffd") else self.rest()  # a character is incomplete
+
+    def rest(self):
+        text = self.tokenizer.decode(self.ids)
+        added, self.shown = text[len(self.shown):], text
+        return added
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive")
+    parser.add_argument("prompts", nargs="+", metavar="PROMPT")
+    parser.add_argument("--tokenizer")
+    parser.add_argument("--max-tokens", type=int, default=100)
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--top-k", type=int, default=0)
+    parser.add_argument("--top-p", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=0, help="of the first prompt; the next has one more (0)")
+    a = parser.parse_args()
+    model, tokenizer = tern.load(a.archive), tokenizer_of(a.tokenizer)
+    facts = Facts(model.metadata)
     prompts = [tokenizer.encode(p) for p in a.prompts]
     if facts.bos is not None:
         prompts = [p if p[:1] == [int(facts.bos)] else [int(facts.bos), *p] for p in prompts]

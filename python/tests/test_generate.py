@@ -66,8 +66,43 @@ def test_export_llm(tmp_path):
         right = model.eval().generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=20, do_sample=False,
                                       eos_token_id=None, pad_token_id=0)
         assert generated(tmp_path / "a.tern", ids[0].tolist(), 20) == right[0, 9:].tolist()
+        facts = tern.export_llm(model, tmp_path / "b.tern", batch=2)
+        assert tern.load(tmp_path / "b.tern").metadata["llm.batch"] == "2"
         with pytest.raises(ValueError, match="context: 65 is not from 2 to 64"):
             tern.export_llm(model, tmp_path / "a.tern", context=65)
+
+
+def test_slots(tmp_path):
+    """Texts in slots get transformers' tokens, at different positions and with a slot between them that waits."""
+    facts = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"batch": 3})
+    assert facts["context"] == 272
+    model = tern.load(tmp_path / "a.tern")
+    assert (model.metadata["llm"], model.metadata["llm.batch"]) == ("2", "3")
+    session = model.session()
+    answers = {0: 1, 2: 0}  # of the expected ones, by slot
+    expected = json.loads((SEABIRDS / "expected.json").read_text())
+
+    def run(function, tokens, slots, positions):
+        n = len(slots)
+        token, logits = session[function](
+            tokens=np.array(tokens), slot=np.array(slots), position=np.array(positions),
+            temperature=np.zeros(n, "float32"), top_k=np.zeros(n, "int64"), top_p=np.ones(n, "float32"),
+            seed=np.zeros(n, "int64"), draw=np.zeros(n, "int64"))
+        assert logits.numpy().shape == (n, 160)
+        return token.numpy()[:, 0].tolist()
+
+    made, positions = {}, {}
+    for slot, i in answers.items():
+        made[slot] = run("prefill", [expected[i]["ids"]], [slot], [0])
+        positions[slot] = len(expected[i]["ids"])
+    for _ in range(23):
+        slots = list(answers)
+        tokens = run("decode", [[made[s][-1]] for s in slots], slots, [positions[s] for s in slots])
+        for slot, token in zip(slots, tokens, strict=True):
+            made[slot].append(token)
+            positions[slot] += 1
+    for slot, i in answers.items():
+        assert made[slot] == expected[i]["tokens"]
 
 
 def test_example(tmp_path):
@@ -78,3 +113,9 @@ def test_example(tmp_path):
     assert done.stdout.split()[1:] == [str(t) for t in answer["tokens"]], done.stderr
     done = subprocess.run([*command, "--top-p", "0"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "top_p must be above 0" in done.stderr
+    tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "b.tern", llm={"batch": 2})
+    prompts = [",".join(map(str, a["ids"])) for a in json.loads((SEABIRDS / "expected.json").read_text())]
+    for options in (["--max-tokens", "24"], ["--max-tokens", "40", "--temperature", "0.9", "--seed", "3"]):
+        commands = [[sys.executable, SEABIRDS / "generate.py", tmp_path / a, *prompts, *options] for a in ("a.tern", "b.tern")]
+        alone, slots = (subprocess.run(c, capture_output=True, text=True, check=True).stdout for c in commands)
+        assert alone == slots and len(alone.splitlines()) == len(prompts)
