@@ -22,6 +22,7 @@ set(sources
   linalg_spectral_test.cpp
   linear_test.cpp
   long_sums_test.cpp
+  lstsq_test.cpp
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp

@@ -1,0 +1,45 @@
+// A = Q R, as LAPACK's geqrf returns it: of many columns by geqrt, whose panels are recursive products, where geqrf has
+// vectors for them.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+
+namespace tern::cpu {
+
+inline constexpr int kQrPanel = 32;
+
+/// Measured with OpenBLAS 0.3.21: of complex numbers, products do not gain on vectors for larger ones.
+template <class T>
+bool has_recursive_panels(int m, int n) {
+  const int k = std::min(m, n);
+  return k > 80 && (!lapack::kIsComplex<T> || k <= 160);
+}
+
+/// The workspace of factor_qr in elements.
+template <class T>
+int qr_work_length(int m, int n) {
+  const int k = std::min(m, n);
+  if (k == 0) return 1;
+  if (has_recursive_panels<T>(m, n)) return kQrPanel * (n + k);
+  T answer(0);
+  lapack::geqrf(m, n, nullptr, m, nullptr, &answer, -1);
+  return std::max(n, work_size(answer));
+}
+
+/// `tau` has min(m, n) elements.
+template <class T>
+void factor_qr(int m, int n, T* a, T* tau, T* work, int work_length) {
+  if (std::min(m, n) == 0) return;
+  if (!has_recursive_panels<T>(m, n)) {
+    lapack::geqrf(m, n, a, m, tau, work, work_length);
+    return;
+  }
+  T* blocks = work + kQrPanel * n;  // their factors are on the diagonals
+  lapack::geqrt(m, n, kQrPanel, a, m, blocks, kQrPanel, work);
+  for (int i = 0; i < std::min(m, n); ++i) tau[i] = blocks[i * kQrPanel + i % kQrPanel];
+}
+
+}  // namespace tern::cpu
