@@ -86,6 +86,7 @@ set(sources
   cpu/linalg/lanes/eigh.cpp
   cpu/linalg/lanes/factor_solve.cpp
   cpu/linalg/lanes/householder.cpp
+  cpu/linalg/lanes/leftover.cpp
   cpu/linalg/lanes/loops.cpp
   cpu/linalg/lanes/lu_factor.cpp
   cpu/linalg/lanes/lu_solve.cpp

@@ -22,10 +22,7 @@ struct QrJob {
         inner(mode == QrMode::complete ? m : k),
         width(std::max(n, inner)) {
     flops = 4.0 * m * n * k;
-    work_length = qr_work_length<T>(m, n);
-    T answer(0);
-    if (m > 0 && inner > 0) lapack::orgqr(m, inner, k, nullptr, m, nullptr, &answer, -1);
-    work_length = std::max(work_length, work_size(answer));
+    work_length = qr_work_length(m, n, inner);
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * width);

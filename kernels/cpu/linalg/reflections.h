@@ -18,15 +18,10 @@ bool has_recursive_panels(int m, int n) {
   return k > 80 && (!lapack::kIsComplex<T> || k <= 160);
 }
 
-/// The workspace of factor_qr in elements.
-template <class T>
-int qr_work_length(int m, int n) {
-  const int k = std::min(m, n);
-  if (k == 0) return 1;
-  if (has_recursive_panels<T>(m, n)) return kQrPanel * (n + k);
-  T answer(0);
-  lapack::geqrf(m, n, nullptr, m, nullptr, &answer, -1);
-  return std::max(n, work_size(answer));
+/// The workspace, in elements, of factor_qr, and of LAPACK's orgqr and ormqr of `columns` columns, whose blocks have at
+/// most 64 reflections.
+inline int qr_work_length(int m, int n, int columns) {
+  return 64 * (std::max({m, n, columns}) + 65);
 }
 
 /// `tau` has min(m, n) elements.
