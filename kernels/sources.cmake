@@ -96,6 +96,7 @@ set(sources
   cpu/linalg/ldl.cpp
   cpu/linalg/lstsq.cpp
   cpu/linalg/lu.cpp
+  cpu/linalg/lu/loops.cpp
   cpu/linalg/matrix_exp.cpp
   cpu/linalg/qr.cpp
   cpu/linalg/register.cpp

@@ -18,6 +18,7 @@ set(sources
   linalg_batches_test.cpp
   linalg_factor_test.cpp
   linalg_lanes_test.cpp
+  linalg_lu_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp
