@@ -151,6 +151,51 @@ TYPED_TEST(LuLoopsTest, InversesOfTheLeastPivotsDoNotOverflow) {
   }
 }
 
+/// As IEEE arithmetic has it where no row above a pivot takes part: what LAPACK's unblocked loops give.
+TYPED_TEST(LuLoopsTest, InfinitiesStayInWhatTheyReach) {
+  using T = TypeParam;
+  const T infinite = std::numeric_limits<T>::infinity();
+  for (const auto& loops : all_loops<T>()) {
+    auto p = std::make_unique<Panel<T>>();
+    for (int i = 0; i < 16; ++i) (*p)(i, i) = 2;
+    (*p)(5, 9) = infinite;
+    EXPECT_EQ(loops.panel(p->at, kApart, 40, 16, p->pivots), 0);
+    for (int r = 0; r < 5; ++r) EXPECT_EQ((*p)(r, 9), 0);
+    EXPECT_EQ((*p)(5, 9), infinite);
+
+    p = std::make_unique<Panel<T>>();
+    for (int r = 0; r < 40; ++r) (*p)(r, 0) = T(r);
+    for (int i = 0; i < 16; ++i) (*p)(i, i) += 2;
+    (*p)(20, 0) = -infinite;
+    EXPECT_EQ(loops.panel(p->at, kApart, 40, 16, p->pivots), 0);
+    EXPECT_EQ(p->pivots[0], 20);
+    EXPECT_EQ((*p)(0, 0), -infinite);
+    for (int r = 1; r < 40; ++r) EXPECT_EQ((*p)(r, 0), 0);
+    for (int i = 1; i < 16; ++i) EXPECT_EQ((*p)(i, i), 2);
+  }
+}
+
+TYPED_TEST(LuLoopsTest, PivotsThatAreNaNAreNotZero) {
+  using T = TypeParam;
+  for (const auto& loops : all_loops<T>()) {
+    auto p = std::make_unique<Panel<T>>();
+    (*p)(7, 0) = std::numeric_limits<T>::quiet_NaN();
+    EXPECT_EQ(loops.panel(p->at, kApart, 40, 1, p->pivots), 0);
+    EXPECT_EQ(p->pivots[0], 7);
+  }
+}
+
+TYPED_TEST(LuLoopsTest, InversesOfTheLargestPivotsDoNotUnderflow) {
+  using T = TypeParam;
+  for (const auto& loops : all_loops<T>()) {
+    auto p = std::make_unique<Panel<T>>();
+    const T most = std::numeric_limits<T>::max();
+    for (int r = 0; r < 20; ++r) (*p)(r, 0) = r < 10 ? most : most / 3;
+    loops.panel(p->at, kApart, 20, 1, p->pivots);
+    for (int r = 1; r < 20; ++r) EXPECT_EQ((*p)(r, 0), r < 10 ? T(1) : most / 3 / most);
+  }
+}
+
 using LuTest = LinalgTest;
 INSTANTIATE_TEST_SUITE_P(Types, LuTest, ::testing::Values(DType::f32, DType::f64), type_name);
 
