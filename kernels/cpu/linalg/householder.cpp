@@ -34,7 +34,7 @@ struct HouseholderJob {
     }
     if (rows < (multiply ? k : columns) || columns < k)
       fail(ErrorCode::runtime, "there are more reflections than rows or columns");
-    work_length = qr_work_length(rows, columns, std::max(m, n));
+    work_length = qr_work_length(k, !multiply ? columns : left ? n : m);
   }
   bool empty() const { return multiply ? m == 0 || n == 0 : rows == 0 || columns == 0; }
   void cut(ScratchParts& parts) {

@@ -50,7 +50,7 @@ struct LstsqJob {
     int integers[8] = {};
     solve(nullptr, nullptr, nullptr, &answer, -1, reals, integers);
     work_length = std::max(1, work_size(answer));
-    if (driver == LstsqDriver::gelsy) work_length = std::max(work_length, qr_work_length(ldb, k, solved));
+    if (driver == LstsqDriver::gelsy) work_length = std::max(work_length, qr_work_length(k, std::max(k, solved)));
     integer_length = std::max({n, integers[0], 1});
     // gelsd asks for its real workspace; the others document it.
     real_length = std::max({work_size(reals[0]), 5 * k, 2 * n, 1});

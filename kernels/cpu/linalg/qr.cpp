@@ -22,7 +22,7 @@ struct QrJob {
         inner(mode == QrMode::complete ? m : k),
         width(std::max(n, inner)) {
     flops = 4.0 * m * n * k;
-    work_length = qr_work_length(m, n, inner);
+    work_length = qr_work_length(k, width);
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * width);

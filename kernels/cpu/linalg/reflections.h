@@ -10,18 +10,22 @@
 namespace tern::cpu {
 
 inline constexpr int kQrPanel = 32;
+inline constexpr int kMostColumns = 1 << 24;  ///< of panels whose workspace LAPACK can count
 
 /// Measured with OpenBLAS 0.3.21: of complex numbers, products do not gain on vectors for larger ones.
 template <class T>
 bool has_recursive_panels(int m, int n) {
   const int k = std::min(m, n);
-  return k > 80 && (!lapack::kIsComplex<T> || k <= 160);
+  return k > 80 && n <= kMostColumns && (!lapack::kIsComplex<T> || k <= 160);
 }
 
-/// The workspace, in elements, of factor_qr, and of LAPACK's orgqr and ormqr of `columns` columns, whose blocks have at
-/// most 64 reflections.
-inline int qr_work_length(int m, int n, int columns) {
-  return 64 * (std::max({m, n, columns}) + 65);
+/// The workspace, in elements, of factor_qr, and of LAPACK's orgqr and ormqr, for k reflections; `width`: the columns
+/// of the widest matrix that they are applied to, or its rows where they stand on the right. LAPACK takes few
+/// reflections one after the other, and more in blocks of at most 64 where it has the memory.
+inline int qr_work_length(int k, int width) {
+  if (k <= 16) return std::max(width, 1);
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(most, 64 * (width + std::int64_t{65})));
 }
 
 /// `tau` has min(m, n) elements.
