@@ -1,5 +1,6 @@
 // lstsq of matrices with known singular values: the shortest of the best solutions, and the rank, however the kernel
 // finds out whether the rank is full.
+#include <bit>
 #include <cmath>
 
 #include "schema/linalg_kinds.h"
@@ -128,6 +129,58 @@ TEST_P(LstsqTest, OfAllSizes) {
     check([](int) { return 0.4L; }, 1, scale);
     check([](int i) { return i % 2 == 0 ? 0 : 0.5L; }, scale, scale);
   }
+}
+
+/// Singular vectors with structure: rows of Hadamard's matrix, each pair of them as the first and the last.
+TEST_P(LstsqTest, SingularVectorsOfSigns) {
+  for (const std::int64_t n : {2, 4, 8, 16}) {
+    const auto sign = [](std::int64_t r, std::int64_t c) {
+      return std::popcount(static_cast<std::uint64_t>(r & c)) % 2 == 0 ? 1 : -1;
+    };
+    std::vector<Matrix> a, b;
+    for (std::int64_t first = 0; first < n; ++first) {
+      for (std::int64_t last = 0; last < n; ++last) {
+        if (first == last) continue;
+        Matrix now(n, n);
+        for (std::int64_t r = 0; r < n; ++r) {
+          for (std::int64_t c = 0; c < n; ++c) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              const long double s = i == first ? 1 : i == last ? rcond() / 8 : 0.25L;
+              now.at(r, c) += s * sign(r, i) * sign(c, i) / static_cast<long double>(n);
+            }
+          }
+        }
+        a.push_back(now);
+        b.push_back(random_matrix(n, 1, complex(), 3));
+      }
+    }
+    NodeRun run(Op::lstsq);
+    run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+    run.set_number(AttrKey::epsilon, {static_cast<double>(rcond())});
+    input(run, a);
+    input(run, b);
+    run.run();
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_EQ(run.output(2)[i], Number(static_cast<double>(n - 1))) << n << ' ' << i;
+  }
+}
+
+/// Matrices of few columns may have as many rows as memory holds.
+TEST_P(LstsqTest, WorkspacesDoNotGrowWithRows) {
+  constexpr std::int64_t m = 40000, n = 3;
+  Matrix a = random_matrix(m, n, complex(), 1);
+  for (std::int64_t i = 0; i < n; ++i) a.at(i, i) += 100;
+  const auto in = static_cast<std::size_t>(m * n) * static_cast<std::size_t>(element_size(type()));
+  NodeRun lstsq(Op::lstsq), qr(Op::qr);
+  lstsq.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+  lstsq.set_number(AttrKey::epsilon, {static_cast<double>(rcond())});
+  qr.set(AttrKey::mode, static_cast<int>(QrMode::reduced));
+  input(lstsq, {a});
+  input(lstsq, {a});
+  input(qr, {a});
+  EXPECT_LT(lstsq.run().scratch_bytes(), 3 * in);
+  EXPECT_LT(difference(matrix_of(lstsq, 0), identity(n)), tolerance(100));
+  EXPECT_LT(qr.run().scratch_bytes(), 3 * in);
 }
 
 TEST_P(LstsqTest, RefusesWhatIsNotFinite) {
