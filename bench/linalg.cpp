@@ -72,9 +72,12 @@ constexpr Operation kOperations[] = {
      true, true},
     {"lstsq",
      [](Builder& b, ValueId a, ValueId rhs) {
-       return Outputs{b.add_all(
-           Op::lstsq, {a, rhs},
-           {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsy))), attr_number(AttrKey::epsilon, 1e-6)})[0]};
+       const DType type = b.dtype(a);
+       const bool wide = type == DType::f64 || type == DType::c128;
+       const double epsilon = (wide ? 0x1p-52 : 0x1p-23) * static_cast<double>(b.size(a, -1).value());  // torch's
+       return Outputs{b.add_all(Op::lstsq, {a, rhs},
+                                {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsy))),
+                                 attr_number(AttrKey::epsilon, epsilon)})[0]};
      }},
 };
 

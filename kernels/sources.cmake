@@ -86,6 +86,7 @@ set(sources
   cpu/linalg/lanes/eigh.cpp
   cpu/linalg/lanes/factor_solve.cpp
   cpu/linalg/lanes/householder.cpp
+  cpu/linalg/lanes/leftover.cpp
   cpu/linalg/lanes/loops.cpp
   cpu/linalg/lanes/lu_factor.cpp
   cpu/linalg/lanes/lu_solve.cpp
@@ -95,6 +96,7 @@ set(sources
   cpu/linalg/ldl.cpp
   cpu/linalg/lstsq.cpp
   cpu/linalg/lu.cpp
+  cpu/linalg/lu/loops.cpp
   cpu/linalg/matrix_exp.cpp
   cpu/linalg/qr.cpp
   cpu/linalg/register.cpp

@@ -18,10 +18,12 @@ set(sources
   linalg_batches_test.cpp
   linalg_factor_test.cpp
   linalg_lanes_test.cpp
+  linalg_lu_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp
   long_sums_test.cpp
+  lstsq_test.cpp
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp

@@ -58,7 +58,11 @@ class Operand {
 
   template <class T>
   void copy_rows(std::int64_t i, T* to) const {
-    copy(at<T>(i), rows, columns, row, column, to, columns);
+    copy_rows(i, to, columns);
+  }
+  template <class T>
+  void copy_rows(std::int64_t i, T* to, std::int64_t leading) const {
+    copy(at<T>(i), rows, columns, row, column, to, leading);
   }
   template <class T>
   void copy_columns(std::int64_t i, T* to, std::int64_t leading) const {

@@ -24,13 +24,11 @@ struct EighJob {
         upper(call.node->integer(AttrKey::upper) != 0) {
     flops = 9.0 * n * n * n;
     if (n == 0) return;
-    T answer(0);
-    R real_answer(0);
-    int integers = 0;
-    lapack::heevd(vectors ? 'V' : 'N', 'L', n, nullptr, n, nullptr, &answer, -1, &real_answer, -1, &integers, -1);
-    work_length = std::max(1, work_size(answer));
-    real_length = std::max(1, work_size(real_answer));
-    integer_length = std::max(1, integers);
+    // As LAPACK documents them, for blocks of at most 64 reflections.
+    const int squares = vectors ? 2 * n * n : 0;
+    work_length = 1 + 66 * n + squares;
+    real_length = lapack::kIsComplex<T> ? 1 + 5 * n + squares : 1;
+    integer_length = 3 + 5 * n;
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * a.columns);

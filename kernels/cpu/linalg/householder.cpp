@@ -5,6 +5,7 @@
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/reflections.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::cpu {
@@ -33,19 +34,9 @@ struct HouseholderJob {
     }
     if (rows < (multiply ? k : columns) || columns < k)
       fail(ErrorCode::runtime, "there are more reflections than rows or columns");
-    T answer(0);
-    if (!empty()) apply(nullptr, nullptr, nullptr, &answer, -1);
-    work_length = std::max({1, rows, columns, m, n, work_size(answer)});
+    work_length = qr_work_length(k, !multiply ? columns : left ? n : m);
   }
   bool empty() const { return multiply ? m == 0 || n == 0 : rows == 0 || columns == 0; }
-  void apply(T* vectors, const T* tau_, T* matrix_, T* work_, int length) const {
-    if (!multiply) {
-      lapack::orgqr(rows, columns, k, vectors, rows, tau_, work_, length);
-    } else {
-      lapack::ormqr(left ? 'L' : 'R', transpose ? 'C' : 'N', m, n, k, vectors, std::max(rows, 1), tau_, matrix_, m,
-                    work_, length);
-    }
-  }
   void cut(ScratchParts& parts) {
     reflectors = parts.take<T>(v.rows * v.columns);
     matrix = parts.take<T>(multiply ? other.rows * other.columns : 0);
@@ -57,11 +48,13 @@ struct HouseholderJob {
     if (out == nullptr || empty()) return;
     v.copy_columns(i, reflectors, rows);
     factors.copy_rows(i, tau);
-    if (multiply) other.copy_columns(i, matrix, m);
-    apply(reflectors, tau, matrix, work, work_length);
     if (multiply) {
+      other.copy_columns(i, matrix, m);
+      lapack::ormqr(left ? 'L' : 'R', transpose ? 'C' : 'N', m, n, k, reflectors, std::max(rows, 1), tau, matrix, m,
+                    work, work_length);
       store_columns(matrix, m, m, n, out);
     } else {
+      lapack::orgqr(rows, columns, k, reflectors, rows, tau, work, work_length);
       store_columns(reflectors, rows, rows, columns, out);
     }
   }

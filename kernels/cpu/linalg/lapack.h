@@ -37,6 +37,9 @@ inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
   inline int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int lwork) {                   \
     return LAPACKE_##P##geqrf_work(LAPACK_COL_MAJOR, m, n, a, lda, tau, work, lwork);           \
   }                                                                                             \
+  inline int geqrt(int m, int n, int nb, T* a, int lda, T* t, int ldt, T* work) {               \
+    return LAPACKE_##P##geqrt_work(LAPACK_COL_MAJOR, m, n, nb, a, lda, t, ldt, work);           \
+  }                                                                                             \
   inline int getrf(int m, int n, T* a, int lda, int* pivots) {                                  \
     return LAPACKE_##P##getrf_work(LAPACK_COL_MAJOR, m, n, a, lda, pivots);                     \
   }                                                                                             \
@@ -104,6 +107,13 @@ TERN_LAPACK_TYPES(TERN_LAPACK)
   inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
     cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
   }                                                                                                                    \
+  /* column-major, in place of the vector: op of an upper triangle times it, and what gives it by that product */      \
+  inline void upper_times(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
+    cblas_##P##trmv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
+  }                                                                                                                    \
+  inline void upper_solve(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
+    cblas_##P##trsv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
+  }                                                                                                                    \
   /* row-major: c -= op(a) op(b), m x n, k products each */                                                            \
   inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
                                const T* b, int ldb, T* c, int ldc) {                                                   \
@@ -164,6 +174,12 @@ TERN_LAPACK_REAL(TERN_LAPACK)
   }                                                                                                                    \
   inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
     cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
+  }                                                                                                                    \
+  inline void upper_times(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
+    cblas_##P##trmv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
+  }                                                                                                                    \
+  inline void upper_solve(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
+    cblas_##P##trsv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
   }                                                                                                                    \
   inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
                                const T* b, int ldb, T* c, int ldc) {                                                   \

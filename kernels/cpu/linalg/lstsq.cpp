@@ -1,17 +1,30 @@
-// lstsq: LAPACK's gels, gelsy, gelsd and gelss.
+// lstsq: LAPACK's gels, gelsy, gelsd and gelss; instead of gelsy, QR without pivoting where the rank is surely full.
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/full_rank.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/reflections.h"
+#include "kernels/cpu/linalg/triangle.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::cpu {
 namespace {
 
 constexpr int kNotFinite = -1000;
+
+/// Whether sums of squares of the numbers neither overflow nor underflow; zeros may be among them, or all.
+template <class T>
+bool squares_fit(const T* x, std::int64_t n) {
+  using R = lapack::Real<T>;
+  R most(0);
+  for (std::int64_t i = 0; i < n; ++i) most = std::max({most, std::abs(std::real(x[i])), std::abs(std::imag(x[i]))});
+  return most == 0 || (most * most > std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon() &&
+                       most * most < std::numeric_limits<R>::max() * std::numeric_limits<R>::epsilon());
+}
 
 template <class T>
 struct LstsqJob {
@@ -37,6 +50,7 @@ struct LstsqJob {
     int integers[8] = {};
     solve(nullptr, nullptr, nullptr, &answer, -1, reals, integers);
     work_length = std::max(1, work_size(answer));
+    if (driver == LstsqDriver::gelsy) work_length = std::max(work_length, qr_work_length(k, std::max(k, solved)));
     integer_length = std::max({n, integers[0], 1});
     // gelsd asks for its real workspace; the others document it.
     real_length = std::max({work_size(reals[0]), 5 * k, 2 * n, 1});
@@ -52,11 +66,41 @@ struct LstsqJob {
       default: rank = k; return lapack::gels(m, n, solved, m_, std::max(m, 1), b_, ldb, w, length);
     }
   }
+  /// The same solution as gelsy's, without pivoting: of A, or of A^H, which has the rows that solutions lie in as its
+  /// columns. Nothing but `matrix` is changed if this is not surely of full rank.
+  bool by_qr(std::int64_t i) {
+    if (!squares_fit(rhs, static_cast<std::int64_t>(ldb) * solved)) return false;  // gelsy scales them
+    const bool tall = m >= n;
+    tall ? a.copy_columns(i, matrix, m) : a.copy_rows(i, matrix);
+    if constexpr (lapack::kIsComplex<T>) {
+      for (std::int64_t e = 0; !tall && e < a.rows * a.columns; ++e) matrix[e] = std::conj(matrix[e]);
+    }
+    T *tau = work + work_length, *vectors = tau + k;
+    factor_qr(ldb, k, matrix, tau, work, work_length);
+    if (!has_full_rank(k, matrix, ldb, epsilon, vectors)) return false;
+    // LAPACK's blocks of reflections do not pay for few columns: less memory makes it take one after the other.
+    const int length = solved < 16 ? solved : work_length;
+    const auto reflect = [&](char op) {
+      lapack::ormqr('L', op, ldb, solved, k, matrix, ldb, tau, rhs, ldb, work, length);
+    };
+    const auto solve_r = [&](CBLAS_TRANSPOSE op) {  // by rows: X^T R^T = B^T
+      solve_triangle<T>(CblasRight, {matrix, ldb, CblasLower, op, CblasNonUnit}, solved, k, rhs, ldb);
+    };
+    if (tall) {
+      reflect('C');
+      solve_r(CblasNoTrans);
+    } else {
+      solve_r(CblasConjTrans);
+      reflect('N');
+    }
+    rank = k;
+    return true;
+  }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * a.columns);
     rhs = parts.take<T>(static_cast<std::int64_t>(ldb) * solved);
     values = parts.take<R>(k);
-    work = parts.take<T>(work_length);
+    work = parts.take<T>(work_length + 3 * static_cast<std::int64_t>(k));
     real_work = parts.take<R>(real_length);
     integer_work = parts.take<int>(integer_length);
   }
@@ -68,9 +112,12 @@ struct LstsqJob {
       a.copy_columns(i, matrix, m);
       if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
         return failure.report(i, kNotFinite);
-      std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
-      const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
-      if (info != 0) return failure.report(i, info);
+      if (driver != LstsqDriver::gelsy || !by_qr(i)) {
+        a.copy_columns(i, matrix, m);
+        std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
+        const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
+        if (info != 0) return failure.report(i, info);
+      }
     } else {
       for (std::int64_t col = 0; col < columns; ++col) std::fill_n(rhs + col * ldb, n, T(0));
     }

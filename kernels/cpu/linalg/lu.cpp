@@ -1,11 +1,12 @@
-// lu_factor with LAPACK's getrf; lu_solve and triangular_solve with BLAS's trsm, which reads row-major matrices, and
-// products (triangle.h).
+// lu_factor with own loops (lu/), of complex numbers with LAPACK's getrf; lu_solve and triangular_solve with BLAS's
+// trsm, which reads row-major matrices, and products (triangle.h).
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/lu/factor.h"
 #include "kernels/cpu/linalg/triangle.h"
 #include "schema/linalg_kinds.h"
 
@@ -16,8 +17,12 @@ namespace {
   fail_matrix(f, count, fmt::format("is singular: U[{0}, {0}] of its LU factors is zero", f.info()));
 }
 
+struct Nothing {};
+
 template <class T>
 struct LuFactorJob {
+  static constexpr bool kReal = !lapack::kIsComplex<T>;
+
   explicit LuFactorJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
@@ -28,16 +33,28 @@ struct LuFactorJob {
     flops = 2.0 / 3 * m * n * std::min(m, n);
   }
   void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
+    if constexpr (kReal) {
+      factor = lu::Factor<T>(m, n);
+      factor.cut(parts);
+    } else {
+      matrix = parts.take<T>(a.rows * a.columns);
+    }
     pivots = parts.take<std::int32_t>(std::min(m, n));
   }
   void one(std::int64_t i, Failure& failure) {
     const int k = std::min(m, n);
     int info = 0;
     if (k > 0) {
-      a.copy_columns(i, matrix, m);
-      info = lapack::getrf(m, n, matrix, m, pivots);
-      if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) store_columns(matrix, m, m, n, out);
+      T* out = output<T>(*c, 0, i, a.rows * a.columns);
+      if constexpr (kReal) {
+        factor.read(a, i);
+        info = factor.run(pivots);
+        if (out != nullptr) factor.store(out);
+      } else {
+        a.copy_columns(i, matrix, m);
+        info = lapack::getrf(m, n, matrix, m, pivots);
+        if (out != nullptr) store_columns(matrix, m, m, n, out);
+      }
       if (auto* out = output<std::int32_t>(*c, 1, i, k)) std::copy(pivots, pivots + k, out);
     }
     if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
@@ -51,6 +68,7 @@ struct LuFactorJob {
   Operand a;
   int m, n;
   bool check;
+  std::conditional_t<kReal, lu::Factor<T>, Nothing> factor;
   T* matrix = nullptr;
   std::int32_t* pivots = nullptr;
 };
@@ -186,28 +204,33 @@ struct FactorSolveJob {
     flops = 2.0 / 3 * n * n * n + 2.0 * n * n * k;
   }
   void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.rows);
+    factor.cut(parts);
     pivots = parts.take<std::int32_t>(n);
   }
   void one(std::int64_t i, Failure& failure) {
     int info = 0;
     if (n > 0) {
-      a.copy_columns(i, matrix, n);
-      info = lapack::getrf(n, n, matrix, n, pivots);
-      T* out = output<T>(*c, 0, i, a.rows * b.columns);
-      if (out != nullptr && k == 1) {
-        b.copy_columns(i, out, n);
-        lapack::getrs(n, k, matrix, n, pivots, out, n);
-      } else if (out != nullptr && k > 0) {  // by rows, as the result lies: the factors are seen transposed
-        b.copy_rows(i, out);
-        for (std::int64_t r = 0; r < n; ++r) {
-          if (pivots[r] - 1 != r) std::swap_ranges(out + r * k, out + (r + 1) * k, out + (pivots[r] - 1) * k);
-        }
-        solve_triangle<T>(CblasLeft, {matrix, n, CblasUpper, CblasTrans, CblasUnit}, n, k, out, k);
-        solve_triangle<T>(CblasLeft, {matrix, n, CblasLower, CblasTrans, CblasNonUnit}, n, k, out, k);
-      }
+      factor.read(a, i);
+      info = factor.run(pivots);
+      if (T* x = output<T>(*c, 0, i, a.rows * b.columns); x != nullptr && k > 0) solve(i, x);
     }
     if (info != 0 && check) failure.report(i, info);
+  }
+  void solve(std::int64_t i, T* x) {
+    b.copy_rows(i, x);
+    for (int r = 0; r < n; ++r) {
+      if (pivots[r] - 1 != r)
+        std::swap_ranges(x + std::int64_t{r} * k, x + (std::int64_t{r} + 1) * k, x + (pivots[r] - std::int64_t{1}) * k);
+    }
+    const T* lu = factor.matrix();
+    const int row = factor.row();
+    if (k == 1) {
+      lapack::trsv(CblasLower, CblasNoTrans, CblasUnit, n, lu, row, x);
+      lapack::trsv(CblasUpper, CblasNoTrans, CblasNonUnit, n, lu, row, x);
+    } else {
+      solve_triangle<T>(CblasLeft, {lu, row, CblasLower, CblasNoTrans, CblasUnit}, n, k, x, k);
+      solve_triangle<T>(CblasLeft, {lu, row, CblasUpper, CblasNoTrans, CblasNonUnit}, n, k, x, k);
+    }
   }
   [[noreturn]] void failed(const Failure& f) const { fail_singular(f, count); }
 
@@ -217,7 +240,7 @@ struct FactorSolveJob {
   Operand a, b;
   int n, k;
   bool check;
-  T* matrix = nullptr;
+  lu::Factor<T> factor{n, n};
   std::int32_t* pivots = nullptr;
 };
 

@@ -1,8 +1,9 @@
-// qr: Householder reflections with LAPACK's geqrf, made into a matrix with orgqr.
+// qr: Householder reflections (reflections.h), made into a matrix with LAPACK's orgqr.
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/reflections.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::cpu {
@@ -21,11 +22,7 @@ struct QrJob {
         inner(mode == QrMode::complete ? m : k),
         width(std::max(n, inner)) {
     flops = 4.0 * m * n * k;
-    T answer(0);
-    if (k > 0) lapack::geqrf(m, n, nullptr, m, nullptr, &answer, -1);
-    work_length = std::max({1, n, work_size(answer)});
-    if (m > 0 && inner > 0) lapack::orgqr(m, inner, k, nullptr, m, nullptr, &answer, -1);
-    work_length = std::max(work_length, work_size(answer));
+    work_length = qr_work_length(k, width);
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * width);
@@ -34,7 +31,7 @@ struct QrJob {
   }
   void one(std::int64_t i, Failure&) {
     a.copy_columns(i, matrix, m);
-    if (k > 0) lapack::geqrf(m, n, matrix, m, tau, work, work_length);
+    factor_qr(m, n, matrix, tau, work, work_length);
     if (mode == QrMode::reflectors) {
       if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) store_columns(matrix, m, m, n, out);
       if (T* out = output<T>(*c, 1, i, k)) std::copy(tau, tau + k, out);

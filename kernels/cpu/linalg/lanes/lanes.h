@@ -24,20 +24,22 @@ TERN_LANES(Eigh)
 TERN_LANES(Svd)
 #undef TERN_LANES
 
+/// A job of LAPACK's, without its type: code that is the same for all of them is there once.
+struct AnyJob {
+  void* job;
+  void (*cut)(void* job, ScratchParts& parts);
+  void (*one)(void* job, std::int64_t matrix, Failure& failure);
+};
+void run_leftover(const AnyJob& job, const Leftover& leftover, Failure& failure);
+
 /// What is left of a batch, matrix by matrix.
 template <class Job>
-void run_leftover(KernelCall& c, const Leftover& leftover) {
+void run_leftover(const KernelCall& c, const Leftover& leftover) {
   Job job(c);
-  ScratchParts counted;
-  job.cut(counted);
-  std::vector<std::byte> memory(counted.used() + 64);
-  const auto past = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-  ScratchParts parts(memory.data() + (64 - past));
-  job.cut(parts);
   Failure failure;
-  const OpenMpScope openmp;
-  for (std::int64_t i : leftover.ascending()) job.one(i, failure);
-  if (leftover.failure.any()) failure.report(leftover.failure.matrix(), leftover.failure.info());
+  run_leftover({&job, [](void* j, ScratchParts& parts) { static_cast<Job*>(j)->cut(parts); },
+                [](void* j, std::int64_t i, Failure& f) { static_cast<Job*>(j)->one(i, f); }},
+               leftover, failure);
   if (failure.any()) job.failed(failure);
 }
 
