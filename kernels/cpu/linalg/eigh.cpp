@@ -68,12 +68,6 @@ struct EighJob {
     if (R* out = output<R>(*c, 0, i, n)) std::copy(values, values + n, out);
     if (T* out = output<T>(*c, 1, i, a.rows * a.columns)) store_columns(found, n, n, n, out);
   }
-  /// Whether LAPACK would scale a matrix with this largest number first.
-  static bool is_scaled(R most) {
-    using Limits = std::numeric_limits<R>;
-    return !(most > std::sqrt(Limits::min() / Limits::epsilon()) &&
-             most < std::sqrt(Limits::max() * Limits::epsilon()));
-  }
   int in_steps(T* z) {
     int info = 0;
     if constexpr (kReal) {
@@ -81,7 +75,7 @@ struct EighJob {
       const int length = work_length - 2 * n - n * n;
       lapack::sytrd(n, matrix, n, values, beside, tau, rest, length);
       info = lapack::stedc(n, values, beside, z, n, rest, length, integer_work, integer_length);
-      apply_reflections(n - 1, n, n - 1, matrix + 1, n, tau, z + 1, n, rest);
+      apply_reflections<T, false>(n, 1, matrix, tau, z, rest);
     }
     return info;
   }
