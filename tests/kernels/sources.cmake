@@ -21,6 +21,7 @@ set(sources
   linalg_lu_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
+  linalg_vectors_test.cpp
   linear_test.cpp
   long_sums_test.cpp
   lstsq_test.cpp

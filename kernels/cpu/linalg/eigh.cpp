@@ -1,6 +1,10 @@
-// eigh: LAPACK's divide and conquer (syevd, heevd).
+// eigh: LAPACK's divide and conquer (syevd, heevd); for real eigenvectors its steps (sytrd, stedc), and own products
+// that bring the eigenvectors back.
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "kernels/cpu/linalg/back_transform.h"
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
@@ -14,6 +18,7 @@ constexpr int kNotFinite = -1000;
 template <class T>
 struct EighJob {
   using R = lapack::Real<T>;
+  static constexpr bool kReal = !lapack::kIsComplex<T>;
 
   explicit EighJob(const KernelCall& call)
       : c(&call),
@@ -26,8 +31,8 @@ struct EighJob {
     if (n == 0) return;
     // As LAPACK documents them, for blocks of at most 64 reflections.
     const int squares = vectors ? 2 * n * n : 0;
-    work_length = 1 + 66 * n + squares;
-    real_length = lapack::kIsComplex<T> ? 1 + 5 * n + squares : 1;
+    work_length = 4096 + 200 * n + squares;
+    real_length = !kReal ? 1 + 5 * n + squares : 1;
     integer_length = 3 + 5 * n;
   }
   void cut(ScratchParts& parts) {
@@ -39,17 +44,40 @@ struct EighJob {
   }
   void one(std::int64_t i, Failure& failure) {
     if (n == 0) return;
-    a.copy_columns(i, matrix, n);
+    const bool rows = kReal && upper;  // by rows, the upper triangle is the lower one
+    rows ? a.copy_rows(i, matrix) : a.copy_columns(i, matrix, n);
+    const bool lower = kReal || !upper;
     // Only one triangle is read; what stands in the other does not count.
+    R most(0);
     for (std::int64_t col = 0; col < n; ++col) {
+      const std::int64_t begin = lower ? col : 0, end = lower ? n : col + 1;
       const T* at = matrix + col * n;
-      if (!(upper ? all_finite(at, col + 1) : all_finite(at + col, n - col))) return failure.report(i, kNotFinite);
+      if (!all_finite(at + begin, end - begin)) return failure.report(i, kNotFinite);
+      for (std::int64_t r = begin; kReal && r < end; ++r) most = std::max(most, std::abs(at[r]));
     }
-    const int info = lapack::heevd(vectors ? 'V' : 'N', upper ? 'U' : 'L', n, matrix, n, values, work, work_length,
-                                   real_work, real_length, integer_work, integer_length);
+    const T* found = matrix;
+    int info = 0;
+    if (kReal && vectors && n >= 32 && !is_scaled(most)) {
+      found = work + 2 * n;
+      info = in_steps(work + 2 * n);
+    } else {
+      info = lapack::heevd(vectors ? 'V' : 'N', lower ? 'L' : 'U', n, matrix, n, values, work, work_length, real_work,
+                           real_length, integer_work, integer_length);
+    }
     if (info != 0) return failure.report(i, info);
     if (R* out = output<R>(*c, 0, i, n)) std::copy(values, values + n, out);
-    if (T* out = output<T>(*c, 1, i, a.rows * a.columns)) store_columns(matrix, n, n, n, out);
+    if (T* out = output<T>(*c, 1, i, a.rows * a.columns)) store_columns(found, n, n, n, out);
+  }
+  int in_steps(T* z) {
+    int info = 0;
+    if constexpr (kReal) {
+      T *beside = work, *tau = work + n, *rest = z + static_cast<std::int64_t>(n) * n;
+      const int length = work_length - 2 * n - n * n;
+      lapack::sytrd(n, matrix, n, values, beside, tau, rest, length);
+      info = lapack::stedc(n, values, beside, z, n, rest, length, integer_work, integer_length);
+      apply_reflections<T, false>(n, 1, matrix, tau, z, rest);
+    }
+    return info;
   }
   [[noreturn]] void failed(const Failure& f) const {
     fail_matrix(f, count,

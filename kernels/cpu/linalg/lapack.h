@@ -122,6 +122,26 @@ TERN_LAPACK_TYPES(TERN_LAPACK)
   /* c = a b of n x n */                                                                                               \
   inline void square_product(int n, const T* a, const T* b, T* c) {                                                    \
     cblas_##P##gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, T(1), a, n, b, n, T(0), c, n);                 \
+  }                                                                                                                    \
+  /* column-major: c = alpha op(a) op(b) + beta c */                                                                   \
+  inline void product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, T alpha, const T* a, int lda,   \
+                      const T* b, int ldb, T beta, T* c, int ldc) {                                                    \
+    cblas_##P##gemm(CblasColMajor, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                          \
+  }                                                                                                                    \
+  inline int larft(int m, int k, const T* v, int ldv, const T* tau, T* t, int ldt) {                                   \
+    return LAPACKE_##P##larft_work(LAPACK_COL_MAJOR, 'F', 'C', m, k, v, ldv, tau, t, ldt);                             \
+  }                                                                                                                    \
+  inline int sytrd(int n, T* a, int lda, T* d, T* e, T* tau, T* work, int lwork) {                                     \
+    return LAPACKE_##P##sytrd_work(LAPACK_COL_MAJOR, 'L', n, a, lda, d, e, tau, work, lwork);                          \
+  }                                                                                                                    \
+  inline int gebrd(int n, T* a, T* d, T* e, T* tau_q, T* tau_p, T* work, int lwork) {                                  \
+    return LAPACKE_##P##gebrd_work(LAPACK_COL_MAJOR, n, n, a, n, d, e, tau_q, tau_p, work, lwork);                     \
+  }                                                                                                                    \
+  inline int bdsdc(int n, T* d, T* e, T* u, T* vt, T* work, int* iwork) {                                              \
+    return LAPACKE_##P##bdsdc_work(LAPACK_COL_MAJOR, 'U', 'I', n, d, e, u, n, vt, n, nullptr, nullptr, work, iwork);   \
+  }                                                                                                                    \
+  inline int stedc(int n, T* d, T* e, T* z, int ldz, T* work, int lwork, int* iwork, int liwork) {                     \
+    return LAPACKE_##P##stedc_work(LAPACK_COL_MAJOR, 'I', n, d, e, z, ldz, work, lwork, iwork, liwork);                \
   }
 TERN_LAPACK_REAL(TERN_LAPACK)
 #undef TERN_LAPACK

@@ -1,7 +1,9 @@
 // svd: LAPACK's gesdd on A^T, which is what row-major A is in column-major order: its left vectors are then Vh
-// row-major, its right ones U, and nothing has to be transposed.
+// row-major, its right ones U, and nothing has to be transposed. Of real square matrices, its steps (gebrd, bdsdc), and
+// own products that bring the vectors back.
 #include <fmt/format.h>
 
+#include "kernels/cpu/linalg/back_transform.h"
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
@@ -21,6 +23,7 @@ void identity(T* to, std::int64_t n) {
 template <class T>
 struct SvdJob {
   using R = lapack::Real<T>;
+  static constexpr bool kReal = !lapack::kIsComplex<T>;
 
   explicit SvdJob(const KernelCall& call)
       : c(&call),
@@ -39,10 +42,23 @@ struct SvdJob {
     int integers[8];
     lapack::gesdd(job, n, m, nullptr, n, &ignored, nullptr, n, nullptr, full ? m : k, &answer, -1, &ignored, integers);
     work_length = std::max(1, work_size(answer));
+    if (in_steps()) work_length = std::max(work_length, 3 * n * n + 7 * n + static_cast<int>(reflections_work(n)));
     const std::int64_t small = k, large = std::max(m, n);
     real_length = !lapack::kIsComplex<T> ? 0
                   : !vectors             ? 7 * small
                              : std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small);
+  }
+  bool in_steps() const { return kReal && vectors && m == n && n >= 64; }
+  int steps(T* u, T* v) {
+    int info = 0;
+    if constexpr (kReal) {
+      T *beside = work, *tau_v = work + n, *tau_u = tau_v + n, *rest = tau_u + n;
+      lapack::gebrd(n, matrix, values, beside, tau_v, tau_u, rest, work_length - 3 * n);
+      info = lapack::bdsdc(n, values, beside, v, u, rest, integer_work);
+      apply_reflections<T, false>(n, 0, matrix, tau_v, v, rest);
+      apply_reflections<T, true>(n, 1, matrix, tau_u, u, rest);
+    }
+    return info;
   }
   std::int64_t size_u() const { return static_cast<std::int64_t>(m) * (full ? m : k); }
   std::int64_t size_v() const { return static_cast<std::int64_t>(n) * (full ? n : k); }
@@ -65,8 +81,13 @@ struct SvdJob {
     }
     a.copy_rows(i, matrix);
     if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, kNotFinite);
-    const int info = lapack::gesdd(job, n, m, matrix, n, values, v != nullptr ? v : own_v, n, u != nullptr ? u : own_u,
-                                   full ? m : k, work, work_length, real_work, integer_work);
+    if (u == nullptr) u = own_u;
+    if (v == nullptr) v = own_v;
+    R most(0);
+    for (std::int64_t e = 0; in_steps() && e < a.rows * a.columns; ++e) most = std::max(most, std::abs(matrix[e]));
+    const int info = in_steps() && !is_scaled(most) ? steps(u, v)
+                                                    : lapack::gesdd(job, n, m, matrix, n, values, v, n, u, full ? m : k,
+                                                                    work, work_length, real_work, integer_work);
     if (info != 0) return failure.report(i, info);
     if (R* out = output<R>(*c, 1, i, k)) std::copy(values, values + k, out);
   }
