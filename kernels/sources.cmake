@@ -49,6 +49,7 @@ set(sources
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
   cpu/convolution/quantized.cpp
+  cpu/convolution/quantized_tile_rows.cpp
   cpu/convolution/tile_convolution.cpp
   cpu/convolution/tile_rows.cpp
   cpu/convolution/tiles.cpp
