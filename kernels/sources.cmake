@@ -120,6 +120,7 @@ set(sources
   cpu/matmul/quantized.cpp
   cpu/matmul/quantized_rows.cpp
   cpu/matmul/rows_in_place.cpp
+  cpu/matmul/small_rows.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
