@@ -49,6 +49,7 @@ set(sources
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
   cpu/convolution/quantized.cpp
+  cpu/convolution/quantized_tile_rows.cpp
   cpu/convolution/tile_convolution.cpp
   cpu/convolution/tile_rows.cpp
   cpu/convolution/tiles.cpp
@@ -121,6 +122,7 @@ set(sources
   cpu/matmul/quantized.cpp
   cpu/matmul/quantized_rows.cpp
   cpu/matmul/rows_in_place.cpp
+  cpu/matmul/small_rows.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp

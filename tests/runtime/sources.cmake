@@ -33,6 +33,7 @@ set(sources
   prepare_options_test.cpp
   product_precision_test.cpp
   profile_test.cpp
+  quantized_convolution_test.cpp
   random_test.cpp
   resize_gradient_test.cpp
   safetensors_test.cpp

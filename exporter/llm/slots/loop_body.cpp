@@ -43,7 +43,10 @@ void add_nodes(Program& program, Builder& b, const TextNodes& t, Known& known) {
     b.set_origin(n.origin, n.annotations);
     const std::vector<ValueId> made = b.add(std::move(n));
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k] != kNoValue) known[outputs[k]] = made[k];
+      if (outputs[k] == kNoValue) continue;
+      known[outputs[k]] = made[k];
+      // The export may know a size that the rule of the op gives as numbers of the text.
+      b.function().values[static_cast<std::size_t>(made[k])].type = type_of(t, outputs[k]);
     }
   }
   b.set_origin(-1);

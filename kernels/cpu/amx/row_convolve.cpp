@@ -1,5 +1,6 @@
 #include "kernels/cpu/amx/row_convolve.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "kernels/cpu/scratch.h"
@@ -12,7 +13,7 @@ constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster wi
 constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
 constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
-constexpr std::size_t kBandSlot = 7;
+constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
 
 std::int64_t tiles_of(std::int64_t rows) {
@@ -101,22 +102,43 @@ std::int64_t RowConvolutionLoop::rows_of(std::int64_t lines) const {
   return (lines - 1) * band_.rows_of_line() + shape_.window[2].out;
 }
 
-void RowConvolution::pack(const float* weight, std::byte* to) const {
+void RowConvolution::pack(const WriteRow& weight, std::byte* to) const {
   const ConvolutionShape& shape = loop_.shape();
-  const std::int64_t row = loop_.steps() * kStep, exported = shape.in * shape.window[1].kernel * shape.window[2].kernel;
+  const std::int64_t row = loop_.steps() * kStep, width = shape.window[2].kernel, taps = shape.window[1].kernel * width,
+                     exported = shape.in * taps;
+  const auto in_order = [&](const float* from, float* ordered) {
+    for (const Stretch& s : loop_.band().stretches()) {
+      const std::int64_t steps = steps_of(s.size);
+      for (std::int64_t i = 0; i < s.size / shape.in; ++i) {
+        const float* x = from + s.line * width + s.column + i;
+        float* y = ordered + i * shape.in;
+        for (std::int64_t c = 0; c < shape.in; ++c) y[c] = x[c * taps];
+      }
+      std::fill(ordered + s.size, ordered + steps * kStep, 0.0F);
+      ordered += steps * kStep;
+    }
+  };
   parallel_for(shape.groups * loop_.blocks(), grain_for(kBlock * row), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> ordered(static_cast<std::size_t>(kBlock * row));
+    auto* ordered = thread_buffer<float>(static_cast<std::size_t>(kBlock * row + exported), kOrderedSlot);
+    float* const plain = ordered + kBlock * row;
     for (std::int64_t b = begin; b < end; ++b) {
       const std::int64_t first = b % loop_.blocks() * kBlock, count = std::min(kBlock, shape.out - first);
-      const float* from = weight + (b / loop_.blocks() * shape.out + first) * exported;
-      loop_.for_each_element([&](std::int64_t packed, std::int64_t plain) {
-        for (std::int64_t n = 0; n < count; ++n)
-          ordered[static_cast<std::size_t>(n * row + packed)] = from[n * exported + plain];
-      });
-      pack_weight({reinterpret_cast<const std::byte*>(ordered.data())}, row, count, row,
+      for (std::int64_t n = 0; n < count; ++n) {
+        const std::int64_t of = b / loop_.blocks() * shape.out + first + n;
+        weight(of, taps == 1 ? ordered + n * row : plain);
+        taps == 1 ? std::fill(ordered + n * row + exported, ordered + (n + 1) * row, 0.0F)
+                  : in_order(plain, ordered + n * row);
+      }
+      pack_weight({reinterpret_cast<const std::byte*>(ordered)}, row, count, row,
                   to + b * packed_weight_bytes(kBlock, loop_.steps()));
     }
   });
+}
+
+void RowConvolution::pack(const float* weight, std::byte* to) const {
+  const ConvolutionShape& shape = loop_.shape();
+  const std::int64_t row = shape.in * shape.window[1].kernel * shape.window[2].kernel;
+  pack([&](std::int64_t r, float* into) { std::copy_n(weight + r * row, row, into); }, to);
 }
 
 void RowConvolution::unpack(const std::byte* packed, float* to) const {

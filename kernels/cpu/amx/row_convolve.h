@@ -88,6 +88,9 @@ class RowConvolution {
   /// Whether products of rows gain anything for this shape, where they pay at all.
   static bool suits(const ConvolutionShape& shape);
 
+  /// Writes a row of the exported weight.
+  using WriteRow = std::function<void(std::int64_t row, float* to)>;
+  void pack(const WriteRow& weight, std::byte* to) const;
   /// From and to a weight [groups * out, in, height, width].
   void pack(const float* weight, std::byte* to) const;
   void unpack(const std::byte* packed, float* to) const;

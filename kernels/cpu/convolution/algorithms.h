@@ -29,6 +29,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& 
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
 /// Only a quantized weight.
+std::unique_ptr<PreparedAlgorithm> convolution_by_quantized_rows(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCall& c);
 /// The best of the others, for a weight of floats that changes.
 std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call);

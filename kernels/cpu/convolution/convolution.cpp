@@ -4,6 +4,7 @@
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/integers.h"
+#include "kernels/cpu/convolution/quantized_tile_rows.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/in_two_steps.h"
@@ -65,6 +66,7 @@ constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
 
 /// Of quantized weights, which the others do not read: columns make floats of them first.
 constexpr AlgorithmEntry<ConvolutionCall> kOfQuantized[] = {
+    {Algorithm::quantized, channels_last, convolution_by_quantized_rows},
     {Algorithm::quantized, channels_last, convolution_by_quantized},
     {Algorithm::none, columns, convolution_by_columns}};
 
@@ -85,14 +87,16 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 bool makes_channels_last(const KernelCall& c) {
-  if (is_quantized(c) || c.node->integer(AttrKey::transposed) != 0) return false;
+  if (c.node->integer(AttrKey::transposed) != 0) return false;
   const ConvolutionProblem problem = describe_convolution(c);
+  if (is_quantized(c)) return QuantizedTileRows::serves(c, with_channels_last(problem));
   return IntegerConvolution::serves(c, problem) || wants_channels_last(c, with_channels_last(problem));
 }
 
 bool takes_rounded(const KernelCall& c) {
-  if (is_quantized(c) || c.node->integer(AttrKey::transposed) != 0) return false;
+  if (c.node->integer(AttrKey::transposed) != 0) return false;
   const channels_last::Convolution convolution = with_channels_last(describe_convolution(c));
+  if (is_quantized(c)) return QuantizedTileRows::serves(c, convolution);
   return TileRowsConvolution::serves(c, convolution) || rounds_depthwise(c, convolution);
 }
 
@@ -153,6 +157,11 @@ std::unique_ptr<PreparedAlgorithm> convolution_of_integers(const ConvolutionCall
 std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   return TileRowsConvolution::make(c.call, with_channels_last(c.problem));
+}
+
+std::unique_ptr<PreparedAlgorithm> convolution_by_quantized_rows(const ConvolutionCall& c) {
+  if (c.problem.transposed) return nullptr;
+  return QuantizedTileRows::make(c.call, with_channels_last(c.problem));
 }
 
 Kernel convolution_kernel() {

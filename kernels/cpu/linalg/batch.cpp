@@ -44,6 +44,19 @@ void fail_matrix(const Failure& f, std::int64_t count, const std::string& why) {
   fail(ErrorCode::runtime, count > 1 ? fmt::format("matrix {} of the batch {}", f.matrix(), why) : "the matrix " + why);
 }
 
+void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure) {
+  const std::int64_t workers = workers_for(job.count, job.flops);
+  const Scratch memory(c, job.scratch * static_cast<std::size_t>(workers));
+  std::optional<OpenMpScope> openmp;  // LAPACK's
+  if (workers == 1) openmp.emplace();
+  parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t w = begin; w < end; ++w) {
+      job.matrices(job.job, memory.data() + job.scratch * static_cast<std::size_t>(w), job.count * w / workers,
+                   job.count * (w + 1) / workers, failure);
+    }
+  });
+}
+
 int lapack_size(std::int64_t n, std::int64_t factor) {
   const std::int64_t largest = std::int64_t{1} << 24;
   if (n >= largest || (factor > 0 && factor * n * n + 256 * n > std::numeric_limits<int>::max()))

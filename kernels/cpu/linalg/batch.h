@@ -163,33 +163,43 @@ inline std::int64_t workers_for(std::int64_t count, double flops) {
 // says what a failure means. It has members `count` and `flops`, and is copied for each thread. Its name must be its
 // own among all jobs: g++ 12 gives functions of a template of an unnamed namespace one symbol for each name.
 
+/// A job without its type: code that is the same for all of them is there once.
+struct AnyJob {
+  const void* job;
+  std::int64_t count;
+  double flops;
+  std::size_t scratch;  ///< bytes for each thread
+  /// A copy of the job does matrices [begin, end) with such memory.
+  void (*matrices)(const void* job, std::byte* memory, std::int64_t begin, std::int64_t end, Failure& failure);
+};
+void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure);
+
+template <class Job>
+std::size_t bytes_of(const Job& job) {
+  Job own(job);
+  ScratchParts parts;
+  own.cut(parts);
+  return parts.used();
+}
 template <class Job>
 std::size_t job_scratch(const KernelCall& c) {
-  Job job(c);
-  ScratchParts parts;
-  job.cut(parts);
-  return parts.used() * static_cast<std::size_t>(workers_for(job.count, job.flops));
+  const Job job(c);
+  return bytes_of(job) * static_cast<std::size_t>(workers_for(job.count, job.flops));
+}
+template <class Job>
+void do_matrices(const void* job, std::byte* memory, std::int64_t begin, std::int64_t end, Failure& failure) {
+  Job own(*static_cast<const Job*>(job));
+  ScratchParts parts(memory);
+  own.cut(parts);
+  for (std::int64_t i = begin; i < end; ++i) own.one(i, failure);
 }
 
 template <class Job>
 void run_job(KernelCall& c) {
   const Job job(c);
   if (job.count == 0) return;
-  const std::int64_t workers = workers_for(job.count, job.flops);
-  ScratchParts counted;
-  Job(job).cut(counted);
-  const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
   Failure failure;
-  std::optional<OpenMpScope> openmp;  // LAPACK's
-  if (workers == 1) openmp.emplace();
-  parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t w = begin; w < end; ++w) {
-      Job own(job);
-      ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
-      own.cut(parts);
-      for (std::int64_t i = job.count * w / workers; i < job.count * (w + 1) / workers; ++i) own.one(i, failure);
-    }
-  });
+  run_any_job(c, {&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, failure);
   if (failure.any()) job.failed(failure);
 }
 

@@ -74,6 +74,7 @@ constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, i
                                                      {Algorithm::integer_rows, integer_rows, product_of_integer_rows}};
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
+  if (auto small = product_of_small_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(small));
   return prepare_best(kTable, Product(c));
 }
 
@@ -100,7 +101,7 @@ bool rounds(const KernelCall& c, std::size_t k) {
 /// and packed rows have two bytes for an element of 8 bits.
 Widening widening(const KernelCall& c) {
   const TensorView& w = c.in[1];
-  const bool narrow = w.blocks.columns != 0 || (element_size(w.dtype) == 1 && w.dtype != c.in[0].dtype);
+  const bool narrow = w.blocks.columns != 0 || element_size(w.dtype) == 1;
   if (!narrow || c.state == nullptr || !is_floating(c.in[0].dtype)) return {};
   const auto floats = [&](std::int64_t size) { return static_cast<std::uint64_t>(w.numel() * size); };
   switch (c.state->algorithm.algorithm) {
@@ -126,6 +127,11 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::onednn}};
 
 }  // namespace
+
+std::unique_ptr<AlgorithmState> prepare_float_product(const KernelCall& call) {
+  std::unique_ptr<KernelState> best = prepare_best(kTable, Product(call));
+  return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
+}
 
 Kernel matmul_kernel() {
   return {.run = run_algorithm,

@@ -33,7 +33,10 @@ const NibbleType* nibble_type(DType element);
 
 /// Rows of the matrix in pairs from two places: `count` rows from each, an even number. Rows past `last` are `last`.
 struct NibbleRows {
+  /// Rows of x that `dots` multiplies by codes that it looks up once.
+  static constexpr std::ptrdiff_t kTogether = 4;
   const NibbleStep* x = nullptr;
+  std::ptrdiff_t x_rows = 1, x_row = 0;  ///< 1 or kTogether, and the steps of one
   const NibbleType* type = nullptr;
   const std::uint8_t* elements = nullptr;  ///< of row 0
   std::ptrdiff_t row_bytes = 0, columns = 0, block = 0;
@@ -48,7 +51,8 @@ struct NibbleLoops {
   /// x [columns] in (columns + 127) / 128 steps. False, and nothing usable, where a number is not finite,
   /// or eight neighbours are all below 2^-105.
   bool (*arrange)(const float* x, std::ptrdiff_t columns, const NibbleType& type, NibbleStep* to) = nullptr;
-  /// sums[r] = x times row first + r, sums[count + r] = x times row second + r.
+  /// sums[r] = x times row first + r, sums[count + r] = x times row second + r; 2 * count of them for each row of x.
+  /// Bits do not depend on x_rows.
   void (*dots)(const NibbleRows& rows, float* sums) = nullptr;
   /// Whether e8m0 scales are normal numbers.
   bool (*normal)(const std::byte* scales, std::ptrdiff_t count) = nullptr;
@@ -57,6 +61,10 @@ struct NibbleLoops {
   static bool takes(const QuantizedMatrix& m);
   /// Whether `dots` reads the scales as they lie; e8m0 ones if they are normal. It reads float32 in any blocks.
   static bool takes_scales(const QuantizedMatrix& m);
+  /// Whether `dots` takes several rows of x beside scales of this type and block: the usual ones.
+  static bool takes_several(DType scale, std::ptrdiff_t block) {
+    return scale == DType::bf16 || (scale == DType::f32 && block == 32);
+  }
 };
 /// Null where the processor has no AVX512_VBMI and AVX512_VNNI.
 const NibbleLoops* nibble_loops();

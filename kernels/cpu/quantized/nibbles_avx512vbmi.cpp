@@ -134,43 +134,49 @@ struct Totals {
   __m512 of[kMostRows];
 };
 
-/// One step of all rows. `codes(j)` are those of row j, `scales[j]` where its scales of the step begin.
-template <class Scales, class C>
-[[gnu::always_inline]] inline void add_step(const NibbleStep& x, __m512i table, C codes,
+/// One step of all rows, by kX rows of x, `n.x_row` steps apart. `codes(j)` are those of row j, `scales[j]` where its
+/// scales of the step begin.
+template <class Scales, int kX, class C>
+[[gnu::always_inline]] inline void add_step(const NibbleRows& n, std::ptrdiff_t step, __m512i table, C codes,
                                             const std::byte* const (&scales)[kMostRows], std::ptrdiff_t at,
-                                            Totals& totals) {
-  const __m512i shift = _mm512_load_si512(x.shift);
-  const __m512 unit = _mm512_load_ps(x.unit);
+                                            Totals (&totals)[kX]) {
 #pragma GCC unroll 4
   for (int j = 0; j < kMostRows; ++j) {
     const __m512i both = codes(j), low = _mm512_permutexvar_epi8(both, table),
                   high = _mm512_permutexvar_epi8(_mm512_srli_epi16(both, 4), table);
-    __m512i sum = _mm512_setzero_si512();
+    const __m512 scale = Scales::of_step(scales[j] + at);
+#pragma GCC unroll 4
+    for (int i = 0; i < kX; ++i) {
+      const NibbleStep& x = n.x[i * n.x_row + step];
+      __m512i sum = _mm512_setzero_si512();
 #pragma GCC unroll 3
-    for (int d = 0; d < 3; ++d) {
-      if (d > 0) sum = _mm512_slli_epi32(sum, 8);
-      sum = _mm512_dpbusd_epi32(sum, low, _mm512_load_si512(x.digits[d][0]));
-      sum = _mm512_dpbusd_epi32(sum, high, _mm512_load_si512(x.digits[d][1]));
+      for (int d = 0; d < 3; ++d) {
+        if (d > 0) sum = _mm512_slli_epi32(sum, 8);
+        sum = _mm512_dpbusd_epi32(sum, low, _mm512_load_si512(x.digits[d][0]));
+        sum = _mm512_dpbusd_epi32(sum, high, _mm512_load_si512(x.digits[d][1]));
+      }
+      const __m512 number =
+          _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sum, _mm512_load_si512(x.shift))), _mm512_load_ps(x.unit));
+      totals[i].of[j] = _mm512_fmadd_ps(number, scale, totals[i].of[j]);
     }
-    const __m512 number = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sum, shift)), unit);
-    totals.of[j] = _mm512_fmadd_ps(number, Scales::of_step(scales[j] + at), totals.of[j]);
   }
 }
 
 /// Four rows.
-template <class Scales>
-[[gnu::always_inline]] inline Totals dots_of_rows(const NibbleRows& n, __m512i table,
-                                                  const std::uint8_t* const (&elements)[kMostRows],
-                                                  const std::byte* const (&scales)[kMostRows]) {
+template <class Scales, int kX>
+[[gnu::always_inline]] inline void dots_of_rows(const NibbleRows& n, __m512i table,
+                                                const std::uint8_t* const (&elements)[kMostRows],
+                                                const std::byte* const (&scales)[kMostRows], Totals (&totals)[kX]) {
   constexpr bool kSmall = Scales::kColumnsOfOne < kColumns;
   constexpr std::ptrdiff_t kScaleBytes = kSmall ? kColumns / Scales::kColumnsOfOne * Scales::kSize : Scales::kSize;
   const std::ptrdiff_t steps = n.columns / kColumns, ahead = n.ahead;
-  Totals totals;
-  for (__m512& t : totals.of) t = _mm512_setzero_ps();
+  for (Totals& all : totals) {
+    for (__m512& t : all.of) t = _mm512_setzero_ps();
+  }
   std::ptrdiff_t scale = 0;
   const auto step = [&](std::ptrdiff_t s) __attribute__((always_inline)) {
-    add_step<Scales>(
-        n.x[s], table,
+    add_step<Scales, kX>(
+        n, s, table,
         [&](int j) __attribute__((always_inline)) {
           const std::uint8_t* const at = elements[j] + s * kBytes;
           __builtin_prefetch(at + ahead, 0, 3);
@@ -197,13 +203,12 @@ template <class Scales>
       std::copy_n(scales[j] + first, count, last[j]);
       scales_of_last[j] = last[j];
     }
-    add_step<Scales>(
-        n.x[steps], table,
+    add_step<Scales, kX>(
+        n, steps, table,
         [&](int j)
             __attribute__((always_inline)) { return _mm512_maskz_loadu_epi8(some, elements[j] + steps * kBytes); },
         scales_of_last, 0, totals);
   }
-  return totals;
 }
 
 /// Sums of the lanes of each.
@@ -215,7 +220,7 @@ __m128 sums_of(const Totals& t) {
   return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
 
-template <class Scales>
+template <class Scales, int kX = 1>
 void dots(const NibbleRows& n, float* sums) {
   // Indexes have six bits, of which two belong to a neighbour: four times the same table.
   const __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(n.type->whole)));
@@ -227,13 +232,22 @@ void dots(const NibbleRows& n, float* sums) {
       elements[j] = n.elements + row * n.row_bytes;
       scales[j] = n.scales[j / 2] + (row - begin) * n.scale_bytes;
     }
-    const __m128 four = sums_of(dots_of_rows<Scales>(n, table, elements, scales));
-    _mm_storel_pi(reinterpret_cast<__m64*>(sums + r), four);
-    _mm_storeh_pi(reinterpret_cast<__m64*>(sums + n.count + r), four);
+    Totals totals[kX];
+    dots_of_rows<Scales, kX>(n, table, elements, scales, totals);
+    for (int i = 0; i < kX; ++i) {
+      const __m128 four = sums_of(totals[i]);
+      float* const to = sums + 2 * i * n.count;
+      _mm_storel_pi(reinterpret_cast<__m64*>(to + r), four);
+      _mm_storeh_pi(reinterpret_cast<__m64*>(to + n.count + r), four);
+    }
   }
 }
 
 void dots_of_scales(const NibbleRows& n, float* sums) {
+  if (n.x_rows == NibbleRows::kTogether) {
+    if (n.scale == DType::bf16) return dots<Bfloat16Scales, NibbleRows::kTogether>(n, sums);
+    return dots<Float32Scales<32>, NibbleRows::kTogether>(n, sums);
+  }
   if (n.scale == DType::bf16) return dots<Bfloat16Scales>(n, sums);
   if (n.scale == DType::f8_e8m0) return dots<E8M0Scales>(n, sums);
   switch (n.block) {

@@ -19,7 +19,7 @@ constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
 // Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
 constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
-constexpr std::int64_t kMostIntegerRows = 2;  // of x: more take less time in floats, which widen the matrix once
+constexpr std::int64_t kMostByteRows = 2;  // of x: more take less time in floats, which widen the matrix once
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
@@ -89,10 +89,11 @@ class FewRows {
       loops().arrange(p_.x + i * m_.columns, m_.columns, together, x_ + i * x_row_);
   }
 
-  /// x in steps of integers; false where the loops cannot, or a number of x is none that they take.
+  /// x, of at most `most` rows, in steps of integers; false where the loops cannot, or a number of x is none that they
+  /// take.
   template <class Loops, class Step, class Arrange>
-  bool arrange_integers(const Loops* loops, Way way, Step*& to, const Arrange& arrange) {
-    if (loops == nullptr || p_.m > kMostIntegerRows || !Loops::takes(m_)) return false;
+  bool arrange_integers(const Loops* loops, Way way, std::int64_t most, Step*& to, const Arrange& arrange) {
+    if (loops == nullptr || p_.m > most || !Loops::takes(m_)) return false;
     steps_ = (m_.columns + Step::kColumns - 1) / Step::kColumns;
     to = thread_buffer<Step>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
     for (std::int64_t i = 0; i < p_.m; ++i) {
@@ -102,15 +103,16 @@ class FewRows {
     return true;
   }
   bool arrange_nibbles() {
-    return arrange_integers(nibble_loops(), Way::nibbles, x_steps_,
+    return arrange_integers(nibble_loops(), Way::nibbles, kFewRows, x_steps_,
                             [&](const NibbleLoops& l, const float* x, auto* to) {
                               return l.arrange(x, m_.columns, *nibble_type(m_.element), to);
                             });
   }
   bool arrange_bytes() {
-    return arrange_integers(byte_loops(), Way::bytes, x_bytes_, [&](const ByteLoops& l, const float* x, auto* to) {
-      return l.arrange(x, m_.columns, m_.element == DType::i8, to);
-    });
+    return arrange_integers(byte_loops(), Way::bytes, kMostByteRows, x_bytes_,
+                            [&](const ByteLoops& l, const float* x, auto* to) {
+                              return l.arrange(x, m_.columns, m_.element == DType::i8, to);
+                            });
   }
 
   void multiply(const Pairs& pairs, const Memory& memory) const {
@@ -148,11 +150,14 @@ class FewRows {
       rows.scales[0] = reinterpret_cast<const std::byte*>(memory.scales);
       rows.scales[1] = rows.scales[0] + pairs.count * rows.scale_bytes;
     }
-    float sums[2 * kMostScaleRows];
-    for (std::int64_t i = 0; i < p_.m; ++i) {
+    float sums[NibbleRows::kTogether * 2 * kMostScaleRows];
+    rows.x_row = steps_;
+    const bool several = NibbleLoops::takes_several(rows.scale, rows.block);
+    for (std::int64_t i = 0; i < p_.m; i += rows.x_rows) {
+      rows.x_rows = several && p_.m - i >= NibbleRows::kTogether ? NibbleRows::kTogether : 1;
       rows.x = x_steps_ + i * steps_;
       nibble_loops()->dots(rows, sums);
-      store(i, pairs, memory, sums);
+      for (std::int64_t k = 0; k < rows.x_rows; ++k) store(i + k, pairs, memory, sums + 2 * k * pairs.count);
     }
   }
 

@@ -235,6 +235,19 @@ TEST(Slots, AWholeStateMayBeNew) {
   expect_alike(body);
 }
 
+TEST(Slots, CachesAreUpdatedInPlace) {
+  OneText t = one_text([](OneText& one, Builder& b) { return b.reduce(one.cache, "sum", {1}, false, DType::f32); });
+  Program& program = t.p.program();
+  SlotOptions options{.slotted = give_slots(program, std::vector<std::uint32_t>{0}, 500), .slots = 500};
+  options.texts = program.pool.new_symbol("texts", 1, 500);
+  run_over_texts(program, 0, options);
+  Session session(t.p.model().prepare());
+  for (int run = 0; run < 2; ++run)
+    session.run({integers({2, 1}, {1, 2}), integers({2}, {7, 3}), integers({2}, {0, 4})});
+  const std::uint64_t cache = 500 * kPlaces * kWidth * sizeof(float);
+  EXPECT_LT(session.stats().bytes_copied, cache / 2);
+}
+
 TEST(Slots, RefusesWhatTextsCannotShare) {
   const auto refused = [](auto body) {
     OneText t = one_text(body);

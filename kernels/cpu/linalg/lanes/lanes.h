@@ -24,22 +24,14 @@ TERN_LANES(Eigh)
 TERN_LANES(Svd)
 #undef TERN_LANES
 
-/// A job of LAPACK's, without its type: code that is the same for all of them is there once.
-struct AnyJob {
-  void* job;
-  void (*cut)(void* job, ScratchParts& parts);
-  void (*one)(void* job, std::int64_t matrix, Failure& failure);
-};
-void run_leftover(const AnyJob& job, const Leftover& leftover, Failure& failure);
+void run_any_leftover(const AnyJob& job, const Leftover& leftover, Failure& failure);
 
 /// What is left of a batch, matrix by matrix.
 template <class Job>
 void run_leftover(const KernelCall& c, const Leftover& leftover) {
-  Job job(c);
+  const Job job(c);
   Failure failure;
-  run_leftover({&job, [](void* j, ScratchParts& parts) { static_cast<Job*>(j)->cut(parts); },
-                [](void* j, std::int64_t i, Failure& f) { static_cast<Job*>(j)->one(i, f); }},
-               leftover, failure);
+  run_any_leftover({&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, leftover, failure);
   if (failure.any()) job.failed(failure);
 }
 

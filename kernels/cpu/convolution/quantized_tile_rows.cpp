@@ -1,0 +1,106 @@
+#include "kernels/cpu/convolution/quantized_tile_rows.h"
+
+#include <vector>
+
+#include "kernels/convolution_weight.h"
+#include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/convolution/reordered.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/quantized/product.h"
+#include "kernels/quantized_view.h"
+
+namespace tern::cpu {
+namespace {
+
+/// Of a weight in bfloat16: then its numbers stay in the last cache from where they are made to where they are read.
+constexpr std::int64_t kMostBytes = 8 << 20;
+
+amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
+  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
+}
+
+/// The call by the numbers of the weight.
+KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
+  in.assign(call.in.begin(), call.in.end());
+  in[1] = convolution_weight(call);
+  in[1].dtype = DType::f32;
+  in[1].blocks = {};
+  in[1].data = nullptr;
+  KernelCall floats = call;
+  floats.in = in;
+  return floats;
+}
+
+}  // namespace
+
+bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::Convolution& c) {
+  const TensorView &x = call.in[0], &y = call.out[0];
+  const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  const bool rounds = x.dtype == DType::bf16 || call.precision == Precision::bfloat16;
+  if (!rounds || !rows_pay() || !fits(x.dtype) || !fits(y.dtype)) return false;
+  if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || y.numel() == 0) return false;
+  const amx::ConvolutionShape shape = shape_of(c);
+  return call.algorithm == Algorithm::none && amx::RowConvolution::suits(shape) &&
+         amx::RowConvolution(shape).packed_bytes() <= kMostBytes;
+}
+
+std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& call,
+                                                           const channels_last::Convolution& c) {
+  if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
+  std::vector<TensorView> in;
+  const KernelCall numbers = by_numbers(call, in);
+  FloatCall floats(numbers);
+  auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
+  if (otherwise == nullptr) return nullptr;
+  std::unique_ptr<QuantizedTileRows> made(new QuantizedTileRows(shape_of(c)));
+  made->otherwise_ = std::move(otherwise);
+  made->choice = {Algorithm::quantized};
+  made->own_epilogue = true;
+  made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  return made;
+}
+
+struct QuantizedTileRows::Room {
+  Room(const QuantizedTileRows& of, const KernelCall& call, ScratchParts& parts)
+      : weight(parts.take<std::byte>(of.convolution_.packed_bytes())),
+        scratch(parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
+        bias(call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr) {}
+  std::byte *weight, *scratch;
+  float* bias;
+};
+
+void QuantizedTileRows::reserve(const KernelCall& call, ScratchParts& parts) const {
+  const Room room(*this, call, parts);
+  otherwise_->reserve(call, parts);
+}
+
+Left QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+  const Room room(*this, call, parts);
+  const QuantizedMatrix matrix = quantized_matrix(call.in[1]);
+  convolution_.pack([&](std::int64_t row,
+                        float* to) { quantized::numbers_of_row(matrix, call.in[1].data, row, 0, matrix.columns, to); },
+                    room.weight);
+  if (room.bias != nullptr) to_dense(call.in[2], DType::f32, room.bias);
+  const Reordered reordered(call);
+  const bool done = convolution_.run({amx::Elements::of(call.in[0]),
+                                      room.weight,
+                                      room.bias,
+                                      call.out[0].data,
+                                      call.out[0].dtype == DType::bf16,
+                                      {epilogue_.get(), &reordered.call()}},
+                                     room.scratch);
+  if (done) return Left::nothing;
+  std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
+  for (std::int64_t r = 0; r < matrix.rows; ++r)
+    quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
+  std::vector<TensorView> in;
+  const KernelCall numbers = by_numbers(call, in);
+  FloatCall floats(numbers);
+  floats.widen(std::move(weight));
+  otherwise_->run(floats.call(), parts, nullptr);
+  floats.store();
+  return Left::nothing;
+}
+
+}  // namespace tern::cpu
