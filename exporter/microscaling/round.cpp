@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "exporter/gradients/detach.h"
+
 namespace tern::microscaling {
 namespace {
 
@@ -68,6 +70,11 @@ ValueId rounded(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t blo
   const ValueId y = b.expr("x * where(s == 0, 5.877471754111438e-39, where(isinf(s), nan, s))",
                            {{"x", elements}, {"s", power}}, DType::f32, result);
   return b.reshape(y, shape);
+}
+
+ValueId rounded_with_gradient(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t block,
+                              std::string_view rule) {
+  return written_detached(b, x, rounded(b, x, type, block, rule, b.dtype(x)));
 }
 
 }  // namespace tern::microscaling

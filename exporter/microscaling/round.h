@@ -11,4 +11,9 @@ namespace tern::microscaling {
 ValueId rounded(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t block, std::string_view rule,
                 DType result);
 
+/// The same while a .pt2 is imported: the gradient passes as if `x` were not rounded, as PyTorch's does, until
+/// remove_detached() (exporter/gradients/detach.h).
+ValueId rounded_with_gradient(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t block,
+                              std::string_view rule);
+
 }  // namespace tern::microscaling

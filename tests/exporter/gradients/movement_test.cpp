@@ -1,6 +1,7 @@
 // Gradients of what moves elements.
 #include <gtest/gtest.h>
 
+#include "exporter/microscaling/round.h"
 #include "tests/exporter/gradients/check.h"
 
 namespace tern {
@@ -62,6 +63,27 @@ TEST(MovementGradients, WritesIntoAPart) {
   expect_moves({{10}, {2, 2}}, [](Builder& b, const Values& in) {
     return b.add(Op::as_strided_scatter, in, {attr(AttrKey::strides, Dims{4, 1}), attr(AttrKey::offset, 1)});
   });
+}
+
+/// Activations beside MX weights: PyTorch takes the gradient of the product that it would be without rounding, also
+/// where elements are saturated (1.99 is 510 times 2^-8, and 448 the largest of float8_e4m3fn) or have no numbers
+/// between them.
+TEST(MovementGradients, RoundedActivations) {
+  for (const DType element : {DType::f8_e4m3fn, DType::f8_e5m2, DType::f6_e2m3, DType::f4_e2m1}) {
+    Tensor x = noise({2, 3, 64});
+    x.span<double>()[5] = 1.99;
+    const auto build = [&](bool rounds) {
+      return [rounds, element](Builder& b, const Values& in) -> Values {
+        ValueId y = b.cast(in[0], DType::f32);
+        if (rounds)
+          y = microscaling::rounded_with_gradient(b, y, *microscaling::find_narrow_float(element), 32, "floor");
+        return {b.cast(y, DType::f64)};
+      };
+    };
+    const std::vector<double> found = testing::gradients_of({x}, build(true)).at(0);
+    EXPECT_EQ(found, testing::gradients_of({x}, build(false)).at(0)) << name_of(element);
+    EXPECT_NE(found, std::vector<double>(found.size())) << name_of(element);
+  }
 }
 
 }  // namespace
