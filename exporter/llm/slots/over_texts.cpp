@@ -120,9 +120,7 @@ class OverTexts : public SlotFunction, Operands {
     std::vector<ValueId> indices;
     for (std::size_t i = 2; i < n.inputs.size(); ++i) indices.push_back(of_texts(n.inputs[i]));
     const int kept = rank(n.inputs[0]) - static_cast<int>(indices.size());
-    const ValueId values = n.inputs[1];
-    const bool cache = !is_shared(values) && place(values).kind != Place::Kind::each;
-    update_slots(n, cache ? of_texts(values) : aligned(values, rank(n.inputs[2]) + kept), indices);
+    update_slots(n, aligned(n.inputs[1], rank(n.inputs[2]) + kept), indices);
   }
 
   bool by_rule(const Node& n) {
@@ -133,7 +131,8 @@ class OverTexts : public SlotFunction, Operands {
     if (!rule(*this, n, made)) return false;
     const std::vector<ValueId> results = add(std::move(made));
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-      if (n.outputs[i] != kNoValue && b_.rank(results[i]) != rank(n.outputs[i]) + 1)
+      if (n.outputs[i] == kNoValue) continue;
+      if (b_.rank(results[i]) != rank(n.outputs[i]) + 1 || b_.shape(results[i])[0] != options_.texts)
         fail(ErrorCode::internal, fmt::format("the rule of {} for several texts gives another type", op_name(n.op)));
     }
     set(n, results, Place::Kind::each);

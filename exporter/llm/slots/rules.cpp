@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/kinds.h"
+
 namespace tern {
 namespace {
 
@@ -83,7 +85,9 @@ bool reduce(Operands& o, const Node& source, Node& made) {
   if (rank == 0) return false;
   Dims axes;
   for (const Dim axis : source.dims(AttrKey::axes)) axes.push_back(behind_texts(axis.value(), rank));
-  if (!source.has(AttrKey::axes)) {
+  if (axes.empty()) {  // all, but for the texts
+    const auto kind = static_cast<ReduceKind>(source.integer(AttrKey::kind));
+    if (rank > 1 && (kind == ReduceKind::argmax || kind == ReduceKind::argmin)) return false;  // take one axis
     for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis + 1);
   }
   made.set(AttrKey::axes, axes);

@@ -89,43 +89,50 @@ class Finder {
     }
   }
 
-  /// A node that reads a group's results and gives it operands belongs to it. True if there was one.
+  /// Groups of which each reads what the other one makes, or others make of it, become one. True if there were some.
   bool close() {
-    bool changed = false;
-    std::vector<std::size_t> first(f_.nodes.size(), f_.nodes.size()), last(f_.nodes.size());
+    std::vector<std::vector<std::size_t>> readers(f_.nodes.size()), sources(f_.nodes.size());
+    std::vector<std::size_t> members(f_.nodes.size());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      first[root(i)] = std::min(first[root(i)], i);
-      last[root(i)] = i;
+      ++members[root(i)];
+      const auto read = [&](const Node& n) {
+        for (const ValueId v : n.inputs) {
+          const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+          if (p < 0 || root(static_cast<std::size_t>(p)) == root(i)) continue;
+          readers[root(static_cast<std::size_t>(p))].push_back(root(i));
+          sources[root(i)].push_back(root(static_cast<std::size_t>(p)));
+        }
+      };
+      read(f_.nodes[i]);
+      for (const std::size_t item : found_.items[i]) read(f_.nodes[item]);
     }
     for (std::size_t g = 0; g < f_.nodes.size(); ++g) {
-      if (root(g) != g || first[g] == last[g] || first[g] == f_.nodes.size()) continue;
-      std::vector<bool> after(last[g] - first[g] + 1), before(after.size());
-      const auto inside = [&](std::int64_t node) {
-        return node >= static_cast<std::int64_t>(first[g]) && node <= static_cast<std::int64_t>(last[g]);
-      };
-      const auto is_member = [&](std::size_t i) { return root(i) == root(g); };
-      for (std::size_t i = first[g]; i <= last[g]; ++i) {
-        for (const ValueId v : f_.nodes[i].inputs) {
-          const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
-          if (!inside(p)) continue;
-          const std::size_t from = static_cast<std::size_t>(p) - first[g];
-          if (after[from] || is_member(static_cast<std::size_t>(p))) after[i - first[g]] = true;
-        }
-      }
-      for (std::size_t i = last[g] + 1; i-- > first[g];) {
-        if (!before[i - first[g]] && !is_member(i)) continue;
-        for (const ValueId v : f_.nodes[i].inputs) {
-          const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
-          if (inside(p)) before[static_cast<std::size_t>(p) - first[g]] = true;
-        }
-      }
-      for (std::size_t i = first[g]; i <= last[g]; ++i) {
-        if (is_member(i) || !after[i - first[g]] || !before[i - first[g]]) continue;
+      if (members[g] < 2) continue;
+      const std::vector<bool> after = reached(readers, g), before = reached(sources, g);
+      bool changed = false;
+      for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
+        if (i == g || !after[i] || !before[i]) continue;
         unite(g, i);
         changed = true;
       }
+      if (changed) return true;
     }
-    return changed;
+    return false;
+  }
+
+  static std::vector<bool> reached(const std::vector<std::vector<std::size_t>>& next, std::size_t from) {
+    std::vector<bool> found(next.size());
+    std::vector<std::size_t> open = {from};
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      for (const std::size_t i : next[at]) {
+        if (found[i]) continue;
+        found[i] = true;
+        open.push_back(i);
+      }
+    }
+    return found;
   }
 
   SizedGroups collect() {

@@ -157,6 +157,47 @@ TEST(Slots, MovementReductionsAndIndices) {
   });
 }
 
+TEST(Slots, ReductionsOfAllAxes) {
+  expect_alike([](OneText& t, Builder& b) {
+    const ValueId sum = b.reduce(t.x, "sum", {}, false, DType::f32);
+    const ValueId largest = b.reduce(t.x, "max", {}, true, DType::f32);
+    const ValueId first = b.reduce(t.x, "argmax", {}, false, DType::i64);
+    return b.expr("x * s + m - f", {{"x", t.x}, {"s", sum}, {"m", largest}, {"f", first}}, DType::f32);
+  });
+}
+
+TEST(Slots, ListsOfATextThatNeedEachOther) {
+  expect_alike([](OneText& t, Builder& b) {
+    const auto rows = [&](std::string_view which, unsigned seed) {
+      const std::vector<float> table = numbers(kWidth * kWidth, seed);
+      const ValueId found = b.expr(which, {{"x", b.flatten(t.x)}}, DType::f32, DType::boolean);
+      const Dim count = b.pool().new_symbol("count", 0, kWidth);
+      const ValueId places = b.add(Op::nonzero, {found}, {attr(AttrKey::symbols, Dims{count})});
+      const ValueId all = b.constant(DType::f32, {kWidth, kWidth}, table.data());
+      return b.index_select(all, b.reshape(places, {count}), 0);
+    };
+    // Each list is read before the other's sum, which is made of its sum: no list's nodes come first.
+    const ValueId low = rows("x < 0.5", 8), high = rows("x > -0.5", 9);
+    const auto sum = [&](ValueId x) { return b.reduce(x, "sum", {0}, false, DType::f32); };
+    const ValueId of_low = sum(low), of_high = sum(high);
+    return b.expr("l + h",
+                  {{"l", sum(b.expr("x * y", {{"x", low}, {"y", of_high}}, DType::f32))},
+                   {"h", sum(b.expr("x * y", {{"x", high}, {"y", of_low}}, DType::f32))}},
+                  DType::f32);
+  });
+}
+
+TEST(Slots, RowsOfACacheGoToOthers) {
+  expect_alike([](OneText& t, Builder& b) {
+    const std::vector<std::int64_t> two = {1, 3};
+    const ValueId to = b.constant(DType::i64, {2}, two.data()), first = b.full({2}, 0, DType::i64);
+    const ValueId row = b.reshape(b.slice(t.cache, 1, 2, 1), {kWidth});  // one row for two places
+    const ValueId all = b.add(Op::index_put, {t.cache, row, first, to});
+    t.p.program().functions[0].writebacks[0].value = all;
+    return b.reduce(all, "sum", {1}, false, DType::f32);
+  });
+}
+
 TEST(Slots, TablesThatTextsShareAndHave) {
   expect_alike([](OneText& t, Builder& b) {
     const std::vector<float> table = numbers(kPlaces * 3, 5);
