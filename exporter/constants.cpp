@@ -49,14 +49,14 @@ std::uint32_t ExtendableSource::add(RawBytes bytes) {
 void ExtendableSource::replace(std::uint32_t storage, Change change) {
   Replacement& r = replaced_[storage];
   r.changes.push_back(std::move(change));
-  r.bytes = {};
+  r.bytes = std::vector<std::byte>();
 }
 
 void ExtendableSource::discard(std::uint32_t storage) {
   const auto found = replaced_.find(storage);
   if (found == replaced_.end()) return;
   const std::lock_guard lock(mutex_);
-  found->second.bytes = {};
+  found->second.bytes = std::vector<std::byte>();  // = {} would keep its memory
 }
 
 ExtendableSource& extendable_source(Program& program) {
