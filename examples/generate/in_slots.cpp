@@ -44,7 +44,7 @@ class Queue {
       take(slot, slots_.begin(at, answer.next(), answer.sampling()));
     } catch (const std::exception& error) {  // of this prompt: the others go on
       outcomes_[number].problem = error.what();
-      answers_.finish(number);
+      if (shown) answers_.finish(number);
       under_way_[slot].reset();
     }
   }

@@ -163,6 +163,8 @@ class Generation(Checks):
         out, err, status = self.generate(prompts[0], "1,160", prompts[1], "--no-bos", "--max-tokens", 24, archive=batched)
         self.check("a wrong prompt among others", status == 1 and "ids are 0 to 159" in err, err)
         self.check("the others go on", [int(w) for w in out.splitlines()[0].split()[1:]] == right[0], out)
+        again = self.generate(prompts[0], "1,160", "--no-bos", "--max-tokens", 4, "--repeat", 4, archive=batched)[0]
+        self.check("a wrong prompt is shown once", len(again.splitlines()) == 2, again)
         timed = self.generate(*prompts[:3], "--no-bos", "--max-tokens", 24, "--time", archive=batched)[1]
         self.check("three texts in each run", "together: 69 tokens in 23 runs of decode" in timed, timed)
         size = {a: a.stat().st_blocks for a in (one, batched)}
