@@ -166,6 +166,8 @@ def main():
     parser.add_argument("--top-p", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="of the first prompt; the next has one more (0)")
     a = parser.parse_args()
+    if a.max_tokens < 1:
+        parser.error("--max-tokens counts from 1")
     model, tokenizer = tern.load(a.archive), tokenizer_of(a.tokenizer)
     facts = Facts(model.metadata)
     prompts = [tokenizer.encode(p) for p in a.prompts]

@@ -119,3 +119,7 @@ def test_example(tmp_path):
         commands = [[sys.executable, SEABIRDS / "generate.py", tmp_path / a, *prompts, *options] for a in ("a.tern", "b.tern")]
         alone, slots = (subprocess.run(c, capture_output=True, text=True, check=True).stdout for c in commands)
         assert alone == slots and len(alone.splitlines()) == len(prompts)
+    for archive in ("a.tern", "b.tern"):
+        command = [sys.executable, SEABIRDS / "generate.py", tmp_path / archive, prompts[0], "--max-tokens", "0"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and "--max-tokens counts from 1" in done.stderr
