@@ -51,9 +51,22 @@ TEST(GenerationFacts, AreReadAsTheExporterWritesThem) {
   EXPECT_EQ(error_with(llm::kEndKey, nullptr), "");
 }
 
+TEST(GenerationFacts, SlotsAreANumber) {
+  const auto batch = [](const char* value) {
+    Metadata changed = facts();
+    changed[0].second = llm::kSlotsVersion;
+    changed.emplace_back(llm::kBatchKey, value);
+    return facts_of(model_with(changed)).batch;
+  };
+  EXPECT_EQ(batch("8"), 8);
+  for (const char* wrong : {"", "0", "-1", "8, 8", "65537", "9223372036854775807", "9223372036854775808"})
+    EXPECT_THROW(batch(wrong), Error) << wrong;
+}
+
 TEST(GenerationFacts, ErrorsNameTheKey) {
   EXPECT_NE(error_with(llm::kVersionKey, nullptr).find("does not generate tokens"), std::string::npos);
-  EXPECT_NE(error_with(llm::kVersionKey, "2").find("version 2"), std::string::npos);
+  EXPECT_NE(error_with(llm::kVersionKey, "3").find("version 3"), std::string::npos);
+  EXPECT_NE(error_with(llm::kVersionKey, "2").find("lacks llm.batch"), std::string::npos);
   EXPECT_NE(error_with(llm::kContextKey, nullptr).find("lacks llm.context"), std::string::npos);
   EXPECT_NE(error_with(llm::kVocabularyKey, "1, 2").find("llm.vocabulary"), std::string::npos);
   for (const char* wrong : {"", "-1", "1e3", "0x10", " 1", "1 ", "1,2", "1, ", ", 1", "9223372036854775808"})
