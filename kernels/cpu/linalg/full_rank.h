@@ -11,9 +11,9 @@
 namespace tern::cpu {
 
 /// The bound of a condition that `steps` iterations estimated, over the estimate. The estimate is too small where the
-/// start lies across a singular vector: for a random one, the product of its parts along the first and the last is
-/// below 1 / (10000 n) in less than one per cent of all starts, and the bound only matters for conditions that it still
-/// lets pass.
+/// start lies across a singular vector. The product of its parts along the first and the last is below 1 / (10000 n) in
+/// less than one per cent of random vectors, and in two of cosines, sines and signs; and the bound only matters for
+/// conditions that it still lets pass.
 inline double condition_slack(double n, int steps) {
   return std::pow(1e4 * n, 0.5 / steps);
 }

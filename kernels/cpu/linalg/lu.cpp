@@ -1,5 +1,5 @@
-// lu_factor with own loops (lu/), of complex numbers with LAPACK's getrf; lu_solve and triangular_solve with BLAS's
-// trsm, which reads row-major matrices, and products (triangle.h).
+// lu_factor with own loops (lu/), of complex numbers and of few long rows or columns with LAPACK's getrf; lu_solve and
+// triangular_solve with BLAS's trsm, which reads row-major matrices, and products (triangle.h).
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -19,6 +19,11 @@ namespace {
 
 struct Nothing {};
 
+/// The own loops pad rows and columns to panels: of a few long ones that would be many times the matrix.
+bool has_panels(int m, int n) {
+  return std::min(m, n) >= lu::kPanel || std::max(m, n) <= 64 * lu::kPanel;
+}
+
 template <class T>
 struct LuFactorJob {
   static constexpr bool kReal = !lapack::kIsComplex<T>;
@@ -34,11 +39,12 @@ struct LuFactorJob {
   }
   void cut(ScratchParts& parts) {
     if constexpr (kReal) {
-      factor = lu::Factor<T>(m, n);
-      factor.cut(parts);
-    } else {
-      matrix = parts.take<T>(a.rows * a.columns);
+      if (has_panels(m, n)) {
+        factor = lu::Factor<T>(m, n);
+        factor.cut(parts);
+      }
     }
+    if (!kReal || !has_panels(m, n)) matrix = parts.take<T>(a.rows * a.columns);
     pivots = parts.take<std::int32_t>(std::min(m, n));
   }
   void one(std::int64_t i, Failure& failure) {
@@ -46,14 +52,14 @@ struct LuFactorJob {
     int info = 0;
     if (k > 0) {
       T* out = output<T>(*c, 0, i, a.rows * a.columns);
-      if constexpr (kReal) {
-        factor.read(a, i);
-        info = factor.run(pivots);
-        if (out != nullptr) factor.store(out);
-      } else {
+      if (matrix != nullptr) {
         a.copy_columns(i, matrix, m);
         info = lapack::getrf(m, n, matrix, m, pivots);
         if (out != nullptr) store_columns(matrix, m, m, n, out);
+      } else if constexpr (kReal) {
+        factor.read(a, i);
+        info = factor.run(pivots);
+        if (out != nullptr) factor.store(out);
       }
       if (auto* out = output<std::int32_t>(*c, 1, i, k)) std::copy(pivots, pivots + k, out);
     }
