@@ -11,6 +11,7 @@ from conftest import ROOT
 import tern
 
 SEABIRDS = ROOT / "examples/generate"
+DEVICES = ["cpu", *[d.name for d in tern.devices() if d.name != "cpu" and not d.problem][:1]]
 
 
 def generated(path, ids, count, temperature=0.0, seed=0):
@@ -72,11 +73,12 @@ def test_export_llm(tmp_path):
             tern.export_llm(model, tmp_path / "a.tern", context=65)
 
 
-def test_slots(tmp_path):
+@pytest.mark.parametrize("device", DEVICES)
+def test_slots(tmp_path, device):
     """Texts in slots get transformers' tokens, at different positions and with a slot between them that waits."""
     facts = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"batch": 3})
     assert facts["context"] == 272
-    model = tern.load(tmp_path / "a.tern")
+    model = tern.load(tmp_path / "a.tern", device=device)
     assert (model.metadata["llm"], model.metadata["llm.batch"]) == ("2", "3")
     session = model.session()
     answers = {0: 1, 2: 0}  # of the expected ones, by slot

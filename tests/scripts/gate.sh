@@ -321,7 +321,7 @@ part 'snippets of the pages' $scripts/snippets.py --build build \
   $([[ $full == --full && ${TERN_TORCH:-} ]] && echo "--torch $TERN_TORCH")
 # shellcheck disable=SC2086
 part python $scripts/python.sh build $full
-part 'python, arrays on a device' env TERN_TEST_NEEDS=cuda $scripts/device.sh cuda $scripts/python.sh build -k device_tensors
+part 'python, on a device' env TERN_TEST_NEEDS=cuda $scripts/device.sh cuda $scripts/python.sh build -k 'device_tensors or slots'
 
 if [[ $full == --full ]]; then
   check 'sanitized: build' compiled sanitize build-sanitize
