@@ -4,6 +4,7 @@
 #include <tern/tensor.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "exporter/builder.h"
@@ -95,7 +96,7 @@ class Folder {
     std::uint64_t bytes = 0;
     if (slice.nodes.empty() || type.quantized() || !byte_size(type, &bytes)) return false;
     if (std::ranges::all_of(slice.nodes, [&](std::size_t i) { return is_trivial(f.nodes[i].op); })) return false;
-    if (bytes <= kSmallConstant) return true;
+    if (bytes <= kSmallConstant && grow(slice.states, bytes)) return true;
     std::uint64_t replaced = 0;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind != FunctionInput::Kind::state || !std::ranges::binary_search(slice.states, in.state)) continue;
@@ -103,6 +104,18 @@ class Folder {
       if (!read_elsewhere(f, in, slice) && byte_size(program_.states[in.state].type, &size)) replaced += size;
     }
     return bytes <= replaced;
+  }
+
+  /// Small constants of a large state, such as slices of it, share the bytes of one: otherwise all of the state would
+  /// become larger piece by piece.
+  bool grow(const std::vector<std::uint32_t>& states, std::uint64_t bytes) {
+    const auto large = [&](std::uint32_t s) {
+      return program_.storages[program_.states[s].storage].size > kSmallConstant;
+    };
+    const auto full = [&](std::uint32_t s) { return large(s) && grown_[s] + bytes > kSmallConstant; };
+    if (std::ranges::any_of(states, full)) return false;
+    for (const std::uint32_t s : states) grown_[s] += bytes;
+    return true;
   }
 
   /// Work on the program itself, which is linear in its size for each constant.
@@ -142,7 +155,8 @@ class Folder {
   }
 
   Program& program_;
-  std::vector<bool> read_;  ///< states of which constants were made
+  std::vector<bool> read_;                        ///< states of which constants were made
+  std::map<std::uint32_t, std::uint64_t> grown_;  ///< bytes of small constants of a state
   std::uint64_t most_ = kMostWork, budget_ = kAllWork;
 };
 

@@ -7,7 +7,6 @@
 
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
-#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -28,9 +27,10 @@ class Planes {
         continue;
       }
       b.set_origin(n.origin, n.annotations);
-      replaced_.emplace_back(n.outputs[0], plane(b, n.inputs[0], n.dim(AttrKey::start)));
+      const ValueId made = plane(b, n.inputs[0], n.dim(AttrKey::start));
+      replaced_.emplace(n.outputs[0], made);
     }
-    for (const auto& [old, made] : replaced_) use_instead(b.function(), old, made);
+    read_planes(b.function());
     return true;
   }
 
@@ -53,12 +53,15 @@ class Planes {
     for (const Node& n : f_.nodes) {
       for (const ValueId v : n.inputs) {
         if (v == kNoValue) continue;
-        (is_plane(n) && is_stack(v) ? found : other)[static_cast<std::size_t>(v)] = true;
+        const auto at = static_cast<std::size_t>(v);
+        (is_plane(n) && (found[at] || is_stack(v)) ? found : other)[at] = true;
       }
     }
-    for (const FunctionOutput& o : f_.outputs) {
-      if (o.value != kNoValue) other[static_cast<std::size_t>(o.value)] = true;
-    }
+    const auto read_outside = [&](ValueId v) {
+      if (v != kNoValue) other[static_cast<std::size_t>(v)] = true;
+    };
+    for (const FunctionOutput& o : f_.outputs) read_outside(o.value);
+    for (const WriteBack& w : f_.writebacks) read_outside(w.value);
     for (std::size_t v = 0; v < found.size(); ++v) found[v] = found[v] && !other[v];
     return found;
   }
@@ -72,6 +75,24 @@ class Planes {
     for (std::size_t i = 0; i < t.shape.size(); ++i)
       own *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, size(t, i)));
     return bytes > 0 && bytes < own;
+  }
+
+  /// Whether the first axis is more than what operands have there.
+  static bool counts_planes(const Node& n) {
+    return n.has(AttrKey::sizes) || std::ranges::any_of(n.expr.code, [](const Instruction& i) {
+             return i.op == Scalar::index && i.integer == 0;
+           });
+  }
+
+  /// What reads slices that are gone reads those that were made instead.
+  void read_planes(Function& f) const {
+    const auto read = [&](ValueId& v) {
+      const auto made = replaced_.find(v);
+      if (made != replaced_.end()) v = made->second;
+    };
+    for (Node& n : f.nodes) std::ranges::for_each(n.inputs, read);
+    for (FunctionOutput& o : f.outputs) read(o.value);
+    for (WriteBack& w : f.writebacks) read(w.value);
   }
 
   /// Value `at` of the first axis of v, which stays with a size of 1.
@@ -105,6 +126,7 @@ class Planes {
     };
     switch (n.op) {
       case Op::pointwise:
+        if (counts_planes(n)) return std::nullopt;
         for (ValueId& u : n.inputs) {
           if (u == kNoValue || type(u).rank() < t.rank() || size(type(u), 0) == 1) continue;  // the same for all
           if (!leads(u)) return std::nullopt;
@@ -138,7 +160,7 @@ class Planes {
   const Function f_;  ///< as it was
   ConstantPart part_;
   std::map<std::pair<ValueId, std::int64_t>, ValueId> made_;
-  std::vector<std::pair<ValueId, ValueId>> replaced_;
+  std::map<ValueId, ValueId> replaced_;
 };
 
 }  // namespace

@@ -89,6 +89,20 @@ TEST(Fold, LargeResultsAreKeptOnlyIfTheyReplaceAsMuch) {
   EXPECT_EQ(p.program().states.size(), 2u);
 }
 
+/// Each slice of 32 kB is small; all of them would be as large as a second weight.
+TEST(Fold, SmallConstantsOfALargeStateShareTheBytesOfOne) {
+  constexpr std::int64_t kSlices = 8, kSize = 8192;
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {kSize}), w = p.state({kSlices, kSize}, ramp(kSlices * kSize), false);
+  for (std::int64_t i = 0; i < kSlices; ++i) {
+    const ValueId half = p.b().expr("w * 0.5", {{"w", p.b().select(w, 0, Dim(i))}}, DType::f32);
+    p.output(p.b().expr("x + w", {{"x", x}, {"w", half}}, DType::f32));
+  }
+  const std::vector<Op> ops = fold(p);
+  EXPECT_EQ(std::ranges::count(ops, Op::pointwise), kSlices + 6);
+  EXPECT_EQ(p.program().states.size(), 3u);
+}
+
 TEST(Fold, ABatchNormBecomesAMultiplyAndAnAdd) {
   const Floats mean = ramp(4, -1), var = ramp(4, 0.5F), weight = ramp(4, 2), bias = ramp(4, -3), in = ramp(2 * 4 * 5);
   TestProgram p;

@@ -32,6 +32,7 @@ set(sources
   lowered_values_test.cpp
   microscaling_test.cpp
   packed_recurrent_test.cpp
+  planes_test.cpp
   pt2_aten_schema_test.cpp
   pt2_container_test.cpp
   pt2_metadata_test.cpp
