@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/quantized/loops.h"
 #include "kernels/cpu/quantized/nibbles.h"
@@ -122,19 +123,24 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
   });
 }
 
-/// Texts that are decoded together do not change each other's numbers: up to eight rows of elements of four bits.
+/// Texts that are decoded together do not change each other's numbers: up to eight rows of elements of four bits, also
+/// where one of them is not finite.
 TEST(Quantized, RowsDoNotChangeEachOthersBits) {
   if (quantized::nibble_loops() == nullptr) GTEST_SKIP() << "needs AVX512_VBMI and AVX512_VNNI";
   for (const Format& f : kFormats) {
     if (elements_per_byte(f.element) != 2 || f.blocks.columns != 32 || f.blocks.sparse()) continue;
     const Extent all{8, 301, 256}, one{1, 301, 256};
     const std::vector<std::byte> bytes = random_value({f.element, all.n, all.k, f.blocks}, 3);
-    const std::vector<double> x = random_numbers(all.m * all.k, 5, 2, 16);
-    const std::vector<Number> y = product_of(0, f, all, bytes, x, DType::f32, {});
-    for (std::int64_t i = 0; i < all.m; ++i) {
-      const std::vector<double> row(x.begin() + i * all.k, x.begin() + (i + 1) * all.k);
-      const std::vector<Number> alone = product_of(0, f, one, bytes, row, DType::f32, {});
-      EXPECT_EQ(alone, std::vector<Number>(y.begin() + i * all.n, y.begin() + (i + 1) * all.n)) << i;
+    std::vector<double> x = random_numbers(all.m * all.k, 5, 2, 16);
+    for (const bool finite : {true, false}) {
+      if (!finite) x[static_cast<std::size_t>(3 * all.k + 40)] = std::numeric_limits<double>::infinity();
+      const std::vector<Number> y = product_of(0, f, all, bytes, x, DType::f32, {});
+      for (std::int64_t i = 0; i < all.m; ++i) {
+        if (!finite && i == 3) continue;
+        const std::vector<double> row(x.begin() + i * all.k, x.begin() + (i + 1) * all.k);
+        const std::vector<Number> alone = product_of(0, f, one, bytes, row, DType::f32, {});
+        EXPECT_EQ(alone, std::vector<Number>(y.begin() + i * all.n, y.begin() + (i + 1) * all.n)) << i << ' ' << finite;
+      }
     }
   }
 }

@@ -41,6 +41,9 @@ class FewRows {
     for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) multiply({j, j + 2, 2, end - 1}, memory);
   }
 
+  /// Whether one of several rows keeps the others out of the integers that each would be multiplied in alone.
+  bool mixed() const { return p_.m > 1 && way_ != Way::nibbles && nibble_loops() != nullptr && NibbleLoops::takes(m_); }
+
  private:
   enum class Way { nibbles, bytes, floats, numbers };
 
@@ -277,6 +280,15 @@ class FewRows {
   ByteSteps* x_bytes_ = nullptr;
 };
 
+/// Each row alone: the same bits as without the others.
+void multiply_each(const Product& p) {
+  Product row = p;
+  row.m = 1;
+  row.finish = {};
+  for (std::int64_t i = 0; i < p.m; ++i, row.x += p.matrix.columns, row.y += p.n) multiply(row);
+  if (p.finish.epilogue != nullptr) p.finish.apply(p.y, p.n, p.m, p.n, 0, p.n);
+}
+
 }  // namespace
 
 void multiply(const Product& p) {
@@ -292,6 +304,7 @@ void multiply(const Product& p) {
   }
   if (p.matrix.blocks.sparse()) return multiply_sparse(p);
   const FewRows few(p);
+  if (few.mixed()) return multiply_each(p);
   parallel_for((n + kMostRows - 1) / kMostRows, std::max<std::int64_t>(1, kWorthAThread / (kMostRows * k * p.m)),
                [&](std::int64_t begin, std::int64_t end) {
                  const std::int64_t first = begin * kMostRows, last = std::min(n, end * kMostRows);
