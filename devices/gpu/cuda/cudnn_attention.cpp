@@ -34,7 +34,7 @@ std::shared_ptr<const SharedPlan> shared_plan(Cudnn& library, const GpuDevice& d
   }
   std::unique_ptr<CudnnPlan> plan = attention_plan(library.api, {library.handle, nullptr}, a);
   if (plan == nullptr) return nullptr;
-  auto made = std::make_shared<const SharedPlan>(a, std::move(plan));
+  auto made = std::make_shared<const SharedPlan>(SharedPlan{a, std::move(plan)});
   all.emplace_back(d.id, made);
   return made;
 }
