@@ -1,21 +1,14 @@
 #include "devices/gpu/cuda/attention.h"
 
 #include <cmath>
-#include <cstring>
+
+#include "devices/gpu/libraries/attributes.h"
 
 namespace tern::gpu {
 namespace {
 
 constexpr int kBool = 1, kF16 = 10, kBf16 = 11, kF32 = 12;  // tern/dtype.h
 constexpr std::int64_t kElementsOf16Bytes = 8;
-
-const tern_device_attribute* attribute(const tern_device_op& op, const char* name, std::int32_t kind) {
-  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
-    const tern_device_attribute& a = op.attributes[i];
-    if (std::strcmp(a.name, name) == 0 && a.kind == kind && a.count > 0) return &a;
-  }
-  return nullptr;
-}
 
 /// The axes before the heads as one, and a head where there is none. Nothing where they are not one axis.
 std::optional<Shape> of_four_axes(const tern_device_tensor& t, bool repeats) {
@@ -101,7 +94,7 @@ std::optional<Attention> attention_of(const tern_device_op& op) {
     if (shape->sizes[0] != a.q.sizes[0]) return std::nullopt;
   }
   if (op.input_count > 3 && op.inputs[3].dtype != 0 && !read_mask(op.inputs[3], q.dtype, &a)) return std::nullopt;
-  const tern_device_attribute* causal = attribute(op, "causal", TERN_ATTRIBUTE_INTEGERS);
+  const tern_device_attribute* causal = attribute(op, "causal");
   a.is_causal = causal != nullptr && causal->integers[0] != 0;
   const tern_device_attribute* scale = attribute(op, "scale", TERN_ATTRIBUTE_NUMBERS);
   a.scale = static_cast<float>(scale != nullptr ? scale->numbers[0] : 1 / std::sqrt(static_cast<double>(a.q.sizes[3])));

@@ -1,7 +1,8 @@
 #include "devices/gpu/libraries/convolution.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "devices/gpu/libraries/attributes.h"
 
 namespace tern::gpu {
 namespace {
@@ -18,11 +19,7 @@ constexpr Type kTypes[] = {{kF16, 2}, {kBf16, 2}, {kF32, 4}, {kF64, 8}};
 /// The attribute's values, `count` of them, or `otherwise` as often.
 std::vector<std::int64_t> values(const tern_device_op& op, const char* name, std::size_t count,
                                  std::int64_t otherwise) {
-  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
-    const tern_device_attribute& a = op.attributes[i];
-    if (std::strcmp(a.name, name) == 0 && a.kind == TERN_ATTRIBUTE_INTEGERS && a.count > 0)
-      return {a.integers, a.integers + a.count};
-  }
+  if (const tern_device_attribute* a = attribute(op, name)) return {a->integers, a->integers + a->count};
   return std::vector<std::int64_t>(count, otherwise);
 }
 

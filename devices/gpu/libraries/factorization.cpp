@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/attributes.h"
 #include "devices/gpu/libraries/crossovers.h"
 #include "devices/gpu/libraries/matrix_kernels.h"
 #include "devices/gpu/libraries/provider.h"

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "devices/gpu/libraries/attributes.h"
+
 namespace tern::gpu {
 namespace {
 
@@ -28,14 +30,6 @@ bool wants(const tern_device_op& op, int output) {
 }
 
 }  // namespace
-
-std::int64_t integer_of(const tern_device_op& op, const char* name, std::int64_t otherwise) {
-  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
-    const tern_device_attribute& a = op.attributes[i];
-    if (std::strcmp(a.name, name) == 0 && a.kind == TERN_ATTRIBUTE_INTEGERS && a.count > 0) return a.integers[0];
-  }
-  return otherwise;
-}
 
 std::optional<MatrixBatch> matrices_of(const tern_device_op& op) {
   const auto* kind = std::ranges::find_if(kKinds, [&](const auto& k) { return std::strcmp(k.op, op.name) == 0; });

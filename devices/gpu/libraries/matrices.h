@@ -45,7 +45,4 @@ struct MatrixBatch {
 /// Nothing for other ops and types, empty matrices, and such as LAPACK's int cannot count.
 std::optional<MatrixBatch> matrices_of(const tern_device_op& op);
 
-/// The attribute's first integer, or `otherwise`.
-std::int64_t integer_of(const tern_device_op& op, const char* name, std::int64_t otherwise);
-
 }  // namespace tern::gpu

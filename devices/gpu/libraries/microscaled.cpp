@@ -1,11 +1,11 @@
 #include "devices/gpu/libraries/microscaled.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "devices/gpu/libraries/attributes.h"
 #include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/part_nodes.h"
 #include "lt_names.h"
@@ -19,19 +19,16 @@ bool is(const tern_device_op& op, const char* name) {
   return std::strcmp(op.name, name) == 0;
 }
 
-/// The integer of an attribute; nothing for another kind of attribute, or none.
-std::optional<std::int64_t> integer(const tern_device_op& op, const char* name) {
-  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
-    const tern_device_attribute& a = op.attributes[i];
-    if (a.kind == TERN_ATTRIBUTE_INTEGERS && a.count == 1 && std::strcmp(a.name, name) == 0) return a.integers[0];
-  }
-  return std::nullopt;
+/// Whether an attribute is that number alone.
+bool has(const tern_device_op& op, const char* name, std::int64_t value) {
+  const tern_device_attribute* a = attribute(op, name);
+  return a != nullptr && a->count == 1 && a->integers[0] == value;
 }
 
 /// The value that `node` reads in blocks as its operand `k`.
 std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, std::int32_t k) {
-  if (integer(node.op, "block") != kBlock) return std::nullopt;
-  return MicroscaledOperand{node.inputs[k], node.op.inputs[k], integer(node.op, "layout") == 1, {}};
+  if (!has(node.op, "block", kBlock)) return std::nullopt;
+  return MicroscaledOperand{node.inputs[k], node.op.inputs[k], has(node.op, "layout", 1), {}};
 }
 
 std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
@@ -44,9 +41,8 @@ std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std:
 
 /// Whether a permute makes the transpose of a matrix.
 bool swaps_axes(const tern_device_op& op) {
-  return std::any_of(op.attributes, op.attributes + op.attribute_count, [](const tern_device_attribute& a) {
-    return std::strcmp(a.name, "axes") == 0 && a.count == 2 && (a.integers[0] + 2) % 2 == 1;
-  });
+  const tern_device_attribute* axes = attribute(op, "axes");
+  return axes != nullptr && axes->count == 2 && (axes->integers[0] + 2) % 2 == 1;
 }
 
 /// Of a matrix [n, k] whose rows follow each other, the transpose.
