@@ -78,9 +78,48 @@ void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, 
   list.add(std::move(k), rows * kJoining, static_cast<std::uint32_t>(kJoining));
 }
 
+/// A launch with a part of a row for each group. Its scratch, `declare` and what divides rows are to follow.
+Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, const char* name) {
+  const DType x = c.in[0].dtype;
+  Launch k(name);
+  how.declare(k.source);
+  how.type(k.source, "T", lines.t);
+  how.math(k.source, "MATH", lines.t);
+  how.type(k.source, "SUM_T", lines.sum);
+  k.input("x", 0, x);
+  how.load(k.source, "LOAD_X", x, x, lines.t);
+  return k;
+}
+
+/// The launch that writes long rows. Its scratch is to follow, then add_end.
+Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
+  Launch k(name);
+  k.type("T", lines.t);
+  k.source.math("MATH", lines.t);
+  k.type("SUM_T", lines.sum);
+  k.source.math("SUM_MATH", lines.sum);
+  k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
+  k.source.define("GROUP", kGroup);
+  k.input("x", 0, c.in[0].dtype);
+  k.load("LOAD_X", c.in[0].dtype, lines.t);
+  return k;
+}
+
+/// A group writes `run` elements of a row, of which `parts` sums are left.
+void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, std::int64_t parts, std::int64_t run) {
+  const DType y = c.out[0].dtype;
+  k.output("y", 0, y);
+  k.store("STORE", lines.t, y);
+  lines.declare(k);
+  k.parameter("parts", parts);
+  k.parameter("run", run);
+  const std::int64_t blocks = (lines.length + run - 1) / run;
+  list.add(std::move(k), lines.from.count * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
+}
+
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
 void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const Lines& lines) {
-  const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
+  const DType x = c.in[0].dtype, t = lines.t, sum = lines.sum;
   const std::int64_t rows = lines.from.count, count = rows * parts.count;
   const auto bytes = [&](std::int64_t n, DType e) {
     return list.scratch(static_cast<std::uint64_t>(n * element_size(e)));
@@ -109,13 +148,7 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   top.parameter("run", parts.run);
   top.parameter("count", lines.length);
   how.add(list, std::move(top), count);
-  Launch part("softmax_parts");
-  how.declare(part.source);
-  how.type(part.source, "T", t);
-  how.math(part.source, "MATH", t);
-  how.type(part.source, "SUM_T", sum);
-  part.input("x", 0, x);
-  how.load(part.source, "LOAD_X", x, x, t);
+  Launch part = part_launch(c, how, lines, "softmax_parts");
   part.scratch("tops", tops, t, false);
   part.scratch("top_of", top_of, t, true);
   part.scratch("part_sums", sums, sum, true);
@@ -130,29 +163,15 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
     sums = whole;
     left = 1;
   }
-  Launch end("softmax_end");
-  end.type("T", t);
-  end.source.math("MATH", t);
-  end.type("SUM_T", sum);
-  end.source.math("SUM_MATH", sum);
-  end.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
-  end.source.define("GROUP", kGroup);
-  end.input("x", 0, x);
-  end.load("LOAD_X", x, t);
+  Launch end = end_launch(c, lines, "softmax_end");
   end.scratch("part_sums", sums, sum, false);
   end.scratch("top_of", top_of, t, false);
-  end.output("y", 0, y);
-  end.store("STORE", t, y);
-  lines.declare(end);
-  end.parameter("parts", left);
-  end.parameter("run", kRun);
-  const std::int64_t blocks = (lines.length + kRun - 1) / kRun;
-  list.add(std::move(end), rows * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
+  add_end(c, list, lines, std::move(end), left, kRun);
 }
 
 /// Long rows, each by several groups, in the order of no definition: elements are read twice, not three times.
 void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
-  const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
+  const DType t = lines.t, sum = lines.sum;
   const std::int64_t run = (lines.length + kRun * kMostPieces - 1) / (kRun * kMostPieces) * kRun;
   const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
   const auto bytes = [&](DType e) { return list.scratch(static_cast<std::uint64_t>(count * element_size(e))); };
@@ -161,38 +180,17 @@ void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
   layout.count = count;
   layout.length = run;
   const Rows how = *Rows::choose(list.target(), layout, t, true);
-  Launch piece("softmax_pieces");
-  how.declare(piece.source);
-  how.type(piece.source, "T", t);
-  how.math(piece.source, "MATH", t);
-  how.type(piece.source, "SUM_T", sum);
-  piece.input("x", 0, x);
-  how.load(piece.source, "LOAD_X", x, x, t);
+  Launch piece = part_launch(c, how, lines, "softmax_pieces");
   piece.scratch("tops", tops, t, true);
   piece.scratch("part_sums", sums, sum, true);
   lines.declare(piece);
   piece.parameter("parts", parts);
   piece.parameter("run", run);
   how.add(list, std::move(piece), count);
-  Launch end("softmax_joined");
-  end.type("T", t);
-  end.source.math("MATH", t);
-  end.type("SUM_T", sum);
-  end.source.math("SUM_MATH", sum);
-  end.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
-  end.source.define("GROUP", kGroup);
-  end.input("x", 0, x);
-  end.load("LOAD_X", x, t);
+  Launch end = end_launch(c, lines, "softmax_joined");
   end.scratch("tops", tops, t, false);
   end.scratch("part_sums", sums, sum, false);
-  end.output("y", 0, y);
-  end.store("STORE", t, y);
-  lines.declare(end);
-  end.parameter("parts", parts);
-  const std::int64_t written = lines.from.count < kFewRows ? kRun : kLongRun;
-  end.parameter("run", written);
-  const std::int64_t blocks = (lines.length + written - 1) / written;
-  list.add(std::move(end), lines.from.count * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
+  add_end(c, list, lines, std::move(end), parts, lines.from.count < kFewRows ? kRun : kLongRun);
 }
 
 void softmax(const KernelCall& c, Launches& list) {
