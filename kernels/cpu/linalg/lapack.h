@@ -30,30 +30,41 @@ inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 #define TERN_LAPACK_REAL(X) X(s, float) X(d, double)
 #define TERN_LAPACK_COMPLEX(X) X(c, std::complex<float>) X(z, std::complex<double>)
 
-#define TERN_LAPACK(P, T)                                                                       \
-  inline int potrf(char uplo, int n, T* a, int lda) {                                           \
-    return LAPACKE_##P##potrf_work(LAPACK_COL_MAJOR, uplo, n, a, lda);                          \
-  }                                                                                             \
-  inline int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int lwork) {                   \
-    return LAPACKE_##P##geqrf_work(LAPACK_COL_MAJOR, m, n, a, lda, tau, work, lwork);           \
-  }                                                                                             \
-  inline int geqrt(int m, int n, int nb, T* a, int lda, T* t, int ldt, T* work) {               \
-    return LAPACKE_##P##geqrt_work(LAPACK_COL_MAJOR, m, n, nb, a, lda, t, ldt, work);           \
-  }                                                                                             \
-  inline int getrf(int m, int n, T* a, int lda, int* pivots) {                                  \
-    return LAPACKE_##P##getrf_work(LAPACK_COL_MAJOR, m, n, a, lda, pivots);                     \
-  }                                                                                             \
-  inline int getrs(int n, int k, const T* a, int lda, const int* pivots, T* b, int ldb) {       \
-    return LAPACKE_##P##getrs_work(LAPACK_COL_MAJOR, 'N', n, k, a, lda, pivots, b, ldb);        \
-  }                                                                                             \
-  inline int sytrf(int n, T* a, int lda, int* pivots, T* work, int lwork) {                     \
-    return LAPACKE_##P##sytrf_work(LAPACK_COL_MAJOR, 'L', n, a, lda, pivots, work, lwork);      \
-  }                                                                                             \
-  inline int sytrs(int n, int k, const T* a, int lda, const int* pivots, T* b, int ldb) {       \
-    return LAPACKE_##P##sytrs_work(LAPACK_COL_MAJOR, 'L', n, k, a, lda, pivots, b, ldb);        \
-  }                                                                                             \
-  inline int gels(int m, int n, int k, T* a, int lda, T* b, int ldb, T* work, int lwork) {      \
-    return LAPACKE_##P##gels_work(LAPACK_COL_MAJOR, 'N', m, n, k, a, lda, b, ldb, work, lwork); \
+#define TERN_LAPACK(P, T)                                                                                         \
+  inline int potrf(char uplo, int n, T* a, int lda) {                                                             \
+    return LAPACKE_##P##potrf_work(LAPACK_COL_MAJOR, uplo, n, a, lda);                                            \
+  }                                                                                                               \
+  inline int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int lwork) {                                     \
+    return LAPACKE_##P##geqrf_work(LAPACK_COL_MAJOR, m, n, a, lda, tau, work, lwork);                             \
+  }                                                                                                               \
+  inline int geqrt(int m, int n, int nb, T* a, int lda, T* t, int ldt, T* work) {                                 \
+    return LAPACKE_##P##geqrt_work(LAPACK_COL_MAJOR, m, n, nb, a, lda, t, ldt, work);                             \
+  }                                                                                                               \
+  inline int getrf(int m, int n, T* a, int lda, int* pivots) {                                                    \
+    return LAPACKE_##P##getrf_work(LAPACK_COL_MAJOR, m, n, a, lda, pivots);                                       \
+  }                                                                                                               \
+  inline int getrs(int n, int k, const T* a, int lda, const int* pivots, T* b, int ldb) {                         \
+    return LAPACKE_##P##getrs_work(LAPACK_COL_MAJOR, 'N', n, k, a, lda, pivots, b, ldb);                          \
+  }                                                                                                               \
+  inline int sytrf(int n, T* a, int lda, int* pivots, T* work, int lwork) {                                       \
+    return LAPACKE_##P##sytrf_work(LAPACK_COL_MAJOR, 'L', n, a, lda, pivots, work, lwork);                        \
+  }                                                                                                               \
+  inline int sytrs(int n, int k, const T* a, int lda, const int* pivots, T* b, int ldb) {                         \
+    return LAPACKE_##P##sytrs_work(LAPACK_COL_MAJOR, 'L', n, k, a, lda, pivots, b, ldb);                          \
+  }                                                                                                               \
+  inline int gels(int m, int n, int k, T* a, int lda, T* b, int ldb, T* work, int lwork) {                        \
+    return LAPACKE_##P##gels_work(LAPACK_COL_MAJOR, 'N', m, n, k, a, lda, b, ldb, work, lwork);                   \
+  }                                                                                                               \
+  /* row-major, in place of the vector */                                                                         \
+  inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {   \
+    cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                           \
+  }                                                                                                               \
+  /* column-major, in place of the vector: op of an upper triangle times it, and what gives it by that product */ \
+  inline void upper_times(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                 \
+    cblas_##P##trmv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                \
+  }                                                                                                               \
+  inline void upper_solve(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                 \
+    cblas_##P##trsv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                \
   }
 TERN_LAPACK_TYPES(TERN_LAPACK)
 #undef TERN_LAPACK
@@ -102,17 +113,6 @@ TERN_LAPACK_TYPES(TERN_LAPACK)
   inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n, const T* a, \
                    int lda, T* b, int ldb) {                                                                           \
     cblas_##P##trsm(CblasRowMajor, side, uplo, trans, diag, m, n, T(1), a, lda, b, ldb);                               \
-  }                                                                                                                    \
-  /* row-major, in place of the vector */                                                                              \
-  inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
-    cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
-  }                                                                                                                    \
-  /* column-major, in place of the vector: op of an upper triangle times it, and what gives it by that product */      \
-  inline void upper_times(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
-    cblas_##P##trmv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
-  }                                                                                                                    \
-  inline void upper_solve(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
-    cblas_##P##trsv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
   }                                                                                                                    \
   /* row-major: c -= op(a) op(b), m x n, k products each */                                                            \
   inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
@@ -191,15 +191,6 @@ TERN_LAPACK_REAL(TERN_LAPACK)
                    int lda, T* b, int ldb) {                                                                           \
     const T one(1);                                                                                                    \
     cblas_##P##trsm(CblasRowMajor, side, uplo, trans, diag, m, n, &one, a, lda, b, ldb);                               \
-  }                                                                                                                    \
-  inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
-    cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
-  }                                                                                                                    \
-  inline void upper_times(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
-    cblas_##P##trmv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
-  }                                                                                                                    \
-  inline void upper_solve(CBLAS_TRANSPOSE op, int n, const T* a, int lda, T* x) {                                      \
-    cblas_##P##trsv(CblasColMajor, CblasUpper, op, CblasNonUnit, n, a, lda, x, 1);                                     \
   }                                                                                                                    \
   inline void subtract_product(CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, const T* a, int lda,   \
                                const T* b, int ldb, T* c, int ldc) {                                                   \

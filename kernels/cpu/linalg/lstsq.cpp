@@ -66,12 +66,12 @@ struct LstsqJob {
       default: rank = k; return lapack::gels(m, n, solved, m_, std::max(m, 1), b_, ldb, w, length);
     }
   }
-  /// The same solution as gelsy's, without pivoting: of A, or of A^H, which has the rows that solutions lie in as its
-  /// columns. Nothing but `matrix` is changed if this is not surely of full rank.
+  /// The same solution as gelsy's, without pivoting: of A, which `matrix` has, or of A^H, which has the rows that
+  /// solutions lie in as its columns. Where this is not surely of full rank, only `matrix` is changed.
   bool by_qr(std::int64_t i) {
     if (!squares_fit(rhs, static_cast<std::int64_t>(ldb) * solved)) return false;  // gelsy scales them
     const bool tall = m >= n;
-    tall ? a.copy_columns(i, matrix, m) : a.copy_rows(i, matrix);
+    if (!tall) a.copy_rows(i, matrix);
     if constexpr (lapack::kIsComplex<T>) {
       for (std::int64_t e = 0; !tall && e < a.rows * a.columns; ++e) matrix[e] = std::conj(matrix[e]);
     }
@@ -112,8 +112,9 @@ struct LstsqJob {
       a.copy_columns(i, matrix, m);
       if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
         return failure.report(i, kNotFinite);
-      if (driver != LstsqDriver::gelsy || !by_qr(i)) {
-        a.copy_columns(i, matrix, m);
+      const bool tries_qr = driver == LstsqDriver::gelsy;
+      if (!tries_qr || !by_qr(i)) {
+        if (tries_qr) a.copy_columns(i, matrix, m);
         std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
         const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
         if (info != 0) return failure.report(i, info);
