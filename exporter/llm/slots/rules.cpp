@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-void put_in_front(Operands& o, Node& made, AttrKey key, Dim d) {
+void put_in_front(Node& made, AttrKey key, Dim d) {
   Dims sizes = made.dims(key);
   sizes.insert(sizes.begin(), d);
   made.set(key, sizes);
@@ -40,7 +40,7 @@ bool along_axis(Operands& o, const Node& source, Node& made) {
 bool pointwise(Operands& o, const Node& source, Node& made) {
   const int rank = o.rank(source.outputs[0]);
   for (const ValueId v : source.inputs) made.inputs.push_back(o.aligned(v, rank));
-  if (made.has(AttrKey::sizes)) put_in_front(o, made, AttrKey::sizes, o.texts());
+  if (made.has(AttrKey::sizes)) put_in_front(made, AttrKey::sizes, o.texts());
   for (Instruction& i : made.expr.code) i.integer += i.op == Scalar::index ? 1 : 0;  // an axis of the result
   return true;
 }
@@ -62,12 +62,12 @@ bool attention(Operands& o, const Node& source, Node& made) {
 }
 
 bool reshape(Operands& o, const Node& source, Node& made) {
-  put_in_front(o, made, AttrKey::sizes, o.texts());
+  put_in_front(made, AttrKey::sizes, o.texts());
   return all_each(o, source, made);
 }
 
 bool expand(Operands& o, const Node& source, Node& made) {
-  put_in_front(o, made, AttrKey::sizes, o.texts());
+  put_in_front(made, AttrKey::sizes, o.texts());
   made.inputs = {o.aligned(source.inputs[0], o.rank(source.outputs[0]))};
   return true;
 }
@@ -106,8 +106,8 @@ bool norm(Operands& o, const Node& source, Node& made) {
 }
 
 bool pad(Operands& o, const Node& source, Node& made) {
-  put_in_front(o, made, AttrKey::before, 0);
-  put_in_front(o, made, AttrKey::after, 0);
+  put_in_front(made, AttrKey::before, 0);
+  put_in_front(made, AttrKey::after, 0);
   return all_each(o, source, made);
 }
 
