@@ -4,9 +4,7 @@
 
 #include "kernels/convolution_weight.h"
 #include "kernels/cpu/convolution/channels_last.h"
-#include "kernels/cpu/convolution/reordered.h"
-#include "kernels/cpu/dense.h"
-#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/convolution/tile_call.h"
 #include "kernels/cpu/quantized/product.h"
 #include "kernels/quantized_view.h"
 
@@ -15,10 +13,6 @@ namespace {
 
 /// Of a weight in bfloat16: then its numbers stay in the last cache from where they are made to where they are read.
 constexpr std::int64_t kMostBytes = 8 << 20;
-
-amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
-  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
-}
 
 /// The call by the numbers of the weight.
 KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
@@ -40,7 +34,7 @@ bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::Conv
   const bool rounds = x.dtype == DType::bf16 || call.precision == Precision::bfloat16;
   if (!rounds || !rows_pay() || !fits(x.dtype) || !fits(y.dtype)) return false;
   if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || y.numel() == 0) return false;
-  const amx::ConvolutionShape shape = shape_of(c);
+  const amx::ConvolutionShape shape = tile_shape(c);
   return call.algorithm == Algorithm::none && amx::RowConvolution::suits(shape) &&
          amx::RowConvolution(shape).packed_bytes() <= kMostBytes;
 }
@@ -53,7 +47,7 @@ std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& cal
   FloatCall floats(numbers);
   auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
   if (otherwise == nullptr) return nullptr;
-  std::unique_ptr<QuantizedTileRows> made(new QuantizedTileRows(shape_of(c)));
+  std::unique_ptr<QuantizedTileRows> made(new QuantizedTileRows(tile_shape(c)));
   made->otherwise_ = std::move(otherwise);
   made->choice = {Algorithm::quantized};
   made->own_epilogue = true;
@@ -81,25 +75,13 @@ Left QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwi
   convolution_.pack([&](std::int64_t row,
                         float* to) { quantized::numbers_of_row(matrix, call.in[1].data, row, 0, matrix.columns, to); },
                     room.weight);
-  if (room.bias != nullptr) to_dense(call.in[2], DType::f32, room.bias);
-  const Reordered reordered(call);
-  const bool done = convolution_.run({amx::Elements::of(call.in[0]),
-                                      room.weight,
-                                      room.bias,
-                                      call.out[0].data,
-                                      call.out[0].dtype == DType::bf16,
-                                      {epilogue_.get(), &reordered.call()}},
-                                     room.scratch);
-  if (done) return Left::nothing;
+  if (convolve_on_tiles(convolution_, call, room.weight, room.bias, epilogue_.get(), room.scratch))
+    return Left::nothing;
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   for (std::int64_t r = 0; r < matrix.rows; ++r)
     quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
   std::vector<TensorView> in;
-  const KernelCall numbers = by_numbers(call, in);
-  FloatCall floats(numbers);
-  floats.widen(std::move(weight));
-  otherwise_->run(floats.call(), parts, nullptr);
-  floats.store();
+  convolve_by_floats(by_numbers(call, in), std::move(weight), *otherwise_, parts);
   return Left::nothing;
 }
 

@@ -6,18 +6,9 @@
 
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/channels_last.h"
-#include "kernels/cpu/convolution/reordered.h"
-#include "kernels/cpu/dense.h"
-#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/convolution/tile_call.h"
 
 namespace tern::cpu {
-namespace {
-
-amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
-  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
-}
-
-}  // namespace
 
 bool TileRowsConvolution::possible(const KernelCall& call) {
   if (!(call.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay())) return false;
@@ -27,7 +18,7 @@ bool TileRowsConvolution::possible(const KernelCall& call) {
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
-  return possible(call) && amx::RowConvolution::suits(shape_of(c));
+  return possible(call) && amx::RowConvolution::suits(tile_shape(c));
 }
 
 bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
@@ -46,7 +37,7 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   FloatCall floats(call);
   auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
   if (otherwise == nullptr) return nullptr;
-  std::unique_ptr<TileRowsConvolution> made(new TileRowsConvolution(shape_of(c)));
+  std::unique_ptr<TileRowsConvolution> made(new TileRowsConvolution(tile_shape(c)));
   made->otherwise_ = std::move(otherwise);
   made->choice = {Algorithm::tile_rows};
   made->unread = 1u << 1;
@@ -72,23 +63,11 @@ void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) c
 Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
   float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
-  if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
-  const Reordered reordered(call);
-  const bool done = convolution_.run({amx::Elements::of(call.in[0]),
-                                      weight_.get(),
-                                      bias,
-                                      call.out[0].data,
-                                      call.out[0].dtype == DType::bf16,
-                                      {epilogue_.get(), &reordered.call()}},
-                                     scratch);
-  if (done) return Left::nothing;
+  if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch)) return Left::nothing;
   // The exported weight was not read: it is made again from the packed one.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
-  FloatCall floats(call);
-  floats.widen(std::move(weight));
-  otherwise_->run(floats.call(), parts, nullptr);
-  floats.store();
+  convolve_by_floats(call, std::move(weight), *otherwise_, parts);
   return Left::nothing;
 }
 
