@@ -213,6 +213,7 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
     s.runs.erase(oldest);
   }
   s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
+  s.runs.back()->graphs = KeptGraphs::of(*s.runs.back()->plan, context_);
   s.runs.back()->used = ++context_.clock;
   return *s.runs.back();
 }
@@ -297,9 +298,20 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 
 void Frame::execute(PlanRun& run) {
   const bool watched = context_.is_watched();
-  for (const Step& step : run.plan->steps) {
+  // Nodes of a device's graph cannot be measured, and a capture wants the steps.
+  KeptGraphs* graphs = watched || context_.recording != nullptr ? nullptr : run.graphs.get();
+  const std::vector<Step>& steps = run.plan->steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
     try {
       context_.limits.check_time();
+      if (graphs != nullptr) {
+        const auto put = [&](const Step& one) { execute(run, one); };
+        if (const std::size_t done = graphs->run(context_, run.args, i, put); done > 0) {
+          i += done - 1;
+          continue;
+        }
+      }
       if (context_.recording != nullptr) {
         record(run, step);
       } else if (watched) {

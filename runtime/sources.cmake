@@ -79,6 +79,7 @@ set(sources
   fuse/uses.cpp
   graph/device_graph.cpp
   graph/graph.cpp
+  graph/kept_graphs.cpp
   graph/record.cpp
   graph/replay.cpp
   limits.cpp

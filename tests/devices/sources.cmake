@@ -9,6 +9,7 @@ set(sources
   driver_failure_test.cpp
   failure_test.cpp
   graph_test.cpp
+  kept_graphs_test.cpp
   matrices_test.cpp
   matrix_units_test.cpp
   memory_segments_test.cpp
