@@ -12,10 +12,10 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kFewSteps = 4;    // are launched as fast
-constexpr int kRunsBefore = 2;          // that compile kernels, and show that addresses stay
+constexpr std::size_t kFewSteps = 4;      // are launched as fast
+constexpr int kRunsBefore = 2;            // that compile kernels, and show that addresses stay
 constexpr std::size_t kMostVariants = 4;  // as of callers that take turns with a few buffers
-constexpr int kMostRecorded = 16;       // of steps whose addresses change for ever
+constexpr int kMostRecorded = 16;         // of steps whose addresses change for ever
 
 bool wanted() {
   const char* text = std::getenv("TERN_DEVICE_GRAPHS");
@@ -85,7 +85,8 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const s
       for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
     });
   } catch (const Error&) {
-    // Nothing has run: a kernel waits or allocates, or the device refuses. A device that is broken says so of the steps.
+    // Nothing has run: a kernel waits or allocates, or the device refuses. A device that is broken says so of the
+    // steps.
   }
   v.bytes_copied = context.bytes_copied - before;
   context.bytes_copied = before;

@@ -1,5 +1,5 @@
-// Graphs that a frame makes by itself: of steps that run again and again with the same addresses, the device gets a graph,
-// since it starts a graph in the time of a few launches. Runs give the same bits with and without.
+// Graphs that a frame makes by itself: of steps that run again and again with the same addresses, the device gets a
+// graph, since it starts a graph in the time of a few launches. Runs give the same bits with and without.
 #pragma once
 
 #include <cstddef>

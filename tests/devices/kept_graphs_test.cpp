@@ -44,7 +44,9 @@ class KeptGraphs : public ::testing::TestWithParam<std::string> {
   std::string device() const { return GetParam(); }
   /// Graphs that are out; the tests' own plugins count them.
   std::int64_t graphs() const { return counts() ? control_of(device()).counts().graphs : 0; }
-  bool counts() const { return device() == "graph" || device() == "full" || device() == "parts" || device() == "plain"; }
+  bool counts() const {
+    return device() == "graph" || device() == "full" || device() == "parts" || device() == "plain";
+  }
   std::int64_t if_kept(std::int64_t n) const { return counts() && device() != "plain" ? n : 0; }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, KeptGraphs, ::testing::ValuesIn(all_devices()), name_of_case);
