@@ -14,6 +14,7 @@ set(sources
   c_api/state.cpp
   c_api/structs.cpp
   c_api/trace.cpp
+  checks.cpp
   collective/algorithms.cpp
   collective/call.cpp
   collective/channel.cpp

@@ -59,6 +59,10 @@ std::unique_ptr<KeptGraphs> KeptGraphs::of(const Plan& plan, const SessionContex
   return kept->spans_.empty() ? nullptr : std::move(kept);
 }
 
+bool KeptGraphs::begins(std::size_t step) const {
+  return std::ranges::find(spans_, step, &Span::begin) != spans_.end();
+}
+
 KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch) {
   const auto same = [&](const Variant& v) {
     if (v.addresses.back() != scratch) return false;

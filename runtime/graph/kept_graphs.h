@@ -20,6 +20,8 @@ class KeptGraphs {
   /// None where the device has no graphs or the plan has no steps for one.
   static std::unique_ptr<KeptGraphs> of(const Plan& plan, const SessionContext& context);
 
+  /// Whether a graph may begin with this step.
+  bool begins(std::size_t step) const;
   /// Starts the graph that begins with this step, and returns the number of its steps; 0: they have to run one by one.
   /// `args`: the plan's, with the addresses of this run; `put` puts a step on the stream.
   std::size_t run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
