@@ -60,6 +60,7 @@ set(sources
   gpu/libraries/own_kernels.cpp
   gpu/libraries/part_nodes.cpp
   gpu/libraries/product.cpp
+  gpu/libraries/residual.cpp
   gpu/libraries/scale_tiles.cpp
   gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp

@@ -131,6 +131,48 @@ TEST_F(LibraryTest, ActivationsAreParts) {
   EXPECT_NEAR(result[0], -0.0040497, 1e-6);
 }
 
+TEST_F(LibraryTest, SumsWithAResidualArePartOfTheProduct) {
+  const std::vector<float> residual = {100, 200, 300, 400};
+  for (const bool has_bias : {true, false}) {
+    for (const bool is_first : {true, false}) {
+      TestProgram p;
+      const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2}),
+                    r = p.input(DType::f32, {1, 2, 2});
+      const ValueId y = has_bias ? p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias})
+                                 : p.b().matmul(x, p.b().transpose(w, 0, 1));
+      p.output(p.b().expr(is_first ? "r + y" : "y + r", {{"r", r}, {"y", p.b().reshape(y, {Dim(1), Dim(2), Dim(2)})}},
+                          DType::f32));
+      std::vector<Tensor> inputs = linear_inputs();
+      inputs.push_back(floats({1, 2, 2}, residual));
+      EXPECT_EQ(run(p.model(), inputs), 1u);
+      EXPECT_EQ(parts, 1u);
+      EXPECT_EQ(result, has_bias ? (std::vector<float>{108, 224, 308, 433}) : (std::vector<float>{98, 204, 298, 413}));
+    }
+  }
+}
+
+TEST_F(LibraryTest, OtherSumsAreNodes) {
+  std::vector<Tensor> inputs = linear_inputs();
+  inputs.push_back(floats({2}, {100, 200}));
+  for (const char* expression : {"y + r", "y - x", "y + y"}) {
+    TestProgram p;
+    const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2}),
+                  r = p.input(DType::f32, {2});
+    const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias});
+    // A vector, a difference, and the product with itself.
+    const std::string text = expression;
+    p.output(text == "y + r"   ? p.b().expr(text, {{"y", y}, {"r", r}}, DType::f32)
+             : text == "y - x" ? p.b().expr(text, {{"y", y}, {"x", p.b().slice(x, 1, Dim(0), Dim(2))}}, DType::f32)
+                               : p.b().expr(text, {{"y", y}}, DType::f32));
+    EXPECT_EQ(run(p.model(), inputs), 1u) << text;
+    EXPECT_EQ(parts, 0u) << text;
+    EXPECT_EQ(result, text == "y + r"   ? (std::vector<float>{108, 224, 108, 233})
+                      : text == "y - x" ? (std::vector<float>{7, 22, 4, 28})
+                                        : (std::vector<float>{16, 48, 16, 66}))
+        << text;
+  }
+}
+
 TEST_F(LibraryTest, ReproducibleRunsTakeNone) {
   PrepareOptions options;
   options.reproducible = true;
