@@ -10,6 +10,7 @@ set(sources
   gpu/cuda/cudnn.cpp
   gpu/cuda/cudnn_attention.cpp
   gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_engines.cpp
   gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp

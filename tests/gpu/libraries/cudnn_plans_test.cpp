@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "devices/gpu/cuda/attention_plan.h"
@@ -120,6 +121,37 @@ TEST_F(CudnnPlans, ExactOnesUseNoTensorCores) {
   const std::string any = plan(c);
   EXPECT_NE(exact, "");
   EXPECT_NE(exact.substr(exact.find("\"engine\"")), any.substr(any.find("\"engine\"")));
+}
+
+/// The number of the engine in what cuDNN says of a plan.
+std::int64_t engine_of(const std::string& json) {
+  const std::size_t at = json.find(R"("engineId":)");
+  return at == std::string::npos ? -1 : std::atoll(json.c_str() + at + 11);
+}
+
+// For this one cuDNN 9.20 proposes 23 engines with tensor cores before the first without.
+TEST_F(CudnnPlans, ExactOnesAreTheHeuristics) {
+  Convolution c = block(kF32, 4, 1, true);
+  c.has_relu = true;
+  c.x = c.y = contiguous({1, 512, 7, 7});
+  c.w = contiguous({512, 512, 3, 3});
+  const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
+  const auto proposed = cudnn_engines(api, target, graph, cudnn::kModeA);
+  const auto exact = std::ranges::find_if(
+      proposed, [](const CudnnEngine& e) { return std::ranges::find(e.notes, cudnn::kTensorCore) == e.notes.end(); });
+  ASSERT_NE(exact, proposed.end());
+  EXPECT_EQ(engine_of(plan(c)), exact->index);
+}
+
+TEST_F(CudnnPlans, EnginesThatCompileGiveWay) {
+  Convolution c = block(kBf16, 2, 64, false);  // as in MobileNet: cuDNN 9.20 compiles its first engine for it
+  const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
+  for (const CudnnEngine& e : cudnn_engines(api, target, graph, cudnn::kModeA)) {
+    if (e.index != engine_of(plan(c))) continue;
+    EXPECT_EQ(std::ranges::find(e.behaviours, cudnn::kCompiles), e.behaviours.end());
+    return;
+  }
+  ADD_FAILURE() << "the plan's engine is none of the heuristic's";
 }
 
 TEST_F(CudnnPlans, ThereIsNoneForSizesThatDisagree) {

@@ -1,0 +1,40 @@
+// The engines that cuDNN's heuristics propose for a graph of operations, and what they say of themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "devices/gpu/cuda/cudnn_operations.h"
+
+namespace tern::gpu {
+
+/// What a plan is for: one of both.
+struct CudnnTarget {
+  CudnnHandle handle = nullptr;
+  CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
+};
+
+struct CudnnPlan {
+  cudnn::Descriptor plan;
+  std::int64_t workspace = 0;
+};
+
+struct CudnnEngine {
+  cudnn::Descriptor config;
+  std::int64_t index = -1;             ///< cuDNN's own number, for people
+  std::vector<int> notes, behaviours;  ///< numerical notes (how it rounds) and behaviour notes (how it is made)
+  bool tells = false;                  ///< whether cuDNN gave its numerical notes
+};
+
+/// cuDNN's graph of the operations; not good() where it refuses them.
+cudnn::Descriptor cudnn_graph(const CudnnTarget& target, const cudnn::Operations& operations);
+
+/// All that the heuristic `mode` proposes, the fastest first.
+std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const cudnn::Descriptor& graph,
+                                       int mode);
+
+/// Null where the engine does not take the graph after all.
+std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine);
+
+}  // namespace tern::gpu
