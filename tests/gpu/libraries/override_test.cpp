@@ -649,6 +649,21 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
   }
 }
 
+TEST_F(LibraryTest, ConvolutionsOfEqualSizesShareAPlan) {
+  if (std::string(device()) != "cuda") GTEST_SKIP() << "MIOpen keeps its solutions itself";
+  PrepareOptions options;
+  options.device = device();
+  Session first(convolution(true).prepare(options));
+  first.run(images(9, -10));
+  setenv("TERN_STAND_IN_FAILS", "of a plan", 1);
+  EXPECT_EQ(run(convolution(true), images(9, -10)), 1u);
+  EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
+  EXPECT_EQ(run(convolution(false), images(9, 10)), 0u) << "without ReLU it is another one";
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(convolution(true), images(9, -10), options), 0u) << "one that may round is another one";
+  unsetenv("TERN_STAND_IN_FAILS");
+}
+
 TEST_F(LibraryTest, EveryFunctionOfMiopenMayFail) {
   if (std::string(device()) == "cuda") GTEST_SKIP() << "it is AMD's";
   const Model model = groups(DType::f32, true, true);

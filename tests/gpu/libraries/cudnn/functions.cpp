@@ -189,6 +189,7 @@ STAND_IN int cudnnBackendSetAttribute(CudnnDescriptor descriptor, int name, int 
 STAND_IN int cudnnBackendFinalize(CudnnDescriptor descriptor) {
   if (is_to_fail("cudnnBackendFinalize")) return kBadParameter;
   Object& object = *find(descriptor);
+  if (object.kind == kPlan && is_to_fail("cudnnBackendFinalize of a plan")) return kBadParameter;
   finalize(object);
   if (object.kind == kGraph && !is_taken(object)) return kNotSupported;
   return kSuccess;
