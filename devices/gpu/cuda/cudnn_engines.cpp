@@ -55,7 +55,8 @@ std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& t
   if (api.get(heuristic.handle(), kHeuristicResults, kTypeDescriptor, 0, &count, nullptr) != kSuccess) return all;
   std::vector<CudnnDescriptor> handles;
   for (std::int64_t i = 0; i < count; ++i)
-    handles.push_back(all.emplace_back(CudnnEngine{Descriptor(api, kEngineConfig), -1, {}, {}, false}).config.handle());
+    handles.push_back(
+        all.emplace_back(CudnnEngine{Descriptor(api, kEngineConfig), mode, i, -1, {}, {}, false}).config.handle());
   if (api.get(heuristic.handle(), kHeuristicResults, kTypeDescriptor, std::ssize(handles), &count, handles.data()) !=
       kSuccess)
     count = 0;

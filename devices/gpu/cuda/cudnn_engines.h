@@ -22,6 +22,8 @@ struct CudnnPlan {
 
 struct CudnnEngine {
   cudnn::Descriptor config;
+  int mode = 0;                        ///< of the heuristic that proposes it
+  std::int64_t place = 0;              ///< in its order
   std::int64_t index = -1;             ///< cuDNN's own number, for people
   std::vector<int> notes, behaviours;  ///< numerical notes (how it rounds) and behaviour notes (how it is made)
   bool tells = false;                  ///< whether cuDNN gave its numerical notes

@@ -9,8 +9,6 @@ namespace {
 
 using namespace cudnn;
 
-constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;
-
 bool may_run(const CudnnEngine& e, std::span<const int> refused) {
   return e.tells && std::ranges::find_first_of(e.notes, refused) == e.notes.end();
 }

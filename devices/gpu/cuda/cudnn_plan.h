@@ -2,6 +2,7 @@
 // they cannot run, but are the plans of that device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "devices/gpu/cuda/cudnn_engines.h"
 
 namespace tern::gpu {
+
+constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< of a plan, bytes
 
 /// Engines in the order in which they are tried, without those that have one of the numerical notes `refused`. Where
 /// the first one compiles its kernel, which takes cuDNN some 0.2 s for each plan, the next one goes before it if that

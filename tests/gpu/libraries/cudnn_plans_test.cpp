@@ -10,19 +10,12 @@
 
 #include "devices/gpu/cuda/attention_plan.h"
 #include "devices/gpu/cuda/convolution_plan.h"
+#include "tests/gpu/libraries/described_h100.h"
 
 namespace tern::gpu {
 namespace {
 
-// What cuDNN 9.8 and later want to know of a device, 9.28 its memoryBusWidth, too; the values are those of an H100 SXM.
-constexpr char kH100[] = R"({"deviceVer": 900, "maxGridSize": [2147483647, 65535, 65535],
-  "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32,
-  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024,
-  "maxRegistersPerSM": 65536, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048,
-  "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, "totalGlobalMem": 85899345920,
-  "smClockRateKHz": 1980000, "memClockRateKHz": 2619000, "memoryBusWidth": 5120, "l2CacheSize": 52428800,
-  "cudaDeviceId": 0, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
-constexpr int kDeviceKind = 38, kDeviceJson = 2702, kPlanJson = 405, kTypeChar = 24;  // cudnn_graph.h
+constexpr int kPlanJson = 405, kTypeChar = 24;  // cudnn_graph.h
 
 class CudnnPlans : public ::testing::Test {
  protected:
@@ -34,9 +27,8 @@ class CudnnPlans : public ::testing::Test {
   api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "cudnn" #suffix));
     TERN_GPU_CUDNN_FUNCTIONS(TERN_LOAD)
 #undef TERN_LOAD
-    ASSERT_EQ(api.descriptor_create(kDeviceKind, &target.device), kSuccess);
-    ASSERT_EQ(api.set(target.device, kDeviceJson, kTypeChar, sizeof kH100, kH100), kSuccess);
-    ASSERT_EQ(api.finalize(target.device), kSuccess);
+    target.device = described_h100(api);
+    ASSERT_NE(target.device, nullptr);
   }
   void TearDown() override {
     if (target.device != nullptr) api.descriptor_destroy(target.device);
