@@ -15,6 +15,7 @@ set(sources
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
+  gpu/cuda/kept_plans.cpp
   gpu/cuda/lt_version.cpp
   gpu/cuda/mask_kernels.cpp
   gpu/cuda/nvshmem.cpp

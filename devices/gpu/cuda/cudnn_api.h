@@ -67,6 +67,7 @@ enum Type {
   kTypeDescriptor = 15,
   kTypeReductionMode = 18,
   kTypeBehaviour = 19,
+  kTypeChar = 24,
 };
 // cudnnBackendAttributeName_t
 enum Attribute {
@@ -89,6 +90,7 @@ enum Attribute {
   kPlanHandle = 400,
   kPlanEngineConfig = 401,
   kPlanWorkspace = 402,
+  kPlanJson = 405,
   kPlanDevice = 407,
   kForwardAlpha = 700,
   kForwardBeta = 701,

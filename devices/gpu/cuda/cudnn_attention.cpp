@@ -20,7 +20,7 @@ constexpr std::uint64_t kScratchAlignment = 256;
 /// The library's lock is held.
 std::shared_ptr<const CudnnPlan> shared_plan(Cudnn& library, const GpuDevice& d, const Attention& a) {
   static SharedPlans<Attention, CudnnPlan> all;
-  return all.get(d.id, a, [&] { return attention_plan(library.api, {library.handle, nullptr}, a); });
+  return all.get(d.id, a, [&] { return attention_plan(library.api, library.target(), a); });
 }
 
 /// 90 for "sm_90".

@@ -19,7 +19,7 @@ struct ConvolutionPlans {
 std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
   static SharedPlans<Convolution, ConvolutionPlans> all;
   return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
-    const CudnnTarget target{library.handle, nullptr};
+    const CudnnTarget target = library.target();
     auto plans = std::make_unique<ConvolutionPlans>();
     plans->aligned = convolution_plan(library.api, target, c, kAligned);
     if (plans->aligned != nullptr) plans->any = convolution_plan(library.api, target, c, c.bytes);

@@ -65,15 +65,25 @@ std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& t
   return all;
 }
 
-std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine) {
+Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target) {
   Descriptor plan(api, kPlan);
   if (target.handle != nullptr) plan.set(kPlanHandle, kTypeHandle, target.handle);
   if (target.device != nullptr) plan.set(kPlanDevice, kTypeDescriptor, target.device);
-  if (!plan.set(kPlanEngineConfig, engine.config).finalize().good()) return nullptr;
+  return plan;
+}
+
+std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, Descriptor plan) {
   std::int64_t workspace = 0;
   std::int64_t count = 0;
-  if (api.get(plan.handle(), kPlanWorkspace, kTypeInt64, 1, &count, &workspace) != kSuccess) return nullptr;
+  if (!plan.finalize().good() || api.get(plan.handle(), kPlanWorkspace, kTypeInt64, 1, &count, &workspace) != kSuccess)
+    return nullptr;
   return std::make_unique<CudnnPlan>(CudnnPlan{std::move(plan), workspace});
+}
+
+std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine) {
+  Descriptor plan = empty_plan(api, target);
+  plan.set(kPlanEngineConfig, engine.config);
+  return finished_plan(api, std::move(plan));
 }
 
 }  // namespace tern::gpu

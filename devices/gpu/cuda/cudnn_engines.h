@@ -3,16 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "devices/gpu/cuda/cudnn_operations.h"
 
 namespace tern::gpu {
 
-/// What a plan is for: one of both.
+/// What a plan is for: a handle or a described device.
 struct CudnnTarget {
   CudnnHandle handle = nullptr;
   CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
+  /// For what plans on disk are: cuDNN's version, the device, the driver. Empty: none is kept.
+  std::string keeps = {};
 };
 
 struct CudnnPlan {
@@ -36,6 +39,10 @@ cudnn::Descriptor cudnn_graph(const CudnnTarget& target, const cudnn::Operations
 std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const cudnn::Descriptor& graph,
                                        int mode);
 
+/// A plan for the target, without an engine.
+cudnn::Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target);
+/// Null where cuDNN refuses it.
+std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, cudnn::Descriptor plan);
 /// Null where the engine does not take the graph after all.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine);
 

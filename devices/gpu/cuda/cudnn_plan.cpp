@@ -32,13 +32,16 @@ std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget
 }
 
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const Operations& operations,
-                                      std::span<const int> refused) {
+                                      std::span<const int> refused, const PlanName& name) {
   const CudnnApi& api = operations.api();
+  if (std::unique_ptr<CudnnPlan> plan = kept_plan(api, target, name)) return plan;
   const Descriptor graph = cudnn_graph(target, operations);
   if (!graph.good()) return nullptr;
   for (const CudnnEngine& engine : cudnn_candidates(api, target, graph, refused)) {
     std::unique_ptr<CudnnPlan> plan = cudnn_plan(api, target, engine);
-    if (plan != nullptr && plan->workspace <= kMostWorkspace) return plan;
+    if (plan == nullptr || plan->workspace > kMostWorkspace) continue;
+    if (compiles(engine)) keep_plan(api, target, name, *plan);
+    return plan;
   }
   return nullptr;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "devices/gpu/cuda/cudnn_engines.h"
+#include "devices/gpu/cuda/kept_plans.h"
 
 namespace tern::gpu {
 
@@ -19,8 +20,9 @@ constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< of a plan
 std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget& target,
                                           const cudnn::Descriptor& graph, std::span<const int> refused);
 
-/// Null where no engine takes the operations but those with one of the numerical notes `refused`.
+/// Null where no engine takes the operations but those with one of the numerical notes `refused`. `name` tells the
+/// operations and what is refused: a plan whose kernel cuDNN compiles is kept on disk under it.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const cudnn::Operations& operations,
-                                      std::span<const int> refused);
+                                      std::span<const int> refused, const PlanName& name);
 
 }  // namespace tern::gpu

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "devices/gpu/cuda/attention_plan.h"
 #include "devices/gpu/cuda/convolution_plan.h"
@@ -14,8 +15,6 @@
 
 namespace tern::gpu {
 namespace {
-
-constexpr int kPlanJson = 405, kTypeChar = 24;  // cudnn_graph.h
 
 class CudnnPlans : public ::testing::Test {
  protected:
@@ -47,7 +46,8 @@ class CudnnPlans : public ::testing::Test {
     if (made == nullptr) return {};
     std::string json(1 << 20, '\0');
     std::int64_t count = 0;
-    EXPECT_EQ(api.get(made->plan.handle(), kPlanJson, kTypeChar, std::ssize(json), &count, json.data()), kSuccess);
+    EXPECT_EQ(api.get(made->plan.handle(), cudnn::kPlanJson, cudnn::kTypeChar, std::ssize(json), &count, json.data()),
+              kSuccess);
     return json.substr(0, json.find('\0'));
   }
 
@@ -185,6 +185,28 @@ TEST_F(CudnnPlans, AttentionHasOne) {
   Attention a = heads(kHalf, 100, 100, 64);
   a.v = contiguous({2, 4, 99, 64});
   EXPECT_EQ(plan(a), "") << "values for fewer keys";
+}
+
+TEST_F(CudnnPlans, CompiledOnesComeBackFromTheDisk) {
+  char folder[] = "/tmp/tern_plans_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("TERN_CACHE", folder, 1);
+  target.keeps = "a described H100";
+  const Attention a = causal(heads(cudnn::kBfloat16, 1024, 1024, 128));
+  const std::string made = plan(a);
+  EXPECT_NE(made, "");
+  static CudnnApi real;
+  real = api;
+  api.descriptor_create = [](int kind, CudnnDescriptor* d) {
+    return kind == cudnn::kGraph ? kOutOfMemory : real.descriptor_create(kind, d);
+  };
+  EXPECT_EQ(plan(a), made);
+  EXPECT_EQ(plan(heads(cudnn::kBfloat16, 1024, 1024, 128)), "") << "another one";
+  target.keeps = "another device";
+  EXPECT_EQ(plan(a), "");
+  api = real;
+  unsetenv("TERN_CACHE");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(CudnnPlans, AttentionMeansWhatItSays) {
