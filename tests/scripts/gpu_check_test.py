@@ -84,7 +84,7 @@ class Whole(WithFolder):
                     self.assertEqual(rows[name], ("passed", passed, 0), name)
                 self.assertGreater(rows["streams, events, graphs"][1], 10)
                 self.assertEqual(rows["solvers"], ("passed", 5, 0))
-                skipped = ("not measured: it is for NVIDIA's GPUs", 0, 0)
+                skipped = ("not run: it is for NVIDIA's GPUs", 0, 0)
                 self.assertEqual(rows["convolutions"], ("passed", 6, 0) if runtime == "cuda" else skipped)
                 total = f"{sum(r[1] for r in rows.values())} passed, 0 failed"
                 self.assertEqual(done.stdout.splitlines()[-1], total)
