@@ -10,10 +10,12 @@ set(sources
   gpu/cuda/cudnn.cpp
   gpu/cuda/cudnn_attention.cpp
   gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_engines.cpp
   gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
+  gpu/cuda/kept_plans.cpp
   gpu/cuda/lt_version.cpp
   gpu/cuda/mask_kernels.cpp
   gpu/cuda/nvshmem.cpp

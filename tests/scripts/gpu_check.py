@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import gpu_check_convolutions
 import gpu_check_solvers
 from gpu_check_device import Device, no_device, tool_versions
 from gpu_check_report import outcome, write
@@ -148,6 +149,9 @@ class Check:
     def solvers(self, limit):
         return gpu_check_solvers.measure(self.a.build / "solver_speed", self.device, limit)
 
+    def convolutions(self, limit):
+        return gpu_check_convolutions.measure(self.a.build / "convolution_speed", self.device, limit)
+
     def steps(self):
         """Names, what they run, and their shares of the time."""
         yield "streams, events, graphs", self.streams, 4
@@ -160,6 +164,7 @@ class Check:
         yield "an archive of all targets", self.archive_file, 1
         yield "speed", self.speed, 18
         yield "solvers", self.solvers, 8
+        yield "convolutions", self.convolutions, 6
         yield "compute-sanitizer, memcheck", self.sanitizer, 3
 
 

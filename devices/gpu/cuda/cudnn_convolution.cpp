@@ -2,6 +2,7 @@
 #include "devices/gpu/cuda/convolution_plan.h"
 #include "devices/gpu/cuda/cudnn.h"
 #include "devices/gpu/cuda/providers.h"
+#include "devices/gpu/cuda/shared_plans.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
@@ -10,13 +11,33 @@ namespace {
 
 constexpr std::int64_t kAligned = 16;  // Tern's own memory is; parts of tensors may not be
 
+struct ConvolutionPlans {
+  std::unique_ptr<CudnnPlan> aligned, any;  ///< for addresses that are multiples of kAligned, and for others
+};
+
+/// The library's lock is held.
+std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
+  static SharedPlans<Convolution, ConvolutionPlans> all;
+  return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
+    const CudnnTarget target = library.target();
+    auto plans = std::make_unique<ConvolutionPlans>();
+    plans->aligned = convolution_plan(library.api, target, c, kAligned);
+    if (plans->aligned != nullptr) plans->any = convolution_plan(library.api, target, c, c.bytes);
+    return plans->any == nullptr ? nullptr : std::move(plans);
+  });
+}
+
 class ConvolutionNode : public LibraryNode {
  public:
-  ConvolutionNode(Cudnn& library, bool has_bias, std::unique_ptr<CudnnPlan> aligned, std::unique_ptr<CudnnPlan> any)
-      : library_(library), has_bias_(has_bias), aligned_(std::move(aligned)), any_(std::move(any)) {}
+  ConvolutionNode(Cudnn& library, bool has_bias, std::shared_ptr<const ConvolutionPlans> plans)
+      : library_(library), has_bias_(has_bias), plans_(std::move(plans)) {}
+  ~ConvolutionNode() override {
+    const std::lock_guard lock(library_.lock);
+    plans_.reset();
+  }
 
   std::uint64_t scratch_bytes() const override {
-    const std::int64_t most = std::max(aligned_->workspace, any_->workspace);
+    const std::int64_t most = std::max(plans_->aligned->workspace, plans_->any->workspace);
     return most == 0 ? 0 : static_cast<std::uint64_t>(most) + kScratchAlignment;
   }
 
@@ -26,7 +47,7 @@ class ConvolutionNode : public LibraryNode {
     if (has_bias_) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
-    const CudnnPlan& plan = all ? *aligned_ : *any_;
+    const CudnnPlan& plan = all ? *plans_->aligned : *plans_->any;
     const Address workspace = plan.workspace == 0 ? 0 : aligned(scratch, kScratchAlignment);
     cudnn::Descriptor pack(library_.api, cudnn::kPack);
     pack.set(cudnn::kPackNumbers, numbers);
@@ -42,7 +63,7 @@ class ConvolutionNode : public LibraryNode {
   static constexpr std::uint64_t kScratchAlignment = 256;
   Cudnn& library_;
   const bool has_bias_;
-  const std::unique_ptr<CudnnPlan> aligned_, any_;
+  std::shared_ptr<const ConvolutionPlans> plans_;
 };
 
 }  // namespace
@@ -58,11 +79,8 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
   Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return nullptr;
   const std::lock_guard lock(library.lock);
-  const CudnnTarget target{library.handle, nullptr};
-  std::unique_ptr<CudnnPlan> aligned = convolution_plan(library.api, target, *c, kAligned);
-  std::unique_ptr<CudnnPlan> any = aligned == nullptr ? nullptr : convolution_plan(library.api, target, *c, c->bytes);
-  if (any == nullptr) return nullptr;
-  return std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(aligned), std::move(any));
+  std::shared_ptr<const ConvolutionPlans> plans = shared_plans(library, d, *c);
+  return plans == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(plans));
 }
 
 }  // namespace tern::gpu

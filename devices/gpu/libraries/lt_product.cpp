@@ -158,7 +158,7 @@ class ProductNode : public LibraryNode {
 }  // namespace
 
 bool has_product(const tern_device_op& op) {
-  return !is_microscaled(op) && !lt_types(op).computes.empty();
+  return !is_microscaled(op) && !rounds_sums(op, op.outputs[0].dtype) && !lt_types(op).computes.empty();
 }
 
 namespace {
@@ -177,6 +177,7 @@ std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& o
   if (has_residual && product->addend == Addend::matrix) return nullptr;
   product->has_residual = has_residual;
   if (scales == Scales::blocks && !takes_blocks(*product)) return nullptr;
+  if (scales != Scales::blocks && rounds_sums(op, op.outputs[0].dtype)) return nullptr;
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
