@@ -262,6 +262,8 @@ set(sources
   recompute/schedule.cpp
   rewrite.cpp
   simplify/common.cpp
+  simplify/dataflow.cpp
+  simplify/norms.cpp
   simplify/numbers.cpp
   simplify/overlap.cpp
   subclasses/affine.cpp

@@ -31,6 +31,7 @@ set(sources
   llm/slots_test.cpp
   lowered_values_test.cpp
   microscaling_test.cpp
+  norms_test.cpp
   packed_recurrent_test.cpp
   planes_test.cpp
   pt2_aten_schema_test.cpp
