@@ -266,6 +266,7 @@ set(sources
   simplify/norms.cpp
   simplify/numbers.cpp
   simplify/overlap.cpp
+  simplify/rotations.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

@@ -16,10 +16,13 @@ void share_common_nodes(Program& program);
 /// times, so the last place of a result may differ.
 void recognise_norms(Program& program);
 
+/// Rotary embeddings read halves where they lie (rotations.cpp). Before constants are folded: sines get signs.
+void turn_halves_in_place(Program& program);
+
 /// Collectives that nothing runs beside are done where they stand (overlap.cpp).
 void overlap_collectives(Program& program);
 
-/// All of them, and removes what nothing reads any more.
+/// All of them but the rotations, and removes what nothing reads any more.
 void simplify(Program& program);
 
 }  // namespace tern

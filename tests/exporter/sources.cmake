@@ -52,6 +52,7 @@ set(sources
   quantized_products_test.cpp
   recognise_optimizers_test.cpp
   recompute/limit_memory_test.cpp
+  rotations_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
   training/adapters_test.cpp
