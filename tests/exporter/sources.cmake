@@ -27,6 +27,7 @@ set(sources
   import_twins_test.cpp
   kernels_test.cpp
   llm/generation_test.cpp
+  llm/last_row_test.cpp
   llm/sampling_test.cpp
   llm/slots_test.cpp
   lowered_values_test.cpp
