@@ -65,6 +65,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
+constexpr std::int64_t kMostOfGroup = 16 * kLongRun;  // Rows::choose has up to 16 parts of a row side by side
 constexpr std::int64_t kManyGroups = 132;
 constexpr std::int64_t kPartsOfGroup = 64;
 
@@ -84,9 +85,11 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   RowLayout layout(axes.kept, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const std::int64_t many = list.target().groups && layout.nearer ? kManyGroups : kManyItems;
-  const std::int64_t wanted = columns          ? columns->parts()
-                              : results < many ? std::min(kManyItems / results, count / kLongRun)
-                                               : 1;
+  // A group joins the parts of a row by itself, as fast and without a second launch.
+  const bool in_group = list.target().groups && layout.nearer && count <= kMostOfGroup;
+  const std::int64_t wanted = columns                       ? columns->parts()
+                              : !in_group && results < many ? std::min(kManyItems / results, count / kLongRun)
+                                                            : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
                            : j.ordered ? kLongRun
                                        : (count + wanted - 1) / wanted;
