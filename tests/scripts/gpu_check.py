@@ -88,12 +88,12 @@ class Check:
                             known=KNOWN_BITS)
 
     def streams(self, limit):
-        """Streams, events, graphs, and control flow inside graphs."""
+        """Streams, events, graphs, control flow inside graphs, and Tern's own kernels."""
         name, test = "streams, events, graphs", self.a.build / "test_devices"
         if not test.exists():
             return Step(name, skipped="test_devices is not built: './dev gpu-check' builds it")
         done = call([str(test), f"--gtest_filter=*{self.device.name}*:Devices.*"], limit,
-                    {"TERN_TEST_NEEDS": self.device.name})
+                    {"TERN_TEST_NEEDS": self.device.name, "TERN_CUDA_LIBRARIES": "0", "TERN_ROCM_LIBRARIES": "0"})
         passed = len(re.findall(r"^\[       OK \] ", done.output, re.M))
         failures = sorted(set(re.findall(r"^\[  FAILED  \] (\S+?)(?:,| \(|$)", done.output, re.M)))
         if failures or (passed and not done.wrong):
