@@ -58,6 +58,7 @@ set(sources
   gpu/libraries/matrix_kernels.cpp
   gpu/libraries/microscaled.cpp
   gpu/libraries/nccl.cpp
+  gpu/libraries/one_row.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/own_kernels.cpp
   gpu/libraries/part_nodes.cpp

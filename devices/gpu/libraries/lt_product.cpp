@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "devices/gpu/libraries/lt_plan.h"
+#include "devices/gpu/libraries/one_row.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/scale_tiles.h"
 #include "devices/gpu/libraries/staging.h"
@@ -158,7 +159,8 @@ class ProductNode : public LibraryNode {
 }  // namespace
 
 bool has_product(const tern_device_op& op) {
-  return !is_microscaled(op) && !rounds_sums(op, op.outputs[0].dtype) && !lt_types(op).computes.empty();
+  return !is_microscaled(op) && !is_own_row(op) && !rounds_sums(op, op.outputs[0].dtype) &&
+         !lt_types(op).computes.empty();
 }
 
 namespace {

@@ -42,6 +42,10 @@ class LibraryTest : public ::testing::Test {
   void SetUp() override {
     if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
   }
+  void TearDown() override {
+    unsetenv("TERN_CUDA_ROWS");
+    unsetenv("TERN_ROCM_ROWS");
+  }
 
   /// The calls of libraries in one run.
   std::uint64_t run(const Model& model, const std::vector<Tensor>& inputs, PrepareOptions options = {}) {
@@ -129,6 +133,22 @@ TEST_F(LibraryTest, ActivationsAreParts) {
   EXPECT_EQ(run(activated("0.5 * self * (1 + erf(self * 0.70710678118654752440))", false), inputs), 1u);
   EXPECT_EQ(parts, 0u);
   EXPECT_NEAR(result[0], -0.0040497, 1e-6);
+}
+
+TEST_F(LibraryTest, OneRowIsTernsWhereItsKernelIsFaster) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias}));
+  std::vector<Tensor> inputs = linear_inputs();
+  inputs[0] = floats({1, 3}, {4, 5, 6});
+  const bool is_cuda = std::string(device()) == "cuda";
+  EXPECT_EQ(run(p.model(), inputs), is_cuda ? 0u : 1u);
+  EXPECT_EQ(result, (std::vector<float>{8, 33}));
+  for (const char* who : {"own", "library"}) {
+    setenv(is_cuda ? "TERN_CUDA_ROWS" : "TERN_ROCM_ROWS", who, 1);
+    EXPECT_EQ(run(p.model(), inputs), std::string(who) == "own" ? 0u : 1u) << who;
+    EXPECT_EQ(result, (std::vector<float>{8, 33})) << who;
+  }
 }
 
 TEST_F(LibraryTest, SumsWithAResidualArePartOfTheProduct) {
@@ -267,6 +287,7 @@ TEST_F(LibraryTest, AGraphKeepsTheProduct) {
 }
 
 TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
+  setenv("TERN_CUDA_ROWS", "library", 1);  // products of one row
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1, 1}), y = p.input(DType::f32, {1, 1});
   p.output(p.b().matmul(x, y));
@@ -288,6 +309,7 @@ TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
 }
 
 TEST_F(LibraryTest, PartsOfASumKeepTheirDigits) {
+  setenv("TERN_CUDA_ROWS", "library", 1);  // products of one row
   TestProgram p;
   const ValueId x = p.b().cast(p.input(DType::f32, {1, 64}), DType::f16);
   const ValueId y = p.b().cast(p.input(DType::f32, {64, 1}), DType::f16);
