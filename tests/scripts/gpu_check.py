@@ -154,7 +154,7 @@ class Check:
 
     def steps(self):
         """Names, what they run, and their shares of the time."""
-        yield "streams, events, graphs", self.streams, 4
+        yield "streams, events, graphs", self.streams, 10
         for folder in CASES:
             yield f"conform, {folder}", self.cases(folder), {"programs": 3, "models": 6, "conformance": 16}[folder]
         yield "programs as graphs", self.graphs, 3
