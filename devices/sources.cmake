@@ -30,7 +30,6 @@ set(sources
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
-  gpu/hip/convolution_end.cpp
   gpu/hip/crossovers.cpp
   gpu/hip/lt_version.cpp
   gpu/hip/miopen.cpp
@@ -46,6 +45,7 @@ set(sources
   gpu/libraries/collectives.cpp
   gpu/libraries/communication.cpp
   gpu/libraries/convolution.cpp
+  gpu/libraries/convolution_end.cpp
   gpu/libraries/crossovers.cpp
   gpu/libraries/describe.cpp
   gpu/libraries/factorization.cpp

@@ -62,7 +62,7 @@ std::unique_ptr<CudnnPlan> attention_plan(const CudnnApi& api, const CudnnTarget
   PlanName name("attention");
   name.add(a.type).add(a.is_causal).add(a.q).add(a.k).add(a.v).add(a.out);
   if (a.has_mask()) name.add(a.bias_type).add(a.bias());
-  return cudnn_plan(target, operations(api, a), kRefused, name);
+  return cudnn_plan(target, operations(api, a), kRefused, Compiling::stays_first, name);
 }
 
 }  // namespace tern::gpu

@@ -65,7 +65,7 @@ std::unique_ptr<CudnnPlan> convolution_plan(const CudnnApi& api, const CudnnTarg
   PlanName name("convolution");
   name.add(c.dtype).add(c.is_exact).add(c.has_bias).add(c.has_relu).add(static_cast<double>(alignment));
   name.add(c.x).add(c.w).add(c.y).add(c.before).add(c.after).add(c.strides).add(c.dilations);
-  return cudnn_plan(target, convolution_operations(api, c, alignment), refused_notes(c), name);
+  return cudnn_plan(target, convolution_operations(api, c, alignment), refused_notes(c), Compiling::gives_way, name);
 }
 
 }  // namespace tern::gpu

@@ -3,6 +3,7 @@
 #include "devices/gpu/cuda/cudnn.h"
 #include "devices/gpu/cuda/providers.h"
 #include "devices/gpu/cuda/shared_plans.h"
+#include "devices/gpu/libraries/convolution_end.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
@@ -29,8 +30,8 @@ std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDe
 
 class ConvolutionNode : public LibraryNode {
  public:
-  ConvolutionNode(Cudnn& library, bool has_bias, std::shared_ptr<const ConvolutionPlans> plans)
-      : library_(library), has_bias_(has_bias), plans_(std::move(plans)) {}
+  ConvolutionNode(Cudnn& library, Convolution c, std::shared_ptr<const ConvolutionPlans> plans, Function end)
+      : library_(library), c_(std::move(c)), plans_(std::move(plans)), end_(end) {}
   ~ConvolutionNode() override {
     const std::lock_guard lock(library_.lock);
     plans_.reset();
@@ -42,9 +43,16 @@ class ConvolutionNode : public LibraryNode {
   }
 
   tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
+    TERN_GPU_TRY(convolve(stream, op, scratch));
+    if (end_ == nullptr) return TERN_DEVICE_OK;
+    return end_convolution(end_, stream, c_, c_.has_bias ? op.inputs[2].data : 0, op.outputs[0].data);
+  }
+
+ private:
+  tern_device_status convolve(Stream stream, const tern_device_op& op, Address scratch) {
     std::vector<std::int64_t> numbers = {kConvolutionX, kConvolutionW, kConvolutionY};
     std::vector<Address> addresses = {op.inputs[0].data, op.inputs[1].data, op.outputs[0].data};
-    if (has_bias_) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
+    if (c_.has_bias && end_ == nullptr) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
     const CudnnPlan& plan = all ? *plans_->aligned : *plans_->any;
@@ -59,11 +67,11 @@ class ConvolutionNode : public LibraryNode {
     return checked_cudnn(library_.api.execute(library_.handle, plan.plan.handle(), pack.handle()), "a convolution");
   }
 
- private:
   static constexpr std::uint64_t kScratchAlignment = 256;
   Cudnn& library_;
-  const bool has_bias_;
+  const Convolution c_;
   std::shared_ptr<const ConvolutionPlans> plans_;
+  const Function end_;  ///< null where cuDNN's call has bias and ReLU, or there are none
 };
 
 }  // namespace
@@ -78,9 +86,14 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
   c->has_relu = activation == Activation::relu;
   Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return nullptr;
+  Convolution of_cudnn = *c;
+  // For 16 bits cuDNN's fast engines are those without bias and ReLU. Those of float32 have both for nothing.
+  const bool is_half = c->bytes == 2 && (c->has_bias || c->has_relu);
+  const Function end = is_half ? convolution_end(d, *c) : nullptr;
+  if (end != nullptr) of_cudnn.has_bias = of_cudnn.has_relu = false;
   const std::lock_guard lock(library.lock);
-  std::shared_ptr<const ConvolutionPlans> plans = shared_plans(library, d, *c);
-  return plans == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(plans));
+  std::shared_ptr<const ConvolutionPlans> plans = shared_plans(library, d, of_cudnn);
+  return plans == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, *std::move(c), std::move(plans), end);
 }
 
 }  // namespace tern::gpu

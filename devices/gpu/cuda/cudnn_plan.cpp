@@ -20,24 +20,25 @@ bool compiles(const CudnnEngine& e) {
 }  // namespace
 
 std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget& target, const Descriptor& graph,
-                                          std::span<const int> refused) {
+                                          std::span<const int> refused, Compiling compiling) {
   std::vector<CudnnEngine> all;
   for (const int mode : {kModeA, kModeFallback}) {
     std::vector<CudnnEngine> engines = cudnn_engines(api, target, graph, mode);
     std::erase_if(engines, [&](const CudnnEngine& e) { return !may_run(e, refused); });
-    if (engines.size() > 1 && compiles(engines[0]) && !compiles(engines[1])) std::swap(engines[0], engines[1]);
+    if (compiling == Compiling::gives_way && engines.size() > 1 && compiles(engines[0]) && !compiles(engines[1]))
+      std::swap(engines[0], engines[1]);
     std::ranges::move(engines, std::back_inserter(all));
   }
   return all;
 }
 
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const Operations& operations,
-                                      std::span<const int> refused, const PlanName& name) {
+                                      std::span<const int> refused, Compiling compiling, const PlanName& name) {
   const CudnnApi& api = operations.api();
   if (std::unique_ptr<CudnnPlan> plan = kept_plan(api, target, name)) return plan;
   const Descriptor graph = cudnn_graph(target, operations);
   if (!graph.good()) return nullptr;
-  for (const CudnnEngine& engine : cudnn_candidates(api, target, graph, refused)) {
+  for (const CudnnEngine& engine : cudnn_candidates(api, target, graph, refused, compiling)) {
     std::unique_ptr<CudnnPlan> plan = cudnn_plan(api, target, engine);
     if (plan == nullptr || plan->workspace > kMostWorkspace) continue;
     if (compiles(engine)) keep_plan(api, target, name, *plan);

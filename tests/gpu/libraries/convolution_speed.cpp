@@ -198,7 +198,7 @@ class Speed {
     const std::vector<int> refused = refused_notes(c);
     bool is_taken = false;
     std::size_t count = 0;
-    for (const CudnnEngine& e : cudnn_candidates(cudnn_.api, cudnn_.target, graph, refused)) {
+    for (const CudnnEngine& e : cudnn_candidates(cudnn_.api, cudnn_.target, graph, refused, Compiling::gives_way)) {
       if (is_over() || count == kMostEngines) break;
       const auto from = Clock::now();
       const std::unique_ptr<CudnnPlan> plan = cudnn_plan(cudnn_.api, cudnn_.target, e);

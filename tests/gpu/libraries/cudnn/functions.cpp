@@ -24,7 +24,7 @@ namespace {
 constexpr int kBadParameter = 2000, kNotSupported = 3000;  // CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_SUPPORTED
 constexpr std::int64_t kWorkspace = 2048;
 // The engines, as Object::engine has them. A heuristic proposes many that round before the one that does not, as
-// cuDNN's do for float32 on an H100.
+// cuDNN's do for float32 on an H100. Of attention the one that compiles its kernel is the first of the others.
 constexpr std::int64_t kRounds = 0, kExact = 1, kCompiling = 2;
 constexpr std::int64_t kRoundingEngines = 40;
 
@@ -64,6 +64,7 @@ std::vector<std::int64_t> proposed(const Object& graph) {
   if (!is_taken(graph)) return engines;
   if (!is_attention(graph)) engines.push_back(kCompiling);
   engines.insert(engines.end(), kRoundingEngines, kRounds);
+  if (is_attention(graph)) engines.push_back(kCompiling);
   engines.push_back(kExact);
   return engines;
 }
@@ -94,9 +95,8 @@ int notes(const Object& engine, std::int64_t wanted, std::int64_t* count, void* 
   return kSuccess;
 }
 
-/// Engines of attention compile their kernels.
 int behaviours(const Object& engine, std::int64_t wanted, std::int64_t* count, void* values) {
-  *count = (engine.engine == kCompiling || is_attention(graph_of(engine))) && wanted > 0 ? 1 : 0;
+  *count = engine.engine == kCompiling && wanted > 0 ? 1 : 0;
   if (*count == 1) *static_cast<int*>(values) = kCompiles;
   return kSuccess;
 }
@@ -164,6 +164,7 @@ const Object& tensor_of(const Object& graph, std::int64_t number) {
 
 int attend(const Handle& h, const Object& config, const Object& pack) {
   if (config.engine == kRounds) misuse("cuDNN: an engine that rounds parts of sums is used for attention");
+  if (config.engine != kCompiling) misuse("cuDNN: attention leaves the engine that the heuristic has first");
   const Object& graph = graph_of(config);
   // Launches, and graphs that hold them, read it as long as the process lives.
   auto* const read = new AttentionGraph(*read_attention(graph));
