@@ -1,8 +1,28 @@
 #include "kernels/portable/axes.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tern::portable {
+
+std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (!axes.empty() && axes.back().stride == strides[i] * sizes[i]) {
+      axes.back() = {axes.back().size * sizes[i], strides[i]};
+    } else {
+      axes.push_back({sizes[i], strides[i]});
+    }
+  }
+  return axes;
+}
+
+std::int64_t inverse_of(std::int64_t size) {
+  const auto d = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
+  const auto shift = static_cast<std::uint64_t>(31 + std::bit_width(d - 1));
+  return static_cast<std::int64_t>(shift << 32 | ((std::uint64_t{1} << shift) + d - 1) / d);
+}
 
 SplitAxes split_axes(const TensorView& x, const Dims& axes) {
   SplitAxes split;

@@ -2,12 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/kernel.h"
 #include "kernels/portable/source.h"
 
 namespace tern::portable {
+
+struct Axis {
+  std::int64_t size, stride;
+};
+/// Without axes of one element, and with axes merged that lie one after the other.
+std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
+/// n / size of n below 2^31 is n * (low 32 bits of this) >> (its high 32 bits), in 64 bits: texts divide so.
+std::int64_t inverse_of(std::int64_t size);
 
 struct Axes {
   std::vector<std::int64_t> sizes, strides;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/portable/axes.h"
 #include "kernels/portable/failure.h"
 #include "kernels/portable/text_file.h"
 
@@ -43,24 +44,6 @@ void refuse_double(std::string_view said) {
     if (said.find(word) != std::string_view::npos)
       fail(ErrorCode::unsupported, "it computes in float64, which this device does not have");
   }
-}
-
-struct Axis {
-  std::int64_t size, stride;
-};
-
-/// Without axes of one element, and with axes merged that lie one after the other.
-std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) continue;
-    if (!axes.empty() && axes.back().stride == strides[i] * sizes[i]) {
-      axes.back() = {axes.back().size * sizes[i], strides[i]};
-    } else {
-      axes.push_back({sizes[i], strides[i]});
-    }
-  }
-  return axes;
 }
 
 }  // namespace
@@ -160,7 +143,23 @@ void Source::view(const std::string& name, std::span<const std::int64_t> sizes, 
 }
 
 void Source::complete(const Target& target) {
-  for (const View& v : pending_) target.any_strides && !v.contiguous ? declare_any(v) : declare(v);
+  for (std::size_t k = 0; k < pending_.size(); ++k) {
+    const View& v = pending_[k];
+    if (target.any_strides && !v.contiguous) {
+      declare_any(v);
+      continue;
+    }
+    // Equal ones share a function, so that compilers see that they share its results.
+    const auto last = pending_.begin() + static_cast<std::ptrdiff_t>(k);
+    const auto same = std::find_if(pending_.begin(), last, [&](const View& earlier) {
+      return !v.contiguous && !earlier.contiguous && earlier.sizes == v.sizes && earlier.strides == v.strides;
+    });
+    if (same == last) {
+      declare(v);
+    } else {
+      views_ += fmt::format("#define at_{} at_{}\n", v.name, same->name);
+    }
+  }
   pending_.clear();
 }
 
@@ -180,17 +179,27 @@ void Source::declare(const View& v) {
       size_values.push_back(a.size);
       stride_values.push_back(a.stride);
     }
-    // Division of 32 bits is many times cheaper; which one it is becomes part of the text.
-    const char* type = total < (std::int64_t{1} << 31) ? "tern_u32" : "tern_u64";
-    const bool one = axes.size() == 1;
+    // Below 2^31 elements no axis takes a division; which one it is becomes part of the text.
+    const bool narrow = total < (std::int64_t{1} << 31), one = axes.size() == 1;
+    const char* type = narrow ? "tern_u32" : "tern_u64";
     parameter(name + "_sizes", size_values);
     parameter(name + "_strides", stride_values);
+    if (narrow && !one) {
+      std::vector<std::int64_t> inverses;
+      for (std::int64_t size : size_values) inverses.push_back(inverse_of(size));
+      parameter(name + "_inverses", inverses);
+    }
     body = fmt::format("  {} rest = ({})i;\n  tern_i64 at = 0;\n", type, type);
     for (std::size_t k = axes.size(); k-- > 1;) {
+      const std::string divided = narrow ? fmt::format(
+                                               "(tern_u32)((tern_u64)rest * (tern_u32)p->{0}_inverses[{1}] >> "
+                                               "(int)(p->{0}_inverses[{1}] >> 32))",
+                                               name, k)
+                                         : "rest / size";
       body += fmt::format(
-          "  {{\n    const {0} size = ({0})p->{1}_sizes[{2}];\n    const {0} quotient = rest / size;\n"
+          "  {{\n    const {0} size = ({0})p->{1}_sizes[{2}];\n    const {0} quotient = {3};\n"
           "    at += (tern_i64)(rest - quotient * size) * p->{1}_strides[{2}];\n    rest = quotient;\n  }}\n",
-          type, name, k);
+          type, name, k, divided);
     }
     body += fmt::format("  return at + (tern_i64)rest * p->{}_strides{};\n", name, one ? "" : "[0]");
   }

@@ -3,6 +3,7 @@ set(sources
   activation_test.cpp
   amx_test.cpp
   attention_test.cpp
+  axes_test.cpp
   channels_last_test.cpp
   compiled_test.cpp
   convolution_test.cpp
