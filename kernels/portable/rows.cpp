@@ -64,16 +64,6 @@ bool has_vector(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::u64;
 }
 
-/// Items beside those that add, as a power of two: more than the device holds at once are no help.
-std::int64_t help(std::int64_t rows, std::int64_t slots) {
-  constexpr std::int64_t kItemsAtOnce = std::int64_t{132} * 2048, kMostEntries = 16;  // of an H100; TERN_ROW_MEMORY
-  const std::int64_t most = std::min(kMostEntries / slots, std::int64_t{8});
-  const std::int64_t room = kItemsAtOnce / (rows * slots * kLanes);
-  return std::clamp(
-      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(room, 1)))),
-      std::int64_t{1}, most);
-}
-
 }  // namespace
 
 RowLayout::RowLayout(const Axes& rows, const Axes& columns)
@@ -174,7 +164,7 @@ void Rows::math(Source& s, const std::string& macro, DType t) const {
 
 void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
-  const std::int64_t items = together_ * help_ * slots_ * kLanes;
+  const std::int64_t items = together_ * slots_ * kLanes;
   list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));
 }
 
