@@ -15,9 +15,8 @@ constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
 constexpr std::int64_t kLong = 4096;                // elements of a row that several groups share, if there are few
 constexpr std::int64_t kFewGroups = 132;            // one for each multiprocessor of an H100: groups are smaller below
-constexpr std::int64_t kShort = 64;                 // elements of rows that a group keeps in less memory
-constexpr std::int64_t kLocalBytes = 20 << 10;      // for what a group keeps; every device has 32 KiB
-constexpr std::int64_t kMoreLocalBytes = 40 << 10;  // of NVIDIA's 48 KiB and AMD's 64
+constexpr std::int64_t kLeastChunks = 4;            // of 16 elements, that an item has registers for
+constexpr std::int64_t kMostKeptBytes = 8;          // of an element: an item keeps 32
 constexpr std::int64_t kMostKept = 4096;            // elements that one item keeps
 constexpr std::int64_t kFewKept = 1024;
 
@@ -28,10 +27,6 @@ std::int64_t rounded_up(std::int64_t n) {
 /// Those that a device runs in step, at least.
 std::int64_t least_items(Dialect dialect) {
   return dialect == Dialect::hip ? 64 : 32;
-}
-
-std::int64_t local_bytes(Dialect dialect) {
-  return dialect == Dialect::cuda || dialect == Dialect::hip ? kMoreLocalBytes : kLocalBytes;
 }
 
 /// The smallest distance between neighbours of an axis; none where there are no neighbours.
@@ -58,18 +53,15 @@ std::string vector_of(DType t) {
   return t == DType::i64 ? "long16" : t == DType::u64 ? "ulong16" : t == DType::f64 ? "double16" : "float16";
 }
 
-bool has_vector(DType t) {
-  return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::u64;
+/// Element i of p for a lane that has one, else zero: all lanes convert it, since branches around more than a load are slow.
+std::string element_if_there(DType t) {
+  const std::string element = t == DType::f4_e2m1 ? "(p)[(i) >> 1] >> (4 * ((i)&1)) & 15" : "(p)[i]";
+  if (is_complex(t) && t != DType::c32) return fmt::format("(tern_in ? {} : {})", element, literal(t, 0.0, 0.0));
+  return fmt::format("(({})(tern_in ? {} : 0))", c_type(t), element);
 }
 
-/// Items beside those that add, as a power of two: more than the device holds at once are no help.
-std::int64_t help(std::int64_t rows, std::int64_t slots) {
-  constexpr std::int64_t kItemsAtOnce = std::int64_t{132} * 2048, kMostEntries = 16;  // of an H100; TERN_ROW_MEMORY
-  const std::int64_t most = std::min(kMostEntries / slots, std::int64_t{8});
-  const std::int64_t room = kItemsAtOnce / (rows * slots * kLanes);
-  return std::clamp(
-      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(room, 1)))),
-      std::int64_t{1}, most);
+bool has_vector(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::u64;
 }
 
 }  // namespace
@@ -98,11 +90,9 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     r.together_ = r.rows_;
     if (layout.count < kFewGroups * r.rows_)
       r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
-    const std::int64_t room = layout.length <= kShort ? kShort : r.slots_ * kPart;
-    if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= local_bytes(target.dialect))
-      r.kept_ = room;
-    if (r.kept_ > 0) r.help_ = help(layout.count, r.slots_);
-    if (r.help_ > 1) r.together_ = 1;
+    r.chunks_ = std::clamp(rounded_up((layout.length + kLanes - 1) / kLanes), kLeastChunks, kPart / kLanes);
+    const std::int64_t room = r.slots_ * r.chunks_ * kLanes;
+    if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.kept_ = room;
     return r;
   }
   if (target.dialect != Dialect::opencl || target.vector_floats < 4 || !has_vector(t) || !layout.dense ||
@@ -114,14 +104,14 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
 
 void Rows::declare(Source& s) const {
   s.use("parts");
-  s.use(groups_ ? "row_groups" : "row_vectors");
   s.use("row_parts");
+  s.use(groups_ ? "row_groups" : "row_vectors");
   s.define("SLOTS", slots_);
   s.define("ROWS", rows_);
   s.define("KEPT", kept_);
   if (!groups_) return;
+  s.define("CHUNKS", chunks_);
   s.parameter("together", together_);
-  s.parameter("help", help_);
 }
 
 void Rows::type(Source& s, const std::string& name, DType t) const {
@@ -138,7 +128,10 @@ void Rows::type(Source& s, const std::string& name, DType t) const {
 void Rows::load(Source& s, const std::string& name, DType from, DType by, DType to) const {
   s.load(name, from, by, to);
   const std::string lanes = name + "_LANES(p, at, PLACE, k)";
-  if (groups_) return s.define(lanes, name + "(p, (at) + PLACE((k) + tern_lane))");
+  if (groups_) {
+    s.define(name + "_IF(p, i)", converted(by, to, converted(from, by, element_if_there(from))));
+    return s.define(lanes, name + "_IF(p, (at) + PLACE((k) + tern_lane))");
+  }
   const bool same = from == by && has_vector(from);
   if (same) {
     const std::string elements = "vload16(0, (p) + (at) + (k))";
@@ -171,7 +164,7 @@ void Rows::math(Source& s, const std::string& macro, DType t) const {
 
 void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
-  const std::int64_t items = together_ * help_ * slots_ * kLanes;
+  const std::int64_t items = together_ * slots_ * kLanes;
   list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));
 }
 

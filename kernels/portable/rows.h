@@ -50,9 +50,8 @@ class Rows {
 
  private:
   bool groups_ = false;  ///< else vectors
-  std::int64_t slots_ = 1, kept_ = 0;
+  std::int64_t slots_ = 1, chunks_ = 0, kept_ = 0;
   std::int64_t rows_ = 1, together_ = 1;  ///< that a group has room for, and that it has
-  std::int64_t help_ = 1;                 ///< times as many items for a row as add its elements
 };
 
 }  // namespace tern::portable
