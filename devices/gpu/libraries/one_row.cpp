@@ -1,11 +1,9 @@
 #include "devices/gpu/libraries/one_row.h"
 
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
-#include "lt_names.h"
-#include "names.h"
+#include "devices/gpu/libraries/shared_library.h"
 
 namespace tern::gpu {
 namespace {
@@ -13,8 +11,8 @@ namespace {
 constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
 
 bool own_is_wanted() {
-  const char* text = std::getenv(std::string_view(names::kPlugin) == "cuda" ? "TERN_CUDA_ROWS" : "TERN_ROCM_ROWS");
-  return text == nullptr ? names::kOwnRows : std::string_view(text) != "library";
+  const char* text = std::getenv(plugin_variable("_ROWS").c_str());
+  return text != nullptr && std::string_view(text) == "own";
 }
 
 }  // namespace
