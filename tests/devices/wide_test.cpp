@@ -1,4 +1,5 @@
-// Pointwise nodes whose items take several elements (kernels/portable/wide.h), on every device, against the CPU's bits.
+// Pointwise nodes and copies whose items take several elements (kernels/portable/wide.h, copy.cpp), on every device,
+// against the CPU's bits.
 #include <gtest/gtest.h>
 
 #include "tests/devices/same_bits.h"
@@ -61,7 +62,32 @@ TEST_P(WideTest, TakeElementsThatBeginAnywhere) {
     const ValueId later = p.b().slice(x, 0, Dim(3), Dim(kCount));
     p.output(p.b().expr("x + y", {{"x", later}, {"y", y}}, t));
     p.output(p.b().expr("x + y", {{"x", y}, {"y", later}}, t));
-    expect_same_bits(GetParam(), p, {"first", "second"}, {numbers(t, {kCount + 3}, 1), numbers(t, {kCount}, 2)});
+    p.output(p.b().concat({y, later}, 0));
+    p.output(p.b().concat({later, y}, 0));
+    expect_same_bits(GetParam(), p, {"first", "second", "end", "start"},
+                     {numbers(t, {kCount + 3}, 1), numbers(t, {kCount}, 2)});
+  }
+}
+
+// Rows that are pieces of 16 bytes, of 8, of an element; more operands than a launch has; heads of attention.
+TEST_P(WideTest, MovePieces) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  const DType types[] = {DType::bf16, DType::f32, DType::u8, DType::c64};
+  for (const DType t : some_of<DType>(types, 1)) {
+    SCOPED_TRACE(name_of(t));
+    TestProgram p;
+    const ValueId x = p.input(t, dims({kRows, kRow})), narrow = p.input(t, dims({kRows, 20})),
+                  one = p.input(t, dims({kRows, 1}));
+    std::vector<std::string> names = {"sixteen", "eight", "element", "many", "heads"};
+    p.output(p.b().concat({x, p.b().slice(x, 1, Dim(8), Dim(64))}, 1));
+    p.output(p.b().concat({narrow, x, narrow}, 1));
+    p.output(p.b().concat({x, one, narrow}, 1));
+    p.output(p.b().concat({x, x, narrow, x, x, narrow, x, x, x, narrow}, 1));
+    const ValueId heads = p.b().transpose(p.b().reshape(x, dims({kRows / 64, 64, kRow / 8, 8})), 1, 2);
+    p.output(p.b().reshape(heads, dims({kRows / 64 * kRow / 8, 64, 8})));
+    expect_same_bits(GetParam(), p, names,
+                     {numbers(t, {kRows, kRow}, 1), numbers(t, {kRows, 20}, 2), numbers(t, {kRows, 1}, 3)});
   }
 }
 
