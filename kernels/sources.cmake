@@ -269,4 +269,5 @@ set(sources
   portable/text_file.cpp
   portable/turned.cpp
   portable/types.cpp
-  portable/unique.cpp)
+  portable/unique.cpp
+  portable/wide.cpp)

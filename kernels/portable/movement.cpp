@@ -25,14 +25,16 @@ namespace {
 void concat(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
   const int axis = axis_of(*c.node, out.rank);
+  std::vector<Copy> copies;
   std::int64_t at = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const std::int64_t length = c.in[i].size(axis);
     CopyEnd to{0, out, 0};
     to.view = part(out, axis, at, length, 1, &to.offset);
-    add_copy(list, {i, c.in[i], 0}, to);
+    copies.push_back({{i, c.in[i], 0}, to});
     at += length;
   }
+  add_copies(list, copies);
 }
 
 void slice_scatter(const KernelCall& c, Launches& list) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "kernels/portable/launches.h"
 
@@ -24,6 +25,12 @@ struct CopyEnd {
 };
 void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to,
               std::optional<std::uint64_t> scratch = std::nullopt);
+
+/// Copies to output 0, in any order: on devices with groups several are one launch.
+struct Copy {
+  CopyEnd from, to;
+};
+void add_copies(Launches& list, std::span<const Copy> copies);
 
 /// Output 0 becomes input 0, unless the runtime has given both the same memory: for ops that then write a part.
 /// Only for kernels whose `run` is run_over_input.

@@ -7,6 +7,7 @@
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "kernels/portable/turned.h"
+#include "kernels/portable/wide.h"
 
 namespace tern::portable {
 namespace {
@@ -23,14 +24,18 @@ void pointwise(const KernelCall& c, Launches& list) {
   const bool pairs = out.dtype == DType::f4_e2m1;
   std::vector<TensorView> views(c.in.size());
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    if (c.has(i)) views[i] = broadcast(c.in[i], out);
+    if (!c.has(i)) continue;
+    views[i] = broadcast(c.in[i], out);
+    views[i].dtype = c.in[i].dtype;
   }
   std::optional<Turned> turned;
+  std::optional<Wide> wide;
   if (!pairs) turned = Turned::choose(list.target(), out, views);
-  Launch k(pairs ? "pointwise_pairs" : turned ? "turned" : "pointwise");
+  if (!pairs && !turned) wide = Wide::choose(list.target(), out, views, c.node->expr);
+  Launch k(pairs ? "pointwise_pairs" : turned ? "turned" : wide ? "pointwise_wide" : "pointwise");
   const std::int64_t count = out.numel();
   k.parameter("count", count);
-  std::vector<std::string> loads(c.in.size()), positions(static_cast<std::size_t>(out.rank));
+  std::vector<std::string> loads(c.in.size()), wide_loads(c.in.size()), positions(static_cast<std::size_t>(out.rank));
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     if (!c.has(i)) continue;
     const DType t = c.in[i].dtype;
@@ -41,6 +46,7 @@ void pointwise(const KernelCall& c, Launches& list) {
     const bool turns = turned && turned->turns(i);
     loads[i] = turns ? fmt::format("LOAD{0}(x{0}_tile, at)", i) : fmt::format("LOAD{0}(x{0}, at_x{0}(i, &p))", i);
     if (turns) turned->tile(k, name, t);
+    if (wide) wide_loads[i] = wide->load(i, name, views[i], loads[i]);
   }
   std::int64_t inner = 1;
   for (int a = out.rank; a-- > 0;) {
@@ -58,6 +64,11 @@ void pointwise(const KernelCall& c, Launches& list) {
   const std::string text = emit_expression(k.source, c.node->expr, loads, positions, &result);
   k.source.add("#define EXPRESSION \\\n" + one_macro(text) + "\n\n");
   k.source.define("RESULT", result);
+  if (wide) {
+    const std::string elements = emit_expression(k.source, c.node->expr, wide_loads, positions, &result);
+    k.source.add("#define WIDE_EXPRESSION \\\n" + one_macro(elements) + "\n\n");
+    return wide->add(list, std::move(k), out);
+  }
   if (turned) {
     k.source.define("WRITE", "EXPRESSION out[i] = RESULT;");
     return turned->add(list, std::move(k));

@@ -50,9 +50,10 @@ void refuse_double(std::string_view said) {
 
 void Source::use(const std::string& file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
-  static constexpr std::string_view kWithout[] = {
-      "integers",      "local_memory",   "matrix_groups", "matrix_units", "order",       "parts",    "product_elements",
-      "product_table", "product_window", "row_groups",    "row_parts",    "row_vectors", "sort_rank"};
+  static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
+                                                  "order",          "parts",        "product_elements", "product_table",
+                                                  "product_window", "row_groups",   "row_parts",        "row_vectors",
+                                                  "sort_rank",      "word_elements"};
   static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table"};
   const std::string name = file.substr(0, file.find(':'));
   const auto add = [&](const std::string& one) {

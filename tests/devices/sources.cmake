@@ -28,4 +28,5 @@ set(sources
   sort_test.cpp
   stream_test.cpp
   turned_test.cpp
-  upload_test.cpp)
+  upload_test.cpp
+  wide_test.cpp)

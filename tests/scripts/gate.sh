@@ -187,7 +187,7 @@ on_runtime rocm
 on_runtime metal
 check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 build/test_gpu_metal
 check 'kernels by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices \
-  '--gtest_filter=*RowsTest*xpu*:*SortTest*xpu*:*ScanTest*xpu*:*TurnedTest*xpu*:*MatricesTest*xpu*:*MatrixUnitsTest*xpu*:*ProductsTest*xpu*:*ConvolutionsTest*xpu*:*AttentionTest*xpu*'
+  '--gtest_filter=*RowsTest*xpu*:*SortTest*xpu*:*ScanTest*xpu*:*TurnedTest*xpu*:*WideTest*xpu*:*MatricesTest*xpu*:*MatrixUnitsTest*xpu*:*ProductsTest*xpu*:*ConvolutionsTest*xpu*:*AttentionTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
 apart
 cases=($data/programs $data/collective $data/results $data/optimizers $data/quantized $data/conformance)

@@ -1,0 +1,41 @@
+// Several neighbouring elements for an item, on devices with groups: accesses of up to 16 bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/portable/launches.h"
+#include "schema/pointwise.h"
+
+namespace tern::portable {
+
+/// How many elements an item takes, at most `most`: half of them until the items fill a device.
+std::int64_t enough_items(std::int64_t count, std::int64_t most);
+
+/// For pointwise work (text/pointwise_wide.inc).
+class Wide {
+ public:
+  /// `views` have the sizes of `out`, which is contiguous; those without data type are absent. None where an item for
+  /// each element is as fast: few elements, long expressions, operands that have no neighbours.
+  static std::optional<Wide> choose(const Target& target, const TensorView& out, std::span<const TensorView> views,
+                                    const PointwiseExpr& expr);
+  /// The text of an element of operand k, whose buffer and view is `name`; `single` is that of an item for each
+  /// element.
+  std::string load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single);
+  /// The last of the declarations, but WIDE_EXPRESSION.
+  void add(Launches& list, Launch k, const TensorView& out);
+
+ private:
+  enum class Way : std::uint8_t { words, once, each };
+  static std::optional<Way> way_of(const TensorView& view, std::int64_t each);
+  void misaligned(const std::string& name, std::int64_t bytes);
+
+  std::int64_t each_ = 1;
+  std::vector<Way> ways_;
+  std::string read_, misaligned_;
+};
+
+}  // namespace tern::portable
