@@ -16,6 +16,8 @@ constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
 constexpr std::int64_t kLong = 4096;        // elements of a row that several groups share, if there are few
 constexpr std::int64_t kFewGroups = 132;    // one for each multiprocessor of an H100: groups are smaller below
 constexpr std::int64_t kLeastChunks = 4;    // of 16 elements, that an item has registers for
+constexpr std::int64_t kFewChunks = 8;      // take few registers
+constexpr std::int64_t kManyItems = 1024;   // of a multiprocessor, with 64 registers each
 constexpr std::int64_t kMostKeptBytes = 8;  // of an element: an item keeps 32
 constexpr std::int64_t kMostKept = 4096;    // elements that one item keeps
 constexpr std::int64_t kFewKept = 1024;
@@ -104,6 +106,10 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
   return r;
 }
 
+std::int64_t Rows::items_at_once() const {
+  return chunks_ <= kFewChunks ? kManyItems : wide_ ? kManyItems / 4 : kManyItems / 2;
+}
+
 void Rows::declare(Source& s, bool neutral) const {
   s.use("parts");
   s.use("row_parts");
@@ -114,7 +120,7 @@ void Rows::declare(Source& s, bool neutral) const {
   if (!groups_) return;
   s.define("CHUNKS", chunks_);
   s.define("NEUTRAL", neutral ? 1 : 0);
-  s.define("LEAST_ITEMS", wide_ ? kMostSlots * kLanes : 2 * kMostSlots * kLanes);
+  s.define("LEAST_ITEMS", items_at_once());
   s.parameter("together", together_);
 }
 

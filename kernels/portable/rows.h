@@ -49,6 +49,8 @@ class Rows {
   void add(Launches& list, Launch k, std::int64_t rows) const;
 
  private:
+  /// Items that a multiprocessor is to have at least: fewer have more registers.
+  std::int64_t items_at_once() const;
   bool groups_ = false;  ///< else vectors
   bool wide_ = false;    ///< elements of more than 4 bytes
   std::int64_t slots_ = 1, chunks_ = 0, kept_ = 0;
