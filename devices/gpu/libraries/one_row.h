@@ -6,8 +6,8 @@
 
 namespace tern::gpu {
 
-/// Whether Tern's kernel is to compute the product: it has one row, rows of the matrix' transpose follow each other, and
-/// TERN_CUDA_ROWS or TERN_ROCM_ROWS says `own`.
+/// Whether Tern's kernel is to compute the product: it has one row, rows of the matrix' transpose follow each other,
+/// and TERN_CUDA_ROWS or TERN_ROCM_ROWS says `own`.
 bool is_own_row(const tern_device_op& op);
 
 }  // namespace tern::gpu
