@@ -114,8 +114,8 @@ void measure_rows(std::span<const std::string> devices, std::int64_t length) {
     }
     const double copy = all[0].bytes / all[0].seconds;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      fmt::print("{:12} {:12} rows of {:6}: {:8.2f} ms, {:5.1f} % of copying\n", device, kOps[i].name, length,
-                 all[i].seconds * 1e3, all[i].bytes / all[i].seconds / copy * 100);
+      fmt::print("{:12} {:12} rows of {:6}: {:9.1f} us, {:5.1f} % of copying\n", device, kOps[i].name, length,
+                 all[i].seconds * 1e6, all[i].bytes / all[i].seconds / copy * 100);
     }
   }
 }

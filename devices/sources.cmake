@@ -10,10 +10,12 @@ set(sources
   gpu/cuda/cudnn.cpp
   gpu/cuda/cudnn_attention.cpp
   gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_engines.cpp
   gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
+  gpu/cuda/kept_plans.cpp
   gpu/cuda/lt_version.cpp
   gpu/cuda/mask_kernels.cpp
   gpu/cuda/nvshmem.cpp
@@ -28,7 +30,6 @@ set(sources
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
-  gpu/hip/convolution_end.cpp
   gpu/hip/crossovers.cpp
   gpu/hip/lt_version.cpp
   gpu/hip/miopen.cpp
@@ -44,6 +45,7 @@ set(sources
   gpu/libraries/collectives.cpp
   gpu/libraries/communication.cpp
   gpu/libraries/convolution.cpp
+  gpu/libraries/convolution_end.cpp
   gpu/libraries/crossovers.cpp
   gpu/libraries/describe.cpp
   gpu/libraries/factorization.cpp
@@ -56,10 +58,12 @@ set(sources
   gpu/libraries/matrix_kernels.cpp
   gpu/libraries/microscaled.cpp
   gpu/libraries/nccl.cpp
+  gpu/libraries/one_row.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/own_kernels.cpp
   gpu/libraries/part_nodes.cpp
   gpu/libraries/product.cpp
+  gpu/libraries/residual.cpp
   gpu/libraries/scale_tiles.cpp
   gpu/libraries/scaling.cpp
   gpu/libraries/shared_library.cpp

@@ -80,6 +80,7 @@ class Importer {
     read_byte_weights(program_);
     read_quantized_weights(program_);
     remove_superseded_weights(program_);
+    turn_halves_in_place(program_);
     if (options_.fold) {
       fold_constants(program_);
     } else {

@@ -262,8 +262,11 @@ set(sources
   recompute/schedule.cpp
   rewrite.cpp
   simplify/common.cpp
+  simplify/dataflow.cpp
+  simplify/norms.cpp
   simplify/numbers.cpp
   simplify/overlap.cpp
+  simplify/rotations.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

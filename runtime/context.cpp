@@ -18,9 +18,7 @@ void SessionContext::download(void* to, const std::byte* from, std::uint64_t byt
 }
 
 void SessionContext::read(void* to, const std::byte* from, std::size_t bytes) const {
-  stream->finish();
-  stream->enqueue_download(to, from, bytes);
-  stream->synchronize();
+  stream->read(to, from, bytes);
 }
 
 }  // namespace tern

@@ -47,6 +47,7 @@ struct SessionContext {
   Threads threads = Threads::current();  ///< of the run
   RandomState random;
   Buffer scratch;
+  HostBuffer answers;  ///< of PendingChecks
   RunLimits limits;
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;

@@ -7,6 +7,7 @@
 
 #include "dtypes/checked.h"
 #include "dtypes/convert.h"
+#include "runtime/checks.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/times.h"
 #include "runtime/outputs.h"
@@ -213,6 +214,7 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
     s.runs.erase(oldest);
   }
   s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
+  s.runs.back()->graphs = KeptGraphs::of(*s.runs.back()->plan, context_);
   s.runs.back()->used = ++context_.clock;
   return *s.runs.back();
 }
@@ -297,11 +299,28 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 
 void Frame::execute(PlanRun& run) {
   const bool watched = context_.is_watched();
-  for (const Step& step : run.plan->steps) {
+  // Nodes of a device's graph cannot be measured, and a capture wants the steps.
+  KeptGraphs* graphs = watched || context_.recording != nullptr ? nullptr : run.graphs.get();
+  const std::vector<Step>& steps = run.plan->steps;
+  PendingChecks checks(context_);
+  const auto describe_node = [this](std::uint32_t node) { return describe(node); };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const bool starts_graph = graphs != nullptr && graphs->begins(i);
+    if (starts_graph || checks.must_settle_before(*run.plan, step)) checks.settle(describe_node);
     try {
       context_.limits.check_time();
+      if (starts_graph) {
+        const auto put = [&](const Step& one) { execute(run, one); };
+        if (const std::size_t done = graphs->run(context_, run.args, i, put); done > 0) {
+          i += done - 1;
+          continue;
+        }
+      }
       if (context_.recording != nullptr) {
         record(run, step);
+      } else if (step.kind == Step::Kind::assert_true && checks.add(run.inputs(step)[0], step)) {
+        continue;
       } else if (watched) {
         measure(run, step);
       } else {
@@ -312,6 +331,7 @@ void Frame::execute(PlanRun& run) {
       fail(e.code(), describe(step.node) + ": " + e.what());
     }
   }
+  checks.settle(describe_node);
 }
 
 void Frame::measure(PlanRun& run, const Step& step) {

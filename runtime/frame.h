@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/context.h"
+#include "runtime/graph/kept_graphs.h"
 #include "runtime/memory.h"
 #include "runtime/plan/plan.h"
 #include "runtime/prepared.h"
@@ -24,6 +25,7 @@ struct PlanRun {
   std::shared_ptr<const Plan> plan;
   std::vector<TensorView> args;  ///< the plan's, with the addresses of this run
   std::uint64_t used = 0;        ///< when it last ran, for eviction
+  std::unique_ptr<KeptGraphs> graphs;
 
   std::span<TensorView> inputs(const Step& s) { return {args.data() + s.args, s.inputs}; }
   std::span<TensorView> outputs(const Step& s) { return {args.data() + s.args + s.inputs, s.outputs}; }

@@ -14,6 +14,11 @@ struct FreeMemory {
   void operator()(std::byte* p) const;
 };
 
+struct FreeHostMemory {
+  Device* device = nullptr;
+  void operator()(std::byte* p) const;
+};
+
 /// Of a device, 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
 class Buffer {
  public:
@@ -24,6 +29,18 @@ class Buffer {
 
  private:
   std::unique_ptr<std::byte, FreeMemory> data_;
+  std::uint64_t size_ = 0;
+};
+
+/// The same of the host, for copies of a device (Device::allocate_host).
+class HostBuffer {
+ public:
+  std::byte* data() const { return data_.get(); }
+  std::uint64_t size() const { return size_; }
+  void reserve(std::uint64_t bytes, Device& device);
+
+ private:
+  std::unique_ptr<std::byte, FreeHostMemory> data_;
   std::uint64_t size_ = 0;
 };
 

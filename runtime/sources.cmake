@@ -14,6 +14,7 @@ set(sources
   c_api/state.cpp
   c_api/structs.cpp
   c_api/trace.cpp
+  checks.cpp
   collective/algorithms.cpp
   collective/call.cpp
   collective/channel.cpp
@@ -57,6 +58,7 @@ set(sources
   devices/plugin/open.cpp
   devices/plugin/override.cpp
   devices/plugin/partition.cpp
+  devices/plugin/pinned_memory.cpp
   devices/plugin/range_allocator.cpp
   devices/plugin/segment_allocator.cpp
   devices/plugin/stream.cpp
@@ -79,6 +81,7 @@ set(sources
   fuse/uses.cpp
   graph/device_graph.cpp
   graph/graph.cpp
+  graph/kept_graphs.cpp
   graph/record.cpp
   graph/replay.cpp
   limits.cpp

@@ -160,6 +160,7 @@ def main():
     parser.add_argument("archive")
     parser.add_argument("prompts", nargs="+", metavar="PROMPT")
     parser.add_argument("--tokenizer")
+    parser.add_argument("--device", default="cpu", help="of those that 'tern devices' lists (cpu)")
     parser.add_argument("--max-tokens", type=int, default=100)
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--top-k", type=int, default=0)
@@ -168,7 +169,7 @@ def main():
     a = parser.parse_args()
     if a.max_tokens < 1:
         parser.error("--max-tokens counts from 1")
-    model, tokenizer = tern.load(a.archive), tokenizer_of(a.tokenizer)
+    model, tokenizer = tern.load(a.archive, device=a.device), tokenizer_of(a.tokenizer)
     facts = Facts(model.metadata)
     prompts = [tokenizer.encode(p) for p in a.prompts]
     if facts.bos is not None:

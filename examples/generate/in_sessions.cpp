@@ -25,6 +25,7 @@ std::vector<Outcome> answer_in_sessions(const tern::Model& model, const ModelFac
   // Each prompt at work holds a cache: no more of them than cores.
   const auto workers = std::min<std::size_t>(cores, o.prompts.size()), share = cores / workers;
   tern::PrepareOptions options;
+  options.device = o.device;
   options.threads = o.threads > 0 ? o.threads : static_cast<int>(share);
   const tern::Prepared prepared = model.prepare(options);
   Answers answers(o.prompts.size());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -96,6 +97,9 @@ class Queue {
 std::vector<Outcome> answer_in_slots(const tern::Model& model, const ModelFacts& facts, const Tokenizer& tokenizer,
                                      const Options& o) {
   tern::PrepareOptions options;
+  options.device = o.device;
   options.threads = o.threads;
+  // A plan for each number of texts at once.
+  options.cached_plans = std::max(options.cached_plans, static_cast<int>(facts.batch));
   return Queue(model.prepare(options), facts, tokenizer, o).run();
 }

@@ -21,6 +21,7 @@ constexpr const char* kHelp =
     "  --top-k K            draws from the K most likely tokens; 0 from all (0)\n"
     "  --top-p P            draws from the fewest tokens whose probabilities reach P (1)\n"
     "  --seed N             of the first prompt; the next has N + 1 (0)\n"
+    "  --device NAME        of those that 'tern devices' lists (cpu)\n"
     "  --threads N          of each run (the cores, divided by the sessions)\n"
     "  --no-bos             the prompt does not begin with the model's first token\n"
     "  --time               shows tokens a second\n"
@@ -60,6 +61,7 @@ Options parse_options(int argc, char** argv) {
       {"--top-k", true, [&](std::string_view v) { o.sampling.top_k = number<std::int64_t>("--top-k", v); }},
       {"--top-p", true, [&](std::string_view v) { o.sampling.top_p = number<float>("--top-p", v); }},
       {"--seed", true, [&](std::string_view v) { o.sampling.seed = number<std::uint64_t>("--seed", v); }},
+      {"--device", true, [&](std::string_view v) { o.device = v; }},
       {"--threads", true, [&](std::string_view v) { o.threads = number<int>("--threads", v); }},
       {"--repeat", true, [&](std::string_view v) { o.repeat = number<std::int64_t>("--repeat", v); }},
       {"--no-bos", false, [&](std::string_view) { o.bos = false; }},

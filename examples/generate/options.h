@@ -8,6 +8,7 @@
 
 struct Options {
   std::string archive, tokenizer;  ///< `tokenizer`: a file, "bytes" or "ids"
+  std::string device = "cpu";      ///< or one that 'tern devices' lists
   std::vector<std::string> prompts;
   std::int64_t max_tokens = 100;
   Sampling sampling;

@@ -1,5 +1,6 @@
 #include "exporter/llm/last_row.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -42,10 +43,19 @@ class LastRow {
     const std::int64_t at = producer_[static_cast<std::size_t>(v)];
     if (at < 0) return kNoValue;
     Node n = b_.function().nodes[static_cast<std::size_t>(at)];
-    if (n.outputs.size() != 1) return kNoValue;
+    if (std::ranges::count(n.outputs, kNoValue) + 1 != std::ssize(n.outputs)) return kNoValue;
+    if (n.op == Op::rms_norm || n.op == Op::layer_norm) return norm(std::move(n), axis);
     if (n.op == Op::matmul) return product(std::move(n), axis);
     if (n.op == Op::pointwise) return pointwise(std::move(n), axis);
     return kNoValue;
+  }
+
+  /// Rows in front of the axes that are normalized.
+  ValueId norm(Node n, std::size_t axis) {
+    const std::int64_t in_front = b_.rank(n.inputs[0]) - n.integer(AttrKey::k);
+    if (static_cast<std::int64_t>(axis) >= in_front) return kNoValue;
+    n.inputs[0] = of(n.inputs[0], axis);
+    return again(std::move(n));
   }
 
   /// Rows of a product are those of its first operand.

@@ -89,6 +89,8 @@ void simplify(Program& program) {
   overlap_collectives(program);
   inline_numbers(program);
   share_common_nodes(program);
+  remove_dead_code(program);  // norms count readers
+  recognise_norms(program);
   remove_dead_code(program);
 }
 

@@ -66,6 +66,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
 constexpr std::int64_t kManyGroups = 132;
+constexpr std::int64_t kMostOfGroup = 8192;  // elements that a group has in one step: no second launch joins its parts
 constexpr std::int64_t kPartsOfGroup = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
@@ -83,7 +84,8 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
   RowLayout layout(axes.kept, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
-  const std::int64_t many = list.target().groups && layout.nearer ? kManyGroups : kManyItems;
+  const bool by_groups = list.target().groups && layout.nearer;
+  const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kManyGroups) : kManyItems;
   const std::int64_t wanted = columns          ? columns->parts()
                               : results < many ? std::min(kManyItems / results, count / kLongRun)
                                                : 1;
@@ -110,7 +112,7 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   k.input("x", 0, x.dtype);
   if (columns) columns->declare(k.source);
   if (rows) {
-    rows->declare(k.source);
+    rows->declare(k.source, kind != ReduceKind::prod || !is_complex(j.acc));  // 0 * infinity
     rows->type(k.source, "ACC_T", j.acc);
     rows->load(k.source, "LOAD_X", x.dtype, j.read, j.acc);
   } else {
@@ -140,15 +142,15 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   k.source.define("FINISH(a)", "(a)");
   add();
   // The parts of each result.
-  const bool by_groups = list.target().groups && parts > kPartsOfGroup;
-  Launch last(by_groups ? "reduce_parts" : "reduce");
+  const bool joined_by_groups = list.target().groups && parts > kPartsOfGroup;
+  Launch last(joined_by_groups ? "reduce_parts" : "reduce");
   declare_joining(last, j, false);
   last.scratch("x", partial, j.acc, false);
   last.source.parameter("divisor", divisor, static_cast<double>(count));
   last.output("out", 0, out.dtype);
   last.store("STORE", j.acc, out.dtype);
   last.source.define("FINISH(a)", finish);
-  if (by_groups) {
+  if (joined_by_groups) {
     last.source.define("GROUP", kPartsOfGroup);
     last.parameter("parts", parts);
     return list.add(std::move(last), results * kPartsOfGroup, static_cast<std::uint32_t>(kPartsOfGroup));

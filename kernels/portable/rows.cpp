@@ -13,12 +13,13 @@ constexpr std::int64_t kLanes = 16, kPart = 512;  // of text/parts.inc
 constexpr std::int64_t kLeastOfGroup = kLanes;    // elements: shorter rows leave lanes idle
 constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
-constexpr std::int64_t kLong = 4096;                // elements of a row that several groups share, if there are few
-constexpr std::int64_t kFewGroups = 132;            // one for each multiprocessor of an H100: groups are smaller below
-constexpr std::int64_t kShort = 64;                 // elements of rows that a group keeps in less memory
-constexpr std::int64_t kLocalBytes = 20 << 10;      // for what a group keeps; every device has 32 KiB
-constexpr std::int64_t kMoreLocalBytes = 40 << 10;  // of NVIDIA's 48 KiB and AMD's 64
-constexpr std::int64_t kMostKept = 4096;            // elements that one item keeps
+constexpr std::int64_t kLong = 4096;        // elements of a row that several groups share, if there are few
+constexpr std::int64_t kFewGroups = 132;    // one for each multiprocessor of an H100: groups are smaller below
+constexpr std::int64_t kLeastChunks = 4;    // of 16 elements, that an item has registers for
+constexpr std::int64_t kFewChunks = 8;      // take few registers
+constexpr std::int64_t kManyItems = 1024;   // of a multiprocessor, with 64 registers each
+constexpr std::int64_t kMostKeptBytes = 8;  // of an element: an item keeps 32
+constexpr std::int64_t kMostKept = 4096;    // elements that one item keeps
 constexpr std::int64_t kFewKept = 1024;
 
 std::int64_t rounded_up(std::int64_t n) {
@@ -28,10 +29,6 @@ std::int64_t rounded_up(std::int64_t n) {
 /// Those that a device runs in step, at least.
 std::int64_t least_items(Dialect dialect) {
   return dialect == Dialect::hip ? 64 : 32;
-}
-
-std::int64_t local_bytes(Dialect dialect) {
-  return dialect == Dialect::cuda || dialect == Dialect::hip ? kMoreLocalBytes : kLocalBytes;
 }
 
 /// The smallest distance between neighbours of an axis; none where there are no neighbours.
@@ -56,6 +53,14 @@ bool is_dense(const Axes& axes) {
 
 std::string vector_of(DType t) {
   return t == DType::i64 ? "long16" : t == DType::u64 ? "ulong16" : t == DType::f64 ? "double16" : "float16";
+}
+
+/// Element i of p for a lane that has one, else zero: all lanes convert it, since branches around more than a load are
+/// slow.
+std::string element_if_there(DType t) {
+  const std::string element = t == DType::f4_e2m1 ? "(p)[(i) >> 1] >> (4 * ((i)&1)) & 15" : "(p)[i]";
+  if (is_complex(t) && t != DType::c32) return fmt::format("(tern_in ? {} : {})", element, literal(t, 0.0, 0.0));
+  return fmt::format("(({})(tern_in ? {} : 0))", c_type(t), element);
 }
 
 bool has_vector(DType t) {
@@ -83,14 +88,15 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
   if (target.groups) {
     if (layout.length < kLeastOfGroup) return std::nullopt;
     r.groups_ = true;
+    r.wide_ = element_size(t) > 4;
     r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
     r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});  // of any count: one text
     r.together_ = r.rows_;
     if (layout.count < kFewGroups * r.rows_)
       r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
-    const std::int64_t room = layout.length <= kShort ? kShort : r.slots_ * kPart;
-    if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= local_bytes(target.dialect))
-      r.kept_ = room;
+    r.chunks_ = std::clamp(rounded_up((layout.length + kLanes - 1) / kLanes), kLeastChunks, kPart / kLanes);
+    const std::int64_t room = r.slots_ * r.chunks_ * kLanes;
+    if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.kept_ = room;
     return r;
   }
   if (target.dialect != Dialect::opencl || target.vector_floats < 4 || !has_vector(t) || !layout.dense ||
@@ -100,14 +106,22 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
   return r;
 }
 
-void Rows::declare(Source& s) const {
+std::int64_t Rows::items_at_once() const {
+  return chunks_ <= kFewChunks ? kManyItems : wide_ ? kManyItems / 4 : kManyItems / 2;
+}
+
+void Rows::declare(Source& s, bool neutral) const {
   s.use("parts");
-  s.use(groups_ ? "row_groups" : "row_vectors");
   s.use("row_parts");
+  s.use(groups_ ? "row_groups" : "row_vectors");
   s.define("SLOTS", slots_);
   s.define("ROWS", rows_);
   s.define("KEPT", kept_);
-  if (groups_) s.parameter("together", together_);
+  if (!groups_) return;
+  s.define("CHUNKS", chunks_);
+  s.define("NEUTRAL", neutral ? 1 : 0);
+  s.define("LEAST_ITEMS", items_at_once());
+  s.parameter("together", together_);
 }
 
 void Rows::type(Source& s, const std::string& name, DType t) const {
@@ -124,7 +138,10 @@ void Rows::type(Source& s, const std::string& name, DType t) const {
 void Rows::load(Source& s, const std::string& name, DType from, DType by, DType to) const {
   s.load(name, from, by, to);
   const std::string lanes = name + "_LANES(p, at, PLACE, k)";
-  if (groups_) return s.define(lanes, name + "(p, (at) + PLACE((k) + tern_lane))");
+  if (groups_) {
+    s.define(name + "_IF(p, i)", converted(by, to, converted(from, by, element_if_there(from))));
+    return s.define(lanes, name + "_IF(p, (at) + PLACE((k) + tern_lane))");
+  }
   const bool same = from == by && has_vector(from);
   if (same) {
     const std::string elements = "vload16(0, (p) + (at) + (k))";
@@ -140,7 +157,10 @@ void Rows::load(Source& s, const std::string& name, DType from, DType by, DType 
 void Rows::store(Source& s, const std::string& name, DType from, DType to) const {
   s.store(name, from, to);
   const std::string lanes = name + "_LANES(p, at, PLACE, k, v)";
-  if (groups_) return s.define(lanes, name + "(p, (at) + PLACE((k) + tern_lane), v)");
+  if (groups_)
+    return s.define(lanes, fmt::format("{{ const {} stored_ = {}; if (tern_there && tern_in) "
+                                       "(p)[(at) + PLACE((k) + tern_lane)] = stored_; }}",
+                                       c_type(to), converted(from, to, "(v)")));
   if (from == to) return s.define(lanes, "vstore16(v, 0, (p) + (at) + (k))");
   s.add(
       fmt::format("TERN_FN void tern_{1}_lanes(TERN_GLOBAL {2}* p, {0} lanes) {{\n  {3} v[16];\n"

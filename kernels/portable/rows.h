@@ -36,8 +36,8 @@ class Rows {
   /// Whether elements are kept, so that each is read once.
   bool keeps() const { return kept_ > 0; }
 
-  /// The texts of rows, before the kernel's own.
-  void declare(Source& s) const;
+  /// The texts of rows, before the kernel's own. `neutral`: joining with what ordered sums start from changes no bit.
+  void declare(Source& s, bool neutral = true) const;
   /// NAME as Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
   void type(Source& s, const std::string& name, DType t) const;
   /// NAME as Source::load, NAME_LANES(p, at, PLACE, k): of each lane the element at + PLACE(k + lane).
@@ -49,8 +49,11 @@ class Rows {
   void add(Launches& list, Launch k, std::int64_t rows) const;
 
  private:
+  /// Items that a multiprocessor is to have at least: fewer have more registers.
+  std::int64_t items_at_once() const;
   bool groups_ = false;  ///< else vectors
-  std::int64_t slots_ = 1, kept_ = 0;
+  bool wide_ = false;    ///< elements of more than 4 bytes
+  std::int64_t slots_ = 1, chunks_ = 0, kept_ = 0;
   std::int64_t rows_ = 1, together_ = 1;  ///< that a group has room for, and that it has
 };
 

@@ -21,6 +21,8 @@ struct Lines {
     k.parameter("length", length);
     k.parameter("x_step", x_step);
     k.parameter("y_step", y_step);
+    k.source.define("X_STEP", x_step == 1 ? "1" : "p.x_step");  // addresses then cost nothing
+    k.source.define("Y_STEP", y_step == 1 ? "1" : "p.y_step");
   }
 };
 

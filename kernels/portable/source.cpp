@@ -273,7 +273,8 @@ std::string Source::text(const Target& target) const {
     case Dialect::hip:
       // Without it AMD's compiler takes groups of 1024, whose items have few registers.
       declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
-                                group_ == 0 || target.dialect == Dialect::cuda
+                                std::ranges::find(files_, "row_groups") != files_.end() ? "TERN_ROW_BOUNDS "
+                                : group_ == 0 || target.dialect == Dialect::cuda
                                     ? ""
                                     : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", group_),
                                 kernel, arguments);

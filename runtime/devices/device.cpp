@@ -16,6 +16,12 @@ void Device::refuse(const char* what) const {
   fail(ErrorCode::invalid_argument, fmt::format("{}: {}", name_, what));
 }
 
+std::byte* Device::allocate_host(std::uint64_t bytes) {
+  return cpu_device().allocate(bytes);
+}
+void Device::free_host(std::byte* data) {
+  cpu_device().free(data);
+}
 std::shared_ptr<const ArchivedKernels> Device::take_kernels(const Program& program) {
   return nullptr;
 }

@@ -51,6 +51,10 @@ class Device {
   virtual std::byte* allocate(std::uint64_t bytes) = 0;
   /// Null is nothing. Waits for the work that may use the memory.
   virtual void free(std::byte* data) = 0;
+  /// Memory of the host, 64-byte aligned: such as the device copies to and from by itself, where it has that. Fails
+  /// with out_of_memory.
+  virtual std::byte* allocate_host(std::uint64_t bytes);
+  virtual void free_host(std::byte* data);
   /// Of the whole device, or of a part. Fails where the device has no such part.
   virtual std::shared_ptr<DeviceStream> open_stream(const StreamShare& share = {}) = 0;
   virtual const KernelTable& kernels(bool reproducible) const = 0;

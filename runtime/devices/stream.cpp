@@ -15,6 +15,12 @@ namespace {
 
 }  // namespace
 
+void DeviceStream::read(void* to, const std::byte* from, std::uint64_t bytes) {
+  finish();
+  enqueue_download(to, from, bytes);
+  synchronize();
+}
+
 void* DeviceStream::native() {
   refuse_native(*this);
 }

@@ -68,6 +68,8 @@ class DeviceStream {
   virtual bool done() = 0;
   /// Waits, and fails where a kernel has written a failure.
   virtual void finish() = 0;
+  /// The same, and brings bytes to the host.
+  virtual void read(void* to, const std::byte* from, std::uint64_t bytes);
   /// Waits, and keeps a failure for the next call that reports it.
   virtual void settle() noexcept = 0;
   /// After an exception: waits and clears failures, so that the next run can begin.

@@ -98,7 +98,7 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
       continue;
     }
     if (bytes > outputs_[i].size()) settle();  // a run before may still write there
-    outputs_[i].reserve(bytes, cpu_device());
+    outputs_[i].reserve(bytes, context_.device());
     context_.download(outputs_[i].data(), results[i].data, bytes);
     results_[i].data = results[i].dtype == DType::invalid ? nullptr : outputs_[i].data();
   }

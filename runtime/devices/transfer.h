@@ -47,8 +47,8 @@ class Transfer {
   const std::vector<TensorView>& keep(const std::vector<TensorView>& results, const CallerOutputs& outputs);
 
   const SessionContext& context_;
-  std::vector<Buffer> inputs_;   ///< on the device
-  std::vector<Buffer> outputs_;  ///< on the host
+  std::vector<Buffer> inputs_;  ///< on the device
+  std::vector<HostBuffer> outputs_;
   std::vector<TensorView> results_;
   std::vector<Buffer> kept_;         ///< results that are inputs, where memory of those takes other results
   std::vector<TensorView> safe_;     ///< the results, with those

@@ -2,6 +2,7 @@
 set(sources
   archived_kernels_test.cpp
   attention_test.cpp
+  checks_test.cpp
   collective_test.cpp
   convolutions_test.cpp
   device_tensor_edges_test.cpp
@@ -9,6 +10,7 @@ set(sources
   driver_failure_test.cpp
   failure_test.cpp
   graph_test.cpp
+  kept_graphs_test.cpp
   matrices_test.cpp
   matrix_units_test.cpp
   memory_segments_test.cpp

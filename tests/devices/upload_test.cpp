@@ -81,8 +81,9 @@ TEST(Upload, GoesThroughTwoBuffersThatAreGivenBack) {
   {
     Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
     expect_sums(session, 32);
-    EXPECT_EQ(control.counts().pinned, before + 2);
+    EXPECT_GT(control.counts().pinned, before + 2) << "results have such memory, too";
   }
+  EXPECT_EQ(control.counts().pinned, before + 2);
   release_device_memory(device);
   EXPECT_EQ(control.counts().pinned, before);
 }
@@ -96,13 +97,25 @@ TEST(Upload, WithoutPinnedMemoryBytesAreCopiedFromWhereTheyLie) {
       Aligned bytes(archive());
       const Prepared prepared = Model::from_bytes(bytes.span()).prepare(on(device));
       control.fail("pinned_allocate", nth, refusal);
-      Session session(prepared);
-      expect_sums(session, 32);
+      {
+        Session session(prepared);
+        expect_sums(session, 32);
+      }
       EXPECT_TRUE(control.failed());
       release_device_memory(device);
       EXPECT_EQ(control.counts().pinned, before);
     }
   }
+}
+
+TEST(Upload, ResultsArriveWithoutPinnedMemory) {
+  const std::string device = fresh_device("full");
+  const DeviceControl& control = control_of(device);
+  Aligned bytes(archive());
+  Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
+  control.fail("pinned_allocate", 3, TERN_DEVICE_OUT_OF_MEMORY);  // after those of the weights
+  expect_sums(session, 32);
+  EXPECT_TRUE(control.failed());
 }
 
 TEST(Upload, ADamagedWeightIsNotUsed) {

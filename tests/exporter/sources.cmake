@@ -27,10 +27,12 @@ set(sources
   import_twins_test.cpp
   kernels_test.cpp
   llm/generation_test.cpp
+  llm/last_row_test.cpp
   llm/sampling_test.cpp
   llm/slots_test.cpp
   lowered_values_test.cpp
   microscaling_test.cpp
+  norms_test.cpp
   packed_recurrent_test.cpp
   planes_test.cpp
   pt2_aten_schema_test.cpp
@@ -51,6 +53,7 @@ set(sources
   quantized_products_test.cpp
   recognise_optimizers_test.cpp
   recompute/limit_memory_test.cpp
+  rotations_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
   training/adapters_test.cpp

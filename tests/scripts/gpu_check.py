@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks a GPU and writes a report: `./dev gpu-check` builds what this needs and calls it.
 
-  gpu_check.py [--device cuda|rocm] [--minutes 10] [--every 10 | --all] [--out FILE] [--build FOLDER] [--data FOLDER]
+  gpu_check.py [--device cuda|rocm] [--minutes 10] [--every 10 | --all] [--only PATTERN] [--models NAME,...] [--out FILE]
+               [--build FOLDER] [--data FOLDER]
 
 --every takes every N-th conformance case and every N/10-th program and model. Each step has a part of the time that is
 left; a step that fails or takes longer does not stop the others. The last line is `N passed, N failed`.
@@ -16,10 +17,11 @@ import sys
 import tempfile
 import time
 
+import gpu_check_convolutions
 import gpu_check_solvers
 from gpu_check_device import Device, no_device, tool_versions
 from gpu_check_report import outcome, write
-from gpu_check_speed import measure
+from gpu_check_speed import NAMES, measure
 from gpu_check_step import COUNTS, Step, call
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,12 +88,12 @@ class Check:
                             known=KNOWN_BITS)
 
     def streams(self, limit):
-        """Streams, events, graphs, and control flow inside graphs."""
+        """Streams, events, graphs, control flow inside graphs, and Tern's own kernels."""
         name, test = "streams, events, graphs", self.a.build / "test_devices"
         if not test.exists():
             return Step(name, skipped="test_devices is not built: './dev gpu-check' builds it")
         done = call([str(test), f"--gtest_filter=*{self.device.name}*:Devices.*"], limit,
-                    {"TERN_TEST_NEEDS": self.device.name})
+                    {"TERN_TEST_NEEDS": self.device.name, "TERN_CUDA_LIBRARIES": "0", "TERN_ROCM_LIBRARIES": "0"})
         passed = len(re.findall(r"^\[       OK \] ", done.output, re.M))
         failures = sorted(set(re.findall(r"^\[  FAILED  \] (\S+?)(?:,| \(|$)", done.output, re.M)))
         if failures or (passed and not done.wrong):
@@ -142,14 +144,17 @@ class Check:
     def speed(self, limit):
         if self.device.emulated:
             return Step("speed", skipped="the device is emulated")
-        return measure(self.tern, self.device, self.a.data / "models", self.folder, limit)
+        return measure(self.tern, self.device, self.a.data / "models", self.folder, limit, self.a.models)
 
     def solvers(self, limit):
         return gpu_check_solvers.measure(self.a.build / "solver_speed", self.device, limit)
 
+    def convolutions(self, limit):
+        return gpu_check_convolutions.measure(self.a.build / "convolution_speed", self.device, limit)
+
     def steps(self):
         """Names, what they run, and their shares of the time."""
-        yield "streams, events, graphs", self.streams, 4
+        yield "streams, events, graphs", self.streams, 10
         for folder in CASES:
             yield f"conform, {folder}", self.cases(folder), {"programs": 3, "models": 6, "conformance": 16}[folder]
         yield "programs as graphs", self.graphs, 3
@@ -159,6 +164,7 @@ class Check:
         yield "an archive of all targets", self.archive_file, 1
         yield "speed", self.speed, 18
         yield "solvers", self.solvers, 8
+        yield "convolutions", self.convolutions, 6
         yield "compute-sanitizer, memcheck", self.sanitizer, 3
 
 
@@ -178,7 +184,7 @@ def counted(name, done, begins=("FAIL", "ERROR")):
 
 
 def run_all(check, minutes):
-    steps = list(check.steps())
+    steps = [step for step in check.steps() if re.search(check.a.only, step[0])]
     end = time.monotonic() + minutes * 60
     results = []
     for at, (name, function, share) in enumerate(steps):
@@ -202,6 +208,9 @@ def main():
     parser.add_argument("--every", type=int, default=10, metavar="N",
                         help="every N-th conformance case, every N/10-th program and model (default: 10)")
     parser.add_argument("--all", action="store_true", help="all cases")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="the steps whose names match: 'conform|speed'")
+    parser.add_argument("--models", type=lambda text: text.split(","), default=NAMES, metavar="NAME,...",
+                        help="of bench/peers, for the step speed (default: the eight of docs/performance.md)")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="default: docs/results/DEVICE-DATE.md")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", metavar="FOLDER")
     parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="default: test-data of the build folder")

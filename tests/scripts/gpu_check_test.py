@@ -13,6 +13,7 @@ import time
 import unittest
 
 import counted
+import gpu_check_convolutions
 import gpu_check_solvers
 from gpu_check import counted as step_of
 from gpu_check_device import Device, no_device
@@ -83,6 +84,8 @@ class Whole(WithFolder):
                     self.assertEqual(rows[name], ("passed", passed, 0), name)
                 self.assertGreater(rows["streams, events, graphs"][1], 10)
                 self.assertEqual(rows["solvers"], ("passed", 5, 0))
+                skipped = ("not run: it is for NVIDIA's GPUs", 0, 0)
+                self.assertEqual(rows["convolutions"], ("passed", 6, 0) if runtime == "cuda" else skipped)
                 total = f"{sum(r[1] for r in rows.values())} passed, 0 failed"
                 self.assertEqual(done.stdout.splitlines()[-1], total)
                 self.assertEqual(report.splitlines()[-1], total)
@@ -119,6 +122,12 @@ class Parts(WithFolder):
             step = step_of("s", Done(output, wrong))
             self.assertEqual((step.passed, step.failed), counts, output)
             self.assertEqual(bool(step.failures), counts[1] > 0)
+
+    def test_convolutions_with_a_faster_engine_are_told(self):
+        line = "= resnet50 1 float32 64x56x56>64,3x3/1,g1 plain: 30.00 us taken, 20.00 best (A 7 engine 70); fused: 21.00 taken, 20.00 best (A 5 engine 44)"
+        rows = gpu_check_convolutions.sums(["resnet50 1 float32 ... taken", line])
+        self.assertEqual(gpu_check_convolutions.slower(rows),
+                         ["resnet50 1 float32 64x56x56>64,3x3/1,g1 plain: 30.00 µs, 20.00 by A 7 engine 70"])
 
     def test_rows_of_solvers_choose_what_was_fastest(self):
         # One matrix: Tern's, then `large`; many: `small` from 16 on, Tern's again at 64, and ties are Tern's.

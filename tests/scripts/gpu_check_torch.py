@@ -1,4 +1,6 @@
-"""One model in PyTorch on the GPU: gpu_check_torch.py eager|default|reduce-overhead MODEL.pt2 RUNS
+"""One model in PyTorch on the GPU: gpu_check_torch.py eager|graph|MODE MODEL.pt2 RUNS
+
+`graph` captures the run on the GPU in a CUDA graph; MODE is one of torch.compile: default, reduce-overhead.
 
 Prints `ready` when it has compiled, and then answers each line of standard input with the median milliseconds of RUNS runs.
 A run copies its inputs to the GPU and its results back, as `tern bench --device` does. PyTorch calls AMD's GPUs cuda too.
@@ -21,16 +23,37 @@ def inputs_of(model):
     return [tensors[f"in{i}"] for i in range(count)]
 
 
+def captured(function, inputs):
+    """Replays of the function's graph: inputs are copied into its own."""
+    there = [x.to("cuda") for x in inputs]
+    for _ in range(3):
+        function(*there)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        results = function(*there)
+
+    def replay(*given):
+        for to, x in zip(there, given):
+            to.copy_(x)
+        graph.replay()
+        return results
+
+    return replay
+
+
 def main():
     mode, model, runs = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
     function = move_to_device_pass(torch.export.load(model), "cuda").module()
-    if mode != "eager":
-        function = torch.compile(function, mode=mode)
     inputs = inputs_of(model)
+    if mode == "graph":
+        with torch.inference_mode():
+            function = captured(function, inputs)
+    elif mode != "eager":
+        function = torch.compile(function, mode=mode)
 
     def run():
         with torch.inference_mode():
-            results = function(*(x.to("cuda") for x in inputs))
+            results = function(*(inputs if mode == "graph" else [x.to("cuda") for x in inputs]))
             return torch.utils._pytree.tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, results)
 
     def timed():

@@ -39,11 +39,14 @@ void serve(const Site& site, int port, const std::function<void(const std::strin
            const std::function<void()>& ended) {
   const ServeFunction run = load();
   const train::Interrupt interrupt;
-  const std::string wrong = run({site, random_token(), port, ready, [&] {
-                                   if (interrupt.asked() == 0) return false;
-                                   ended();
-                                   return true;
-                                 }});
+  std::string wrong;
+  run({site, random_token(), port, ready,
+       [&] {
+         if (interrupt.asked() == 0) return false;
+         ended();
+         return true;
+       }},
+      &wrong);
   if (!wrong.empty()) fail(ErrorCode::io, wrong);
 }
 

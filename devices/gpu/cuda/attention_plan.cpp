@@ -59,7 +59,10 @@ Operations operations(const CudnnApi& api, const Attention& a) {
 
 std::unique_ptr<CudnnPlan> attention_plan(const CudnnApi& api, const CudnnTarget& target, const Attention& a) {
   constexpr int kRefused[] = {kReducesPrecision};
-  return cudnn_plan(target, operations(api, a), kRefused);
+  PlanName name("attention");
+  name.add(a.type).add(a.is_causal).add(a.q).add(a.k).add(a.v).add(a.out);
+  if (a.has_mask()) name.add(a.bias_type).add(a.bias());
+  return cudnn_plan(target, operations(api, a), kRefused, Compiling::stays_first, name);
 }
 
 }  // namespace tern::gpu

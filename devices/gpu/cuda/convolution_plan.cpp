@@ -27,7 +27,9 @@ Shape bias_shape(const Convolution& c) {
   return shape;
 }
 
-Operations operations(const CudnnApi& api, const Convolution& c, std::int64_t alignment) {
+}  // namespace
+
+Operations convolution_operations(const CudnnApi& api, const Convolution& c, std::int64_t alignment) {
   const int type = type_of(c);
   const bool wide = type == kDouble;
   Operations all(api, wide ? kDouble : kFloat);
@@ -52,19 +54,18 @@ Operations operations(const CudnnApi& api, const Convolution& c, std::int64_t al
   return all;
 }
 
-/// What rounds more than it may: parts of sums, float32 to a type of less range, and for tensor cores if the
-/// convolution is an exact one.
-std::vector<int> refused(const Convolution& c) {
+std::vector<int> refused_notes(const Convolution& c) {
   if (type_of(c) != kFloat) return {kReducesPrecision};
   if (!c.is_exact) return {kReducesPrecision, kDownConverts};
   return {kReducesPrecision, kDownConverts, kTensorCore};
 }
 
-}  // namespace
-
 std::unique_ptr<CudnnPlan> convolution_plan(const CudnnApi& api, const CudnnTarget& target, const Convolution& c,
                                             std::int64_t alignment) {
-  return cudnn_plan(target, operations(api, c, alignment), refused(c));
+  PlanName name("convolution");
+  name.add(c.dtype).add(c.is_exact).add(c.has_bias).add(c.has_relu).add(static_cast<double>(alignment));
+  name.add(c.x).add(c.w).add(c.y).add(c.before).add(c.after).add(c.strides).add(c.dilations);
+  return cudnn_plan(target, convolution_operations(api, c, alignment), refused_notes(c), Compiling::gives_way, name);
 }
 
 }  // namespace tern::gpu

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "devices/gpu/cuda/cudnn_api.h"
+#include "devices/gpu/cuda/cudnn_engines.h"
 #include "devices/gpu/devices.h"
 
 namespace tern::gpu {
@@ -19,6 +19,10 @@ struct Cudnn {
   std::string version;     ///< "9.19.0"
   std::string why;         ///< it cannot be used; empty if it can
   std::mutex lock;         ///< of calls with the handle
+
+  std::string keeps;  ///< CudnnTarget::keeps
+
+  [[nodiscard]] CudnnTarget target() const { return {handle, nullptr, keeps}; }
 
   /// Engines of 9.10.0 and 9.10.1 are wrong, and those before have no masks for one query, nor wide heads: NVIDIA's
   /// cudnn-frontend 1.32 leaves them out, too.

@@ -66,6 +66,8 @@ enum Type {
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
   kTypeReductionMode = 18,
+  kTypeBehaviour = 19,
+  kTypeChar = 24,
 };
 // cudnnBackendAttributeName_t
 enum Attribute {
@@ -88,6 +90,7 @@ enum Attribute {
   kPlanHandle = 400,
   kPlanEngineConfig = 401,
   kPlanWorkspace = 402,
+  kPlanJson = 405,
   kPlanDevice = 407,
   kForwardAlpha = 700,
   kForwardBeta = 701,
@@ -112,7 +115,9 @@ enum Attribute {
   kPackNumbers = 1000,
   kPackAddresses = 1001,
   kPackWorkspace = 1003,
+  kEngineIndex = 1301,
   kEngineNotes = 1303,
+  kEngineBehaviours = 1305,
   kMatmulType = 1500,
   kMatmulA = 1520,
   kMatmulB = 1521,
@@ -143,9 +148,10 @@ enum PointwiseMode {
 constexpr int kReduceAdd = 0, kReduceMax = 3;  // cudnnReduceTensorOp_t
 constexpr int kPropagateNan = 1;               // cudnnNanPropagation_t
 // cudnnBackendHeurMode_t
-constexpr int kModeA = 3, kModeFallback = 2;
+constexpr int kModeA = 3, kModeB = 1, kModeFallback = 2;
 // cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32
 constexpr int kTensorCore = 0, kDownConverts = 1, kReducesPrecision = 2;
+constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: kernels are compiled when a plan is made
 
 }  // namespace cudnn
 }  // namespace tern::gpu

@@ -6,6 +6,7 @@
 #include "devices/gpu/cuda/cudnn.h"
 #include "devices/gpu/cuda/mask_kernels.h"
 #include "devices/gpu/cuda/providers.h"
+#include "devices/gpu/cuda/shared_plans.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
@@ -16,27 +17,10 @@ namespace {
 constexpr int kFirstCapability = 80;
 constexpr std::uint64_t kScratchAlignment = 256;
 
-/// A plan that all nodes of the same sizes on a device share: the library compiles a kernel for it, which takes long.
-struct SharedPlan {
-  Attention attention;
-  std::unique_ptr<CudnnPlan> plan;
-};
-
 /// The library's lock is held.
-std::shared_ptr<const SharedPlan> shared_plan(Cudnn& library, const GpuDevice& d, const Attention& a) {
-  static std::vector<std::pair<int, std::weak_ptr<const SharedPlan>>> all;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
-  for (const auto& [device, weak] : all) {
-    if (device != d.id) continue;  // a plan of another device must not end here, without its library's lock
-    if (std::shared_ptr<const SharedPlan> p = weak.lock(); p != nullptr && p->attention == a) return p;
-  }
-  std::unique_ptr<CudnnPlan> plan = attention_plan(library.api, {library.handle, nullptr}, a);
-  if (plan == nullptr) return nullptr;
-  auto made = std::make_shared<const SharedPlan>(SharedPlan{a, std::move(plan)});
-  all.emplace_back(d.id, made);
-  return made;
+std::shared_ptr<const CudnnPlan> shared_plan(Cudnn& library, const GpuDevice& d, const Attention& a) {
+  static SharedPlans<Attention, CudnnPlan> all;
+  return all.get(d.id, a, [&] { return attention_plan(library.api, library.target(), a); });
 }
 
 /// 90 for "sm_90".
@@ -53,8 +37,8 @@ std::uint64_t bytes_of(const Shape& s, std::uint64_t element) {
 
 class AttentionNode : public LibraryNode {
  public:
-  AttentionNode(Cudnn& library, std::shared_ptr<const SharedPlan> plan, const MaskKernels* masks)
-      : library_(library), plan_(std::move(plan)), a_(plan_->attention), masks_(masks) {}
+  AttentionNode(Cudnn& library, Attention a, std::shared_ptr<const CudnnPlan> plan, const MaskKernels* masks)
+      : library_(library), a_(std::move(a)), plan_(std::move(plan)), masks_(masks) {}
   ~AttentionNode() override {
     const std::lock_guard lock(library_.lock);
     plan_.reset();
@@ -105,7 +89,7 @@ class AttentionNode : public LibraryNode {
  private:
   static constexpr std::uint64_t kElement = 2;
 
-  std::uint64_t workspace_bytes() const { return static_cast<std::uint64_t>(plan_->plan->workspace); }
+  std::uint64_t workspace_bytes() const { return static_cast<std::uint64_t>(plan_->workspace); }
   std::uint64_t bias_bytes() const {
     return masks_ == nullptr ? 0 : bytes_of(a_.bias(), a_.bias_type == cudnn::kFloat ? 4 : 2);
   }
@@ -128,12 +112,12 @@ class AttentionNode : public LibraryNode {
     if (!pack.good()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of attention");
     const std::lock_guard lock(library_.lock);
     TERN_GPU_TRY(checked_cudnn(library_.api.set_stream(library_.handle, stream), "setting the stream"));
-    return checked_cudnn(library_.api.execute(library_.handle, plan_->plan->plan.handle(), pack.handle()), "attention");
+    return checked_cudnn(library_.api.execute(library_.handle, plan_->plan.handle(), pack.handle()), "attention");
   }
 
   Cudnn& library_;
-  std::shared_ptr<const SharedPlan> plan_;
-  const Attention& a_;              ///< of the plan
+  const Attention a_;
+  std::shared_ptr<const CudnnPlan> plan_;
   const MaskKernels* const masks_;  ///< null without a mask
 };
 
@@ -156,8 +140,8 @@ std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_de
   const MaskKernels* masks = a->has_mask() ? mask_kernels(d, *a) : nullptr;
   if (a->has_mask() && masks == nullptr) return nullptr;
   const std::lock_guard lock(library.lock);
-  std::shared_ptr<const SharedPlan> plan = shared_plan(library, d, *a);
-  return plan == nullptr ? nullptr : std::make_unique<AttentionNode>(library, std::move(plan), masks);
+  std::shared_ptr<const CudnnPlan> plan = shared_plan(library, d, *a);
+  return plan == nullptr ? nullptr : std::make_unique<AttentionNode>(library, *a, std::move(plan), masks);
 }
 
 }  // namespace tern::gpu

@@ -2,6 +2,8 @@
 #include "devices/gpu/cuda/convolution_plan.h"
 #include "devices/gpu/cuda/cudnn.h"
 #include "devices/gpu/cuda/providers.h"
+#include "devices/gpu/cuda/shared_plans.h"
+#include "devices/gpu/libraries/convolution_end.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
@@ -10,23 +12,50 @@ namespace {
 
 constexpr std::int64_t kAligned = 16;  // Tern's own memory is; parts of tensors may not be
 
+struct ConvolutionPlans {
+  std::unique_ptr<CudnnPlan> aligned, any;  ///< for addresses that are multiples of kAligned, and for others
+};
+
+/// The library's lock is held.
+std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
+  static SharedPlans<Convolution, ConvolutionPlans> all;
+  return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
+    const CudnnTarget target = library.target();
+    auto plans = std::make_unique<ConvolutionPlans>();
+    plans->aligned = convolution_plan(library.api, target, c, kAligned);
+    if (plans->aligned != nullptr) plans->any = convolution_plan(library.api, target, c, c.bytes);
+    return plans->any == nullptr ? nullptr : std::move(plans);
+  });
+}
+
 class ConvolutionNode : public LibraryNode {
  public:
-  ConvolutionNode(Cudnn& library, bool has_bias, std::unique_ptr<CudnnPlan> aligned, std::unique_ptr<CudnnPlan> any)
-      : library_(library), has_bias_(has_bias), aligned_(std::move(aligned)), any_(std::move(any)) {}
+  ConvolutionNode(Cudnn& library, Convolution c, std::shared_ptr<const ConvolutionPlans> plans, Function end)
+      : library_(library), c_(std::move(c)), plans_(std::move(plans)), end_(end) {}
+  ~ConvolutionNode() override {
+    const std::lock_guard lock(library_.lock);
+    plans_.reset();
+  }
 
   std::uint64_t scratch_bytes() const override {
-    const std::int64_t most = std::max(aligned_->workspace, any_->workspace);
+    const std::int64_t most = std::max(plans_->aligned->workspace, plans_->any->workspace);
     return most == 0 ? 0 : static_cast<std::uint64_t>(most) + kScratchAlignment;
   }
 
   tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
+    TERN_GPU_TRY(convolve(stream, op, scratch));
+    if (end_ == nullptr) return TERN_DEVICE_OK;
+    return end_convolution(end_, stream, c_, c_.has_bias ? op.inputs[2].data : 0, op.outputs[0].data);
+  }
+
+ private:
+  tern_device_status convolve(Stream stream, const tern_device_op& op, Address scratch) {
     std::vector<std::int64_t> numbers = {kConvolutionX, kConvolutionW, kConvolutionY};
     std::vector<Address> addresses = {op.inputs[0].data, op.inputs[1].data, op.outputs[0].data};
-    if (has_bias_) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
+    if (c_.has_bias && end_ == nullptr) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
-    const CudnnPlan& plan = all ? *aligned_ : *any_;
+    const CudnnPlan& plan = all ? *plans_->aligned : *plans_->any;
     const Address workspace = plan.workspace == 0 ? 0 : aligned(scratch, kScratchAlignment);
     cudnn::Descriptor pack(library_.api, cudnn::kPack);
     pack.set(cudnn::kPackNumbers, numbers);
@@ -38,11 +67,11 @@ class ConvolutionNode : public LibraryNode {
     return checked_cudnn(library_.api.execute(library_.handle, plan.plan.handle(), pack.handle()), "a convolution");
   }
 
- private:
   static constexpr std::uint64_t kScratchAlignment = 256;
   Cudnn& library_;
-  const bool has_bias_;
-  const std::unique_ptr<CudnnPlan> aligned_, any_;
+  const Convolution c_;
+  std::shared_ptr<const ConvolutionPlans> plans_;
+  const Function end_;  ///< null where cuDNN's call has bias and ReLU, or there are none
 };
 
 }  // namespace
@@ -57,12 +86,14 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
   c->has_relu = activation == Activation::relu;
   Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return nullptr;
+  Convolution of_cudnn = *c;
+  // For 16 bits cuDNN's fast engines are those without bias and ReLU. Those of float32 have both for nothing.
+  const bool is_half = c->bytes == 2 && (c->has_bias || c->has_relu);
+  const Function end = is_half ? convolution_end(d, *c) : nullptr;
+  if (end != nullptr) of_cudnn.has_bias = of_cudnn.has_relu = false;
   const std::lock_guard lock(library.lock);
-  const CudnnTarget target{library.handle, nullptr};
-  std::unique_ptr<CudnnPlan> aligned = convolution_plan(library.api, target, *c, kAligned);
-  std::unique_ptr<CudnnPlan> any = aligned == nullptr ? nullptr : convolution_plan(library.api, target, *c, c->bytes);
-  if (any == nullptr) return nullptr;
-  return std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(aligned), std::move(any));
+  std::shared_ptr<const ConvolutionPlans> plans = shared_plans(library, d, of_cudnn);
+  return plans == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, *std::move(c), std::move(plans), end);
 }
 
 }  // namespace tern::gpu

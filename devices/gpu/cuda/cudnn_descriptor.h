@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "devices/gpu/cuda/cudnn_api.h"
@@ -19,7 +20,12 @@ class Descriptor {
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(handle_, other.handle_);
+    std::swap(good_, other.good_);
+    return *this;
+  }
 
   template <class T>
   Descriptor& set(Attribute name, Type type, const T& value) {
@@ -42,6 +48,7 @@ class Descriptor {
     good_ = good_ && api_->finalize(handle_) == kSuccess;
     return *this;
   }
+  void fail() { good_ = false; }
   [[nodiscard]] bool good() const { return good_; }
   [[nodiscard]] CudnnDescriptor handle() const { return handle_; }
 

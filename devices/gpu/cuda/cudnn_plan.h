@@ -2,26 +2,32 @@
 // they cannot run, but are the plans of that device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
-#include "devices/gpu/cuda/cudnn_operations.h"
+#include "devices/gpu/cuda/cudnn_engines.h"
+#include "devices/gpu/cuda/kept_plans.h"
 
 namespace tern::gpu {
 
-/// What a plan is for: one of both.
-struct CudnnTarget {
-  CudnnHandle handle = nullptr;
-  CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
+constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< of a plan, bytes
+
+/// What becomes of a heuristic's first engine where it compiles its kernel and the next one has its kernel ready.
+enum class Compiling {
+  stays_first,
+  gives_way,  ///< compiling takes cuDNN some 0.2 s for each plan
 };
 
-struct CudnnPlan {
-  cudnn::Descriptor plan;
-  std::int64_t workspace = 0;
-};
+/// Engines in the order in which they are tried, without those that have one of the numerical notes `refused`.
+std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget& target,
+                                          const cudnn::Descriptor& graph, std::span<const int> refused,
+                                          Compiling compiling);
 
-/// Null where no engine takes the operations but those with one of the numerical notes `refused`.
+/// Null where no engine takes the operations but those with one of the numerical notes `refused`. `name` tells the
+/// operations and what is refused: a plan whose kernel cuDNN compiles is kept on disk under it.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const cudnn::Operations& operations,
-                                      std::span<const int> refused);
+                                      std::span<const int> refused, Compiling compiling, const PlanName& name);
 
 }  // namespace tern::gpu

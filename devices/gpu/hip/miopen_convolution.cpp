@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "devices/gpu/hip/convolution_end.h"
 #include "devices/gpu/hip/miopen.h"
 #include "devices/gpu/hip/providers.h"
+#include "devices/gpu/libraries/convolution_end.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
@@ -36,11 +36,6 @@ bool is_padded_alike(const Convolution& c) {
   return true;
 }
 
-/// Whether MIOpen may round more than the program: its sums are rounded to 16 bits before the bias is added.
-bool rounds(const Convolution& c) {
-  return c.is_exact && c.has_bias && c.dtype != kF32;
-}
-
 /// Row-major, of less than 2^31 elements. MIOpen finds what it has compiled by sizes and layouts without the strides
 /// (ProblemDescription::MakeNetworkConfig), its gemm takes all tensors for packed ones, and kernels of older releases
 /// count elements by 32 bits. Axes of one element get the strides that packed tensors have, of which it makes its
@@ -56,8 +51,7 @@ bool pack(Shape* s) {
 /// Nothing where MIOpen is not asked.
 std::optional<Convolution> packed_convolution(const tern_device_op& op) {
   std::optional<Convolution> c = convolution_of(op);
-  if (c && c->dtype <= kF32 && is_padded_alike(*c) && !rounds(*c) && pack(&c->x) && pack(&c->w) && pack(&c->y))
-    return c;
+  if (c && c->dtype <= kF32 && is_padded_alike(*c) && pack(&c->x) && pack(&c->w) && pack(&c->y)) return c;
   return std::nullopt;
 }
 

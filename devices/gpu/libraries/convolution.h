@@ -18,6 +18,8 @@ struct Convolution {
   Shape x, w, y;
   std::vector<std::int64_t> before, after, strides, dilations;
   bool has_bias = false, has_relu = false;
+
+  bool operator==(const Convolution&) const = default;
 };
 
 /// Nothing where the libraries are not asked: transposed convolutions, other types, empty operands, strides that are

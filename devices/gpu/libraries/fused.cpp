@@ -10,7 +10,9 @@
 #include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/microscaled.h"
 #include "devices/gpu/libraries/part_nodes.h"
+#include "devices/gpu/libraries/product.h"
 #include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/residual.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
@@ -55,11 +57,20 @@ std::optional<ScaledProduct> scaled_product(const tern_device_part& part, std::i
   return std::nullopt;
 }
 
+/// Whether the library adds a matrix to the product, beside a vector that it may have.
+bool has_sum(const tern_device_op& product) {
+  if (!has_product(product) || is_float8(product)) return false;
+  const std::optional<Product> p = product_of(product);
+  return p && p->addend != Addend::matrix;
+}
+
 tern_device_status choose(std::int32_t device, const tern_device_part* part, std::int32_t* groups) {
   TERN_GPU_ENTER(device);
   std::fill_n(groups, part->node_count, -1);
   for (std::int32_t i = 0; i < part->node_count; ++i) {
     for (const std::int32_t node : chain(*part, i)) groups[node] = i;
+    if (const auto sum = residual_sum(*part, i); sum && has_sum(part->nodes[sum->nodes.back()].op))
+      for (const std::int32_t node : sum->nodes) groups[node] = i;
     if (const auto scaled = scaled_product(*part, i)) groups[i] = groups[scaled->product] = i;
   }
   for (std::int32_t i = 0; i < part->node_count && has_microscaled_products(*d); ++i) {
@@ -111,6 +122,19 @@ std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& par
   return fused;
 }
 
+std::unique_ptr<Fused> summed(const GpuDevice& d, const tern_device_part& part, const ResidualSum& sum) {
+  const tern_device_part_node& last = part.nodes[part.node_count - 1];
+  std::unique_ptr<Fused> fused =
+      fuse(part, part.nodes[sum.nodes.back()]);  // its result has as many elements as the sum
+  fused->inputs.resize(3);
+  fused->places.resize(3, -1);
+  fused->inputs.push_back(last.op.inputs[sum.operand]);
+  fused->places.push_back(place_of(part, last.inputs[sum.operand]));
+  finish(fused.get());
+  fused->node = prepare_product_sum(d, fused->op);
+  return fused;
+}
+
 std::unique_ptr<Fused> scaled(const GpuDevice& d, const tern_device_part& part, const ScaledProduct& s) {
   const tern_device_part_node& last = part.nodes[part.node_count - 1];
   std::unique_ptr<Fused> fused = fuse(part, part.nodes[s.product]);
@@ -147,6 +171,9 @@ tern_device_status compile(std::int32_t device, const tern_device_part* part, te
   if (part->output_count == 1 && part->outputs[0] == last.outputs[0]) {
     if (chain(*part, end).size() == static_cast<std::size_t>(part->node_count)) {
       fused = activated(*d, *part);
+    } else if (const auto sum = residual_sum(*part, end);
+               sum && sum->nodes.size() == static_cast<std::size_t>(part->node_count)) {
+      fused = summed(*d, *part, *sum);
     } else if (const auto s = scaled_product(*part, end); s && part->node_count == 2) {
       fused = scaled(*d, *part, *s);
     } else if (const auto m = microscaled_product(*part, end)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "devices/gpu/libraries/lt_plan.h"
+#include "devices/gpu/libraries/one_row.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/scale_tiles.h"
 #include "devices/gpu/libraries/staging.h"
@@ -39,6 +40,7 @@ class ProductNode : public LibraryNode {
   tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
     ProductAddresses at{op.inputs[1].data, op.inputs[0].data, op.outputs[0].data, op.outputs[0].data};
     if (product_.addend != Addend::none) at.c = op.inputs[2].data;
+    if (product_.has_residual) at.residual = op.inputs[3].data;
     scratch = aligned(scratch, kScratchAlignment);
     Address room = scratch + workspace_;
     if (scales_ == Scales::blocks) {
@@ -107,7 +109,8 @@ class ProductNode : public LibraryNode {
       const Address d = first.d + static_cast<Address>(o.d) * types_.out_bytes;
       const Address addend = first.c + static_cast<Address>(o.c) * types_.out_bytes;
       const bool has_vector = product_.addend == Addend::vector;
-      const Address c = product_.addend == Addend::matrix ? addend : d;
+      const Address residual = first.residual + static_cast<Address>(o.d) * types_.out_bytes;
+      const Address c = product_.addend == Addend::matrix ? addend : product_.has_residual ? residual : d;
       if (has_vector) TERN_GPU_TRY(set(names::kLtBiasPointer, addend, "setting the bias of a product"));
       const bool all = ((a | b | c | d | (has_vector ? addend : 0)) % kLtAlignment) == 0;
       const LtChoice& choice = all || !plan_->any ? *plan_->aligned : *plan_->any;
@@ -122,7 +125,7 @@ class ProductNode : public LibraryNode {
 
   tern_device_status call(LtHandle handle, Stream stream, const ProductAddresses& at, const LtChoice& choice,
                           Address scratch) {
-    const int beta = product_.addend == Addend::matrix ? 1 : 0;
+    const int beta = product_.addend == Addend::matrix || product_.has_residual ? 1 : 0;
     const double wide[] = {1, static_cast<double>(beta)};
     const float single[] = {1, static_cast<float>(beta)};
     const std::int32_t whole[] = {1, beta};
@@ -156,7 +159,8 @@ class ProductNode : public LibraryNode {
 }  // namespace
 
 bool has_product(const tern_device_op& op) {
-  return !is_microscaled(op) && !lt_types(op).computes.empty();
+  return !is_microscaled(op) && !is_own_row(op) && !rounds_sums(op, op.outputs[0].dtype) &&
+         !lt_types(op).computes.empty();
 }
 
 namespace {
@@ -168,15 +172,18 @@ bool takes_blocks(const Product& p) {
 }
 
 std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation, Scales scales,
-                                     const BlockScales& blocks = {}) {
+                                     const BlockScales& blocks = {}, bool has_residual = false) {
   const LtTypes types = lt_types(op);
   std::optional<Product> product = product_of(op);
   if (!product || types.computes.empty()) return nullptr;
+  if (has_residual && product->addend == Addend::matrix) return nullptr;
+  product->has_residual = has_residual;
   if (scales == Scales::blocks && !takes_blocks(*product)) return nullptr;
+  if (scales != Scales::blocks && rounds_sums(op, op.outputs[0].dtype)) return nullptr;
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
-  if (plan == nullptr || (!plan->any && product->calls.size() > 1)) return nullptr;
+  if (plan == nullptr || (!plan->any && (product->calls.size() > 1 || has_residual))) return nullptr;
   Function tiles = nullptr;
   if (scales == Scales::blocks && !(blocks.a_in_tiles && blocks.b_in_tiles)) {
     tiles = scale_tiles(d);
@@ -189,6 +196,11 @@ std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& o
 
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   return prepare(d, op, activation, Scales::none);
+}
+
+std::unique_ptr<LibraryNode> prepare_product_sum(const GpuDevice& d, const tern_device_op& op) {
+  if (!has_product(op) || is_float8(op)) return nullptr;
+  return prepare(d, op, Activation::none, Scales::none, {}, true);
 }
 
 std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales) {

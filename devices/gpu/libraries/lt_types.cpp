@@ -99,6 +99,11 @@ bool is_float8(const tern_device_op& op) {
   return a != nullptr && a->family == Family::byte;
 }
 
+bool rounds_sums(const tern_device_op& op, int result) {
+  return names::kLtRoundsFloat8Sums && op.precision == TERN_DEVICE_PRECISION_EXPORTED && result == kF32 &&
+         is_float8(op);
+}
+
 LtTypes lt_types(const tern_device_op& op) {
   const Type *a = type_of(op.inputs[0]), *b = type_of(op.inputs[1]), *out = type_of(op.outputs[0]);
   if (a == nullptr || b == nullptr || out == nullptr) return {};

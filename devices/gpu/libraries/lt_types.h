@@ -23,6 +23,10 @@ struct LtTypes {
 bool is_microscaled(const tern_device_op& op);
 /// A product of float8, without blocks.
 bool is_float8(const tern_device_op& op);
+/// Whether the library sums a product of float8 in fewer digits than a result of the type `result` may lose: float32
+/// keeps its own where nothing permits rounding. Not for operands in blocks: the devices that have those sum in
+/// float32.
+bool rounds_sums(const tern_device_op& op, int result);
 /// Without `computes` where the libraries have no such product.
 LtTypes lt_types(const tern_device_op& op);
 

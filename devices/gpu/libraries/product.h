@@ -28,6 +28,7 @@ struct Offsets {
 struct Product {
   Matrix a, b, c, d;
   Addend addend = Addend::none;
+  bool has_residual = false;  ///< C is added to a product that has a vector already
   std::int32_t batch = 1;
   std::vector<Offsets> calls;  ///< batches that one stride cannot tell take several
 };

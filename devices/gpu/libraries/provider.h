@@ -50,6 +50,9 @@ std::string describe_vendor_libraries(const GpuDevice& d);
 /// matmul, by cuBLASLt or hipBLASLt.
 bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
+/// A product and the sum of its result with operand 3, which lies as the result does. Operand 2, the bias, may be
+/// absent.
+std::unique_ptr<LibraryNode> prepare_product_sum(const GpuDevice& d, const tern_device_op& op);
 /// A product of float8 whose operands 3 and 4 are the scales of the first two.
 std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
 /// Whether scales of blocks lie in tiles (devices/gpu/libraries/scale_tiles.h) already, else row by row: of the left

@@ -12,6 +12,7 @@ namespace tern::gpu {
 /// Of the matrices of Product; c is that of the addend, vector or matrix, and d where there is none.
 struct ProductAddresses {
   Address a = 0, b = 0, c = 0, d = 0;
+  Address residual = 0;              ///< lies as d does; 0: none
   Address scale_a = 0, scale_b = 0;  ///< 0: none
 };
 

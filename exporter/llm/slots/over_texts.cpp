@@ -218,7 +218,7 @@ class OverTexts : public SlotFunction, Operands {
       }
     }
     const auto mapped = [&](ValueId v) { return place(v).kind == (caches ? Place::Kind::slots : Place::Kind::each); };
-    std::ranges::stable_partition(t.operands, mapped);
+    std::stable_partition(t.operands.begin(), t.operands.end(), mapped);
     const std::string name = fmt::format("{}.loop{}", b_.function().name, loops_++);
     return caches ? over_slots(t, mapped, name) : over_rows(t, mapped, name);
   }

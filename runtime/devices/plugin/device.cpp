@@ -154,6 +154,15 @@ void PluginDevice::wait() noexcept {
   }
 }
 
+std::byte* PluginDevice::allocate_host(std::uint64_t bytes) {
+  std::byte* pinned = pinned_.allocate(bytes);
+  return pinned != nullptr ? pinned : Device::allocate_host(bytes);
+}
+
+void PluginDevice::free_host(std::byte* data) {
+  if (data != nullptr && !pinned_.free(data)) Device::free_host(data);
+}
+
 void PluginDevice::free(std::byte* data) {
   if (data == nullptr) return;
   if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);

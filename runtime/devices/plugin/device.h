@@ -18,6 +18,7 @@
 #include "runtime/devices/plugin/allocator.h"
 #include "runtime/devices/plugin/library.h"
 #include "runtime/devices/plugin/part_compiler.h"
+#include "runtime/devices/plugin/pinned_memory.h"
 #include "runtime/devices/plugin/tables.h"
 #include "runtime/devices/plugin/upload.h"
 
@@ -53,6 +54,8 @@ class PluginDevice : public Device {
   std::byte* allocate(std::uint64_t bytes) override;
   /// Waits for all streams that are open, too.
   void free(std::byte* data) override;
+  std::byte* allocate_host(std::uint64_t bytes) override;
+  void free_host(std::byte* data) override;
   /// Waits for all streams that are open.
   void wait() noexcept;
   DeviceMemoryStats memory() const override;
@@ -99,6 +102,7 @@ class PluginDevice : public Device {
   std::map<tern_device_stream, bool>
       streams_;  ///< that are open; true: the device is recording it, nothing is under way
   Staging staging_{*this};
+  PinnedMemory pinned_{*this};
   PluginParts parts_{*this};
   bool maps_memory_ = false;
 };

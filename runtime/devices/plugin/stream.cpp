@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "kernels/portable/failure.h"
 #include "kernels/portable/launches.h"
@@ -174,16 +175,40 @@ bool PluginStream::done() {
   return happened != 0;
 }
 
-void PluginStream::finish() {
-  if (!may_have_failed_) return synchronize();
+namespace {
+constexpr std::uint64_t kWords = 64, kAnswer = 16;  // bytes that the host waits for; where those of read() begin
+}
+
+void PluginStream::ask_for_failure() {
+  words_.reserve(kWords, device_);
+  if (may_have_failed_) enqueue_download(words_.data(), failure_->data, sizeof(std::int32_t));
+}
+
+void PluginStream::check_failure() {
+  if (!may_have_failed_) return;
   std::int32_t number = 0;
-  download(&number, failure_->data, sizeof number);
+  std::memcpy(&number, words_.data(), sizeof number);
   if (number != 0) {
     const std::int32_t none = 0;
     upload(failure_->data, &none, sizeof none);
   }
   may_have_failed_ = false;
   if (number != 0) fail(ErrorCode::runtime, portable::failure_message(number));
+}
+
+void PluginStream::finish() {
+  if (may_have_failed_) ask_for_failure();
+  synchronize();
+  check_failure();
+}
+
+void PluginStream::read(void* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes > kWords - kAnswer) return DeviceStream::read(to, from, bytes);
+  ask_for_failure();
+  enqueue_download(words_.data() + kAnswer, from, bytes);
+  synchronize();
+  check_failure();
+  std::memcpy(to, words_.data() + kAnswer, bytes);
 }
 
 void PluginStream::enqueue_failure(std::int32_t* to) {

@@ -7,6 +7,7 @@
 #include "runtime/devices/plugin/communicator.h"
 #include "runtime/devices/plugin/device.h"
 #include "runtime/devices/plugin/graphs.h"
+#include "runtime/memory.h"
 
 namespace tern {
 
@@ -48,6 +49,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   bool idle() const override { return idle_; }
   bool done() override;
   void finish() override;
+  void read(void* to, const std::byte* from, std::uint64_t bytes) override;
   void settle() noexcept override;
   void recover() noexcept override;
   /// Enqueues a copy of the failure that kernels may have written: 0, or a number of failure.h.
@@ -70,11 +72,15 @@ class PluginStream : public DeviceStream, public portable::Launcher {
  private:
   StreamShare create_on_part(const StreamShare& share);
   void refuse_while_recorded(const char* what) const;
+  /// Enqueues a copy of the failure to words_; after a wait, fails with it.
+  void ask_for_failure();
+  void check_failure();
 
   PluginDevice& device_;
   tern_device_stream stream_ = nullptr;
   StreamShare share_;
   std::unique_ptr<portable::Memory> failure_;
+  HostBuffer words_;                   ///< what the host waits for: the failure, then bytes of read()
   tern_device_event asked_ = nullptr;  ///< recorded by done(), until it has happened
   bool may_have_failed_ = false, recorded_ = false, idle_ = true;
   StreamWatch* watch_ = nullptr;

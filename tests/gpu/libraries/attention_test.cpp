@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -269,6 +270,25 @@ TEST_F(AttentionTest, ASessionMayEndWithTheProcess) {
   EXPECT_FALSE(values_of(kept->run(inputs({}))[0]).empty());
 }
 
+TEST_F(AttentionTest, PlansThatWereCompiledAreKept) {
+  if (!is_cuda()) GTEST_SKIP() << "by cuDNN alone";
+  const char* const given = std::getenv("TERN_CACHE");
+  const std::string cache = given == nullptr ? "" : given;
+  char folder[] = "/tmp/tern_plans_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("TERN_CACHE", folder, 1);
+  EXPECT_EQ(check({.queries = 4, .keys = 7}), 1u);
+  setenv("TERN_STAND_IN_FAILS", "of a heuristic", 1);
+  EXPECT_EQ(check({.queries = 4, .keys = 7}), 1u);
+  EXPECT_EQ(check({.queries = 4, .keys = 6}), 0u) << "another one";
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(check({.queries = 4, .keys = 7}), 0u) << "the disk was emptied";
+  unsetenv("TERN_STAND_IN_FAILS");
+  EXPECT_EQ(check({.queries = 4, .keys = 7}), 1u);
+  std::filesystem::remove_all(folder);
+  given == nullptr ? unsetenv("TERN_CACHE") : setenv("TERN_CACHE", cache.c_str(), 1);
+}
+
 TEST_F(AttentionTest, EveryFunctionMayFail) {
   if (!is_cuda()) GTEST_SKIP() << "by cuDNN alone";
   const Case c{.is_causal = true, .mask_shape = {3, 5}, .mask = {0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0}};
@@ -279,10 +299,12 @@ TEST_F(AttentionTest, EveryFunctionMayFail) {
     EXPECT_EQ(check(c), 0u) << function;
   }
   unsetenv("TERN_STAND_IN_FAILS");
+  setenv("TERN_DEVICE_GRAPHS", "0", 1);  // each run calls the library
   PrepareOptions options;
   options.device = device();
   Session session(model(c).prepare(options));
   const std::vector<float> result = values_of(session.run(inputs(c))[0]);
+  unsetenv("TERN_DEVICE_GRAPHS");
   for (const char* function : {"SetStream", "BackendCreateDescriptor", "BackendSetAttribute", "BackendExecute"}) {
     setenv("TERN_STAND_IN_FAILS", function, 1);
     try {

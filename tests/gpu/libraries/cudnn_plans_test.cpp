@@ -5,23 +5,16 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "devices/gpu/cuda/attention_plan.h"
 #include "devices/gpu/cuda/convolution_plan.h"
+#include "tests/gpu/libraries/described_h100.h"
 
 namespace tern::gpu {
 namespace {
-
-// What cuDNN 9.8 and later want to know of a device, 9.28 its memoryBusWidth, too; the values are those of an H100 SXM.
-constexpr char kH100[] = R"({"deviceVer": 900, "maxGridSize": [2147483647, 65535, 65535],
-  "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32,
-  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024,
-  "maxRegistersPerSM": 65536, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048,
-  "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, "totalGlobalMem": 85899345920,
-  "smClockRateKHz": 1980000, "memClockRateKHz": 2619000, "memoryBusWidth": 5120, "l2CacheSize": 52428800,
-  "cudaDeviceId": 0, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
-constexpr int kDeviceKind = 38, kDeviceJson = 2702, kPlanJson = 405, kTypeChar = 24;  // cudnn_graph.h
 
 class CudnnPlans : public ::testing::Test {
  protected:
@@ -33,9 +26,8 @@ class CudnnPlans : public ::testing::Test {
   api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "cudnn" #suffix));
     TERN_GPU_CUDNN_FUNCTIONS(TERN_LOAD)
 #undef TERN_LOAD
-    ASSERT_EQ(api.descriptor_create(kDeviceKind, &target.device), kSuccess);
-    ASSERT_EQ(api.set(target.device, kDeviceJson, kTypeChar, sizeof kH100, kH100), kSuccess);
-    ASSERT_EQ(api.finalize(target.device), kSuccess);
+    target.device = described_h100(api);
+    ASSERT_NE(target.device, nullptr);
   }
   void TearDown() override {
     if (target.device != nullptr) api.descriptor_destroy(target.device);
@@ -54,7 +46,8 @@ class CudnnPlans : public ::testing::Test {
     if (made == nullptr) return {};
     std::string json(1 << 20, '\0');
     std::int64_t count = 0;
-    EXPECT_EQ(api.get(made->plan.handle(), kPlanJson, kTypeChar, std::ssize(json), &count, json.data()), kSuccess);
+    EXPECT_EQ(api.get(made->plan.handle(), cudnn::kPlanJson, cudnn::kTypeChar, std::ssize(json), &count, json.data()),
+              kSuccess);
     return json.substr(0, json.find('\0'));
   }
 
@@ -122,6 +115,37 @@ TEST_F(CudnnPlans, ExactOnesUseNoTensorCores) {
   EXPECT_NE(exact.substr(exact.find("\"engine\"")), any.substr(any.find("\"engine\"")));
 }
 
+/// The number of the engine in what cuDNN says of a plan.
+std::int64_t engine_of(const std::string& json) {
+  const std::size_t at = json.find(R"("engineId":)");
+  return at == std::string::npos ? -1 : std::atoll(json.c_str() + at + 11);
+}
+
+// For this one cuDNN 9.20 proposes 23 engines with tensor cores before the first without.
+TEST_F(CudnnPlans, ExactOnesAreTheHeuristics) {
+  Convolution c = block(kF32, 4, 1, true);
+  c.has_relu = true;
+  c.x = c.y = contiguous({1, 512, 7, 7});
+  c.w = contiguous({512, 512, 3, 3});
+  const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
+  const auto proposed = cudnn_engines(api, target, graph, cudnn::kModeA);
+  const auto exact = std::ranges::find_if(
+      proposed, [](const CudnnEngine& e) { return std::ranges::find(e.notes, cudnn::kTensorCore) == e.notes.end(); });
+  ASSERT_NE(exact, proposed.end());
+  EXPECT_EQ(engine_of(plan(c)), exact->index);
+}
+
+TEST_F(CudnnPlans, EnginesThatCompileGiveWay) {
+  Convolution c = block(kBf16, 2, 64, false);  // as in MobileNet: cuDNN 9.20 compiles its first engine for it
+  const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
+  for (const CudnnEngine& e : cudnn_engines(api, target, graph, cudnn::kModeA)) {
+    if (e.index != engine_of(plan(c))) continue;
+    EXPECT_EQ(std::ranges::find(e.behaviours, cudnn::kCompiles), e.behaviours.end());
+    return;
+  }
+  ADD_FAILURE() << "the plan's engine is none of the heuristic's";
+}
+
 TEST_F(CudnnPlans, ThereIsNoneForSizesThatDisagree) {
   Convolution c = block(kF16, 2, 1, false);
   c.y = contiguous({2, 64, 55, 56});
@@ -161,6 +185,28 @@ TEST_F(CudnnPlans, AttentionHasOne) {
   Attention a = heads(kHalf, 100, 100, 64);
   a.v = contiguous({2, 4, 99, 64});
   EXPECT_EQ(plan(a), "") << "values for fewer keys";
+}
+
+TEST_F(CudnnPlans, CompiledOnesComeBackFromTheDisk) {
+  char folder[] = "/tmp/tern_plans_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("TERN_CACHE", folder, 1);
+  target.keeps = "a described H100";
+  const Attention a = causal(heads(cudnn::kBfloat16, 1024, 1024, 128));
+  const std::string made = plan(a);
+  EXPECT_NE(made, "");
+  static CudnnApi real;
+  real = api;
+  api.descriptor_create = [](int kind, CudnnDescriptor* d) {
+    return kind == cudnn::kGraph ? kOutOfMemory : real.descriptor_create(kind, d);
+  };
+  EXPECT_EQ(plan(a), made);
+  EXPECT_EQ(plan(heads(cudnn::kBfloat16, 1024, 1024, 128)), "") << "another one";
+  target.keeps = "another device";
+  EXPECT_EQ(plan(a), "");
+  api = real;
+  unsetenv("TERN_CACHE");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(CudnnPlans, AttentionMeansWhatItSays) {

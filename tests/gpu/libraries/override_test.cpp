@@ -37,10 +37,20 @@ std::uint64_t launches_of_libraries() {
   return launches == nullptr ? 0 : launches(stand_in::kProductKernel) + launches(stand_in::kConvolutionKernel);
 }
 
+/// Launches of Tern's kernel for bias and ReLU so far.
+std::uint64_t launches_of_ends() {
+  static auto* const launches = emulator<std::uint64_t(const char*)>("tern_emulator_launches");
+  return launches == nullptr ? 0 : launches("tern_end");
+}
+
 class LibraryTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
+  }
+  void TearDown() override {
+    unsetenv("TERN_CUDA_ROWS");
+    unsetenv("TERN_ROCM_ROWS");
   }
 
   /// The calls of libraries in one run.
@@ -129,6 +139,64 @@ TEST_F(LibraryTest, ActivationsAreParts) {
   EXPECT_EQ(run(activated("0.5 * self * (1 + erf(self * 0.70710678118654752440))", false), inputs), 1u);
   EXPECT_EQ(parts, 0u);
   EXPECT_NEAR(result[0], -0.0040497, 1e-6);
+}
+
+TEST_F(LibraryTest, OneRowIsTernsWhereItIsAskedFor) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias}));
+  std::vector<Tensor> inputs = linear_inputs();
+  inputs[0] = floats({1, 3}, {4, 5, 6});
+  const bool is_cuda = std::string(device()) == "cuda";
+  EXPECT_EQ(run(p.model(), inputs), 1u);
+  EXPECT_EQ(result, (std::vector<float>{8, 33}));
+  for (const char* who : {"own", "library"}) {
+    setenv(is_cuda ? "TERN_CUDA_ROWS" : "TERN_ROCM_ROWS", who, 1);
+    EXPECT_EQ(run(p.model(), inputs), std::string(who) == "own" ? 0u : 1u) << who;
+    EXPECT_EQ(result, (std::vector<float>{8, 33})) << who;
+  }
+}
+
+TEST_F(LibraryTest, SumsWithAResidualArePartOfTheProduct) {
+  const std::vector<float> residual = {100, 200, 300, 400};
+  for (const bool has_bias : {true, false}) {
+    for (const bool is_first : {true, false}) {
+      TestProgram p;
+      const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2}),
+                    r = p.input(DType::f32, {1, 2, 2});
+      const ValueId y = has_bias ? p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias})
+                                 : p.b().matmul(x, p.b().transpose(w, 0, 1));
+      p.output(p.b().expr(is_first ? "r + y" : "y + r", {{"r", r}, {"y", p.b().reshape(y, {Dim(1), Dim(2), Dim(2)})}},
+                          DType::f32));
+      std::vector<Tensor> inputs = linear_inputs();
+      inputs.push_back(floats({1, 2, 2}, residual));
+      EXPECT_EQ(run(p.model(), inputs), 1u);
+      EXPECT_EQ(parts, 1u);
+      EXPECT_EQ(result, has_bias ? (std::vector<float>{108, 224, 308, 433}) : (std::vector<float>{98, 204, 298, 413}));
+    }
+  }
+}
+
+TEST_F(LibraryTest, OtherSumsAreNodes) {
+  std::vector<Tensor> inputs = linear_inputs();
+  inputs.push_back(floats({2}, {100, 200}));
+  for (const char* expression : {"y + r", "y - x", "y + y"}) {
+    TestProgram p;
+    const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2}),
+                  r = p.input(DType::f32, {2});
+    const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias});
+    // A vector, a difference, and the product with itself.
+    const std::string text = expression;
+    p.output(text == "y + r"   ? p.b().expr(text, {{"y", y}, {"r", r}}, DType::f32)
+             : text == "y - x" ? p.b().expr(text, {{"y", y}, {"x", p.b().slice(x, 1, Dim(0), Dim(2))}}, DType::f32)
+                               : p.b().expr(text, {{"y", y}}, DType::f32));
+    EXPECT_EQ(run(p.model(), inputs), 1u) << text;
+    EXPECT_EQ(parts, 0u) << text;
+    EXPECT_EQ(result, text == "y + r"   ? (std::vector<float>{108, 224, 108, 233})
+                      : text == "y - x" ? (std::vector<float>{7, 22, 4, 28})
+                                        : (std::vector<float>{16, 48, 16, 66}))
+        << text;
+  }
 }
 
 TEST_F(LibraryTest, ReproducibleRunsTakeNone) {
@@ -267,13 +335,13 @@ TEST_F(LibraryTest, RowsThatBeginAnywhere) {
 }
 
 /// 96 columns of x [2, 112], from `first` on, times the transpose of w [16, 96], in float8.
-Model bytes(DType dtype, std::int64_t first) {
+Model bytes(DType dtype, std::int64_t first, DType result_dtype) {
   TestProgram p;
   const ValueId x = p.b().cast(p.input(DType::f32, {2, 112}), dtype);
   const ValueId w = p.b().cast(p.input(DType::f32, {16, 96}), dtype);
   const ValueId part = p.b().slice(x, 1, Dim(first), Dim(96));
-  const Attr result = attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)));
-  p.output(p.b().add(Op::matmul, {part, p.b().transpose(w, 0, 1)}, {result}));
+  const ValueId y = p.b().add(Op::matmul, {part, p.b().transpose(w, 0, 1)}, {attr_dtype(result_dtype)});
+  p.output(result_dtype == DType::f32 ? y : p.b().cast(y, DType::f32));
   return p.model();
 }
 
@@ -284,14 +352,28 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
   std::vector<float> x(2 * 112, 2);
   x[0] = x[1] = 240;
   const std::vector<Tensor> inputs = {floats({2, 112}, x), floats({16, 96}, std::vector<float>(16 * 96, 0.5f))};
-  // The library takes addresses that are multiples of 16, and Tern copies others.
-  for (const std::int64_t first : {0, 1, 16}) {
-    EXPECT_EQ(run(bytes(own, first), inputs), 1u) << first;
-    ASSERT_EQ(result.size(), 32u);
-    EXPECT_EQ(result[0], 96.0f + 119.0f * static_cast<float>(first == 0 ? 2 : first == 1 ? 1 : 0)) << first;
-    EXPECT_EQ(result[31], 96) << first;
+  struct Case {
+    DType result;
+    Precision precision;
+    std::uint64_t calls;
+  };
+  // Hopper's sums of float8 have too few digits for float32, where nothing permits rounding.
+  for (const Case& c : {Case{DType::bf16, Precision::exported, 1},
+                        {DType::f16, Precision::exported, 1},
+                        {DType::f32, Precision::exported, cuda ? 0u : 1u},
+                        {DType::f32, Precision::automatic, 1},
+                        {DType::f32, Precision::bfloat16, 1}}) {
+    PrepareOptions options;
+    options.precision = c.precision;
+    // The library takes addresses that are multiples of 16, and Tern copies others.
+    for (const std::int64_t first : {0, 1, 16}) {
+      EXPECT_EQ(run(bytes(own, first, c.result), inputs, options), c.calls) << first << name_of(c.result);
+      ASSERT_EQ(result.size(), 32u);
+      EXPECT_EQ(result[0], 96.0f + 119.0f * static_cast<float>(first == 0 ? 2 : first == 1 ? 1 : 0)) << first;
+      EXPECT_EQ(result[31], 96) << first;
+    }
+    EXPECT_EQ(run(bytes(other, 0, c.result), inputs, options), 0u);
   }
-  EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
 }
 
 /// x [16, 32] times the transpose of w [16, 32] in float8, with their scales and perhaps a bias, as aten._scaled_mm.
@@ -321,47 +403,52 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
     std::uint64_t parts;
   };
   const std::uint64_t on_cuda = cuda ? 1 : 0;
-  for (const Case& c : {Case{{}, {}, DType::bf16, false, 1},
-                        {{1, 1}, {1}, DType::f32, false, 1},
-                        {{}, {}, DType::f16, true, 1},
-                        {{16, 1}, {1, 16}, DType::bf16, false, on_cuda},
-                        {{16, 1}, {1, 16}, DType::f32, false, on_cuda},
-                        {{16, 1}, {16}, DType::bf16, true, on_cuda},
-                        {{16, 1}, {}, DType::bf16, false, 0},
-                        {{}, {}, DType::f32, true, 0}}) {
-    const auto scale = [](const Dims& shape, const std::vector<float>& all) {
-      std::vector<std::int64_t> sizes;
-      for (const Dim& d : shape) sizes.push_back(d.value());
-      const bool is_one = std::ranges::all_of(sizes, [](std::int64_t n) { return n == 1; });
-      return floats(sizes, is_one ? std::vector<float>{all[2]} : all);
-    };
-    std::vector<Tensor> inputs = {floats({16, 32}, x), floats({16, 32}, w)};
-    inputs.push_back(scale(c.x, rows));
-    inputs.push_back(scale(c.w, columns));
-    const std::vector<float> x_scales = values_of(inputs[2]), w_scales = values_of(inputs[3]);
-    if (c.has_bias) inputs.push_back(floats({16}, bias));
-    PrepareOptions options;
-    options.device = device();
-    Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
-    session.run(inputs);
-    const std::uint64_t before = launches_of_libraries();
-    const Tensor& result = session.run(inputs)[0];
-    std::vector<double> made(256);
-    convert(result.data(), c.result, made.data(), DType::f64, 256);
-    EXPECT_EQ(launches_of_libraries() - before, 1u);
-    EXPECT_EQ(session.stats().partitions, c.parts) << c.x.size() << c.w.size() << name_of(c.result) << c.has_bias;
-    for (std::size_t i = 0; i < 16; ++i)
-      for (std::size_t j = 0; j < 16; ++j) {
-        float sum = 0;
-        for (std::size_t k = 0; k < 32; ++k) sum += x[i * 32 + k] * w[j * 32 + k];
-        sum = sum * (x_scales.size() == 1 ? x_scales[0] : x_scales[i]) *
-                  (w_scales.size() == 1 ? w_scales[0] : w_scales[j]) +
-              (c.has_bias ? bias[j] : 0);
-        EXPECT_NEAR(made[i * 16 + j], static_cast<double>(sum),
-                    c.result == DType::bf16 ? std::abs(sum) / 128 : std::abs(sum) / 1024)
-            << i << ' ' << j;
-      }
-  }
+  for (const Precision precision : {Precision::exported, Precision::automatic})
+    for (const Case& c : {Case{{}, {}, DType::bf16, false, 1},
+                          {{1, 1}, {1}, DType::f32, false, 1},
+                          {{}, {}, DType::f16, true, 1},
+                          {{16, 1}, {1, 16}, DType::bf16, false, on_cuda},
+                          {{16, 1}, {1, 16}, DType::f32, false, on_cuda},
+                          {{16, 1}, {16}, DType::bf16, true, on_cuda},
+                          {{16, 1}, {}, DType::bf16, false, 0},
+                          {{}, {}, DType::f32, true, 0}}) {
+      const auto scale = [](const Dims& shape, const std::vector<float>& all) {
+        std::vector<std::int64_t> sizes;
+        for (const Dim& d : shape) sizes.push_back(d.value());
+        const bool is_one = std::ranges::all_of(sizes, [](std::int64_t n) { return n == 1; });
+        return floats(sizes, is_one ? std::vector<float>{all[2]} : all);
+      };
+      std::vector<Tensor> inputs = {floats({16, 32}, x), floats({16, 32}, w)};
+      inputs.push_back(scale(c.x, rows));
+      inputs.push_back(scale(c.w, columns));
+      const std::vector<float> x_scales = values_of(inputs[2]), w_scales = values_of(inputs[3]);
+      if (c.has_bias) inputs.push_back(floats({16}, bias));
+      PrepareOptions options;
+      options.device = device();
+      options.precision = precision;
+      // A product whose scales are none of its own has a float32 result.
+      const bool is_terns = cuda && precision == Precision::exported && (c.result == DType::f32 || c.parts == 0);
+      Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
+      session.run(inputs);
+      const std::uint64_t before = launches_of_libraries();
+      const Tensor& result = session.run(inputs)[0];
+      std::vector<double> made(256);
+      convert(result.data(), c.result, made.data(), DType::f64, 256);
+      EXPECT_EQ(launches_of_libraries() - before, is_terns ? 0u : 1u);
+      EXPECT_EQ(session.stats().partitions, is_terns ? 0u : c.parts)
+          << c.x.size() << c.w.size() << name_of(c.result) << c.has_bias;
+      for (std::size_t i = 0; i < 16; ++i)
+        for (std::size_t j = 0; j < 16; ++j) {
+          float sum = 0;
+          for (std::size_t k = 0; k < 32; ++k) sum += x[i * 32 + k] * w[j * 32 + k];
+          sum = sum * (x_scales.size() == 1 ? x_scales[0] : x_scales[i]) *
+                    (w_scales.size() == 1 ? w_scales[0] : w_scales[j]) +
+                (c.has_bias ? bias[j] : 0);
+          EXPECT_NEAR(made[i * 16 + j], static_cast<double>(sum),
+                      c.result == DType::bf16 ? std::abs(sum) / 128 : std::abs(sum) / 1024)
+              << i << ' ' << j;
+        }
+    }
 }
 
 TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
@@ -378,7 +465,9 @@ TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
   for (int i = 0; i < 32; ++i) scales.push_back(std::ldexp(1.0f, i % 5));
   const std::vector<Tensor> inputs = {floats({16, 32}, std::vector<float>(512, 1)),
                                       floats({16, 32}, std::vector<float>(512, 2)), floats({33}, scales)};
-  EXPECT_EQ(run(p.model(), inputs), 1u);
+  PrepareOptions options;
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(p.model(), inputs, options), 1u);
   EXPECT_EQ(parts, 1u);
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], 64 * scales[1 + i / 16] * scales[17 + i % 16]) << i;
 }
@@ -512,19 +601,20 @@ TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
                                       floats({16, 32}, std::vector<float>(512, 2)), floats({}, {0.5f}),
                                       floats({}, {4})};
   const std::vector<float> expected(256, 128);
-  EXPECT_EQ(run(model, inputs), 1u);
+  PrepareOptions options;
+  options.device = device();
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(model, inputs, options), 1u);
   EXPECT_EQ(result, expected);
   EXPECT_EQ(parts, 1u);
   for (const char* function :
        {"LtMatrixLayoutCreate", "LtMatrixLayoutSetAttribute", "LtMatmulDescCreate", "LtMatmulDescSetAttribute",
         "LtMatmulPreferenceCreate", "LtMatmulPreferenceSetAttribute", "LtMatmulAlgoGetHeuristic"}) {
     setenv("TERN_STAND_IN_FAILS", function, 1);
-    EXPECT_EQ(run(model, inputs), 0u) << function;
+    EXPECT_EQ(run(model, inputs, options), 0u) << function;
     unsetenv("TERN_STAND_IN_FAILS");
     EXPECT_EQ(result, expected) << function;
   }
-  PrepareOptions options;
-  options.device = device();
   Session session(model.prepare(options));
   EXPECT_EQ(values_of(session.run(inputs)[0]), expected);
   for (const char* function : {"LtMatmulDescSetAttribute", "LtMatmul("}) {
@@ -603,13 +693,7 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
       const bool has_bias = (kind & 1) != 0, has_relu = (kind & 2) != 0;
       std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, pixels), floats({2, 2, 2, 2}, weights)};
       if (has_bias) inputs.push_back(floats({2}, {bias[0], bias[1]}));
-      // MIOpen rounds sums of 16 bits before a bias is added.
-      PrepareOptions options;
-      if (has_bias && dtype != DType::f32 && std::string(device()) != "cuda") {
-        EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs), 0u);
-        options.precision = Precision::automatic;
-      }
-      EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs, options), 1u) << name_of(dtype) << kind;
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs), 1u) << name_of(dtype) << kind;
       EXPECT_EQ(parts, has_relu && dtype == DType::f32 ? 1u : 0u) << "ReLU of 16 bits is one node with its cast";
       std::vector<float> expected;
       for (int n = 0; n < 2; ++n)
@@ -636,17 +720,98 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
       inputs[0] = floats({2, 3, 3, 4}, last);
       // MIOpen gets what is packed, for it does not tell strides apart.
       const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
-      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, Images::channels_last), inputs, options), calls);
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, Images::channels_last), inputs), calls);
       EXPECT_EQ(result, expected) << "channels last";
       std::vector<float> wider;
       for (std::size_t row = 0; row < 24; ++row)
         for (std::size_t column = 0; column < 5; ++column)
           wider.push_back(column == 0 || column == 4 ? 100 : pixels[row * 3 + column - 1]);
       inputs[0] = floats({2, 4, 3, 5}, wider);
-      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, Images::parts_of_wider_ones), inputs, options), calls);
+      EXPECT_EQ(run(groups(dtype, has_bias, has_relu, Images::parts_of_wider_ones), inputs), calls);
       EXPECT_EQ(result, expected) << "parts of wider images";
     }
   }
+}
+
+/// The number that the type has for it.
+float in(DType dtype, float value) {
+  std::uint16_t bits = 0;
+  convert(&value, DType::f32, &bits, dtype, 1);
+  convert(&bits, dtype, &value, DType::f32, 1);
+  return value;
+}
+
+// As PyTorch on GPUs: the library rounds the sums, one launch adds the bias and rounds again.
+TEST_F(LibraryTest, BiasAndReluOf16BitsAreOneMoreLaunch) {
+  enum Result { packed, channels_last, part_of_a_wider_one };
+  constexpr std::int64_t kChannels = 3, kPlane = 15, kImages = 2;  // 90 elements: no whole number of eight
+  const float weights[] = {129, -65, 1}, bias[] = {1001, 0.375f, -33};
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (int kind = 0; kind < 12; ++kind) {
+      const bool has_bias = (kind & 1) != 0, has_relu = (kind & 2) != 0;
+      const auto kept = static_cast<Result>(kind / 4);
+      SCOPED_TRACE(std::string(name_of(dtype)) + ' ' + std::to_string(kind));
+      TestProgram p;
+      const ValueId x = p.b().cast(p.input(DType::f32, {kImages, 1, 3, 5}), dtype),
+                    w = p.b().cast(p.input(DType::f32, {kChannels, 1, 1, 1}), dtype);
+      std::vector<ValueId> operands = {x, w};
+      if (has_bias) operands.push_back(p.b().cast(p.input(DType::f32, {kChannels}), dtype));
+      ValueId y = p.b().add(Op::convolution, operands);
+      if (has_relu) y = p.b().expr("max(y, 0)", {{"y", y}}, dtype);
+      if (kept == channels_last) y = p.b().permute(y, {0, 2, 3, 1});
+      if (kept == part_of_a_wider_one) y = p.b().add(Op::concat, {x, y}, {attr(AttrKey::axis, Dim(1))});
+      p.output(y);
+
+      std::vector<float> pixels;
+      for (int i = 0; i < kImages * kPlane; ++i) pixels.push_back(static_cast<float>(i % 9 - 4) * 33);
+      pixels.back() = std::numeric_limits<float>::quiet_NaN();
+      std::vector<Tensor> inputs = {floats({kImages, 1, 3, 5}, pixels),
+                                    floats({kChannels, 1, 1, 1}, {weights[0], weights[1], weights[2]})};
+      if (has_bias) inputs.push_back(floats({kChannels}, {bias[0], bias[1], bias[2]}));
+      PrepareOptions options;
+      options.device = device();
+      Session session(p.model().prepare(options));
+      session.run(inputs);
+      const std::uint64_t calls = launches_of_libraries(), ends = launches_of_ends();
+      const Tensor found = session.run(inputs)[0];
+      EXPECT_EQ(launches_of_libraries() - calls, 1u);
+      EXPECT_EQ(launches_of_ends() - ends, has_bias || has_relu ? 1u : 0u);
+      EXPECT_EQ(session.stats().partitions, has_relu ? 1u : 0u);
+
+      const auto values = found.span<const std::uint16_t>();
+      for (std::int64_t n = 0; n < kImages; ++n)
+        for (std::int64_t c = 0; c < kChannels; ++c)
+          for (std::int64_t i = 0; i < kPlane; ++i) {
+            float expected = in(dtype, pixels[static_cast<std::size_t>(n * kPlane + i)] * weights[c]);
+            if (has_bias) expected = in(dtype, expected + in(dtype, bias[c]));
+            if (has_relu && expected < 0) expected = 0;
+            const std::int64_t at = kept == packed          ? (n * kChannels + c) * kPlane + i
+                                    : kept == channels_last ? (n * kPlane + i) * kChannels + c
+                                                            : (n * (kChannels + 1) + c + 1) * kPlane + i;
+            float value = 0;
+            convert(&values[static_cast<std::size_t>(at)], dtype, &value, DType::f32, 1);
+            if (std::isnan(expected)) {
+              ASSERT_TRUE(std::isnan(value)) << n << ' ' << c << ' ' << i;
+            } else {
+              ASSERT_EQ(value, expected) << n << ' ' << c << ' ' << i;
+            }
+          }
+    }
+}
+
+TEST_F(LibraryTest, ConvolutionsOfEqualSizesShareAPlan) {
+  if (std::string(device()) != "cuda") GTEST_SKIP() << "MIOpen keeps its solutions itself";
+  PrepareOptions options;
+  options.device = device();
+  Session first(convolution(true).prepare(options));
+  first.run(images(9, -10));
+  setenv("TERN_STAND_IN_FAILS", "of a plan", 1);
+  EXPECT_EQ(run(convolution(true), images(9, -10)), 1u);
+  EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
+  EXPECT_EQ(run(convolution(false), images(9, 10)), 0u) << "without ReLU it is another one";
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(convolution(true), images(9, -10), options), 0u) << "one that may round is another one";
+  unsetenv("TERN_STAND_IN_FAILS");
 }
 
 TEST_F(LibraryTest, EveryFunctionOfMiopenMayFail) {

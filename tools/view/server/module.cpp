@@ -139,11 +139,11 @@ std::string run(const ServerRequest& request) {
 }  // namespace
 }  // namespace tern::view
 
-extern "C" __attribute__((visibility("default"))) std::string tern_view_serve(
-    const tern::view::ServerRequest& request) {
+extern "C" __attribute__((visibility("default"))) void tern_view_serve(const tern::view::ServerRequest& request,
+                                                                       std::string* problem) {
   try {
-    return tern::view::run(request);
+    *problem = tern::view::run(request);
   } catch (const std::exception& e) {
-    return e.what();
+    *problem = e.what();
   }
 }

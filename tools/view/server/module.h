@@ -20,7 +20,7 @@ struct ServerRequest {
   std::function<bool()> ended;  ///< asked several times a second, until it says so
 };
 
-/// Returns what went wrong, empty for nothing. Throws nothing.
-using ServeFunction = std::string (*)(const ServerRequest& request);
+/// `problem` becomes what went wrong, empty for nothing. Throws nothing.
+using ServeFunction = void (*)(const ServerRequest& request, std::string* problem);
 
 }  // namespace tern::view

@@ -1,7 +1,11 @@
 // The functions of libcudnn.so.9 that Tern calls.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <string>
 
 #include "tests/gpu/libraries/attention_call.h"
 #include "tests/gpu/libraries/cudnn/attention.h"
@@ -19,7 +23,10 @@ namespace {
 
 constexpr int kBadParameter = 2000, kNotSupported = 3000;  // CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_SUPPORTED
 constexpr std::int64_t kWorkspace = 2048;
-constexpr std::int64_t kEngines = 2;
+// The engines, as Object::engine has them. A heuristic proposes many that round before the one that does not, as
+// cuDNN's do for float32 on an H100. Of attention the one that compiles its kernel is the first of the others.
+constexpr std::int64_t kRounds = 0, kExact = 1, kCompiling = 2;
+constexpr std::int64_t kRoundingEngines = 40;
 
 struct Handle {
   Function attention, convolution;
@@ -51,27 +58,76 @@ bool is_taken(const Object& graph) {
   return is_attention(graph) ? read_attention(graph).has_value() : stand_in::read(graph).has_value();
 }
 
-/// Every heuristic proposes the engine that rounds first.
+/// What every heuristic proposes.
+std::vector<std::int64_t> proposed(const Object& graph) {
+  std::vector<std::int64_t> engines;
+  if (!is_taken(graph)) return engines;
+  if (!is_attention(graph)) engines.push_back(kCompiling);
+  engines.insert(engines.end(), kRoundingEngines, kRounds);
+  if (is_attention(graph)) engines.push_back(kCompiling);
+  engines.push_back(kExact);
+  return engines;
+}
+
+/// "CUDNN_ATTR_ENGINEHEUR_RESULTS": no place for results asks for their number alone.
 int results(const Object& heuristic, std::int64_t wanted, std::int64_t* count, void* values) {
   const ObjectPointer& graph = heuristic.values.at(kHeuristicGraph).objects[0];
-  *count = 0;
-  if (!is_taken(*graph)) return kNotSupported;
-  *count = std::min(wanted, kEngines);
+  const std::vector<std::int64_t> engines = proposed(*graph);
+  *count = std::ssize(engines);
+  if (engines.empty()) return kNotSupported;
+  if (values == nullptr) return kSuccess;
+  *count = std::min(wanted, *count);
   for (std::int64_t i = 0; i < *count; ++i)
-    fill(static_cast<CudnnDescriptor*>(values)[i], kEngineConfig, engine_object(kEngineConfig, graph, i));
+    fill(static_cast<CudnnDescriptor*>(values)[i], kEngineConfig,
+         engine_object(kEngineConfig, graph, engines[static_cast<std::size_t>(i)]));
   return kSuccess;
 }
 
 int notes(const Object& engine, std::int64_t wanted, std::int64_t* count, void* values) {
   if (is_attention(graph_of(engine))) {
-    *count = engine.engine == 0 && wanted > 0 ? 1 : 0;
+    *count = engine.engine == kRounds && wanted > 0 ? 1 : 0;
     if (*count == 1) *static_cast<int*>(values) = kReducesPrecision;
     return kSuccess;
   }
   const bool is_single = stand_in::read(graph_of(engine))->dtype == DType::f32;
-  *count = is_single && engine.engine == 0 && wanted > 0 ? 1 : 0;
+  *count = is_single && engine.engine == kRounds && wanted > 0 ? 1 : 0;
   if (*count == 1) *static_cast<int*>(values) = kTensorCore;
   return kSuccess;
+}
+
+int behaviours(const Object& engine, std::int64_t wanted, std::int64_t* count, void* values) {
+  *count = engine.engine == kCompiling && wanted > 0 ? 1 : 0;
+  if (*count == 1) *static_cast<int*>(values) = kCompiles;
+  return kSuccess;
+}
+
+/// Plans that were written: what is restored is of this process.
+std::map<std::string, ObjectPointer>& written() {
+  static auto* all = new std::map<std::string, ObjectPointer>;
+  return *all;
+}
+
+int write(const ObjectPointer& plan, std::int64_t wanted, std::int64_t* count, void* values) {
+  const std::string text = R"({"plan":)" + std::to_string(getpid()) + '.' + std::to_string(written().size()) + "}";
+  *count = std::ssize(text) + 1;
+  if (values == nullptr) return kSuccess;
+  if (wanted < *count) return kBadParameter;
+  std::memcpy(values, text.c_str(), text.size() + 1);
+  written()[text] = plan->values.at(kPlanEngineConfig).objects[0];
+  return kSuccess;
+}
+
+/// A plan is of an engine's configuration, or of what was written.
+bool restore(Object& plan) {
+  if (!plan.has(kPlanJson)) {
+    if (!plan.has(kPlanEngineConfig)) misuse("cuDNN: a plan without an engine");
+    return true;
+  }
+  const std::vector<char> text = plan.all<char>(kPlanJson);
+  const auto at = written().find(std::string(text.begin(), text.end()));
+  if (at == written().end()) return false;
+  plan.values[kPlanEngineConfig].objects = {at->second};
+  return true;
 }
 
 std::uint64_t address_of(const Object& pack, const Object& tensor, std::uint64_t alignment) {
@@ -107,7 +163,8 @@ const Object& tensor_of(const Object& graph, std::int64_t number) {
 }
 
 int attend(const Handle& h, const Object& config, const Object& pack) {
-  if (config.engine == 0) misuse("cuDNN: an engine that rounds parts of sums is used for attention");
+  if (config.engine == kRounds) misuse("cuDNN: an engine that rounds parts of sums is used for attention");
+  if (config.engine != kCompiling) misuse("cuDNN: attention leaves the engine that the heuristic has first");
   const Object& graph = graph_of(config);
   // Launches, and graphs that hold them, read it as long as the process lives.
   auto* const read = new AttentionGraph(*read_attention(graph));
@@ -167,6 +224,8 @@ STAND_IN int cudnnBackendSetAttribute(CudnnDescriptor descriptor, int name, int 
 STAND_IN int cudnnBackendFinalize(CudnnDescriptor descriptor) {
   if (is_to_fail("cudnnBackendFinalize")) return kBadParameter;
   Object& object = *find(descriptor);
+  if (object.kind == kPlan && (is_to_fail("cudnnBackendFinalize of a plan") || !restore(object))) return kBadParameter;
+  if (object.kind == kHeuristic && is_to_fail("cudnnBackendFinalize of a heuristic")) return kBadParameter;
   finalize(object);
   if (object.kind == kGraph && !is_taken(object)) return kNotSupported;
   return kSuccess;
@@ -176,9 +235,11 @@ STAND_IN int cudnnBackendGetAttribute(CudnnDescriptor descriptor, int name, int 
                                       std::int64_t* count, void* values) {
   if (is_to_fail("cudnnBackendGetAttribute")) return kBadParameter;
   const ObjectPointer object = find(descriptor);
-  if (!object->is_final || count == nullptr || values == nullptr) misuse("cuDNN: attribute %d cannot be read", name);
+  if (!object->is_final || count == nullptr) misuse("cuDNN: attribute %d cannot be read", name);
   if (object->kind == kHeuristic && name == kHeuristicResults && type == kTypeDescriptor)
     return results(*object, wanted, count, values);
+  if (object->kind == kPlan && name == kPlanJson && type == kTypeChar) return write(object, wanted, count, values);
+  if (values == nullptr) misuse("cuDNN: there is no place for attribute %d", name);
   if (object->kind == kEngineConfig && name == kEngineConfigEngine && type == kTypeDescriptor) {
     *count = 1;
     fill(*static_cast<CudnnDescriptor*>(values), kEngine,
@@ -187,6 +248,13 @@ STAND_IN int cudnnBackendGetAttribute(CudnnDescriptor descriptor, int name, int 
   }
   if (object->kind == kEngine && name == kEngineNotes && type == kTypeNote)
     return notes(*object, wanted, count, values);
+  if (object->kind == kEngine && name == kEngineBehaviours && type == kTypeBehaviour)
+    return behaviours(*object, wanted, count, values);
+  if (object->kind == kEngine && name == kEngineIndex && type == kTypeInt64) {
+    *count = 1;
+    *static_cast<std::int64_t*>(values) = object->engine;
+    return kSuccess;
+  }
   if (object->kind == kPlan && name == kPlanWorkspace && type == kTypeInt64) {
     *count = 1;
     *static_cast<std::int64_t*>(values) = kWorkspace;
@@ -203,6 +271,7 @@ STAND_IN int cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor plan_handle
   const Object& config = plan.object(kPlanEngineConfig);
   const Object& graph = graph_of(config);
   if (is_attention(graph)) return attend(*static_cast<Handle*>(handle), config, pack);
+  if (config.engine == kCompiling) return kNotSupported;  // Tern has the choice of others
   ConvolutionCall call = *stand_in::read(graph);
   const Object& forward = graph.object(kGraphOperations, 0);
   call.x.address = address_of(pack, forward.object(kForwardX));
@@ -212,7 +281,7 @@ STAND_IN int cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor plan_handle
   call.y.address = address_of(pack, last.object(&last == &forward ? kForwardY : kPointwiseY));
   call.workspace = workspace_of(pack);
   call.workspace_bytes = kWorkspace;
-  call.rounds = call.dtype == DType::f32 && config.engine == 0;
+  call.rounds = call.dtype == DType::f32 && config.engine == kRounds;
   const Handle& h = *static_cast<Handle*>(handle);
   return launch(h.convolution, &call, h.stream) == kSuccess ? kSuccess : kBadParameter;
 }

@@ -65,7 +65,8 @@ constexpr Rule kRules[] = {
     {kHeuristic, kHeuristicGraph, kTypeDescriptor, 1, 1, needed},
     {kHeuristic, kHeuristicMode, kTypeHeuristicMode, 1, 1, needed},
     {kPlan, kPlanHandle, kTypeHandle, 1, 1, needed},
-    {kPlan, kPlanEngineConfig, kTypeDescriptor, 1, 1, needed},
+    {kPlan, kPlanEngineConfig, kTypeDescriptor, 1, 1, optional},
+    {kPlan, kPlanJson, kTypeChar, 1, 1 << 20, optional},
     {kPack, kPackNumbers, kTypeInt64, 1, 16, needed},
     {kPack, kPackAddresses, kTypePointer, 1, 16, needed},
     {kPack, kPackWorkspace, kTypePointer, 1, 1, needed},
@@ -73,7 +74,8 @@ constexpr Rule kRules[] = {
 
 std::size_t bytes_of(int type) {
   switch (type) {
-    case kTypeBoolean: return 1;
+    case kTypeBoolean:
+    case kTypeChar: return 1;
     case kTypeInt64:
     case kTypeDouble:
     case kTypeHandle:

@@ -29,7 +29,7 @@ struct Object {
   int kind = 0;
   bool is_final = false;
   std::map<int, Value> values;
-  std::int64_t engine = 0;  ///< of engines and their configurations: 0 rounds to TF32, 1 does not
+  std::int64_t engine = 0;  ///< of engines and their configurations: 0 rounds to TF32, 1 does not, 2 compiles
 
   [[nodiscard]] bool has(int name) const { return values.contains(name); }
   template <class T>

@@ -1,0 +1,89 @@
+#include "devices/gpu/cuda/cudnn_engines.h"
+
+#include <algorithm>
+
+namespace tern::gpu {
+namespace {
+
+using namespace cudnn;
+
+constexpr std::size_t kMostNotes = 32;
+
+/// False where cuDNN does not say.
+bool read_notes(const CudnnApi& api, const Descriptor& engine, Attribute name, Type type, std::vector<int>* notes) {
+  std::int64_t count = 0;
+  notes->resize(kMostNotes);
+  const Status error = api.get(engine.handle(), name, type, kMostNotes, &count, notes->data());
+  notes->resize(error == kSuccess ? static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, kMostNotes)) : 0);
+  return error == kSuccess;
+}
+
+void describe(const CudnnApi& api, CudnnEngine& e) {
+  Descriptor engine(api, kEngine);
+  CudnnDescriptor handle = engine.handle();
+  std::int64_t count = 0;
+  if (api.get(e.config.handle(), kEngineConfigEngine, kTypeDescriptor, 1, &count, &handle) != kSuccess) return;
+  api.get(engine.handle(), kEngineIndex, kTypeInt64, 1, &count, &e.index);
+  e.tells = read_notes(api, engine, kEngineNotes, kTypeNote, &e.notes);
+  read_notes(api, engine, kEngineBehaviours, kTypeBehaviour, &e.behaviours);
+}
+
+}  // namespace
+
+Descriptor cudnn_graph(const CudnnTarget& target, const Operations& operations) {
+  std::vector<CudnnDescriptor> handles;
+  Descriptor graph(operations.api(), kGraph);
+  for (const Descriptor& d : operations.all()) {
+    handles.push_back(d.handle());
+    if (!d.good()) graph.fail();
+  }
+  graph.set(kGraphOperations, kTypeDescriptor, std::span<const CudnnDescriptor>(handles));
+  if (target.handle != nullptr) graph.set(kGraphHandle, kTypeHandle, target.handle);
+  graph.finalize();
+  return graph;
+}
+
+// All of them: for float32 some thirty engines that use tensor cores may come before the first that does not.
+std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const Descriptor& graph,
+                                       int mode) {
+  Descriptor heuristic(api, kHeuristic);
+  heuristic.set(kHeuristicGraph, graph).set(kHeuristicMode, kTypeHeuristicMode, mode);
+  if (target.device != nullptr) heuristic.set(kHeuristicDevice, kTypeDescriptor, target.device);
+  std::vector<CudnnEngine> all;
+  if (!heuristic.finalize().good()) return all;
+  std::int64_t count = 0;
+  if (api.get(heuristic.handle(), kHeuristicResults, kTypeDescriptor, 0, &count, nullptr) != kSuccess) return all;
+  std::vector<CudnnDescriptor> handles;
+  for (std::int64_t i = 0; i < count; ++i)
+    handles.push_back(
+        all.emplace_back(CudnnEngine{Descriptor(api, kEngineConfig), mode, i, -1, {}, {}, false}).config.handle());
+  if (api.get(heuristic.handle(), kHeuristicResults, kTypeDescriptor, std::ssize(handles), &count, handles.data()) !=
+      kSuccess)
+    count = 0;
+  while (all.size() > static_cast<std::size_t>(count)) all.pop_back();
+  for (CudnnEngine& e : all) describe(api, e);
+  return all;
+}
+
+Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target) {
+  Descriptor plan(api, kPlan);
+  if (target.handle != nullptr) plan.set(kPlanHandle, kTypeHandle, target.handle);
+  if (target.device != nullptr) plan.set(kPlanDevice, kTypeDescriptor, target.device);
+  return plan;
+}
+
+std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, Descriptor plan) {
+  std::int64_t workspace = 0;
+  std::int64_t count = 0;
+  if (!plan.finalize().good() || api.get(plan.handle(), kPlanWorkspace, kTypeInt64, 1, &count, &workspace) != kSuccess)
+    return nullptr;
+  return std::make_unique<CudnnPlan>(CudnnPlan{std::move(plan), workspace});
+}
+
+std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine) {
+  Descriptor plan = empty_plan(api, target);
+  plan.set(kPlanEngineConfig, engine.config);
+  return finished_plan(api, std::move(plan));
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,33 @@
+#include "devices/gpu/libraries/one_row.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "devices/gpu/libraries/shared_library.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
+
+bool own_is_wanted() {
+  const char* text = std::getenv(plugin_variable("_ROWS").c_str());
+  return text != nullptr && std::string_view(text) == "own";
+}
+
+}  // namespace
+
+bool is_own_row(const tern_device_op& op) {
+  const tern_device_tensor &a = op.inputs[0], &b = op.inputs[1], &out = op.outputs[0];
+  if (a.dtype != b.dtype || a.dtype != out.dtype || a.dtype < kF16 || a.dtype > kF32 || a.rank < 2 || b.rank < 2)
+    return false;
+  for (int axis = 0; axis + 1 < out.rank; ++axis)
+    if (out.sizes[axis] != 1) return false;
+  for (int axis = 0; axis + 2 < b.rank; ++axis)
+    if (b.sizes[axis] != 1) return false;
+  const bool has_near_rows = b.sizes[b.rank - 2] == 1 || b.strides[b.rank - 2] == 1;
+  const bool reads_near = a.sizes[a.rank - 1] == 1 || a.strides[a.rank - 1] == 1;
+  return has_near_rows && reads_near && own_is_wanted();
+}
+
+}  // namespace tern::gpu

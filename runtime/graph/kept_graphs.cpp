@@ -1,0 +1,116 @@
+#include "runtime/graph/kept_graphs.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/devices/stream.h"
+#include "schema/op_record.h"
+
+namespace tern {
+namespace {
+
+constexpr std::size_t kFewSteps = 4;      // are launched as fast
+constexpr int kRunsBefore = 2;            // that compile kernels, and show that addresses stay
+constexpr std::size_t kMostVariants = 4;  // as of callers that take turns with a few buffers
+constexpr int kMostRecorded = 16;         // of steps whose addresses change for ever
+
+bool wanted() {
+  const char* text = std::getenv("TERN_DEVICE_GRAPHS");
+  return text == nullptr || std::string_view(text) != "0";
+}
+
+/// Graphs have Tern's kernels for these (docs/devices.md): a library's result has other bits.
+bool is_factorization(Op op) {
+  constexpr Op kOps[] = {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd};
+  return std::ranges::find(kOps, op) != std::end(kOps);
+}
+
+bool fits(const Step& step) {
+  if (step.kind == Step::Kind::copy) return true;
+  if (step.kind != Step::Kind::kernel) return false;
+  const Node& n = *step.resolved;
+  return !has_trait(n.op, Trait::effect) && !has_trait(n.op, Trait::data_sized) && n.dims(AttrKey::symbols).empty() &&
+         !is_factorization(n.op);
+}
+
+}  // namespace
+
+std::unique_ptr<KeptGraphs> KeptGraphs::of(const Plan& plan, const SessionContext& context) {
+  if (context.stream->graphs() == nullptr || !wanted()) return nullptr;
+  auto kept = std::make_unique<KeptGraphs>();
+  kept->plan_ = &plan;
+  const std::vector<Step>& steps = plan.steps;
+  for (std::size_t begin = 0; begin < steps.size();) {
+    std::size_t end = begin;
+    while (end < steps.size() && fits(steps[end])) ++end;
+    if (end - begin >= kFewSteps) {
+      Span span{begin, end, steps[begin].args, 0, {}, 0};
+      for (std::size_t i = begin; i < end; ++i) {
+        span.first = std::min<std::size_t>(span.first, steps[i].args);
+        span.last = std::max<std::size_t>(span.last, steps[i].args + steps[i].inputs + steps[i].outputs);
+      }
+      kept->spans_.push_back(std::move(span));
+    }
+    begin = std::max(end, begin + 1);
+  }
+  return kept->spans_.empty() ? nullptr : std::move(kept);
+}
+
+bool KeptGraphs::begins(std::size_t step) const {
+  return std::ranges::find(spans_, step, &Span::begin) != spans_.end();
+}
+
+KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch) {
+  const auto same = [&](const Variant& v) {
+    if (v.addresses.back() != scratch) return false;
+    for (std::size_t i = span.first; i < span.last; ++i) {
+      if (v.addresses[i - span.first] != args[i].data) return false;
+    }
+    return true;
+  };
+  const auto known = std::ranges::find_if(span.variants, same);
+  if (known != span.variants.end()) return *known;
+  if (span.variants.size() == kMostVariants)
+    span.variants.erase(std::ranges::min_element(span.variants, std::less<>(), &Variant::last));
+  Variant& added = span.variants.emplace_back();
+  for (std::size_t i = span.first; i < span.last; ++i) added.addresses.push_back(args[i].data);
+  added.addresses.push_back(scratch);
+  return added;
+}
+
+void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const std::function<void(const Step&)>& put) {
+  ++span.recorded;
+  const std::uint64_t before = context.bytes_copied;
+  try {
+    v.graph = context.stream->graphs()->record([&] {
+      for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
+    });
+  } catch (const Error&) {
+    // Nothing has run: a kernel waits or allocates, or the device refuses. A device that is broken says so of the
+    // steps.
+  }
+  v.bytes_copied = context.bytes_copied - before;
+  context.bytes_copied = before;
+  if (v.graph == nullptr) span.recorded = kMostRecorded;
+}
+
+std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
+                            const std::function<void(const Step&)>& put) {
+  const auto found = std::ranges::find(spans_, step, &Span::begin);
+  if (found == spans_.end()) return 0;
+  Span& span = *found;
+  const bool full = span.recorded >= kMostRecorded;
+  if (full && std::ranges::none_of(span.variants, [](const Variant& v) { return v.graph != nullptr; })) return 0;
+  Variant& v = variant(span, args, context.scratch.data());
+  v.last = ++clock_;
+  if (v.graph == nullptr && !full && ++v.runs > kRunsBefore) record(context, span, v, put);
+  if (v.graph == nullptr) return 0;
+  context.bytes_copied += v.bytes_copied;
+  v.graph->launch();
+  return span.end - span.begin;
+}
+
+}  // namespace tern
