@@ -1,4 +1,5 @@
 // pool, adaptive_pool, fractional_pool and fold.
+#include <cstdlib>
 #include <optional>
 
 #include "kernels/portable/axes.h"
@@ -13,19 +14,27 @@ namespace {
 
 /// The elements of a window that lie inside, and how long it is with padding.
 constexpr const char* kRange =
-    "const tern_i64 start##a = at[a] * p.strides[a] - p.before[a]; "
-    "const tern_i64 reach##a = start##a + (p.extent[a] - 1) * p.dilations[a] + 1; "
-    "const tern_i64 padded##a = (reach##a < p.x_sizes[a] + p.before[a] ? reach##a : p.x_sizes[a] + p.before[a]) - "
-    "start##a; "
-    "const tern_i64 begin##a = start##a >= 0 ? start##a : start##a + (-start##a + p.dilations[a] - 1) / p.dilations[a] "
-    "* "
-    "p.dilations[a]; const tern_i64 end##a = reach##a < p.x_sizes[a] ? reach##a : p.x_sizes[a];";
+    "const PLACE_T dilation##a = (PLACE_T)p.dilations[a]; const PLACE_T size##a = (PLACE_T)p.x_sizes[a]; "
+    "const PLACE_T start##a = at[a] * (PLACE_T)p.strides[a] - (PLACE_T)p.before[a]; "
+    "const PLACE_T reach##a = start##a + (PLACE_T)(p.extent[a] - 1) * dilation##a + 1; "
+    "const PLACE_T behind##a = size##a + (PLACE_T)p.before[a]; "
+    "const PLACE_T padded##a = (reach##a < behind##a ? reach##a : behind##a) - start##a; "
+    "const PLACE_T begin##a = start##a >= 0 ? start##a : start##a + (-start##a + dilation##a - 1) / dilation##a * "
+    "dilation##a; const PLACE_T end##a = reach##a < size##a ? reach##a : size##a;";
 /// floor(i * in / out) to ceil((i + 1) * in / out), without overflow.
 constexpr const char* kAdaptiveRange =
     "const tern_i64 begin##a = at[a] / p.out_sizes[a] * p.x_sizes[a] + at[a] % p.out_sizes[a] * p.x_sizes[a] / "
     "p.out_sizes[a]; const tern_i64 next##a = at[a] + 1; "
     "const tern_i64 end##a = next##a / p.out_sizes[a] * p.x_sizes[a] + (next##a % p.out_sizes[a] * p.x_sizes[a] + "
     "p.out_sizes[a] - 1) / p.out_sizes[a];";
+
+constexpr std::int64_t kMostElements = 27;  // of a window that an item reads at once
+
+Three inverses_of(const Three& sizes) {
+  Three inverses{};
+  for (std::size_t a = 0; a < 3; ++a) inverses[a] = inverse_of(sizes[a]);
+  return inverses;
+}
 
 const TensorView& sized_output(const KernelCall& c) {
   return c.wants(0) ? c.out[0] : c.out[1];
@@ -53,6 +62,18 @@ void declare(Launch& k, const KernelCall& c, std::size_t n, DType value, bool ma
   parameter(k, "x_sizes", last_sizes(x, n));
   parameter(k, "x_strides", last_strides(x, n));
   parameter(k, "out_sizes", last_sizes(sized_output(c), n));
+}
+
+/// Whether places within a plane and numbers of results fit into 32 bits, with what windows reach beyond.
+bool is_narrow(const KernelCall& c, const Target& target, std::size_t n) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const TensorView& x = c.in[0];
+  std::int64_t span = 0, sizes = 1;
+  for (int a = x.rank - static_cast<int>(n); a < x.rank; ++a) {
+    span += x.size(a) * std::abs(x.stride(a));
+    sizes *= x.size(a);
+  }
+  return target.groups && span < kMost && sizes < kMost && sized_output(c).numel() < kMost;
 }
 
 bool is_max(const KernelCall& c) {
@@ -88,17 +109,26 @@ std::optional<SplitAxes> reduced_axes(const KernelCall& c, const Target& target,
 void pool(const KernelCall& c, Launches& list) {
   const Node& node = *c.node;
   const std::size_t n = node.dims(AttrKey::kernel).size();
+  const bool narrow = is_narrow(c, list.target(), n);
   Launch k("pool");
   declare(k, c, n, number_type(c.in[0].dtype), is_max(c));
+  k.source.define("NARROW", narrow ? 1 : 0);
   k.source.define("RANGE(a)", kRange);
   k.source.define("ROWS_FIRST", 0);
   k.source.define("FIRST_PLACE", std::int64_t{-1});
   const std::int64_t divisor = node.integer(AttrKey::divisor);
   k.source.define("DIVISOR", divisor != 0                             ? "p.divisor"
-                             : node.integer(AttrKey::count_pads) != 0 ? "padded0 * padded1 * padded2"
+                             : node.integer(AttrKey::count_pads) != 0 ? "(tern_i64)padded0 * padded1 * padded2"
                                                                       : "inside");
   k.parameter("divisor", divisor);
   const Three kernel = three_of(node, AttrKey::kernel, n, 1);
+  // Few elements are read together, which a loop would wait for one by one.
+  const std::int64_t elements = kernel[0] * kernel[1] * kernel[2];
+  k.source.define("WINDOW", narrow && elements <= kMostElements ? elements : 0);
+  if (narrow) {
+    for (std::size_t a = 0; a < 3; ++a) k.source.define("EXTENT" + std::to_string(a), kernel[a]);
+    parameter(k, "out_inverses", inverses_of(last_sizes(sized_output(c), n)));
+  }
   Three strides{1, 1, 1};
   for (std::size_t i = 0; i < n; ++i) strides[3 - n + i] = pool_stride(node, i);
   parameter(k, "extent", kernel);
@@ -112,6 +142,8 @@ void adaptive_pool(const KernelCall& c, Launches& list) {
   const std::size_t n = c.node->dims(AttrKey::sizes).size();
   Launch k("pool");
   declare(k, c, n, number_type(c.in[0].dtype), is_max(c));
+  k.source.define("NARROW", 0);
+  k.source.define("WINDOW", 0);
   k.source.define("RANGE(a)", kAdaptiveRange);
   k.source.define("ROWS_FIRST", 1);
   k.source.define("FIRST_PLACE", std::int64_t{-1});

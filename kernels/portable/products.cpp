@@ -1,5 +1,7 @@
 #include "kernels/portable/products.h"
 
+#include <algorithm>
+
 #include "kernels/portable/product_tiles.h"
 
 namespace tern::portable {
@@ -96,14 +98,21 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
 
 void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                      const TensorView* bias) {
-  constexpr std::int64_t kItems = 128, kColumns = kItems / 16;
+  constexpr std::int64_t kItems = 128, kLanes = 32, kColumns = kItems / kLanes, kMostLoads = 8;
   const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
   const bool alike =
       a_type == b_type && a.depth_step == 1 && (a_type == DType::f32 || a_type == DType::f16 || a_type == DType::bf16);
   const std::int64_t count = a.planes.numel() * b.length;
   Launch k("product_row");
   k.source.define("ITEMS", kItems);
+  k.source.define("LANES", kLanes);
   k.source.define("ELEMENT_BYTES", alike ? element_size(a_type) : 0);
+  // As many loads together as a column has, in equal rounds where those are too many.
+  const std::int64_t loads =
+      std::max<std::int64_t>(1, (a.depth * element_size(a_type) + 16 * kLanes - 1) / (16 * kLanes));
+  const std::int64_t rounds = (loads + kMostLoads - 1) / kMostLoads;
+  k.source.define("LOADS", (loads + rounds - 1) / rounds);
+  k.source.define("ONE_PLANE", a.planes.numel() == 1 ? 1 : 0);
   if (alike) k.source.define("WIDEN(x)", converted(a_type, DType::f32, "x"));
   k.source.define("A_DEPTH", step_of(a.depth_step, "a_depth"));
   k.type("A_T", a_type);
