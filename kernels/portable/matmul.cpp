@@ -159,11 +159,12 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
-/// By quantized matrices, which lie by columns.
-void quantized(const KernelCall& c, Launches& list) {
+/// By quantized matrices, which lie by columns. `by_groups`: 32 items for each element of the result.
+void quantized(const KernelCall& c, Launches& list, bool by_groups) {
+  constexpr std::int64_t kItems = 128, kLanes = 32, kBytes = 4;  // of an item's elements
   const TensorView& out = c.out[0];
   const Operand a = left(c);
-  Launch k("matmul_quantized");
+  Launch k(by_groups ? "product_quantized" : "matmul_quantized");
   declare_result(k, c, DType::f32);
   k.input("a", 0, a.planes.dtype);
   k.load("LOAD_A", a.planes.dtype, DType::f32);
@@ -180,12 +181,18 @@ void quantized(const KernelCall& c, Launches& list) {
   k.parameter("a_row", a.step);
   k.parameter("a_depth", a.depth_step);
   k.parameter("count", out.numel());
-  list.add(std::move(k), out.numel());
+  if (!by_groups) return list.add(std::move(k), out.numel());
+  const DType element = quantized_matrix(b).element;
+  k.source.define("ITEMS", kItems);
+  k.source.define("LANES", kLanes);
+  k.source.define("EACH", kBytes * elements_per_byte(element) / element_size(element));
+  constexpr std::int64_t kOfGroup = kItems / kLanes;
+  list.add(std::move(k), (out.numel() + kOfGroup - 1) / kOfGroup * kItems, static_cast<std::uint32_t>(kItems));
 }
 
 /// `faster`: with bits of the device's own.
 void product(const KernelCall& c, Launches& list, bool faster) {
-  if (c.in[1].blocks.columns != 0) return quantized(c, list);
+  if (c.in[1].blocks.columns != 0) return quantized(c, list, faster && list.target().groups);
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);

@@ -56,7 +56,9 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                     block = parameter("block", b.columns), across = parameter("blocks", grid.columns),
                     scales = parameter("scales", m.scale_offset()), zeros = parameter("zeros", m.zero_offset()),
                     outer = parameter("outer", m.outer_offset());
-  const std::string r = fmt::format("((row) / {})", rows), c = fmt::format("((column) / {})", block);
+  // Divisions of 64 bits take longer than all else.
+  const std::string r = b.rows == 1 ? "(row)" : fmt::format("((row) / {})", rows),
+                    c = fmt::format("((tern_i64)((tern_u32)(column) / (tern_u32){}))", block);
   k.source.define(
       macro + "_BLOCK(row, column)",
       b.layout == ScaleLayout::plain
