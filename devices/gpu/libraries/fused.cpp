@@ -26,17 +26,11 @@ namespace {
 /// Nobody else reads the results in between. Empty where there is none.
 std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activation) {
   if (activation_of(part.nodes[activation].op) == Activation::none) return {};
-  std::vector<std::int32_t> nodes = {activation};
-  while (true) {
-    const tern_device_part_node& n = part.nodes[nodes.back()];
-    const std::int32_t before = uses(part, n.inputs[0]) == 1 ? maker(part, nodes.back(), n.inputs[0]) : -1;
-    if (before < 0) return {};
-    nodes.push_back(before);
-    const Provider* provider = provider_of(part.nodes[before].op);
-    if (provider != nullptr && provider->has_activations) return nodes;
-    if (provider != nullptr) return {};
-    if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return {};
-  }
+  std::vector<std::int32_t> nodes = chain_before(part, activation, part.nodes[activation].inputs[0]);
+  const Provider* provider = nodes.empty() ? nullptr : provider_of(part.nodes[nodes.back()].op);
+  if (provider == nullptr || !provider->has_activations) return {};
+  nodes.insert(nodes.begin(), activation);
+  return nodes;
 }
 
 /// A scaled product: what the pointwise node `last` multiplies, and the node before it.

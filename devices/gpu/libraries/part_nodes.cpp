@@ -1,6 +1,7 @@
 #include "devices/gpu/libraries/part_nodes.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tern::gpu {
 
@@ -17,6 +18,18 @@ std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t
   for (std::int32_t i = 0; i < node; ++i)
     if (part.nodes[i].outputs[0] == value) return i;
   return -1;
+}
+
+std::vector<std::int32_t> chain_before(const tern_device_part& part, std::int32_t node, std::int32_t value) {
+  std::vector<std::int32_t> nodes;
+  while (true) {
+    const std::int32_t before = uses(part, value) == 1 ? maker(part, node, value) : -1;
+    if (before < 0) return {};
+    nodes.push_back(before);
+    if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return nodes;
+    node = before;
+    value = part.nodes[before].inputs[0];
+  }
 }
 
 }  // namespace tern::gpu

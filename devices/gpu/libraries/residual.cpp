@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/gpu/libraries/instructions.h"
 #include "devices/gpu/libraries/part_nodes.h"
 
 namespace tern::gpu {
@@ -10,17 +11,6 @@ namespace {
 
 constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
 constexpr std::int64_t kMostInstructions = 8;
-
-bool is(const tern_device_instruction& i, const char* name) {
-  return std::strcmp(i.name, name) == 0;
-}
-
-/// The operand that a step reads, as it is or converted to float32; -1 for another step.
-std::int64_t loaded(const tern_device_op& op, std::int32_t at) {
-  const tern_device_instruction* i = &op.instructions[at];
-  if (is(*i, "convert") && i->dtype == kF32) i = &op.instructions[i->operands[0]];
-  return is(*i, "load") ? i->integer : -1;
-}
 
 /// Whether the node gives the sum of its two operands, which lie as its result does.
 bool is_sum(const tern_device_op& op) {
@@ -41,23 +31,8 @@ bool is_sum(const tern_device_op& op) {
   if (is(op.instructions[at], "convert")) at = op.instructions[at].operands[0];
   const tern_device_instruction& sum = op.instructions[at];
   if (!is(sum, "add") || (sum.dtype != kF32 && sum.dtype != out.dtype)) return false;
-  const std::int64_t x = loaded(op, sum.operands[0]), y = loaded(op, sum.operands[1]);
+  const std::int32_t x = loaded(op, sum.operands[0]), y = loaded(op, sum.operands[1]);
   return x >= 0 && y >= 0 && x != y;
-}
-
-/// The nodes from the one that makes `value` to a product, where nobody else reads what is between; empty for none.
-std::vector<std::int32_t> chain_to_product(const tern_device_part& part, std::int32_t reader, std::int32_t value) {
-  std::vector<std::int32_t> nodes;
-  while (true) {
-    const std::int32_t before = uses(part, value) == 1 ? maker(part, reader, value) : -1;
-    if (before < 0) return {};
-    nodes.push_back(before);
-    const tern_device_part_node& n = part.nodes[before];
-    if (std::strcmp(n.op.name, "matmul") == 0) return nodes;
-    if (std::strcmp(n.op.name, "reshape") != 0) return {};
-    reader = before;
-    value = n.inputs[0];
-  }
 }
 
 }  // namespace
@@ -68,8 +43,9 @@ std::optional<ResidualSum> residual_sum(const tern_device_part& part, std::int32
   // Of two products the later one: the other is there when it runs.
   std::optional<ResidualSum> found;
   for (const std::int32_t k : {0, 1}) {
-    std::vector<std::int32_t> nodes = chain_to_product(part, last, n.inputs[k]);
-    if (nodes.empty() || (found && found->nodes.back() > nodes.back())) continue;
+    std::vector<std::int32_t> nodes = chain_before(part, last, n.inputs[k]);
+    if (nodes.empty() || std::strcmp(part.nodes[nodes.back()].op.name, "matmul") != 0) continue;
+    if (found && found->nodes.back() > nodes.back()) continue;
     nodes.insert(nodes.begin(), last);
     found = ResidualSum{1 - k, std::move(nodes)};
   }

@@ -4,22 +4,13 @@
 #include <cstring>
 #include <vector>
 
+#include "devices/gpu/libraries/instructions.h"
+
 namespace tern::gpu {
 namespace {
 
 constexpr int kF32 = 12;  // tern/dtype.h
 constexpr std::int64_t kMostInstructions = 16;
-
-bool is(const tern_device_instruction& i, const char* name) {
-  return std::strcmp(i.name, name) == 0;
-}
-
-/// The operand that a step reads, as it is or converted to float32; -1 for another step.
-std::int32_t loaded(const tern_device_op& op, std::int32_t at) {
-  const tern_device_instruction* i = &op.instructions[at];
-  if (is(*i, "convert") && i->dtype == kF32) i = &op.instructions[i->operands[0]];
-  return is(*i, "load") ? static_cast<std::int32_t>(i->integer) : -1;
-}
 
 /// The operands that are multiplied with each other; false where a step is something else.
 bool factors(const tern_device_op& op, std::int32_t at, std::vector<std::int32_t>* all) {

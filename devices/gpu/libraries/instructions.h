@@ -1,0 +1,23 @@
+// The steps of a "pointwise" node.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace tern::gpu {
+
+inline bool is(const tern_device_instruction& i, const char* name) {
+  return std::strcmp(i.name, name) == 0;
+}
+
+/// The operand that a step reads, as it is or converted to float32; -1 for another step.
+inline std::int32_t loaded(const tern_device_op& op, std::int32_t at) {
+  constexpr int kF32 = 12;  // tern/dtype.h
+  const tern_device_instruction* i = &op.instructions[at];
+  if (is(*i, "convert") && i->dtype == kF32) i = &op.instructions[i->operands[0]];
+  return is(*i, "load") ? static_cast<std::int32_t>(i->integer) : -1;
+}
+
+}  // namespace tern::gpu
