@@ -6,37 +6,26 @@
 
 namespace tern {
 
-void FreeMemory::operator()(std::byte* p) const {
-  device->free(p);
+template <MemoryPlace kPlace>
+void FreeMemory<kPlace>::operator()(std::byte* p) const {
+  kPlace == MemoryPlace::device ? device->free(p) : device->free_host(p);
 }
 
-void FreeHostMemory::operator()(std::byte* p) const {
-  device->free_host(p);
-}
-
-namespace {
-
-std::uint64_t rounded(std::uint64_t bytes) {
+template <MemoryPlace kPlace>
+void BufferIn<kPlace>::reserve(std::uint64_t bytes, Device& device) {
+  if (data_ != nullptr && bytes <= size_) return;
+  data_.reset();
+  size_ = 0;
   constexpr std::uint64_t kAlignment = 64;
-  return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  const std::uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  std::byte* const data = kPlace == MemoryPlace::device ? device.allocate(rounded) : device.allocate_host(rounded);
+  data_ = {data, FreeMemory<kPlace>{&device}};
+  size_ = rounded;
 }
 
-}  // namespace
-
-void Buffer::reserve(std::uint64_t bytes, Device& device) {
-  if (data_ != nullptr && bytes <= size_) return;
-  data_.reset();
-  size_ = 0;
-  data_ = {device.allocate(rounded(bytes)), FreeMemory{&device}};
-  size_ = rounded(bytes);
-}
-
-void HostBuffer::reserve(std::uint64_t bytes, Device& device) {
-  if (data_ != nullptr && bytes <= size_) return;
-  data_.reset();
-  size_ = 0;
-  data_ = {device.allocate_host(rounded(bytes)), FreeHostMemory{&device}};
-  size_ = rounded(bytes);
-}
+template struct FreeMemory<MemoryPlace::device>;
+template struct FreeMemory<MemoryPlace::host>;
+template class BufferIn<MemoryPlace::device>;
+template class BufferIn<MemoryPlace::host>;
 
 }  // namespace tern

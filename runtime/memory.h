@@ -9,18 +9,18 @@ namespace tern {
 
 class Device;
 
-struct FreeMemory {
-  Device* device = nullptr;  ///< where there is memory
-  void operator()(std::byte* p) const;
-};
+/// Of a device, or of the host for its copies (Device::allocate_host).
+enum class MemoryPlace : std::uint8_t { device, host };
 
-struct FreeHostMemory {
+template <MemoryPlace kPlace>
+struct FreeMemory {
   Device* device = nullptr;
   void operator()(std::byte* p) const;
 };
 
-/// Of a device, 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
-class Buffer {
+/// 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
+template <MemoryPlace kPlace>
+class BufferIn {
  public:
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
@@ -28,20 +28,10 @@ class Buffer {
   void reserve(std::uint64_t bytes, Device& device);
 
  private:
-  std::unique_ptr<std::byte, FreeMemory> data_;
+  std::unique_ptr<std::byte, FreeMemory<kPlace>> data_;
   std::uint64_t size_ = 0;
 };
-
-/// The same of the host, for copies of a device (Device::allocate_host).
-class HostBuffer {
- public:
-  std::byte* data() const { return data_.get(); }
-  std::uint64_t size() const { return size_; }
-  void reserve(std::uint64_t bytes, Device& device);
-
- private:
-  std::unique_ptr<std::byte, FreeHostMemory> data_;
-  std::uint64_t size_ = 0;
-};
+using Buffer = BufferIn<MemoryPlace::device>;
+using HostBuffer = BufferIn<MemoryPlace::host>;
 
 }  // namespace tern
