@@ -252,6 +252,7 @@ set(sources
   portable/reflections.cpp
   portable/rnn.cpp
   portable/roi_align.cpp
+  portable/row_products.cpp
   portable/rows.cpp
   portable/sampling.cpp
   portable/scan.cpp

@@ -4,6 +4,7 @@
 #include "kernels/portable/launches.h"
 #include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
+#include "kernels/portable/row_products.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
 
@@ -117,8 +118,9 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   if (list.target().groups) {
     const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
     const TensorView* const bias = c.has(2) ? &whole : nullptr;
+    const bool few = a.length < kFewRows || (a.length <= kMostRowsOfItem && a.planes.dtype != b.planes.dtype);
+    if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
     if (a.length >= kFewRows) return add_product(c, list, a, b, bias, faster);
-    if (faster && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
   }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
@@ -159,20 +161,25 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
-/// By quantized matrices, which lie by columns. `by_groups`: 32 items for each element of the result.
-void quantized(const KernelCall& c, Launches& list, bool by_groups) {
-  constexpr std::int64_t kItems = 128, kLanes = 32, kBytes = 4;  // of an item's elements
+/// By quantized matrices, which lie by columns.
+void quantized(const KernelCall& c, Launches& list, bool faster) {
   const TensorView& out = c.out[0];
-  const Operand a = left(c);
-  Launch k(by_groups ? "product_quantized" : "matmul_quantized");
-  declare_result(k, c, DType::f32);
-  k.input("a", 0, a.planes.dtype);
-  k.load("LOAD_A", a.planes.dtype, DType::f32);
-  k.source.view("a", a.planes);
+  Operand a = left(c);
   const TensorView& b = c.in[1];
   TensorView matrices = planes(b, out);  // by number
   const std::int64_t each = std::max<std::int64_t>(1, b.size(b.rank - 2) * b.size(b.rank - 1));
   for (std::int64_t& stride : matrices.strides) stride /= each;
+  if (faster && list.target().groups && out.numel() > 0) {
+    Operand right{1, matrices};
+    merge_planes(a, right);
+    const TensorView bias = c.has(2) ? broadcast(c.in[2], out) : TensorView{};
+    return add_quantized_row_product(c, list, a, right.planes, c.has(2) ? &bias : nullptr);
+  }
+  Launch k("matmul_quantized");
+  declare_result(k, c, DType::f32);
+  k.input("a", 0, a.planes.dtype);
+  k.load("LOAD_A", a.planes.dtype, DType::f32);
+  k.source.view("a", a.planes);
   declare_quantized(k, "b", 1, quantized_matrix(b));
   k.source.view("b", matrices);
   k.parameter("rows", a.length);
@@ -181,18 +188,12 @@ void quantized(const KernelCall& c, Launches& list, bool by_groups) {
   k.parameter("a_row", a.step);
   k.parameter("a_depth", a.depth_step);
   k.parameter("count", out.numel());
-  if (!by_groups) return list.add(std::move(k), out.numel());
-  const DType element = quantized_matrix(b).element;
-  k.source.define("ITEMS", kItems);
-  k.source.define("LANES", kLanes);
-  k.source.define("EACH", kBytes * elements_per_byte(element) / element_size(element));
-  constexpr std::int64_t kOfGroup = kItems / kLanes;
-  list.add(std::move(k), (out.numel() + kOfGroup - 1) / kOfGroup * kItems, static_cast<std::uint32_t>(kItems));
+  list.add(std::move(k), out.numel());
 }
 
 /// `faster`: with bits of the device's own.
 void product(const KernelCall& c, Launches& list, bool faster) {
-  if (c.in[1].blocks.columns != 0) return quantized(c, list, faster && list.target().groups);
+  if (c.in[1].blocks.columns != 0) return quantized(c, list, faster);
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);

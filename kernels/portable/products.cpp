@@ -7,23 +7,6 @@
 namespace tern::portable {
 namespace {
 
-/// A step that the text knows, or a parameter.
-std::string step_of(std::int64_t step, const char* parameter) {
-  return step == 1 ? "1" : std::string("p.") + parameter;
-}
-
-void declare_operand(Launch& k, const char* name, const ProductOperand& o) {
-  const DType t = o.planes.dtype;
-  if (o.scratch) {
-    k.scratch(name, *o.scratch, t, false);
-  } else if (o.table) {
-    k.table(name, *o.table, t);
-  } else {
-    k.input(name, o.index, t);
-  }
-  k.source.view(name, o.planes);
-}
-
 void declare_window(Launch& k, const ProductWindow& w) {
   k.source.use("product_window");
   k.source.use(w.by_elements ? "product_elements" : "product_table");
@@ -39,6 +22,22 @@ void declare_window(Launch& k, const ProductWindow& w) {
 }
 
 }  // namespace
+
+std::string step_of(std::int64_t step, const char* parameter) {
+  return step == 1 ? "1" : std::string("p.") + parameter;
+}
+
+void declare_operand(Launch& k, const char* name, const ProductOperand& o) {
+  const DType t = o.planes.dtype;
+  if (o.scratch) {
+    k.scratch(name, *o.scratch, t, false);
+  } else if (o.table) {
+    k.table(name, *o.table, t);
+  } else {
+    k.input(name, o.index, t);
+  }
+  k.source.view(name, o.planes);
+}
 
 void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DType sum) {
   k.source.define("BIAS", bias != nullptr ? 1 : 0);
@@ -94,40 +93,6 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   k.parameter("row_blocks", row_blocks);
   k.parameter("panels", panels);
   list.add(std::move(k), size.planes * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
-}
-
-void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
-                     const TensorView* bias) {
-  constexpr std::int64_t kItems = 128, kLanes = 32, kColumns = kItems / kLanes, kMostLoads = 8;
-  const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
-  const bool alike =
-      a_type == b_type && a.depth_step == 1 && (a_type == DType::f32 || a_type == DType::f16 || a_type == DType::bf16);
-  const std::int64_t count = a.planes.numel() * b.length;
-  Launch k("product_row");
-  k.source.define("ITEMS", kItems);
-  k.source.define("LANES", kLanes);
-  k.source.define("ELEMENT_BYTES", alike ? element_size(a_type) : 0);
-  // As many loads together as a column has, in equal rounds where those are too many.
-  const std::int64_t loads =
-      std::max<std::int64_t>(1, (a.depth * element_size(a_type) + 16 * kLanes - 1) / (16 * kLanes));
-  const std::int64_t rounds = (loads + kMostLoads - 1) / kMostLoads;
-  k.source.define("LOADS", (loads + rounds - 1) / rounds);
-  k.source.define("ONE_PLANE", a.planes.numel() == 1 ? 1 : 0);
-  if (alike) k.source.define("WIDEN(x)", converted(a_type, DType::f32, "x"));
-  k.source.define("A_DEPTH", step_of(a.depth_step, "a_depth"));
-  k.type("A_T", a_type);
-  k.type("B_T", b_type);
-  declare_result(k, c, bias, DType::f32);
-  declare_operand(k, "a", a);
-  declare_operand(k, "b", b);
-  k.load("LOAD_A", a_type, DType::f32);
-  k.load("LOAD_B", b_type, DType::f32);
-  k.parameter("count", count);
-  k.parameter("columns", b.length);
-  k.parameter("depth", a.depth);
-  k.parameter("a_depth", a.depth_step);
-  k.parameter("b_column", b.step);
-  list.add(std::move(k), (count + kColumns - 1) / kColumns * kItems, kItems);
 }
 
 }  // namespace tern::portable

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "kernels/portable/launches.h"
 #include "kernels/portable/window.h"
@@ -26,6 +27,11 @@ struct ProductWindow {
   bool by_elements;  ///< the depth of the weight has channels within elements of the window; else the other way round
 };
 
+/// Memory `name` and its view.
+void declare_operand(Launch& k, const char* name, const ProductOperand& o);
+/// A step that the text knows, or a parameter.
+std::string step_of(std::int64_t step, const char* parameter);
+
 /// The result, and what is added to it: input 2 as broadcast to the result, or null. Sums are of type `sum`.
 void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DType sum);
 
@@ -33,9 +39,5 @@ void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DTyp
 /// order of the depth; where `faster`, in any order and by matrix units. `bias`: as in declare_result.
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                  const TensorView* bias, bool faster, const ProductWindow* window = nullptr);
-
-/// One row by columns whose elements are neighbours: items share a column. In an order of its own.
-void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
-                     const TensorView* bias);
 
 }  // namespace tern::portable

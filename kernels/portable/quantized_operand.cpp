@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 
 #include "kernels/portable/quantized.h"
@@ -20,6 +21,13 @@ std::string element(DType t, const std::string& x, const std::string& from, cons
     return fmt::format("tern_f4_e2m1_to_f32((tern_u8)({0}[({1}) >> 1] >> (4 * (({1}) & 1)) & 15))", x, i);
   const std::string at = fmt::format("((TERN_GLOBAL const {}*)({} + {}))[{}]", c_type(t), x, from, i);
   return converted(t, DType::f32, at);
+}
+
+/// A power of two that many matrices have divides by a shift; others make no text of their own.
+std::string divisor(std::int32_t block, const std::string& parameter) {
+  constexpr std::int32_t kMost = 256;
+  const bool usual = block <= kMost && std::has_single_bit(static_cast<std::uint32_t>(block));
+  return usual ? fmt::format("{}u", block) : "(tern_u32)" + parameter;
 }
 
 /// Of two kept elements of four, those whose place this is.
@@ -58,7 +66,9 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                     outer = parameter("outer", m.outer_offset());
   // Divisions of 64 bits take longer than all else.
   const std::string r = b.rows == 1 ? "(row)" : fmt::format("((row) / {})", rows),
-                    c = fmt::format("((tern_i64)((tern_u32)(column) / (tern_u32){}))", block);
+                    c = b.columns == m.columns
+                            ? "0"
+                            : fmt::format("((tern_i64)((tern_u32)(column) / {}))", divisor(b.columns, block));
   k.source.define(
       macro + "_BLOCK(row, column)",
       b.layout == ScaleLayout::plain
@@ -69,10 +79,12 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
   const std::string at = macro + "_BLOCK(row, column)";
   std::string scale = element(b.scale, name, scales, at);
   if (b.outer) scale = fmt::format("({} * {})", scale, element(DType::f32, name, outer, "0"));
+  k.source.define(macro + "_SCALE(row, column)", scale);
   const std::string x = element(m.element, name, "0", fmt::format("((row) * {} + (column))", columns));
   std::string number = fmt::format("({} * {})", x, scale);
   if (b.zero_point != ZeroPoint::none) {
     const std::string zero = element(b.zero, name, zeros, at);
+    k.source.define(macro + "_ZERO(row, column)", zero);
     number = b.zero_point == ZeroPoint::added ? fmt::format("({} + {})", number, zero)
                                               : fmt::format("(({} - {}) * {})", x, zero, scale);
   }

@@ -20,6 +20,7 @@ set(sources
   pools_test.cpp
   products_test.cpp
   profiler_test.cpp
+  quantized_rows_test.cpp
   rows_test.cpp
   run_into_test.cpp
   scan_test.cpp

@@ -1,0 +1,152 @@
+#include "kernels/portable/row_products.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "kernels/portable/quantized.h"
+#include "kernels/quantized_view.h"
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kItems = 128, kLanes = 32;  // of a group; of a column
+constexpr std::int64_t kWordBytes = 4, kPieceBytes = 16;
+constexpr std::int64_t kMostLoads = 8;          // of 16 bytes, on their way together for an item
+constexpr std::int64_t kManyColumns = 1 << 13;  // that fill a large device, though an item has two
+
+/// Rows and columns of an item: values that are decoded once, and rows that are read once, count for as many sums.
+struct Share {
+  std::int64_t rows, columns;
+};
+
+Share share_of(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t own = std::min<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))), kMostRowsOfItem);
+  if (own == 1) return {1, columns >= kManyColumns ? 2 : 1};
+  return {own, own == kMostRowsOfItem ? 4 : 2};
+}
+
+/// Words of 32 bits that an item reads together, and those of them that it decodes together: no words where elements
+/// are read one by one.
+struct Words {
+  std::int64_t count = 0, at_once = 1, elements = 0;  ///< elements of a word
+};
+
+/// `block`: elements of the matrix that have one scale, 0: all; `row_bytes`: from column to column.
+Words words_of(DType a, DType b, std::int64_t block, std::int64_t row_bytes) {
+  const std::int64_t elements = kWordBytes * elements_per_byte(b) / element_size(b);
+  for (std::int64_t count : {4, 2, 1}) {
+    const std::int64_t each = count * elements, bytes = each * element_size(a);
+    if (bytes < kPieceBytes || (block != 0 && block % each != 0) || row_bytes % (count * kWordBytes) != 0) continue;
+    return {count, std::max<std::int64_t>(1, kPieceBytes / (elements * element_size(a))), elements};
+  }
+  return {};
+}
+
+/// Element j of the word w, as float. Small integers become the last bits of a float whose other bits are known.
+std::string element(DType t) {
+  switch (t) {
+    case DType::f32: return "tern_f32_of(w)";
+    case DType::f16:
+    case DType::bf16: return converted(t, DType::f32, "(tern_u16)((w) >> (16 * (j)) & 0xffffu)");
+    case DType::i4: return "(tern_f32_of(((w) >> (4 * (j)) & 15u) ^ 0x4b000008u) - 8388616.0f)";
+    case DType::i2: return "(tern_f32_of(((w) >> (2 * (j)) & 3u) ^ 0x4b000002u) - 8388610.0f)";
+    case DType::i8: return "(tern_f32_of(((w) >> (8 * (j)) & 255u) ^ 0x4b000080u) - 8388736.0f)";
+    case DType::u8: return "(tern_f32_of(((w) >> (8 * (j)) & 255u) ^ 0x4b000000u) - 8388608.0f)";
+    case DType::f4_e2m1: return "tern_f4_e2m1_to_f32((tern_u8)((w) >> (4 * (j)) & 15u))";
+    default: return converted(t, DType::f32, "(tern_u8)((w) >> (8 * (j)) & 255u)");
+  }
+}
+
+/// What both have in common, before the result is declared.
+void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const Share& share) {
+  const std::int64_t each = words.count * words.elements;
+  k.source.define("ITEMS", kItems);
+  k.source.define("LANES", kLanes);
+  k.source.define("ROWS", share.rows);
+  k.source.define("COLUMNS", share.columns);
+  k.source.define("WORDS", words.count);
+  k.source.define("A_BYTES", element_size(a.planes.dtype));
+  k.source.define("A_DEPTH", step_of(a.depth_step, "a_depth"));
+  k.type("A_T", a.planes.dtype);
+  k.load("LOAD_A", a.planes.dtype, DType::f32);
+  if (words.count == 0) return;
+  k.source.define("AT_ONCE", words.at_once);
+  k.source.define("EACH", each);
+  k.source.define("ELEMENT(w, j)", element(b));
+  k.source.define("WIDEN_A(x)", converted(a.planes.dtype, DType::f32, "x"));
+  // As many loads together as a column has, in equal rounds where those are too many.
+  const std::int64_t most = std::max<std::int64_t>(
+                         1, (share.rows == 1 ? kMostLoads : kMostLoads / 2) / share.columns * 4 / words.count),
+                     loads = std::max<std::int64_t>(1, (a.depth + each * kLanes - 1) / (each * kLanes)),
+                     rounds = (loads + most - 1) / most;
+  k.source.define("LOADS", (loads + rounds - 1) / rounds);
+}
+
+void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a, std::int64_t columns,
+         const Share& share) {
+  const std::int64_t of_group = kItems / kLanes * share.columns, panels = (columns + of_group - 1) / of_group,
+                     row_blocks = (a.length + share.rows - 1) / share.rows,
+                     planes = c.out[0].numel() / std::max<std::int64_t>(1, a.length * columns);
+  k.source.define("ONE_PANEL", planes == 1 && row_blocks == 1 ? 1 : 0);
+  k.parameter("rows", a.length);
+  k.parameter("columns", columns);
+  k.parameter("depth", a.depth);
+  k.parameter("a_row", a.step);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("panels", panels);
+  k.parameter("row_blocks", row_blocks);
+  list.add(std::move(k), planes * row_blocks * panels * kItems, kItems);
+}
+
+}  // namespace
+
+void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
+                     const TensorView* bias) {
+  const DType type = b.planes.dtype;
+  const bool reads_words = a.depth_step == 1 && (type == DType::f32 || type == DType::f16 || type == DType::bf16);
+  const Words words = reads_words ? words_of(a.planes.dtype, type, 0, 0) : Words{};
+  const Share share = share_of(a.length, b.length);
+  Launch k("product_row");
+  declare_items(k, a, type, words, share);
+  k.source.define("SCALED", 0);
+  k.source.define("ZEROS", 0);
+  k.type("B_T", type);
+  declare_result(k, c, bias, DType::f32);
+  declare_operand(k, "a", a);
+  declare_operand(k, "b", b);
+  k.load("LOAD_B", type, DType::f32);
+  k.source.define("COLUMN_AT(c)", "(b + at_b(plane, &p) + column[c] * p.b_column)");
+  k.source.define("COLUMN(c)", "((TERN_GLOBAL const tern_u8*)COLUMN_AT(c))");
+  k.source.define("LAST_B(c, k)", "LOAD_B(COLUMN_AT(c), k)");
+  k.parameter("b_column", b.step);
+  add(c, list, std::move(k), a, b.length, share);
+}
+
+void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const TensorView& matrices,
+                               const TensorView* bias) {
+  const TensorView& b = c.in[1];
+  const QuantizedMatrix m = quantized_matrix(b);
+  const std::int64_t columns = b.size(b.rank - 2);
+  const bool reads_words = a.depth_step == 1 && !m.blocks.sparse();
+  const Words words = reads_words ? words_of(a.planes.dtype, m.element, m.blocks.columns, m.row_bytes()) : Words{};
+  const Share share = share_of(a.length, columns);
+  Launch k("product_row");
+  declare_items(k, a, m.element, words, share);
+  k.source.define("SCALED", 1);
+  k.source.define("ZEROS", static_cast<std::int64_t>(m.blocks.zero_point));
+  declare_result(k, c, bias, DType::f32);
+  declare_operand(k, "a", a);
+  declare_quantized(k, "b", 1, m);
+  k.source.view("b", matrices);
+  k.source.define("COLUMN_ROW(c)", "(at_b(plane, &p) * p.columns + column[c])");
+  k.source.define("COLUMN(c)", "(b + COLUMN_ROW(c) * p.b_row_bytes)");
+  k.source.define("LAST_B(c, k)", "B(COLUMN_ROW(c), k)");
+  k.parameter("b_row_bytes", m.row_bytes());
+  add(c, list, std::move(k), a, columns, share);
+}
+
+}  // namespace tern::portable

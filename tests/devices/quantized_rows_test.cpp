@@ -1,0 +1,136 @@
+// Products of few rows by quantized weights, and by weights of 16 bits beside float32, on devices with groups
+// (kernels/portable/row_products.h): against sums in double of the numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/devices/same_bits.h"
+#include "tests/kernels/quantized_value.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+using test::Format;
+using test::kFormats;
+
+class QuantizedRowsTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, QuantizedRowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+/// Whole runs of an item and not, on one round and several; rows that fill an item's and not.
+struct Extent {
+  std::int64_t planes, rows, columns, depth;
+};
+constexpr Extent kExtents[] = {{1, 1, 9, 192}, {1, 1, 70, 2112}, {1, 2, 5, 64},   {2, 3, 17, 320},
+                               {1, 8, 33, 64}, {3, 9, 6, 1088},  {1, 1, 8200, 64}};
+constexpr std::size_t kEverywhere = 4;  // on every device: emulated ones compile for seconds
+
+bool is_full() {
+  return std::getenv("TERN_TEST_FULL") != nullptr;
+}
+
+ValueId quantized(TestProgram& p, const QuantizedMatrix& m, const std::vector<std::byte>& bytes, Dims shape) {
+  const ValueId v = p.b().constant(DType::u8, {m.bytes()}, bytes.data());
+  const TensorType type{m.element, std::move(shape), m.blocks};
+  p.program().states.back().type = type;
+  p.program().states.back().strides = {m.columns, 1};
+  p.program().functions[0].values[v].type = type;
+  return v;
+}
+
+struct Product {
+  std::string name;
+  std::vector<float> weight;  ///< [columns, depth]
+  Extent size;
+  Tensor x, bias;
+};
+
+/// x of `type`, with a bias where the number of columns is even.
+ValueId add(TestProgram& p, Product& product, DType type, ValueId weight, std::vector<Tensor>& inputs) {
+  const Extent& e = product.size;
+  product.x = numbers(type, {e.planes, e.rows, e.depth}, inputs.size() + 1);
+  inputs.push_back(product.x);
+  std::vector<ValueId> operands = {p.input(type, {e.planes, e.rows, e.depth}), weight};
+  if (e.columns % 2 == 0) {
+    product.bias = numbers(DType::f32, {e.columns}, 5);
+    inputs.push_back(product.bias);
+    operands.push_back(p.input(DType::f32, {e.columns}));
+  }
+  return p.b().add(Op::matmul, operands, {attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)))});
+}
+
+std::vector<float> floats_of(const Tensor& x) {
+  std::vector<float> all;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const T v : x.span<const T>()) all.push_back(cast_to<float>(v));
+  });
+  return all;
+}
+
+void expect_sums(const Product& product, const Tensor& y) {
+  SCOPED_TRACE(product.name);
+  const Extent& e = product.size;
+  const std::vector<float> x = floats_of(product.x), found = floats_of(y);
+  ASSERT_EQ(static_cast<std::int64_t>(found.size()), e.planes * e.rows * e.columns);
+  for (std::int64_t i = 0; i < y.numel(); ++i) {
+    const std::int64_t row = i / e.columns, column = i % e.columns;
+    double sum = e.columns % 2 == 0 ? product.bias.span<const float>()[static_cast<std::size_t>(column)] : 0,
+           size = std::fabs(sum);
+    for (std::int64_t k = 0; k < e.depth; ++k) {
+      const double one = static_cast<double>(x[static_cast<std::size_t>(row * e.depth + k)]) *
+                         static_cast<double>(product.weight[static_cast<std::size_t>(column * e.depth + k)]);
+      sum += one;
+      size += std::fabs(one);
+    }
+    ASSERT_NEAR(found[static_cast<std::size_t>(i)], sum, size * 1e-6 + 1e-6) << "row " << row << ", column " << column;
+  }
+}
+
+void expect_products(const std::string& device, const TestProgram& p, const std::vector<Product>& products,
+                     const std::vector<Tensor>& inputs) {
+  Session session(p.model().prepare(on(device)));
+  const std::vector<Tensor>& results = session.run(inputs);
+  for (std::size_t i = 0; i < products.size(); ++i) expect_sums(products[i], results[i]);
+}
+
+TEST_P(QuantizedRowsTest, AreSumsOfTheNumbers) {
+  if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
+  TestProgram p;
+  std::vector<Tensor> inputs;
+  std::vector<Product> products;
+  std::size_t number = 0;
+  for (const Format& f : kFormats) {
+    for (const Extent& e : kExtents) {
+      ++number;  // all formats, and each a few sizes
+      if (!is_full() && number % (GetParam() == "cuda" ? kEverywhere : 2 * kEverywhere) != 0) continue;
+      const QuantizedMatrix m = matrix_of(f, e.columns, e.depth);
+      const std::vector<std::byte> bytes = test::random_value(m, static_cast<std::uint32_t>(number));
+      const DType type = number % 8 < 4 ? DType::f32 : DType::bf16;
+      products.push_back(
+          {std::string(name_of(f.element)) + " " + std::to_string(number), test::numbers_of(m, bytes), e, {}, {}});
+      p.output(add(p, products.back(), type, quantized(p, m, bytes, {e.columns, e.depth}), inputs));
+    }
+  }
+  expect_products(GetParam(), p, products, inputs);
+}
+
+TEST_P(QuantizedRowsTest, OfFloat32ByWeightsOf16Bits) {
+  if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
+  TestProgram p;
+  std::vector<Tensor> inputs;
+  std::vector<Product> products;
+  for (const DType t : {DType::bf16, DType::f16}) {
+    for (const Extent& e : {Extent{1, 1, 70, 2112}, Extent{1, 3, 600, 65}, Extent{1, 8, 512, 264}}) {
+      const Tensor w = numbers(t, {e.columns, e.depth}, 3);
+      products.push_back({std::string(name_of(t)), floats_of(w), e, {}, {}});
+      const ValueId weight = p.b().constant(t, {e.columns, e.depth}, w.data());
+      p.output(add(p, products.back(), DType::f32, p.b().transpose(weight, 0, 1), inputs));
+    }
+  }
+  expect_products(GetParam(), p, products, inputs);
+}
+
+}  // namespace
+}  // namespace tern
