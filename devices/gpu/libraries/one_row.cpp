@@ -4,15 +4,16 @@
 #include <string_view>
 
 #include "devices/gpu/libraries/shared_library.h"
+#include "lt_names.h"
 
 namespace tern::gpu {
 namespace {
 
 constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
 
-bool own_is_wanted() {
+bool own_is_wanted(bool is_usual) {
   const char* text = std::getenv(plugin_variable("_ROWS").c_str());
-  return text != nullptr && std::string_view(text) == "own";
+  return text == nullptr ? is_usual : std::string_view(text) == "own";
 }
 
 }  // namespace
@@ -27,7 +28,7 @@ bool is_own_row(const tern_device_op& op) {
     if (b.sizes[axis] != 1) return false;
   const bool has_near_rows = b.sizes[b.rank - 2] == 1 || b.strides[b.rank - 2] == 1;
   const bool reads_near = a.sizes[a.rank - 1] == 1 || a.strides[a.rank - 1] == 1;
-  return has_near_rows && reads_near && own_is_wanted();
+  return has_near_rows && reads_near && own_is_wanted(a.dtype != kF32 && names::kOwnRowsOf16Bits);
 }
 
 }  // namespace tern::gpu
