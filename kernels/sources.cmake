@@ -234,6 +234,7 @@ set(sources
   portable/indexing.cpp
   portable/launches.cpp
   portable/ldl.cpp
+  portable/library_launches.cpp
   portable/linalg.cpp
   portable/matmul.cpp
   portable/matrix_groups.cpp
@@ -267,6 +268,8 @@ set(sources
   portable/source.cpp
   portable/sources.cpp
   portable/spectra.cpp
+  portable/staged_matrix.cpp
+  portable/staged_product.cpp
   portable/text_file.cpp
   portable/turned.cpp
   portable/types.cpp

@@ -293,17 +293,22 @@ typedef struct tern_device_op {
   int32_t input_count, output_count, attribute_count;
   int32_t precision;                /* TERN_DEVICE_PRECISION_...: what a product of float32 may round its operands to */
   const tern_device_tensor* inputs; /* with any strides */
-  const tern_device_tensor* outputs; /* contiguous; disjoint from inputs, or exactly in place of an input that the op
-                                        may overwrite */
+  const tern_device_tensor* outputs; /* contiguous, but for TERN_DEVICE_OVERRIDE_COLUMNS; disjoint from inputs, or
+                                        exactly in place of an input that the op may overwrite */
   const tern_device_attribute* attributes;
   /* For "pointwise": the expression for each output element; inputs are broadcast. Null for other ops. */
   const tern_device_instruction* instructions;
   int64_t instruction_count;
 } tern_device_op;
 
+enum { /* flags of an override table */
+       /* A "matmul" may write some columns of a larger result: its rows are further apart than they are long. */
+       TERN_DEVICE_OVERRIDE_COLUMNS = 1
+};
+
 typedef struct tern_device_override_functions {
-  uint32_t size; /* sizeof(tern_device_override_functions) of the plugin */
-  uint32_t reserved;
+  uint32_t size;  /* sizeof(tern_device_override_functions) of the plugin */
+  uint32_t flags; /* TERN_DEVICE_OVERRIDE_... */
   /* Called once for each node when its sizes are known. TERN_DEVICE_UNSUPPORTED: refuses the node. Else sets a handle,
    * and the bytes of scratch memory for each run. */
   tern_device_status (*prepare)(int32_t device, const tern_device_op* op, tern_device_override* override,

@@ -5,6 +5,7 @@
 #include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/row_products.h"
+#include "kernels/portable/staged_product.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
 
@@ -214,15 +215,37 @@ void product(const KernelCall& c, Launches& list, bool faster) {
 void matmul(const KernelCall& c, Launches& list) {
   product(c, list, false);
 }
-void faster_matmul(const KernelCall& c, Launches& list) {
-  product(c, list, true);
+
+/// The right operand of `staged` products: of quantized matrices, with planes by number.
+Operand staged_right(const KernelCall& c) {
+  const TensorView& b = c.in[1];
+  if (b.blocks.columns == 0) return right(c);
+  const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
+  Operand o{1, planes(b, c.out[0]), columns, depth, depth, 1};
+  for (std::int64_t& stride : o.planes.strides) stride /= std::max<std::int64_t>(1, columns * depth);
+  return o;
+}
+
+std::unique_ptr<KernelState> prepare_faster(const KernelCall& c) {
+  auto list = std::make_unique<LibraryLaunches>(c);
+  Operand a = left(c), b = staged_right(c);
+  merge_planes(a, b);
+  if (!add_staged_product(c, *list, a, b)) product(c, *list, true);
+  return list;
+}
+
+Kernel faster_matmul() {
+  Kernel k = kernel<matmul>();
+  k.prepare = prepare_faster;
+  k.run = [](KernelCall& call) { static_cast<const LibraryLaunches*>(call.state)->run(call); };
+  return k;
 }
 
 }  // namespace
 
 void define_contractions(Definitions& d) {
   d.set(Op::matmul, kernel<matmul>());
-  d.set_faster(Op::matmul, kernel<faster_matmul>());
+  d.set_faster(Op::matmul, faster_matmul());
 }
 
 }  // namespace tern::portable

@@ -51,7 +51,7 @@ void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DTyp
 }
 
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
-                 const TensorView* bias, bool faster, const ProductWindow* window) {
+                 const TensorView* bias, bool faster, const ProductWindow* window, const ResultColumns* part) {
   const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
   const bool units = faster && has_units(list.target(), a_type, b_type);
   const ProductSize size{a.length, b.length, a.depth, a.planes.numel()};
@@ -81,6 +81,12 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
     k.source.define("B_COLUMN_STEP", b_column);
   }
   if (window != nullptr) declare_window(k, *window);
+  k.source.define("RESULT_ROW", part == nullptr ? "p.columns" : "p.result_row");
+  k.source.define("RESULT_FIRST", part == nullptr ? "0" : "p.result_first");
+  if (part != nullptr) {
+    k.parameter("result_row", part->all);
+    k.parameter("result_first", part->first);
+  }
   k.parameter("rows", a.length);
   k.parameter("columns", b.length);
   k.parameter("run", run);

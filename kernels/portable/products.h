@@ -32,12 +32,18 @@ void declare_operand(Launch& k, const char* name, const ProductOperand& o);
 /// A step that the text knows, or a parameter.
 std::string step_of(std::int64_t step, const char* parameter);
 
+/// Where the right operand has a part of the columns: its first one, and how many the result has.
+struct ResultColumns {
+  std::int64_t first, all;
+};
+
 /// The result, and what is added to it: input 2 as broadcast to the result, or null. Sums are of type `sum`.
 void declare_result(Launch& k, const KernelCall& c, const TensorView* bias, DType sum);
 
 /// Groups share tiles of both operands in local memory. Each sum is one chain of fused multiply-adds in float32 in the
 /// order of the depth; where `faster`, in any order and by matrix units. `bias`: as in declare_result.
 void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
-                 const TensorView* bias, bool faster, const ProductWindow* window = nullptr);
+                 const TensorView* bias, bool faster, const ProductWindow* window = nullptr,
+                 const ResultColumns* part = nullptr);
 
 }  // namespace tern::portable

@@ -79,16 +79,15 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
   const std::string at = macro + "_BLOCK(row, column)";
   std::string scale = element(b.scale, name, scales, at);
   if (b.outer) scale = fmt::format("({} * {})", scale, element(DType::f32, name, outer, "0"));
-  k.source.define(macro + "_SCALE(row, column)", scale);
   const std::string x = element(m.element, name, "0", fmt::format("((row) * {} + (column))", columns));
-  std::string number = fmt::format("({} * {})", x, scale);
-  if (b.zero_point != ZeroPoint::none) {
-    const std::string zero = element(b.zero, name, zeros, at);
-    k.source.define(macro + "_ZERO(row, column)", zero);
-    number = b.zero_point == ZeroPoint::added ? fmt::format("({} + {})", number, zero)
-                                              : fmt::format("(({} - {}) * {})", x, zero, scale);
-  }
-  k.source.define(macro + "(row, column)", number);
+  const bool subtracts = b.zero_point == ZeroPoint::subtracted, adds = b.zero_point == ZeroPoint::added;
+  k.source.define(macro + "_SCALE(row, column)", scale);
+  k.source.define(macro + "_ZERO(row, column)", subtracts || adds ? element(b.zero, name, zeros, at) : "0.0f");
+  k.source.define(macro + "_NUMBER(x, scale, zero)", subtracts ? "(((x) - (zero)) * (scale))"
+                                                     : adds    ? "((x) * (scale) + (zero))"
+                                                               : "((x) * (scale))");
+  k.source.define(macro + "(row, column)",
+                  fmt::format("{0}_NUMBER({1}, {0}_SCALE(row, column), {0}_ZERO(row, column))", macro, x));
 }
 
 }  // namespace tern::portable

@@ -137,7 +137,7 @@ void add_quantized_row_product(const KernelCall& c, Launches& list, const Produc
   Launch k("product_row");
   declare_items(k, a, m.element, words, share);
   k.source.define("SCALED", 1);
-  k.source.define("ZEROS", static_cast<std::int64_t>(m.blocks.zero_point));
+  k.source.define("ZEROS", m.blocks.zero_point == ZeroPoint::none ? 0 : 1);
   declare_result(k, c, bias, DType::f32);
   declare_operand(k, "a", a);
   declare_quantized(k, "b", 1, m);

@@ -183,7 +183,9 @@ std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& o
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
-  if (plan == nullptr || (!plan->any && (product->calls.size() > 1 || has_residual))) return nullptr;
+  if (plan == nullptr) return nullptr;
+  // Of other addresses, only one whole result is copied.
+  if (!plan->any && (product->calls.size() > 1 || has_residual || product->has_gaps())) return nullptr;
   Function tiles = nullptr;
   if (scales == Scales::blocks && !(blocks.a_in_tiles && blocks.b_in_tiles)) {
     tiles = scale_tiles(d);

@@ -41,15 +41,16 @@ bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, s
 
 /// The rows of a result and what they are made of: axes before them become rows, too, where b is the same for all.
 struct Rows {
-  std::int64_t count, a, c;  ///< Tern's a and its addend from row to row
+  std::int64_t count, a, c, d;  ///< Tern's a, its addend and its result from row to row
 
   bool take(const Axis& axis, bool has_matrix) {
     const bool one = count == 1;
     if (axis.strides[kA] != 0) return false;  // Tern's b
     if (!one && axis.strides[kB] != count * a) return false;
     if (has_matrix && !one && axis.strides[kC] != count * c) return false;
+    if (!one && axis.strides[kD] != count * d) return false;
     if (one && axis.strides[kB] == 0) return false;
-    if (one) a = axis.strides[kB], c = axis.strides[kC];
+    if (one) a = axis.strides[kB], c = axis.strides[kC], d = axis.strides[kD];
     count *= axis.size;
     return true;
   }
@@ -107,7 +108,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
     p.addend = same ? Addend::vector : Addend::matrix;
   }
   const bool has_matrix = p.addend == Addend::matrix;
-  Rows rows{size(d, 2), stride(a, 2), stride(c, 2)};
+  Rows rows{size(d, 2), stride(a, 2), stride(c, 2), stride(d, 2)};
   std::vector<Axis> axes;  // from the first to the last
   for (int axis = 3; axis <= d.rank; ++axis) {
     const Axis next{size(d, axis), {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
@@ -122,7 +123,9 @@ std::optional<Product> product_of(const tern_device_op& op) {
       !read_matrix(rows.count, depth, rows.a, stride(a, 1), &p.b))
     return std::nullopt;
   if (has_matrix && rows.count > 1 && rows.c < columns) return std::nullopt;
-  p.d = {columns, rows.count, columns, batch.strides[kD], false};
+  if (columns > 1 && stride(d, 1) != 1) return std::nullopt;
+  if (rows.count > 1 && rows.d < columns) return std::nullopt;
+  p.d = {columns, rows.count, rows.count == 1 ? columns : rows.d, batch.strides[kD], false};
   p.c = has_matrix ? Matrix{columns, rows.count, rows.count == 1 ? columns : rows.c, batch.strides[kC], false} : p.d;
   p.a.batch_offset = batch.strides[kA];
   p.b.batch_offset = batch.strides[kB];

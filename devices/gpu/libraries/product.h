@@ -29,6 +29,7 @@ struct Product {
   Matrix a, b, c, d;
   Addend addend = Addend::none;
   bool has_residual = false;  ///< C is added to a product that has a vector already
+  [[nodiscard]] bool has_gaps() const { return d.leading != d.rows; }  ///< between the columns of d
   std::int32_t batch = 1;
   std::vector<Offsets> calls;  ///< batches that one stride cannot tell take several
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/product_tiles.h"
 #include "runtime/devices/plugin/constants.h"
 #include "runtime/devices/plugin/override.h"
 #include "runtime/devices/plugin/range_allocator.h"
@@ -194,6 +195,11 @@ std::shared_ptr<DeviceStream> PluginDevice::open_stream(const StreamShare& share
 const KernelTable& PluginDevice::kernels(bool reproducible) const {
   if (reproducible) return portable_kernels();
   return tables_.overrides == nullptr ? faster_portable_kernels() : overridden_kernels();
+}
+
+bool PluginDevice::takes_precision() const {
+  // Those of matrix units, with a vendor's library or without one: archives have the same kernels for both.
+  return tables_.overrides != nullptr || portable::has_units(target_, DType::bf16, DType::bf16);
 }
 
 std::shared_ptr<Constants> PluginDevice::constants(const Program& program, bool in_place) {

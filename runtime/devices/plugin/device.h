@@ -67,7 +67,7 @@ class PluginDevice : public Device {
   std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override;
   const KernelTable& kernels(bool reproducible) const override;
   std::shared_ptr<Constants> constants(const Program& program, bool in_place) override;
-  bool takes_precision() const override { return tables_.overrides != nullptr; }
+  bool takes_precision() const override;
   PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }
 
   /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.

@@ -199,6 +199,10 @@ std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, cons
   // tern_device_tensor says nothing of blocks and scales.
   const auto quantized = [](const TensorView& v) { return v.blocks.columns != 0; };
   if (std::ranges::any_of(call.in, quantized) || std::ranges::any_of(call.out, quantized)) return nullptr;
+  // Parts of results (kernels/portable/library_launches.h).
+  const bool takes_parts = (device.tables().overrides->flags & TERN_DEVICE_OVERRIDE_COLUMNS) != 0;
+  const auto whole = [](const TensorView& v) { return v.dtype == DType::invalid || v.contiguous(); };
+  if (!takes_parts && !std::ranges::all_of(call.out, whole)) return nullptr;
   auto own = std::make_unique<Override>(device, call);
   if (!own->prepare(call)) return nullptr;
   return own;
