@@ -214,6 +214,7 @@ set(sources
   kernel.cpp
   portable/attention.cpp
   portable/attention_blocks.cpp
+  portable/attention_few.cpp
   portable/axes.cpp
   portable/columns.cpp
   portable/compiled_kernel.cpp

@@ -2,6 +2,7 @@
 // where queries are few.
 #include "kernels/portable/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/attention_parts.h"
@@ -50,10 +51,44 @@ void attention(const KernelCall& c, Launches& list) {
 }
 
 void faster_attention(const KernelCall& c, Launches& list) {
-  if (!add_attention_blocks(c, list)) attention(c, list);
+  if (!add_attention_few(c, list) && !add_attention_blocks(c, list)) attention(c, list);
+}
+
+/// The parts that `sums` and the others have, as the result: in the definition's order, or by groups.
+void add_join(Launches& list, const KernelCall& c, Launch join, std::int64_t rows, std::int64_t parts, bool groups) {
+  const TensorView& out = c.out[0];
+  const std::int64_t out_width = out.size(out.rank - 1);
+  join.output("out", 0, out.dtype);
+  join.store("STORE", compute_type(c.in[0].dtype), out.dtype);
+  join.parameter("rows", rows);
+  join.parameter("out_width", out_width);
+  join.parameter("parts", parts);
+  if (!groups) {
+    // Small groups: there are few elements.
+    constexpr std::uint32_t kJoining = 64;
+    const std::int64_t elements = (out.numel() + kJoining - 1) / kJoining * kJoining;
+    join.parameter("count", out.numel());
+    return list.target().groups ? list.add(std::move(join), elements, kJoining)
+                                : list.add(std::move(join), out.numel());
+  }
+  constexpr std::int64_t kItems = 256, kLanes = 32;  // of attention_join_rows.inc
+  const std::int64_t blocks = (out_width + kLanes - 1) / kLanes;
+  join.source.define("ITEMS", kItems);
+  join.parameter("blocks", blocks);
+  join.parameter("blocks_inverse", inverse_of(blocks));
+  list.add(std::move(join), rows * blocks * kItems, kItems);
 }
 
 }  // namespace
+
+std::int64_t shared_heads(const KernelCall& c) {
+  const TensorView &key = c.in[1], &out = c.out[0];
+  return out.rank < 3 ? 1 : out.size(out.rank - 3) / std::max<std::int64_t>(key.size(out.rank - 3), 1);
+}
+
+bool has_group_shuffles(const Target& target) {
+  return target.groups && target.dialect != Dialect::opencl && target.dialect != Dialect::cpp;
+}
 
 void declare_attention(Launch& k, const KernelCall& c) {
   const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
@@ -118,22 +153,14 @@ void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t p
   k.store("STORE", t, t);
   list.add(std::move(k), items, group);
 
-  Launch join("attention_join");
+  const bool groups = group != 0 && has_group_shuffles(list.target());
+  Launch join(groups ? "attention_join_rows" : "attention_join");
   join.type("T", t);
   join.source.math("MATH", t);
   join.scratch("sums", sums, t, false);
   join.scratch("tops", tops, t, false);
   join.scratch("totals", totals, t, false);
-  join.output("out", 0, out.dtype);
-  join.store("STORE", t, out.dtype);
-  join.parameter("rows", rows);
-  join.parameter("out_width", out_width);
-  join.parameter("parts", parts);
-  join.parameter("count", out.numel());
-  // Small groups: there are few elements.
-  constexpr std::uint32_t kJoining = 64;
-  const std::int64_t elements = (out.numel() + kJoining - 1) / kJoining * kJoining;
-  list.target().groups ? list.add(std::move(join), elements, kJoining) : list.add(std::move(join), out.numel());
+  add_join(list, c, std::move(join), rows, parts, groups);
 }
 
 void define_attention(Definitions& d) {

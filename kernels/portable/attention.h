@@ -15,6 +15,15 @@ void declare_attention(Launch& k, const KernelCall& c);
 void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t parts, std::int64_t items,
                    std::uint32_t group = 0);
 
+/// Heads of queries that share a head of keys and values: the axis before the last two.
+std::int64_t shared_heads(const KernelCall& c);
+
+/// Whether texts of groups have TERN_SHUFFLE_XOR.
+bool has_group_shuffles(const Target& target);
+
+/// For few queries (text/attention_few.inc), as add_attention_blocks.
+bool add_attention_few(const KernelCall& c, Launches& list);
+
 /// By blocks (text/attention_blocks.inc), on devices with groups; false where the definition has to do it. The bits are
 /// not the definition's.
 bool add_attention_blocks(const KernelCall& c, Launches& list);

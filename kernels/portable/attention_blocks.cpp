@@ -118,12 +118,6 @@ std::optional<Blocks> choose_units(const Target& target, const Shape& s) {
   return std::nullopt;
 }
 
-/// Heads of queries that share a head of keys and values: the axis before the last two.
-std::int64_t shared_heads(const KernelCall& c) {
-  const TensorView &key = c.in[1], &out = c.out[0];
-  return out.rank < 3 ? 1 : out.size(out.rank - 3) / std::max<std::int64_t>(key.size(out.rank - 3), 1);
-}
-
 /// Whether eight columns can be read at once, if the first one's address is a multiple of 16 bytes.
 bool is_wide(const TensorView& v) {
   constexpr std::int64_t kColumns = 8;

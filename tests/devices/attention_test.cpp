@@ -197,7 +197,7 @@ void check(const std::string& device, const Case& c) {
       if (c.mask_type) {
         const double m = at(operands.tensors[3], index[r - 2], j);
         if (*c.mask_type != DType::boolean) score += m;
-        if (*c.mask_type == DType::boolean && m == 0) score = -kInfinity;
+        if (*c.mask_type == DType::boolean ? m == 0 : m == -kInfinity) score = -kInfinity;
       }
       if (c.causal && j > index[r - 2]) score = -kInfinity;
       weights.push_back(score);
@@ -339,6 +339,105 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
     if (all || t == bf16)
       cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, t, {20, 70}, Layout::dense, hide_by_lowest});
   }
+  check_all(GetParam(), cases);
+}
+
+/// NaN in keys and values from `first` to `last`, in all planes.
+void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) {
+    const Sizes sizes = x[n].sizes();
+    const std::int64_t keys = sizes[sizes.size() - 2], width = sizes.back();
+    for (std::int64_t line = 0; line < x[n].numel() / width; ++line) {
+      const std::int64_t key = line % keys;
+      if (key >= first && key < last) put(x[n], static_cast<std::size_t>(line * width + key % width), kNaN);
+    }
+  }
+}
+
+/// As in a static cache: keys from the 60th on are hidden, and were never written.
+void hide_unwritten(std::vector<Tensor>& x) {
+  const std::int64_t keys = x[3].sizes().back();
+  for (std::int64_t i = 0; i < x[3].numel(); ++i)
+    put(x[3], static_cast<std::size_t>(i), x[3].dtype() == boolean ? i % keys < 60 : i % keys < 60 ? 0.25 : -kInfinity);
+  spoil(x, 60, keys);
+}
+
+/// The first row of the mask hides all keys, the second one those that have NaN.
+void hide_some(std::vector<Tensor>& x) {
+  const auto keys = static_cast<std::size_t>(x[3].sizes().back());
+  for (std::size_t j = 0; j < keys; ++j) {
+    put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);
+    put(x[3], keys + j, x[3].dtype() == boolean ? j < 5 || j > 8 : j < 5 || j > 8 ? -0.5 : -kInfinity);
+  }
+  spoil(x, 5, 9);
+}
+
+TEST_P(AttentionTest, TakesFewQueries) {
+  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  std::vector<Case> cases = {
+      {f32,
+       {1, 14, 1, 64},
+       {1, 2, 128, 64},
+       {1, 2, 128, 64},
+       false,
+       boolean,
+       {1, 1, 1, 128},
+       Layout::dense,
+       hide_unwritten},
+      {f32, {3, 3, 80}, {3, 1000, 80}, {3, 1000, 96}, true, f32, {3, 1000}},
+      {f32, {2, 3, 3, 20}, {2, 1, 33, 20}, {2, 1, 33, 24}, true, std::nullopt, {}, Layout::odd},
+      {bf16, {1, 8, 1, 128}, {1, 1, 700, 128}, {1, 1, 700, 136}, false, bf16, {700}},
+  };
+  // OpenCL has blocks alone, whose hidden values are multiplied by 0.
+  const bool hides = open_plugin_device(GetParam()).target().dialect != portable::Dialect::opencl;
+  if (hides)
+    cases.push_back({f32, {2, 3, 16}, {2, 70, 16}, {2, 70, 16}, false, f32, {3, 70}, Layout::dense, hide_some});
+  check_all(GetParam(), cases);
+}
+
+TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
+  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
+  const bool hides = open_plugin_device(GetParam()).target().dialect != portable::Dialect::opencl;
+  std::vector<Case> cases;
+  for (const DType t : {f32, f16, bf16}) {
+    for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
+      for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
+        cases.push_back({t, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});        // heads
+        cases.push_back({t, {2, lines, 64}, {2, keys, 64}, {2, keys, 64}, true});           // queries
+        cases.push_back({t, {64, lines, 64}, {64, keys, 64}, {64, keys, 64}, keys == 33});  // many planes
+      }
+    }
+    for (const std::int64_t width : {1, 8, 20, 64, 80, 96, 128, 256}) {
+      for (const std::int64_t columns : {1, 8, 80, 128, 136, 256, 300}) {
+        cases.push_back({t, {2, 3, width}, {2, 600, width}, {2, 600, columns}});
+        cases.push_back({t, {1, 8, 1, width}, {1, 1, 100, width}, {1, 1, 100, columns}});
+      }
+    }
+    for (const DType kind : {boolean, t, f32}) {
+      for (const std::int64_t keys : {100, 1000}) {
+        cases.push_back({t,
+                         {1, 14, 1, 64},
+                         {1, 2, keys, 64},
+                         {1, 2, keys, 64},
+                         false,
+                         kind,
+                         {1, 1, 1, keys},
+                         Layout::dense,
+                         hide_unwritten});
+        cases.push_back({t, {2, 8, 1, 64}, {2, 2, keys, 64}, {2, 2, keys, 64}, false, kind, {2, 8, 1, keys}});
+        cases.push_back({t, {2, 5, 64}, {2, keys, 64}, {2, keys, 64}, true, kind, {5, keys}});
+        if (hides)
+          cases.push_back(
+              {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, Layout::dense, hide_some});
+      }
+    }
+    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned, Layout::flipped, Layout::repeated}) {
+      cases.push_back({t, {2, 4, 3, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 3, 50}, layout});
+      cases.push_back({t, {2, 4, 1, 64}, {2, 2, 900, 64}, {2, 2, 900, 64}, false, f32, {1, 1, 900}, layout});
+    }
+  }
+  cases.push_back({DType::f8_e4m3fn, {2, 3, 16}, {2, 40, 16}, {2, 40, 16}});
   check_all(GetParam(), cases);
 }
 

@@ -1,0 +1,137 @@
+// How attention of few queries is divided into groups (text/attention_few.inc). Few groups are to take little time,
+// many are to keep memory busy.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/portable/attention.h"
+#include "kernels/portable/axes.h"
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // a wave of matrix units has 16
+constexpr std::int64_t kWidest = 256;                          // heads
+constexpr std::int64_t kWidestChunk = 128;                     // columns of values of a group
+constexpr std::int64_t kMultiprocessors = 128;                 // about those of a large device
+constexpr std::int64_t kManyGroups = 2 * kMultiprocessors;     // keep its memory busy
+constexpr std::int64_t kMostBytes = 256 << 10;  // of a group's keys and values, before a second launch takes less time
+constexpr std::int64_t kLeastBytes = 32 << 10;  // of a part
+constexpr std::int64_t kMostGroups = std::int64_t{1} << 31;
+constexpr std::int64_t kLoads = 8;  // of 16 bytes that an item waits for at once
+
+struct Rows {
+  std::int64_t rows, items, run;  ///< of a group: lines, items, the most keys
+};
+constexpr Rows kRows[] = {{1, 256, 512}, {2, 256, 512}, {4, 256, 512}, {8, 128, 256}};
+
+std::int64_t divided_up(std::int64_t n, std::int64_t by) {
+  return (n + by - 1) / by;
+}
+
+std::int64_t power_of_two(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+}
+
+/// Elements that 16 bytes have in registers: types of other sizes become float.
+std::int64_t each(DType t) {
+  return t == DType::f16 || t == DType::bf16 ? 8 : 4;
+}
+
+/// Whether 16 bytes of a line can be read at once, if the first one's address is a multiple of 16.
+bool is_wide(const TensorView& v) {
+  if (v.dtype != DType::f32 && v.dtype != DType::f16 && v.dtype != DType::bf16) return false;
+  const std::int64_t n = each(v.dtype);
+  if (v.size(v.rank - 1) % n != 0 || v.stride(v.rank - 1) != 1) return false;
+  for (int i = 0; i < v.rank - 1; ++i) {
+    if (v.size(i) > 1 && v.stride(i) % n != 0) return false;
+  }
+  return true;
+}
+
+struct Division {
+  Rows rows;
+  std::int64_t blocks, run, parts, groups;
+};
+
+/// Of `planes` of keys, and chunks of their values; a key and its value have `bytes`.
+Division divide(const Rows& r, std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
+  Division d{r, divided_up(lines, r.rows), std::max<std::int64_t>(keys, 1), 1, 0};
+  const bool all = keys * bytes <= kMostBytes || planes * d.blocks >= kMultiprocessors;
+  if (keys > r.run || !all) {
+    const std::int64_t least = std::clamp<std::int64_t>(kLeastBytes / bytes, 1, r.run);
+    const std::int64_t parts = divided_up(keys, std::clamp(divided_up(keys * planes, kManyGroups), least, r.run));
+    d.run = divided_up(keys, parts);
+    d.parts = divided_up(keys, d.run);
+  }
+  d.groups = planes * d.blocks * d.parts;
+  return d;
+}
+
+/// The fewest rows, whose groups end soonest, that do not give multiprocessors more than one group.
+Division choose(std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
+  for (const Rows& r : kRows) {
+    const Division d = divide(r, planes, lines, keys, bytes);
+    if (d.groups <= kMultiprocessors || r.rows >= lines || r.rows == std::rbegin(kRows)->rows) return d;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool add_attention_few(const KernelCall& c, Launches& list) {
+  const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
+  const int r = out.rank;
+  const Target& target = list.target();
+  if (!has_group_shuffles(target) || out.numel() == 0 || compute_type(q.dtype) != DType::f32) return false;
+  const std::int64_t keys = key.size(r - 2), width = q.size(r - 1), out_width = out.size(r - 1);
+  const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c), lines = out.size(r - 2) * shared;
+  const std::int64_t k_each = each(key.dtype), v_each = each(v.dtype);
+  if (lines > (k_each == 8 ? kMostNarrowLines : kMostLines) || width == 0 || width > kWidest) return false;
+
+  const std::int64_t chunks = divided_up(out_width, kWidestChunk);
+  const std::int64_t columns = divided_up(divided_up(out_width, chunks), v_each) * v_each;
+  const std::int64_t bytes = std::max<std::int64_t>(width / k_each + columns / v_each, 1) * 16;
+  const Division d = choose(rows / lines * chunks, lines, keys, bytes);
+  const std::int64_t items = d.groups * d.rows.items;
+  if (d.groups >= kMostGroups || (target.dialect == Dialect::metal && items >= kMostGroups)) return false;
+
+  const std::int64_t quads = divided_up(width, k_each);
+  const std::int64_t k_lanes = power_of_two(std::max(divided_up(quads, 4), std::min<std::int64_t>(quads, 4)));
+  const std::int64_t k_quads = divided_up(quads, k_lanes);
+  Launch k("attention_few");
+  k.source.use("local_memory");
+  declare_attention(k, c);
+  k.source.define("ROWS", d.rows.rows);
+  k.source.define("ITEMS", d.rows.items);
+  k.source.define("RUN", d.rows.run);
+  k.source.define("MASKS", std::min<std::int64_t>(2, d.rows.run * d.rows.rows / d.rows.items));
+  k.source.define("HEAD", width);
+  k.source.define("COLUMNS", columns);
+  k.type("K_T", key.dtype);
+  k.type("V_T", v.dtype);
+  k.source.define("K_EACH", k_each);
+  k.source.define("V_EACH", v_each);
+  k.source.define("K_WIDE", is_wide(key) ? 1 : 0);
+  k.source.define("V_WIDE", is_wide(v) ? 1 : 0);
+  k.source.define("K_LANES", k_lanes);
+  k.source.define("K_QUADS", k_quads);
+  k.source.define("K_TOGETHER", std::clamp<std::int64_t>(kLoads / k_quads, 1, 4));
+  k.source.define("V_LANES", power_of_two(columns / v_each));
+  k.source.define("V_TOGETHER", kLoads);
+  if (k_each == 8) k.source.define("WIDEN_K(x)", converted(key.dtype, DType::f32, "x"));
+  if (v_each == 8) k.source.define("WIDEN_V(x)", converted(v.dtype, DType::f32, "x"));
+  k.parameter("lines", lines);
+  k.parameter("run", d.run);
+  k.parameter("shared", shared);
+  k.parameter("blocks", d.blocks);
+  k.parameter("chunks", chunks);
+  k.parameter("parts", d.parts);
+  k.parameter("shared_inverse", inverse_of(shared));
+  k.parameter("blocks_inverse", inverse_of(d.blocks));
+  k.parameter("chunks_inverse", inverse_of(chunks));
+  k.parameter("parts_inverse", inverse_of(d.parts));
+  add_attention(list, std::move(k), c, d.parts, items, static_cast<std::uint32_t>(d.rows.items));
+  return true;
+}
+
+}  // namespace tern::portable
