@@ -24,7 +24,7 @@ constexpr int kLtCompute32 = 2, kLtComputeBfloat16 = 5, kLtComputeTf32 = 6, kLtC
 // hipDataType
 constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
 constexpr int kLtE4m3Fnuz = 1000, kLtE5m2Fnuz = 1001;
-constexpr bool kOwnRowsOf16Bits = false;     // nobody has measured it
+constexpr bool kOwnRows = false;     // nobody has measured it
 constexpr bool kLtRoundsFloat8Sums = false;  // no such loss is known of CDNA 3
 // hipblasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
 
-bool own_is_wanted(bool is_usual) {
+bool own_is_wanted() {
   const char* text = std::getenv(plugin_variable("_ROWS").c_str());
-  return text == nullptr ? is_usual : std::string_view(text) == "own";
+  return text == nullptr ? names::kOwnRows : std::string_view(text) == "own";
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ bool is_own_row(const tern_device_op& op) {
     if (b.sizes[axis] != 1) return false;
   const bool has_near_rows = b.sizes[b.rank - 2] == 1 || b.strides[b.rank - 2] == 1;
   const bool reads_near = a.sizes[a.rank - 1] == 1 || a.strides[a.rank - 1] == 1;
-  return has_near_rows && reads_near && own_is_wanted(a.dtype != kF32 && names::kOwnRowsOf16Bits);
+  return has_near_rows && reads_near && own_is_wanted();
 }
 
 }  // namespace tern::gpu

@@ -7,7 +7,7 @@
 namespace tern::gpu {
 
 /// Whether Tern's kernel is to compute the product: it has one row, rows of the matrix' transpose follow each other,
-/// and TERN_CUDA_ROWS or TERN_ROCM_ROWS says `own`; where it says nothing, of the types that Tern is faster with.
+/// and TERN_CUDA_ROWS or TERN_ROCM_ROWS says `own`; where it says nothing, on CUDA.
 bool is_own_row(const tern_device_op& op);
 
 }  // namespace tern::gpu
