@@ -8,8 +8,6 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::size_t kMostOperands = 3;
-
 /// Axes of the matrices behind those of the planes.
 TensorView with_matrix(const TensorView& planes, std::int64_t rows, std::int64_t columns, std::int64_t row_step,
                        std::int64_t column_step) {
@@ -23,36 +21,46 @@ TensorView with_matrix(const TensorView& planes, std::int64_t rows, std::int64_t
   return v;
 }
 
-/// Part of the columns of a bias: as the result's planes and rows see it, or null where those have become others.
-std::optional<TensorView> bias_of(const KernelCall& c, const TensorView& result, const ResultColumns& part) {
+/// The bias as the columns, rows and planes of `result` see it; nothing where those are others than the node's.
+std::optional<TensorView> bias_of(const KernelCall& c, const TensorView& result) {
   const TensorView whole = broadcast(c.in[2], c.out[0]);
   const int last = whole.rank - 1;
-  TensorView v = result;
-  v.dtype = whole.dtype;
-  v.strides = {};
-  const auto at = static_cast<std::size_t>(v.rank - 1);
-  v.strides[at] = whole.stride(last);
-  const bool along = std::ranges::all_of(whole.strides.begin(), whole.strides.begin() + last,
-                                         [](std::int64_t stride) { return stride == 0; });
-  if (along) return v;
-  if (v.rank != whole.rank || !std::equal(v.sizes.begin(), v.sizes.begin() + last, whole.sizes.begin()))
+  const bool along = std::all_of(whole.strides.begin(), whole.strides.begin() + last, [](auto s) { return s == 0; });
+  if (!along && !std::equal(result.sizes.begin(), result.sizes.begin() + last, whole.sizes.begin()))
     return std::nullopt;
-  v.strides = whole.strides;
+  TensorView v = whole;
+  v.sizes = result.sizes;
+  v.rank = result.rank;
+  v.strides[static_cast<std::size_t>(v.rank - 1)] = whole.stride(last);
   return v;
 }
 
 }  // namespace
 
-LibraryLaunches::Place LibraryLaunches::place_of(const ProductOperand& o, bool by_columns) {
-  return {by_columns ? with_matrix(o.planes, o.depth, o.length, o.depth_step, o.step)
-                     : with_matrix(o.planes, o.length, o.depth, o.step, o.depth_step),
-          o.index, o.scratch};
-}
+/// A call's views of a product.
+struct LibraryLaunches::Operands {
+  std::array<TensorView, 3> in;
+  TensorView out;
+
+  /// The call of the node, for the product alone. Before a run nothing has an address.
+  KernelCall call(const KernelCall& node, const Own& o, bool runs) {
+    KernelCall c = node;
+    for (std::size_t k = 0; k < o.operands; ++k) {
+      const Place& p = o.in[k];
+      in[k] = p.view;
+      if (runs) in[k].data = p.scratch ? node.scratch.data() + *p.scratch : node.in[p.index].data + p.offset;
+    }
+    out = o.out.view;
+    if (runs) out.data = node.out[0].data + o.out.offset;
+    c.in = {in.data(), o.operands};
+    c.out = {&out, 1};
+    return c;
+  }
+};
 
 bool LibraryLaunches::add_own_product(const KernelCall& c, const ProductOperand& a, const ProductOperand& b,
                                       const ResultColumns& part) {
   if (a.planes.rank + 2 > kMaxRank) return false;
-  Own own{size(), nullptr, {place_of(a, false), place_of(b, true)}, {}};
   TensorView planes = a.planes;
   planes.dtype = c.out[0].dtype;
   std::int64_t stride = a.length * part.all;
@@ -60,20 +68,18 @@ bool LibraryLaunches::add_own_product(const KernelCall& c, const ProductOperand&
     planes.strides[static_cast<std::size_t>(i)] = stride;
     stride *= planes.size(i);
   }
-  const std::int64_t element = element_size(planes.dtype);
-  own.out = {with_matrix(planes, a.length, b.length, part.all, 1), 0, std::nullopt, part.first * element};
+  const TensorView result = with_matrix(planes, a.length, b.length, part.all, 1);
+  Own own{size(), nullptr, {}, 2, {result, 0, std::nullopt, part.first * element_size(result.dtype)}};
+  own.in[0] = {with_matrix(a.planes, a.length, a.depth, a.step, a.depth_step), a.index, a.scratch};
+  own.in[1] = {with_matrix(b.planes, b.depth, b.length, b.depth_step, b.step), b.index, b.scratch};
   if (c.has(2)) {
-    const std::optional<TensorView> bias = bias_of(c, own.out.view, part);
+    const std::optional<TensorView> bias = bias_of(c, result);
     if (!bias) return false;
-    own.in.push_back({*bias, 2, std::nullopt, part.first * bias->stride(bias->rank - 1) * element_size(bias->dtype)});
+    const std::int64_t from = part.first * bias->stride(bias->rank - 1);
+    own.in[own.operands++] = {*bias, 2, std::nullopt, from * element_size(bias->dtype)};
   }
-  std::array<TensorView, kMostOperands> in;
-  for (std::size_t k = 0; k < own.in.size(); ++k) in[k] = own.in[k].view;
-  TensorView out = own.out.view;
-  KernelCall call = c;
-  call.in = {in.data(), own.in.size()};
-  call.out = {&out, 1};
-  own.kernel = c.launcher->own_kernel(call);
+  Operands operands;
+  own.kernel = c.launcher->own_kernel(operands.call(c, own, false));
   if (own.kernel == nullptr) return false;
   own_.push_back(std::move(own));
   return true;
@@ -90,17 +96,8 @@ void LibraryLaunches::run(KernelCall& call) const {
   for (const Own& o : own_) {
     Launches::run(call, done, o.after);
     done = o.after;
-    std::array<TensorView, kMostOperands> in;
-    for (std::size_t k = 0; k < o.in.size(); ++k) {
-      const Place& p = o.in[k];
-      in[k] = p.view;
-      in[k].data = p.scratch ? call.scratch.data() + *p.scratch : call.in[p.index].data + p.offset;
-    }
-    TensorView out = o.out.view;
-    out.data = call.out[0].data + o.out.offset;
-    KernelCall product = call;
-    product.in = {in.data(), o.in.size()};
-    product.out = {&out, 1};
+    Operands operands;
+    KernelCall product = operands.call(call, o, true);
     product.scratch = call.scratch.subspan(workspace_);
     o.kernel->run(product);
   }

@@ -2,6 +2,7 @@
 // before them have made.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,10 +35,11 @@ class LibraryLaunches : public Launches {
   struct Own {
     std::size_t after;  ///< as many launches
     std::unique_ptr<const OwnKernel> kernel;
-    std::vector<Place> in;
+    std::array<Place, 3> in;  ///< a, b, bias
+    std::size_t operands;
     Place out;
   };
-  static Place place_of(const ProductOperand& o, bool by_columns);
+  struct Operands;
 
   std::vector<Own> own_;
   std::uint64_t workspace_ = 0;  ///< of the node's scratch

@@ -7,21 +7,20 @@
 
 namespace tern::portable {
 
-/// Elements from line to line in scratch: lines begin at multiples of 16 bytes.
-constexpr std::int64_t staged_stride(std::int64_t length) {
-  return (length + 7) / 8 * 8;
-}
+/// Lines of numbers, which in scratch begin at multiples of 16 bytes.
+struct StagedLines {
+  std::int64_t planes, lines, length;
+  bool turned;  ///< lines lie across the depth
+  std::int64_t stride() const { return (length + 7) / 8 * 8; }
+  std::uint64_t bytes(DType t) const { return static_cast<std::uint64_t>(planes * lines * stride() * element_size(t)); }
+};
 
-/// Columns [first, first + count) of the right operand, or such rows of the left one, as elements of `t` (float32 or 16
-/// bits) from byte `scratch` on. Lines of scratch lie along the operand's neighbours. `from` lies in the node's input.
-ProductOperand stage(Launches& list, const ProductOperand& from, std::int64_t first, std::int64_t count, DType t,
-                     std::uint64_t scratch);
-/// The bytes for `count` of them.
-std::uint64_t staged_bytes(const ProductOperand& from, std::int64_t count, DType t);
+/// `count` columns of the right operand, or rows of the left one, as they lie in the node's input `view`. Where that is
+/// quantized, strides of from.planes count its matrices.
+StagedLines staged_lines(const TensorView& view, const ProductOperand& from, std::int64_t count);
 
-/// The same of a quantized operand `b`. Strides of from.planes count matrices.
-ProductOperand stage_quantized(Launches& list, const TensorView& b, const ProductOperand& from, std::int64_t first,
-                               std::int64_t count, DType t, std::uint64_t scratch);
-std::uint64_t staged_quantized_bytes(const TensorView& b, std::int64_t count, DType t);
+/// Those from `first` on, as elements of `t` (float32 or 16 bits) from byte `scratch` on.
+ProductOperand stage(Launches& list, const TensorView& view, const ProductOperand& from, std::int64_t first,
+                     std::int64_t count, DType t, std::uint64_t scratch);
 
 }  // namespace tern::portable

@@ -44,34 +44,26 @@ bool is_staged(const KernelCall& c, const Target& target, const ProductOperand& 
 bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const ProductOperand& a, const ProductOperand& b) {
   const Target& target = list.target();
   if (!is_staged(c, target, a)) return false;
-  const bool quantized = c.in[1].blocks.columns != 0;
   const DType t = product_type(c, target, a.planes.dtype, c.in[1].dtype);
   const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
   const TensorView* const bias = c.has(2) ? &whole : nullptr;
   ProductOperand rows = a;
-  if (a.planes.dtype != t && t != DType::f32)
-    rows = stage(list, a, 0, a.length, t, list.scratch(staged_bytes(a, a.length, t)));
-  const auto bytes = [&](std::int64_t columns) {
-    return quantized ? staged_quantized_bytes(c.in[1], columns, t) : staged_bytes(b, columns, t);
-  };
-  const bool staged = quantized || b.planes.dtype != t;
+  if (a.planes.dtype != t && t != DType::f32) {
+    const std::uint64_t bytes = staged_lines(c.in[0], a, a.length).bytes(t);
+    rows = stage(list, c.in[0], a, 0, a.length, t, list.scratch(bytes));
+  }
+  const bool staged = c.in[1].blocks.columns != 0 || b.planes.dtype != t;
+  const std::uint64_t all = staged ? staged_lines(c.in[1], b, b.length).bytes(t) : 0;
   // Pieces of about the same size.
-  const std::uint64_t all = staged ? bytes(b.length) : 0;
-  const auto pieces = static_cast<std::int64_t>(std::max<std::uint64_t>(1, (all + kMostStaged - 1) / kMostStaged));
-  const std::int64_t each =
-      pieces == 1 ? b.length : ((b.length + pieces - 1) / pieces + kColumns - 1) / kColumns * kColumns;
-  const std::uint64_t scratch = staged ? list.scratch(bytes(std::min(each, b.length))) : 0;
+  const auto pieces = static_cast<std::int64_t>((all + kMostStaged - 1) / kMostStaged);
+  std::int64_t each = b.length;
+  if (pieces > 1) each = ((b.length + pieces - 1) / pieces + kColumns - 1) / kColumns * kColumns;
+  const std::uint64_t scratch = staged ? list.scratch(staged_lines(c.in[1], b, each).bytes(t)) : 0;
   for (std::int64_t first = 0; first < b.length; first += each) {
-    const std::int64_t count = std::min(each, b.length - first);
-    ProductOperand columns = b;
-    if (quantized) {
-      columns = stage_quantized(list, c.in[1], b, first, count, t, scratch);
-    } else if (staged) {
-      columns = stage(list, b, first, count, t, scratch);
-    }
     const ResultColumns part{first, b.length};
-    if (!list.add_own_product(c, rows, columns, part))
-      add_product(c, list, rows, columns, bias, true, nullptr, count == b.length ? nullptr : &part);
+    ProductOperand columns = b;
+    if (staged) columns = stage(list, c.in[1], b, first, std::min(each, b.length - first), t, scratch);
+    if (!list.add_own_product(c, rows, columns, part)) add_product(c, list, rows, columns, bias, true, nullptr, &part);
   }
   list.complete();
   return true;

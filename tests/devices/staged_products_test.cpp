@@ -7,6 +7,7 @@
 
 #include "tests/devices/same_bits.h"
 #include "tests/kernels/quantized_value.h"
+#include "tests/runtime/quantized_constant.h"
 
 namespace tern {
 namespace {
@@ -46,18 +47,6 @@ std::vector<double> doubles(const Tensor& x) {
     for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
   });
   return all;
-}
-
-/// A constant that holds a quantized value.
-ValueId quantized_constant(TestProgram& p, const QuantizedMatrix& m, const Sizes& sizes,
-                           const std::vector<std::byte>& bytes) {
-  const ValueId v = p.b().constant(DType::u8, {m.bytes()}, bytes.data());
-  State& s = p.program().states.back();
-  const TensorType type{m.element, Dims(sizes.begin(), sizes.end()), m.blocks};
-  s.type = p.program().functions[0].values[static_cast<std::size_t>(v)].type = type;
-  s.strides.assign(sizes.size(), 1);
-  for (std::size_t i = sizes.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * sizes[i];
-  return v;
 }
 
 std::vector<double> swapped(const std::vector<double>& x, const Sizes& sizes) {

@@ -13,7 +13,8 @@
 #include "dtypes/convert.h"
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/product_call.h"
-#include "tests/runtime/support.h"
+#include "tests/kernels/quantized_value.h"
+#include "tests/runtime/quantized_constant.h"
 
 namespace tern {
 namespace {
@@ -572,10 +573,63 @@ TEST_F(LibraryTest, MicroscaledWeights) {
   here.reproducible = true;
   Session definition(p.model().prepare(here));
   const std::vector<float> expected = values_of(definition.run(inputs)[0]);
-  EXPECT_EQ(run(p.model(), inputs), has_blocks() ? 1u : 0u);
+  EXPECT_EQ(run(p.model(), inputs), 1u);  // without blocks, of the dequantized weight
+  EXPECT_EQ(parts, has_blocks() ? 1u : 0u);
   ASSERT_EQ(result.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(result[i], expected[i], std::fabs(expected[i]) * 0x1p-16 + 0.05) << i;
+}
+
+/// Products of many rows by an int8 weight: its numbers are brought into scratch for the library, 32 MiB at a time.
+TEST_F(LibraryTest, QuantizedWeights) {
+  struct Case {
+    std::int64_t rows, columns, depth;
+    Precision precision;
+    std::uint64_t calls;
+  };
+  for (const Case& c : {Case{8, 80, 96, Precision::exported, 0}, Case{9, 80, 96, Precision::exported, 1},
+                        Case{9, 80, 96, Precision::bfloat16, 1}, Case{9, 8650, 1000, Precision::exported, 2}}) {
+    SCOPED_TRACE(std::to_string(c.rows) + " rows, " + std::to_string(c.columns) + " columns");
+    TestProgram p;
+    const QuantizedMatrix m{DType::i8, c.columns, c.depth, {.columns = 8, .scale = DType::f32}};
+    const ValueId x = p.input(DType::f32, {Dim(c.rows), Dim(c.depth)}), bias = p.input(DType::f32, {Dim(c.columns)}),
+                  w = quantized_constant(p, m, {c.columns, c.depth}, test::random_value(m, 3));
+    p.output(p.b().add(Op::matmul, {x, w, bias}, {attr_dtype(DType::f32)}));
+    const std::vector<Tensor> inputs = {floats({c.rows, c.depth}, small_numbers(c.rows * c.depth, 1)),
+                                        floats({c.columns}, small_numbers(c.columns, 2))};
+    PrepareOptions definition, options;
+    definition.reproducible = true;
+    options.precision = c.precision;
+    const std::vector<float> expected = values_of(Session(p.model().prepare(definition)).run(inputs)[0]);
+    EXPECT_EQ(run(p.model(), inputs, options), c.calls);
+    ASSERT_EQ(result.size(), expected.size());
+    // Rounding both operands to 8 bits changes a product of at most 3 * 254 by 3.
+    const double error = c.precision == Precision::bfloat16 ? 3.0 * static_cast<double>(c.depth) : 0.5;
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], error) << i;
+  }
+}
+
+/// Products of float32 by 16 bits: the weight is widened, or the rows are rounded where the precision permits that.
+TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
+  constexpr std::int64_t kRows = 9, kColumns = 64, kDepth = 80;
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const Precision precision : {Precision::exported, Precision::bfloat16, Precision::automatic}) {
+      SCOPED_TRACE(std::string(name_of(type)));
+      TestProgram p;
+      const ValueId x = p.input(DType::f32, {kRows, kDepth}), w = p.input(type, {kColumns, kDepth});
+      p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)}));
+      // 1 + 2^-12 is a number of float32 alone.
+      Tensor weight(type, {kColumns, kDepth});
+      std::ranges::fill(weight.span<std::uint16_t>(), type == DType::bf16 ? 0x3f80 : 0x3c00);
+      PrepareOptions options;
+      options.precision = precision;
+      const float number = 1 + 0x1p-12F;
+      EXPECT_EQ(run(p.model(), {floats({kRows, kDepth}, std::vector<float>(kRows * kDepth, number)), weight}, options),
+                1u);
+      const float expected = static_cast<float>(kDepth) * (precision == Precision::exported ? number : 1);
+      for (const float y : result) ASSERT_EQ(y, expected);
+    }
+  }
 }
 
 /// What else reads the widened operand needs it, and blocks of 16 are none of the library's.
