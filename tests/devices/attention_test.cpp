@@ -403,9 +403,9 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
   for (const DType t : {f32, f16, bf16}) {
     for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
       for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
-        cases.push_back({t, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});        // heads
-        cases.push_back({t, {2, lines, 64}, {2, keys, 64}, {2, keys, 64}, true});           // queries
-        cases.push_back({t, {64, lines, 64}, {64, keys, 64}, {64, keys, 64}, keys == 33});  // many planes
+        cases.push_back({t, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});  // heads
+        cases.push_back({t, {2, lines, 64}, {2, keys, 64}, {2, keys, 64}, true});     // queries
+        if (keys <= 100) cases.push_back({t, {130, lines, 8}, {130, keys, 8}, {130, keys, 8}, keys == 33});
       }
     }
     for (const std::int64_t width : {1, 8, 20, 64, 80, 96, 128, 256}) {
