@@ -117,7 +117,7 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   k.source.define("K_QUADS", k_quads);
   k.source.define("K_TOGETHER", std::clamp<std::int64_t>(kLoads / k_quads, 1, 4));
   k.source.define("V_LANES", power_of_two(columns / v_each));
-  k.source.define("V_TOGETHER", kLoads);
+  k.source.define("V_TOGETHER", d.rows.rows * v_each == 64 ? kLoads / 2 : kLoads);
   if (k_each == 8) k.source.define("WIDEN_K(x)", converted(key.dtype, DType::f32, "x"));
   if (v_each == 8) k.source.define("WIDEN_V(x)", converted(v.dtype, DType::f32, "x"));
   k.parameter("lines", lines);

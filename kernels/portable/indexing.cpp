@@ -1,6 +1,9 @@
 // gather, index_select, index, index_put and scatter.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
@@ -78,7 +81,8 @@ void index_select(const KernelCall& c, Launches& list) {
   list.add(std::move(k), c.out[0].numel());
 }
 
-/// Declares the position operands from `first` on, and PLACE, which adds to `at` where tuple `t` of them points to.
+/// Declares the position operands from `first` on, and PLACE, which adds to `at` where tuple `t` of them points to. It
+/// writes nothing, so that compilers may read all positions before they look at the first one.
 void declare_places(const KernelCall& c, Launch& k, std::size_t first, const TensorView& table) {
   std::string place;
   for (std::size_t n = first; n < c.in.size(); ++n) {
@@ -89,8 +93,8 @@ void declare_places(const KernelCall& c, Launch& k, std::size_t first, const Ten
     k.parameter(fmt::format("size{}", axis), table.sizes[axis]);
     k.parameter(fmt::format("step{}", axis), table.strides[axis]);
     place += fmt::format(
-        "{{ tern_i64 v = (tern_i64)index{0}[at_index{0}(t, &p)]; if (v < 0) v += p.size{0}; "
-        "if (v < 0 || v >= p.size{0}) {{ TERN_FAIL(TERN_FAIL_index); inside = 0; }} at += v * p.step{0}; }} ",
+        "{{ tern_i64 v = (tern_i64)index{0}[at_index{0}(t, &p)]; v = v < 0 ? v + p.size{0} : v; "
+        "inside &= v >= 0 && v < p.size{0}; at += v * p.step{0}; }} ",
         axis);
   }
   k.may_fail();
@@ -128,6 +132,12 @@ void index_put(const KernelCall& c, Launches& list) {
   const bool accumulate = c.node->integer(AttrKey::accumulate) != 0;
   const DType t = accumulate ? out.dtype : carrier(out.dtype);
   Launch k("index_put");
+  // Each tuple waits for memory: positions, and then values. Processors need no such help, and have one text.
+  constexpr std::int64_t kTogether = 8;
+  const std::int64_t many =
+      list.target().dialect == Dialect::cpp ? 1 : std::clamp<std::int64_t>(rows.count, 1, kTogether);
+  k.source.define("TOGETHER", static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(many))));
+  k.type("VALUE_T", t);
   k.source.define("ACCUMULATE", accumulate ? 1 : 0);
   k.input("values", 1, t);
   k.output("out", 0, t);

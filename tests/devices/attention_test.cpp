@@ -400,20 +400,23 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
   if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
   const bool hides = open_plugin_device(GetParam()).target().dialect != portable::Dialect::opencl;
   std::vector<Case> cases;
-  for (const DType t : {f32, f16, bf16}) {
-    for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
-      for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
-        cases.push_back({t, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});        // heads
-        cases.push_back({t, {2, lines, 64}, {2, keys, 64}, {2, keys, 64}, true});           // queries
-        cases.push_back({t, {64, lines, 64}, {64, keys, 64}, {64, keys, 64}, keys == 33});  // many planes
-      }
+  for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
+    for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
+      cases.push_back({f32, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});  // heads
+      cases.push_back({f32, {2, lines, 64}, {2, keys, 64}, {2, keys, 64}, true});     // queries
+      cases.push_back({bf16, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});
+      if (keys <= 100)  // many planes
+        cases.push_back({f32, {130, lines, 64}, {130, keys, 64}, {130, keys, 64}, keys == 33});
     }
-    for (const std::int64_t width : {1, 8, 20, 64, 80, 96, 128, 256}) {
-      for (const std::int64_t columns : {1, 8, 80, 128, 136, 256, 300}) {
-        cases.push_back({t, {2, 3, width}, {2, 600, width}, {2, 600, columns}});
-        cases.push_back({t, {1, 8, 1, width}, {1, 1, 100, width}, {1, 1, 100, columns}});
-      }
-    }
+  }
+  for (const std::int64_t width : {1, 8, 20, 64, 80, 96, 128, 256}) {
+    cases.push_back({f32, {1, 8, 1, width}, {1, 1, 100, width}, {1, 1, 100, width}});
+    cases.push_back({f32, {2, 3, 64}, {2, 600, 64}, {2, 600, width}});
+    cases.push_back({f32, {2, 3, width}, {2, 600, width}, {2, 600, 300}});
+    cases.push_back({f16, {2, 3, width}, {2, 600, width}, {2, 600, width}});
+    cases.push_back({bf16, {1, 8, 1, width}, {1, 1, 100, width}, {1, 1, 100, 264 - width}});
+  }
+  for (const DType t : {f32, bf16}) {
     for (const DType kind : {boolean, t, f32}) {
       for (const std::int64_t keys : {100, 1000}) {
         cases.push_back({t,

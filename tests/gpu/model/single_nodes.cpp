@@ -175,6 +175,10 @@ ValueId attention_decode(Builder& b, DType t) {
   const ValueId q = input(b, t, {1, 16, 1, 64}), k = input(b, t, {1, 4, 512, 64}), v = input(b, t, {1, 4, 512, 64});
   return b.add(Op::attention, {q, k, v});
 }
+ValueId attention_far(Builder& b, DType t) {
+  const ValueId q = input(b, t, {1, 14, 1, 64}), k = input(b, t, {1, 2, 8192, 64}), v = input(b, t, {1, 2, 8192, 64});
+  return b.add(Op::attention, {q, k, v});
+}
 ValueId matrix(Builder& b, DType t, Op op, std::int64_t count, std::int64_t n, const std::vector<Attr>& attrs = {}) {
   return b.add_all(op, {input(b, t, {count, n, n})}, attrs)[0];
 }
@@ -240,6 +244,7 @@ const std::vector<Row>& rows() {
       {"attention, 12 x 128 x 64, causal", "attention", attention, {f32, bf16}},
       {"attention, 32 x 1024 x 128, causal", "attention", attention_long, {f32, bf16}},
       {"attention, 16 heads, 1 of 512 x 64", "attention", attention_decode, {f32, bf16}},
+      {"attention, 14 heads, 1 of 8192 x 64", "attention", attention_far, {f32, bf16}},
       {"cholesky, 1000 of 64 x 64", "matrices", cholesky, {f32}},
       {"lu_factor, 10,000 of 16 x 16", "matrices", small_lu_factor, {f32}},
       {"lu_factor, 1000 of 64 x 64", "matrices", lu_factor, {f32}},
