@@ -10,6 +10,7 @@
 #include "kernels/custom/library.h"
 #include "runtime/definitions.h"
 #include "runtime/devices/device.h"
+#include "runtime/fuse/batched_attention.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/node_algorithms.h"
 #include "runtime/plan/plans.h"
@@ -108,10 +109,13 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
     if (device.takes_precision() && !options.reproducible)
       prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
+    std::vector<std::uint32_t> numbers;
+    if (device.traits().groups && !options.reproducible) numbers = batch_attention(*program, exported);
     // Epilogues are worked on before a product is rounded to its type.
     FusedFunction f =
         settings.fusion == Fusion::on ? fuse(std::move(exported), native, solves) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));
+    for (std::uint32_t& n : f.numbers) n = numbers.empty() ? n : numbers[n];
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));
   }

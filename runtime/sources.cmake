@@ -72,6 +72,7 @@ set(sources
   event.cpp
   facts.cpp
   frame.cpp
+  fuse/batched_attention.cpp
   fuse/expression.cpp
   fuse/fuse.cpp
   fuse/hoist.cpp

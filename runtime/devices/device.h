@@ -29,6 +29,8 @@ struct DeviceTraits {
   /// Its kernels are those of kernels/cpu: they take epilogues, choose among algorithms, pack weights, and divide their
   /// work by the number of threads of the run.
   bool native_kernels = false;
+  /// Groups of items work together: attention passes over keys that a mask hides, and the host is far.
+  bool groups = false;
 };
 
 /// Open to the end of the process, shared by all threads.
@@ -78,6 +80,9 @@ class Device {
   virtual std::string kernel_name(portable::KernelHandle) const { return "kernel"; }
   /// Members of its entry in a trace's "deviceProperties", as JSON: `"name": "..."`.
   virtual std::string describe() const { return {}; }
+
+ protected:
+  void set_groups(bool there) { traits_.groups = there; }
 
  private:
   [[noreturn]] void refuse(const char* what) const;
