@@ -114,6 +114,7 @@ set(sources
   llm/slots/rules.cpp
   llm/slots/sized_groups.cpp
   llm/slots/slot_function.cpp
+  llm/slots/together.cpp
   llm/specialise.cpp
   lower/activation.cpp
   lower/arithmetic.cpp

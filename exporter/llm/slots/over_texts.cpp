@@ -10,6 +10,7 @@
 #include "exporter/llm/slots/loop_body.h"
 #include "exporter/llm/slots/rules.h"
 #include "exporter/llm/slots/sized_groups.h"
+#include "exporter/llm/slots/together.h"
 #include "exporter/rewrite.h"
 #include "schema/infer/control_types.h"
 #include "schema/op_record.h"
@@ -230,6 +231,10 @@ class OverTexts : public SlotFunction, Operands {
     for (const ValueId v : t.operands) n.inputs.push_back(place(v).value);
     n.functions = {text_body(program_, name, t)};
     n.attrs = {attr(AttrKey::mapped, Dim(std::ranges::count_if(t.operands, mapped)))};
+    if (t.nodes.size() == 1) {
+      if (auto together = choose_together(b_, source_.nodes[t.nodes[0]], t.operands, n))
+        return b_.add(std::move(*together));
+    }
     return b_.add(std::move(n));
   }
 
