@@ -2,6 +2,7 @@
 set(sources
   archived_kernels_test.cpp
   attention_test.cpp
+  batched_attention_test.cpp
   checks_test.cpp
   collective_test.cpp
   convolutions_test.cpp
