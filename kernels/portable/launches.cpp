@@ -4,6 +4,11 @@
 
 namespace tern::portable {
 
+void Launch::argument(std::string_view name, DType t, Place place, bool writes) {
+  source.buffer(name, t, writes);
+  places_.push_back(place);
+}
+
 void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
   Source& s = launch.source;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -20,32 +21,32 @@ class Launch {
   Source source;
 
   /// Operand `k` of the node, as elements of `t`.
-  void input(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
-  void output(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
+  void input(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
+  void output(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
   /// The same where a node may lack it; HAS says whether it is there, and the text asks before it looks.
-  void optional_input(const std::string& has, const std::string& name, std::size_t k, DType t, bool there) {
+  void optional_input(std::string_view has, std::string_view name, std::size_t k, DType t, bool there) {
     source.choice(has, there ? 1 : 0);
     argument(name, t, {there ? Place::Kind::input : Place::Kind::none, k, 0}, false);
   }
-  void optional_output(const std::string& has, const std::string& name, std::size_t k, DType t, bool wanted) {
+  void optional_output(std::string_view has, std::string_view name, std::size_t k, DType t, bool wanted) {
     source.choice(has, wanted ? 1 : 0);
     argument(name, t, {wanted ? Place::Kind::output : Place::Kind::none, k, 0}, true);
   }
   /// Scratch from byte `offset` on (Launches::scratch).
-  void scratch(const std::string& name, std::uint64_t offset, DType t, bool writes) {
+  void scratch(std::string_view name, std::uint64_t offset, DType t, bool writes) {
     argument(name, t, {Place::Kind::scratch, 0, offset}, writes);
   }
   /// Table `k` of Launches::table.
-  void table(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::table, k, 0}, false); }
+  void table(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::table, k, 0}, false); }
   /// The kernel may TERN_FAIL(TERN_FAIL_index).
   void may_fail() { argument("tern_failure", DType::i32, {Place::Kind::failure, 0, 0}, true); }
 
   /// As Source, for the functions that families call most.
-  void load(const std::string& name, DType from, DType to) { source.load(name, from, to); }
-  void store(const std::string& name, DType from, DType to) { source.store(name, from, to); }
-  void type(const std::string& name, DType t) { source.type(name, t); }
+  void load(std::string_view name, DType from, DType to) { source.load(name, from, to); }
+  void store(std::string_view name, DType from, DType to) { source.store(name, from, to); }
+  void type(std::string_view name, DType t) { source.type(name, t); }
   template <class... T>
-  void parameter(const std::string& name, T... values) {
+  void parameter(std::string_view name, T... values) {
     source.parameter(name, values...);
   }
 
@@ -58,10 +59,7 @@ class Launch {
 
  private:
   friend class Launches;
-  void argument(const std::string& name, DType t, Place place, bool writes) {
-    source.buffer(name, t, writes);
-    places_.push_back(place);
-  }
+  void argument(std::string_view name, DType t, Place place, bool writes);
   std::vector<Place> places_;
 };
 

@@ -48,45 +48,67 @@ void refuse_double(std::string_view said) {
 
 }  // namespace
 
-void Source::use(const std::string& file) {
+void Source::use(std::string_view file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
   static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
                                                   "order",          "parts",        "product_elements", "product_table",
                                                   "product_window", "row_groups",   "row_parts",        "row_vectors",
                                                   "sort_rank",      "word_elements"};
   static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table"};
-  const std::string name = file.substr(0, file.find(':'));
-  const auto add = [&](const std::string& one) {
-    if (std::ranges::find(files_, one) == files_.end()) files_.push_back(one);
+  const std::string_view name = file.substr(0, file.find(':'));
+  const auto add = [&](std::string_view one) {
+    if (std::ranges::find(files_, one) == files_.end()) files_.emplace_back(one);
   };
   if (std::ranges::find(kWithout, name) == std::end(kWithout)) {
-    for (const std::string_view one : kMath) add(std::string(one));
+    for (const std::string_view one : kMath) add(one);
   }
   if (std::ranges::find(kOfLocalMemory, name) != std::end(kOfLocalMemory)) add("local_memory");
   if (file != "math") add(file);
 }
 
-void Source::math(const std::string& macro, DType t) {
-  use("math");
-  define(macro + "(name)", "tern_##name##_" + type_name(t));
+void Source::define(std::string_view name, std::string_view value) {
+  body_ += fmt::format("#define {} {}\n", name, value);
 }
 
-void Source::load(const std::string& name, DType from, DType by, DType to) {
+void Source::define(std::string_view name, std::int64_t value) {
+  define(name, std::to_string(value));
+}
+
+void Source::type(std::string_view name, DType t) {
+  define(name, c_type(t));
+}
+
+void Source::choice(std::string_view name, std::int64_t value) {
+  parameter(name, value);
+  define(name, fmt::format("p.{}", name));
+}
+
+void Source::parameter(std::string_view name, std::int64_t value) {
+  parameter(name, std::span(&value, 1));
+}
+
+void Source::math(std::string_view macro, DType t) {
+  use("math");
+  define(std::string(macro) + "(name)", "tern_##name##_" + type_name(t));
+}
+
+void Source::load(std::string_view name, DType from, DType by, DType to) {
   const std::string element =
       from == DType::f4_e2m1 ? "(tern_u8)((p)[(i) >> 1] >> (4 * ((i)&1)) & 15)" : std::string("(p)[i]");
-  define(name + "(p, i)", converted(by, to, converted(from, by, element)));
+  define(std::string(name) + "(p, i)", converted(by, to, converted(from, by, element)));
 }
 
-void Source::load(const std::string& name, DType from, DType to) {
+void Source::load(std::string_view name, DType from, DType to) {
   load(name, from, from, to);
 }
 
-void Source::store(const std::string& name, DType from, DType to) {
+void Source::store(std::string_view name, DType from, DType to) {
   if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel has no float4_e2m1 results");
-  define(name + "(p, i, v)", "(p)[i] = " + converted(from, to, "(v)"));
+  define(std::string(name) + "(p, i, v)", "(p)[i] = " + converted(from, to, "(v)"));
 }
 
-void Source::arithmetic(const std::string& prefix, DType t) {
+void Source::arithmetic(std::string_view name, DType t) {
+  const std::string prefix(name);
   type(prefix + "_T", t);
   define(prefix + "_ZERO", literal(t, std::int64_t{0}));
   define(prefix + "_ONE", literal(t, std::int64_t{1}));
@@ -107,8 +129,8 @@ void Source::arithmetic(const std::string& prefix, DType t) {
   define(prefix + "_DIV(a, b)", "((a) / (b))");
 }
 
-void Source::buffer(const std::string& name, DType t, bool writes) {
-  buffers_.push_back({name, c_type(t), writes});
+void Source::buffer(std::string_view name, DType t, bool writes) {
+  buffers_.push_back({std::string(name), c_type(t), writes});
 }
 
 void Source::append(std::uint64_t slot) {
@@ -116,14 +138,14 @@ void Source::append(std::uint64_t slot) {
   values_.insert(values_.end(), bytes.begin(), bytes.end());
 }
 
-void Source::parameter(const std::string& name, std::span<const std::int64_t> values) {
+void Source::parameter(std::string_view name, std::span<const std::int64_t> values) {
   struct_ += values.size() == 1 ? fmt::format("  tern_i64 {};\n", name)
                                 : fmt::format("  tern_i64 {}[{}];\n", name, std::max<std::size_t>(values.size(), 1));
   for (std::int64_t v : values) append(static_cast<std::uint64_t>(v));
   if (values.empty()) append(0);
 }
 
-void Source::parameter(const std::string& name, DType t, double value) {
+void Source::parameter(std::string_view name, DType t, double value) {
   if (t == DType::f64) {
     struct_ += fmt::format("  double {};\n", name);
     append(std::bit_cast<std::uint64_t>(value));
@@ -133,14 +155,14 @@ void Source::parameter(const std::string& name, DType t, double value) {
   }
 }
 
-void Source::view(const std::string& name, const TensorView& v) {
+void Source::view(std::string_view name, const TensorView& v) {
   const std::span strides(v.strides.data(), static_cast<std::size_t>(v.rank));
   view(name, v.shape(), strides);
   pending_.back().contiguous = v.contiguous();
 }
 
-void Source::view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
-  pending_.push_back({name, {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, false});
+void Source::view(std::string_view name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  pending_.push_back({std::string(name), {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, false});
 }
 
 void Source::complete(const Target& target) {

@@ -21,39 +21,36 @@ class Source {
   explicit Source(std::string name) : name_(std::move(name)) {}
 
   /// A library text that this one needs, after those that it needs; "math" is the functions alone.
-  void use(const std::string& file);
+  void use(std::string_view file);
   /// MACRO(exp)(x) is the exponential of a value of the type f32 or f64; likewise for all functions.
-  void math(const std::string& macro, DType t);
-  void define(const std::string& name, const std::string& value) { add("#define " + name + " " + value + "\n"); }
-  void define(const std::string& name, std::int64_t value) { define(name, std::to_string(value)); }
+  void math(std::string_view macro, DType t);
+  void define(std::string_view name, std::string_view value);
+  void define(std::string_view name, std::int64_t value);
   /// NAME is the C type of elements of `t`.
-  void type(const std::string& name, DType t) { define(name, c_type(t)); }
+  void type(std::string_view name, DType t);
   /// NAME(p, i) is element i of p, memory of type `from`, as `to`.
-  void load(const std::string& name, DType from, DType to);
+  void load(std::string_view name, DType from, DType to);
   /// The same by way of a third type.
-  void load(const std::string& name, DType from, DType by, DType to);
+  void load(std::string_view name, DType from, DType by, DType to);
   /// NAME(p, i, v) makes v, of type `from`, element i of p, memory of type `to`.
-  void store(const std::string& name, DType from, DType to);
+  void store(std::string_view name, DType from, DType to);
   /// PREFIX_T is the type; PREFIX_ADD(a, b), _SUB, _MUL, _FMA(a, b, c), _ZERO, _ONE its arithmetic. For types of sums.
-  void arithmetic(const std::string& prefix, DType t);
+  void arithmetic(std::string_view prefix, DType t);
   /// Text of its own, before the family's.
-  void add(const std::string& text) { body_ += text; }
+  void add(std::string_view text) { body_ += text; }
 
   // Arguments of the kernel, in this order when it is launched; the parameters come last.
-  void buffer(const std::string& name, DType t, bool writes);
+  void buffer(std::string_view name, DType t, bool writes);
   /// A parameter `p.name`, an array where there are several (at least one).
-  void parameter(const std::string& name, std::span<const std::int64_t> values);
-  void parameter(const std::string& name, std::int64_t value) { parameter(name, std::span(&value, 1)); }
+  void parameter(std::string_view name, std::span<const std::int64_t> values);
+  void parameter(std::string_view name, std::int64_t value);
   /// A floating parameter of the type f32 or f64.
-  void parameter(const std::string& name, DType t, double value);
+  void parameter(std::string_view name, DType t, double value);
   /// NAME is a number of the node's that makes no other text: a parameter p.NAME.
-  void choice(const std::string& name, std::int64_t value) {
-    parameter(name, value);
-    define(name, "p." + name);
-  }
+  void choice(std::string_view name, std::int64_t value);
   /// at_NAME(i, &p) is where element i, in row-major order, of such a view lies. Contiguous tensors cost nothing.
-  void view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
-  void view(const std::string& name, const TensorView& v);
+  void view(std::string_view name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+  void view(std::string_view name, const TensorView& v);
 
   const std::string& name() const { return name_; }
   /// Call this after all declarations; the functions below refer to this device.

@@ -9,8 +9,6 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kEach = 8;  // neighbours of an item
-
 /// The planes without those that repeat.
 TensorView once(TensorView planes) {
   for (int i = 0; i < planes.rank; ++i) {
@@ -41,7 +39,8 @@ StagedLines staged_lines(const TensorView& view, const ProductOperand& from, std
 ProductOperand stage(Launches& list, const TensorView& view, const ProductOperand& from, std::int64_t first,
                      std::int64_t count, DType t, std::uint64_t scratch) {
   const StagedLines l = staged_lines(view, from, count);
-  const std::int64_t stride = l.stride(), runs = stride / kEach, items = l.planes * l.lines * runs;
+  const std::int64_t each = 16 / element_size(t), stride = l.stride(), runs = stride / each,
+                     items = l.planes * l.lines * runs;
   const std::int64_t line = l.turned ? from.depth_step : from.step, near = l.turned ? from.step : from.depth_step;
   const bool quantized = is_quantized(view);
   const int bits = 8 * element_size(view.dtype) / elements_per_byte(view.dtype);
@@ -50,8 +49,8 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
   if (quantized) {
     const QuantizedMatrix m = quantized_matrix(view);
     declare_quantized(k, "b", from.index, m);
-    // Eight neighbours have one scale.
-    whole = !m.blocks.sparse() && (m.blocks.columns % kEach == 0 || m.blocks.columns == m.columns);
+    // Those that an item makes have one scale.
+    whole = !m.blocks.sparse() && (m.blocks.columns % each == 0 || m.blocks.columns == m.columns);
   } else {
     k.input("x", from.index, view.dtype);
     k.source.view("x", once(from.planes));

@@ -199,6 +199,7 @@ TEST_P(StagedProductsTest, TakeColumnsInPieces) {
   if (GetParam() != "cuda" && std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "on cuda only, but for --full";
   if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
   expect_product(GetParam(), {DType::f32, kInt8, {9, 1000}, {8650, 1000}, true}, 7);
+  expect_product(GetParam(), {DType::f32, kInt8, {2, 9, 1000}, {2, 4333, 1000}, true}, 8);
 }
 
 }  // namespace

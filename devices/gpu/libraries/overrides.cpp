@@ -60,7 +60,8 @@ tern_device_status run_matrices(std::int32_t device, tern_device_stream stream, 
   return node_of(override)->run_matrices(*stream, *op, scratch, unfinished);
 }
 
-constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, TERN_DEVICE_OVERRIDE_COLUMNS, prepare, run, release, run_matrices};
+constexpr tern_device_override_functions kOverrides = {
+    sizeof kOverrides, TERN_DEVICE_OVERRIDE_COLUMNS, prepare, run, release, run_matrices};
 
 }  // namespace
 
