@@ -66,6 +66,14 @@ void Source::use(const std::string& file) {
   if (file != "math") add(file);
 }
 
+void Source::define(const char* name, const std::string& value) {
+  add(fmt::format("#define {} {}\n", name, value));
+}
+
+void Source::define(const char* name, std::int64_t value) {
+  define(name, std::to_string(value));
+}
+
 void Source::math(const std::string& macro, DType t) {
   use("math");
   define(macro + "(name)", "tern_##name##_" + type_name(t));

@@ -24,8 +24,10 @@ class Source {
   void use(const std::string& file);
   /// MACRO(exp)(x) is the exponential of a value of the type f32 or f64; likewise for all functions.
   void math(const std::string& macro, DType t);
-  void define(const std::string& name, const std::string& value) { add("#define " + name + " " + value + "\n"); }
-  void define(const std::string& name, std::int64_t value) { define(name, std::to_string(value)); }
+  void define(const char* name, const std::string& value);
+  void define(const char* name, std::int64_t value);
+  void define(const std::string& name, const std::string& value) { define(name.c_str(), value); }
+  void define(const std::string& name, std::int64_t value) { define(name.c_str(), value); }
   /// NAME is the C type of elements of `t`.
   void type(const std::string& name, DType t) { define(name, c_type(t)); }
   /// NAME(p, i) is element i of p, memory of type `from`, as `to`.
