@@ -81,6 +81,14 @@ void add_join(Launches& list, const KernelCall& c, Launch join, std::int64_t row
 
 }  // namespace
 
+bool is_wide(const TensorView& v, std::int64_t columns) {
+  if (v.size(v.rank - 1) % columns != 0 || v.stride(v.rank - 1) != 1) return false;
+  for (int i = 0; i < v.rank - 1; ++i) {
+    if (v.size(i) > 1 && v.stride(i) % columns != 0) return false;
+  }
+  return true;
+}
+
 std::int64_t shared_heads(const KernelCall& c) {
   const TensorView &key = c.in[1], &out = c.out[0];
   return out.rank < 3 ? 1 : out.size(out.rank - 3) / std::max<std::int64_t>(key.size(out.rank - 3), 1);

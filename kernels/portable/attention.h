@@ -15,6 +15,9 @@ void declare_attention(Launch& k, const KernelCall& c);
 void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t parts, std::int64_t items,
                    std::uint32_t group = 0);
 
+/// Whether `columns` columns, 16 bytes, can be read at once, if the first one's address is a multiple of 16.
+bool is_wide(const TensorView& v, std::int64_t columns);
+
 /// Heads of queries that share a head of keys and values: the axis before the last two.
 std::int64_t shared_heads(const KernelCall& c);
 

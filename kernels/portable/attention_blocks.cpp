@@ -16,6 +16,7 @@ constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
 constexpr std::int64_t kShortPartOfFloats = 32;
 constexpr std::int64_t kMostParts = 64;  // that one item joins
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
+constexpr std::int64_t kColumns = 8;  // of 16 bytes
 
 // What a group may have in local memory without asking a driver for more.
 struct Room {
@@ -118,16 +119,6 @@ std::optional<Blocks> choose_units(const Target& target, const Shape& s) {
   return std::nullopt;
 }
 
-/// Whether eight columns can be read at once, if the first one's address is a multiple of 16 bytes.
-bool is_wide(const TensorView& v) {
-  constexpr std::int64_t kColumns = 8;
-  if (v.size(v.rank - 1) % kColumns != 0 || v.stride(v.rank - 1) != 1) return false;
-  for (int i = 0; i < v.rank - 1; ++i) {
-    if (v.size(i) > 1 && v.stride(i) % kColumns != 0) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool add_attention_blocks(const KernelCall& c, Launches& list) {
@@ -174,9 +165,9 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   k.parameter("chunks", chunks);
   k.parameter("run", run);
   k.parameter("parts", parts);
-  k.parameter("q_wide", is_wide(q) ? 1 : 0);
-  k.parameter("k_wide", is_wide(key) ? 1 : 0);
-  k.parameter("v_wide", is_wide(v) ? 1 : 0);
+  k.parameter("q_wide", is_wide(q, kColumns) ? 1 : 0);
+  k.parameter("k_wide", is_wide(key, kColumns) ? 1 : 0);
+  k.parameter("v_wide", is_wide(v, kColumns) ? 1 : 0);
   add_attention(list, std::move(k), c, parts, items, static_cast<std::uint32_t>(b->items));
   return true;
 }

@@ -37,15 +37,9 @@ std::int64_t each(DType t) {
   return t == DType::f16 || t == DType::bf16 ? 8 : 4;
 }
 
-/// Whether 16 bytes of a line can be read at once, if the first one's address is a multiple of 16.
-bool is_wide(const TensorView& v) {
-  if (v.dtype != DType::f32 && v.dtype != DType::f16 && v.dtype != DType::bf16) return false;
-  const std::int64_t n = each(v.dtype);
-  if (v.size(v.rank - 1) % n != 0 || v.stride(v.rank - 1) != 1) return false;
-  for (int i = 0; i < v.rank - 1; ++i) {
-    if (v.size(i) > 1 && v.stride(i) % n != 0) return false;
-  }
-  return true;
+std::int64_t wide(const TensorView& v) {
+  const bool kept = v.dtype == DType::f32 || v.dtype == DType::f16 || v.dtype == DType::bf16;
+  return kept && is_wide(v, each(v.dtype)) ? 1 : 0;
 }
 
 struct Division {
@@ -107,19 +101,15 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   k.source.define("MASKS", std::min<std::int64_t>(2, d.rows.run * d.rows.rows / d.rows.items));
   k.source.define("HEAD", width);
   k.source.define("COLUMNS", columns);
-  k.type("K_T", key.dtype);
-  k.type("V_T", v.dtype);
   k.source.define("K_EACH", k_each);
   k.source.define("V_EACH", v_each);
-  k.source.define("K_WIDE", is_wide(key) ? 1 : 0);
-  k.source.define("V_WIDE", is_wide(v) ? 1 : 0);
+  k.source.define("K_WIDE", wide(key));
+  k.source.define("V_WIDE", wide(v));
   k.source.define("K_LANES", k_lanes);
   k.source.define("K_QUADS", k_quads);
   k.source.define("K_TOGETHER", std::clamp<std::int64_t>(kLoads / k_quads, 1, 4));
   k.source.define("V_LANES", power_of_two(columns / v_each));
   k.source.define("V_TOGETHER", d.rows.rows * v_each == 64 ? kLoads / 2 : kLoads);
-  if (k_each == 8) k.source.define("WIDEN_K(x)", converted(key.dtype, DType::f32, "x"));
-  if (v_each == 8) k.source.define("WIDEN_V(x)", converted(v.dtype, DType::f32, "x"));
   k.parameter("lines", lines);
   k.parameter("run", d.run);
   k.parameter("shared", shared);
