@@ -342,6 +342,11 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   check_all(GetParam(), cases);
 }
 
+/// Whether few queries have a kernel of their own: OpenCL has blocks, whose hidden values are multiplied by 0.
+bool has_few(const std::string& device) {
+  return has_blocks(device) && open_plugin_device(device).target().dialect != portable::Dialect::opencl;
+}
+
 /// NaN in keys and values from `first` to `last`, in all planes.
 void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) {
@@ -373,8 +378,8 @@ void hide_some(std::vector<Tensor>& x) {
 }
 
 TEST_P(AttentionTest, TakesFewQueries) {
-  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
-  std::vector<Case> cases = {
+  if (!has_few(GetParam())) GTEST_SKIP() << "no kernel for few queries";
+  const Case cases[] = {
       {f32,
        {1, 14, 1, 64},
        {1, 2, 128, 64},
@@ -387,18 +392,14 @@ TEST_P(AttentionTest, TakesFewQueries) {
       {f32, {3, 3, 80}, {3, 1000, 80}, {3, 1000, 96}, true, f32, {3, 1000}},
       {f32, {2, 3, 3, 20}, {2, 1, 33, 20}, {2, 1, 33, 24}, true, std::nullopt, {}, Layout::odd},
       {bf16, {1, 8, 1, 128}, {1, 1, 700, 128}, {1, 1, 700, 136}, false, bf16, {700}},
+      {f32, {2, 3, 16}, {2, 70, 16}, {2, 70, 16}, false, f32, {3, 70}, Layout::dense, hide_some},
   };
-  // OpenCL has blocks alone, whose hidden values are multiplied by 0.
-  const bool hides = open_plugin_device(GetParam()).target().dialect != portable::Dialect::opencl;
-  if (hides)
-    cases.push_back({f32, {2, 3, 16}, {2, 70, 16}, {2, 70, 16}, false, f32, {3, 70}, Layout::dense, hide_some});
   check_all(GetParam(), cases);
 }
 
 TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
-  if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
+  if (!has_few(GetParam())) GTEST_SKIP() << "no kernel for few queries";
   if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
-  const bool hides = open_plugin_device(GetParam()).target().dialect != portable::Dialect::opencl;
   std::vector<Case> cases;
   for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
     for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
@@ -430,9 +431,8 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
                          hide_unwritten});
         cases.push_back({t, {2, 8, 1, 64}, {2, 2, keys, 64}, {2, 2, keys, 64}, false, kind, {2, 8, 1, keys}});
         cases.push_back({t, {2, 5, 64}, {2, keys, 64}, {2, keys, 64}, true, kind, {5, keys}});
-        if (hides)
-          cases.push_back(
-              {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, Layout::dense, hide_some});
+        cases.push_back(
+            {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, Layout::dense, hide_some});
       }
     }
     for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned, Layout::flipped, Layout::repeated}) {
@@ -441,6 +441,11 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
     }
   }
   cases.push_back({DType::f8_e4m3fn, {2, 3, 16}, {2, 40, 16}, {2, 40, 16}});
+  // Emulated Metal keeps stacks for each text, and Linux limits how many pieces of memory a process has.
+  if (GetParam() == "metal") {
+    std::size_t n = 0;
+    std::erase_if(cases, [&](const Case&) { return n++ % 4 != 0; });
+  }
   check_all(GetParam(), cases);
 }
 
