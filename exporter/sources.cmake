@@ -101,6 +101,7 @@ set(sources
   kernels/spirv.cpp
   kernels/targets.cpp
   layout/weights.cpp
+  llm/add_body.cpp
   llm/add_generation.cpp
   llm/filled_slots.cpp
   llm/last_row.cpp

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exporter/llm/add_body.h"
 #include "exporter/llm/session_draw.h"
 #include "exporter/lower/pointwise.h"
 #include "schema/kinds.h"
@@ -23,26 +24,6 @@ constexpr std::int64_t kCandidates[] = {256, 4096};
 using Operands = std::span<const ValueId>;
 using Body = std::function<ValueId(Builder&, Operands)>;
 
-std::uint32_t add_body(Builder& b, std::string_view name, const std::vector<ValueId>& operands, const Body& fill) {
-  Program& program = b.program();
-  const auto number = static_cast<std::uint32_t>(program.functions.size());
-  std::vector<TensorType> types;
-  for (const ValueId v : operands) types.push_back(b.type(v));
-  Function f;
-  f.name = fmt::format("{}.{}", b.function().name, name);
-  program.functions.push_back(std::move(f));
-  Builder inner(program, number);
-  std::vector<ValueId> values;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::string input = fmt::format("in{}", i);
-    values.push_back(inner.add_value(types[i], input));
-    inner.function().inputs.push_back({FunctionInput::Kind::user, values.back(), 0, input, {}});
-  }
-  const ValueId result = fill(inner, values);
-  inner.function().outputs.push_back({FunctionOutput::Kind::tensor, result, "out0"});
-  return number;
-}
-
 struct Branch {
   std::string_view name;
   Body body;
@@ -54,8 +35,10 @@ ValueId add_cond(Builder& b, ValueId predicate, const std::vector<ValueId>& oper
   n.op = Op::cond;
   n.inputs = {predicate};
   n.inputs.insert(n.inputs.end(), operands.begin(), operands.end());
-  n.functions.push_back(add_body(b, yes.name, operands, yes.body));
-  n.functions.push_back(add_body(b, no.name, operands, no.body));
+  for (const Branch* branch : {&yes, &no}) {
+    const FillBody fill = [&](Builder& inner, Operands in) { return std::vector{branch->body(inner, in)}; };
+    n.functions.push_back(add_body(b, fmt::format("{}.{}", b.function().name, branch->name), operands, fill));
+  }
   return b.add(std::move(n)).front();
 }
 

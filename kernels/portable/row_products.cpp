@@ -35,8 +35,14 @@ struct Words {
   std::int64_t count = 0, at_once = 1, elements = 0;  ///< elements of a word
 };
 
+bool is_usual_float(DType t) {
+  return t == DType::f32 || t == DType::f16 || t == DType::bf16;
+}
+
 /// `block`: elements of the matrix that have one scale, 0: all; `row_bytes`: from column to column.
-Words words_of(DType a, DType b, std::int64_t block, std::int64_t row_bytes) {
+Words words_of(const ProductOperand& rows, DType b, std::int64_t block, std::int64_t row_bytes) {
+  const DType a = rows.planes.dtype;
+  if (rows.depth_step != 1 || !is_usual_float(a)) return {};
   const std::int64_t elements = kWordBytes * elements_per_byte(b) / element_size(b);
   for (std::int64_t count : {4, 2, 1}) {
     const std::int64_t each = count * elements, bytes = each * element_size(a);
@@ -107,8 +113,7 @@ void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a,
 void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                      const TensorView* bias) {
   const DType type = b.planes.dtype;
-  const bool reads_words = a.depth_step == 1 && (type == DType::f32 || type == DType::f16 || type == DType::bf16);
-  const Words words = reads_words ? words_of(a.planes.dtype, type, 0, 0) : Words{};
+  const Words words = is_usual_float(type) ? words_of(a, type, 0, 0) : Words{};
   const Share share = share_of(a.length, b.length);
   Launch k("product_row");
   declare_items(k, a, type, words, share);
@@ -131,8 +136,7 @@ void add_quantized_row_product(const KernelCall& c, Launches& list, const Produc
   const TensorView& b = c.in[1];
   const QuantizedMatrix m = quantized_matrix(b);
   const std::int64_t columns = b.size(b.rank - 2);
-  const bool reads_words = a.depth_step == 1 && !m.blocks.sparse();
-  const Words words = reads_words ? words_of(a.planes.dtype, m.element, m.blocks.columns, m.row_bytes()) : Words{};
+  const Words words = m.blocks.sparse() ? Words{} : words_of(a, m.element, m.blocks.columns, m.row_bytes());
   const Share share = share_of(a.length, columns);
   Launch k("product_row");
   declare_items(k, a, m.element, words, share);

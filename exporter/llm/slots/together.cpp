@@ -1,38 +1,13 @@
 #include "exporter/llm/slots/together.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <string>
+#include <utility>
 
-#include "schema/kinds.h"
+#include "exporter/llm/add_body.h"
 
 namespace tern {
 namespace {
-
-/// A body whose operands are those of `loop`.
-std::uint32_t add_body(Builder& b, const std::string& name, const Node& loop,
-                       const std::function<std::vector<ValueId>(Builder&, std::vector<ValueId>)>& fill) {
-  Program& program = b.program();
-  const auto number = static_cast<std::uint32_t>(program.functions.size());
-  std::vector<TensorType> types;
-  for (const ValueId v : loop.inputs) types.push_back(b.type(v));
-  program.functions.emplace_back();
-  program.functions.back().name = name;
-  Builder inner(program, number);
-  std::vector<ValueId> values;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::string input = fmt::format("in{}", i);
-    values.push_back(inner.add_value(types[i], input));
-    inner.function().inputs.push_back({FunctionInput::Kind::user, values.back(), 0, input, {}});
-  }
-  for (const ValueId v : fill(inner, values)) {
-    const std::string output = fmt::format("out{}", inner.function().outputs.size());
-    inner.function().outputs.push_back({FunctionOutput::Kind::tensor, v, output});
-  }
-  return number;
-}
 
 /// The reduction that a body is, if it is one of its own operands: which one.
 std::optional<std::size_t> reduced_operand(const Function& f) {
@@ -64,20 +39,22 @@ std::optional<Node> choose_together(Builder& b, const Node& choice, const std::v
   together.inputs = {b.reduce(loop.inputs[test], "all", {0}, false, DType::boolean)};
   together.inputs.insert(together.inputs.end(), loop.inputs.begin(), loop.inputs.end());
   const std::string name = b.program().functions[loop.functions[0]].name;
-  together.functions.push_back(add_body(b, name + ".all", loop, [&](Builder& inner, std::vector<ValueId> values) {
-    Node n = b.program().functions[yes].nodes[0];
-    Dims axes = n.dims(AttrKey::axes);
-    for (Dim& axis : axes) axis = axis.value() < 0 ? axis : Dim(axis.value() + 1);
-    n.set(AttrKey::axes, std::move(axes));
-    n.inputs = {values[reduced]};
-    n.outputs.clear();
-    return inner.add(std::move(n));
-  }));
-  together.functions.push_back(add_body(b, name + ".each", loop, [&](Builder& inner, std::vector<ValueId> values) {
-    Node n = loop;
-    n.inputs = std::move(values);
-    return inner.add(std::move(n));
-  }));
+  together.functions.push_back(
+      add_body(b, name + ".all", loop.inputs, [&](Builder& inner, std::span<const ValueId> values) {
+        Node n = b.program().functions[yes].nodes[0];
+        Dims axes = n.dims(AttrKey::axes);
+        for (Dim& axis : axes) axis = axis.value() < 0 ? axis : Dim(axis.value() + 1);
+        n.set(AttrKey::axes, std::move(axes));
+        n.inputs = {values[reduced]};
+        n.outputs.clear();
+        return inner.add(std::move(n));
+      }));
+  together.functions.push_back(
+      add_body(b, name + ".each", loop.inputs, [&](Builder& inner, std::span<const ValueId> values) {
+        Node n = loop;
+        n.inputs.assign(values.begin(), values.end());
+        return inner.add(std::move(n));
+      }));
   return together;
 }
 

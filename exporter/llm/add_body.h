@@ -1,0 +1,19 @@
+// Bodies of control flow that export adds.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exporter/builder.h"
+
+namespace tern {
+
+using FillBody = std::function<std::vector<ValueId>(Builder&, std::span<const ValueId>)>;
+
+/// A new function that takes values of the types of `operands`; `fill` adds its nodes and gives its results. Returns
+/// its number.
+std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill);
+
+}  // namespace tern
