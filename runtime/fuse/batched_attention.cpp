@@ -73,6 +73,15 @@ bool is_zeros(const Function& f) {
          f.outputs[0].value == f.nodes[0].outputs[0] && f.nodes[0].number_at(AttrKey::value, 0) == 0;
 }
 
+/// Whether a row of int64 is not negative: those that are select nothing.
+bool is_row_test(const Body& b, const Node& n) {
+  if (n.inputs.size() != 1 || b.input(n.inputs[0]) != 0 || b.type(n.inputs[0]).dtype != DType::i64) return false;
+  const std::vector<Instruction>& code = n.expr.code;
+  if (code.empty() || code.back().op != Scalar::ge) return false;
+  const Instruction &x = code[code.back().a], &least = code[code.back().b];
+  return x.op == Scalar::load && least.op == Scalar::constant && least.dtype == DType::i64 && least.integer == 0;
+}
+
 /// One text, whose operands all have as many axes as the result.
 bool is_one(const TensorType& t, const TensorType& result) {
   return t.rank() == result.rank() && t.rank() > 2 && t.shape[0].is(1);
@@ -80,13 +89,13 @@ bool is_one(const TensorType& t, const TensorType& result) {
 
 /// What `n` is, if it is such a loop.
 std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
-  if (n.op != Op::map_loop || n.outputs.size() != 1) return std::nullopt;
+  if (n.op != Op::map_loop || n.outputs.size() != 1 || n.outputs[0] == kNoValue) return std::nullopt;
   const Function& body = program.functions[n.functions[0]];
   if (body.nodes.size() != 2 || body.nodes[0].op != Op::pointwise || body.nodes[1].op != Op::cond) return std::nullopt;
   const Node &test = body.nodes[0], &choice = body.nodes[1];
   const Function &text = program.functions[choice.functions[0]], &idle = program.functions[choice.functions[1]];
   const Body outer(body), b(text);
-  if (test.inputs.size() != 1 || outer.input(test.inputs[0]) != 0 || choice.inputs[0] != test.outputs[0] ||
+  if (!is_row_test(outer, test) || choice.inputs[0] != test.outputs[0] ||
       choice.inputs.size() != body.inputs.size() + 1 || text.inputs.size() != body.inputs.size() ||
       body.outputs.size() != 1 || body.outputs[0].value != choice.outputs[0])
     return std::nullopt;

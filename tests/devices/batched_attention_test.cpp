@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "exporter/llm/slots/loop_body.h"
 #include "tests/devices/same_bits.h"
@@ -145,13 +146,18 @@ TEST(BatchedAttention, TakesTheWholeLoop) {
 }
 
 TEST(BatchedAttention, LeavesOtherLoops) {
-  TestProgram p = looped();
-  p.program().functions[p.program().functions[0].nodes[3].functions[0]].nodes[0].op = Op::reshape;
-  Function f = p.program().functions[0];
-  const std::size_t count = f.nodes.size();
-  batch_attention(p.program(), f);
-  EXPECT_EQ(f.nodes.size(), count);
-  EXPECT_EQ(f.nodes[3].op, Op::map_loop);
+  for (void (*change)(Function&) :
+       {+[](Function& body) { body.nodes[0].op = Op::reshape; },
+        +[](Function& body) { body.nodes[0].expr.code.back().op = Scalar::ne; },
+        +[](Function& body) { std::swap(body.nodes[1].inputs[2], body.nodes[1].inputs[3]); }}) {
+    TestProgram p = looped();
+    change(p.program().functions[p.program().functions[0].nodes[3].functions[0]]);
+    Function f = p.program().functions[0];
+    const std::size_t count = f.nodes.size();
+    batch_attention(p.program(), f);
+    EXPECT_EQ(f.nodes.size(), count);
+    EXPECT_EQ(f.nodes[3].op, Op::map_loop);
+  }
 }
 
 }  // namespace
