@@ -295,7 +295,7 @@ TEST_F(LibraryTest, AGraphKeepsTheProduct) {
 
 TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {1, 1}), y = p.input(DType::f32, {1, 1});
+  const ValueId x = p.input(DType::f32, {2, 1}), y = p.input(DType::f32, {1, 1});
   p.output(p.b().matmul(x, y));
   // 8 bits of bfloat16, 11 of TF32.
   const float eight = 1 + std::ldexp(1.0f, -8), eleven = 1 + std::ldexp(1.0f, -11);
@@ -309,21 +309,21 @@ TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
                        {Precision::bfloat16, eight, 1}}) {
     PrepareOptions options;
     options.precision = c.precision;
-    EXPECT_EQ(run(p.model(), {floats({1, 1}, {c.x}), floats({1, 1}, {1})}, options), 1u);
-    EXPECT_EQ(result, (std::vector<float>{c.expected})) << static_cast<int>(c.precision);
+    EXPECT_EQ(run(p.model(), {floats({2, 1}, {c.x, c.x}), floats({1, 1}, {1})}, options), 1u);
+    EXPECT_EQ(result, (std::vector<float>{c.expected, c.expected})) << static_cast<int>(c.precision);
   }
 }
 
 TEST_F(LibraryTest, PartsOfASumKeepTheirDigits) {
   TestProgram p;
-  const ValueId x = p.b().cast(p.input(DType::f32, {1, 64}), DType::f16);
+  const ValueId x = p.b().cast(p.input(DType::f32, {2, 64}), DType::f16);
   const ValueId y = p.b().cast(p.input(DType::f32, {64, 1}), DType::f16);
   p.output(p.b().cast(p.b().matmul(x, y), DType::f32));
-  std::vector<float> values(64);
-  values[0] = 2048;
-  values[1] = values[40] = 1;  // 2049 is none of float16's numbers, 2050 is
-  EXPECT_EQ(run(p.model(), {floats({1, 64}, values), floats({64, 1}, std::vector<float>(64, 1))}), 1u);
-  EXPECT_EQ(result, (std::vector<float>{2050}));
+  std::vector<float> values(128);
+  values[0] = values[64] = 2048;
+  values[1] = values[40] = values[65] = values[104] = 1;  // 2049 is none of float16's numbers, 2050 is
+  EXPECT_EQ(run(p.model(), {floats({2, 64}, values), floats({64, 1}, std::vector<float>(64, 1))}), 1u);
+  EXPECT_EQ(result, (std::vector<float>{2050, 2050}));
 }
 
 TEST_F(LibraryTest, RowsThatBeginAnywhere) {
