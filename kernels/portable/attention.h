@@ -15,6 +15,9 @@ void declare_attention(Launch& k, const KernelCall& c);
 void add_attention(Launches& list, Launch k, const KernelCall& c, std::int64_t parts, std::int64_t items,
                    std::uint32_t group = 0);
 
+inline std::int64_t divided_up(std::int64_t n, std::int64_t by) {
+  return (n + by - 1) / by;
+}
 /// Whether `columns` columns, 16 bytes, can be read at once, if the first one's address is a multiple of 16.
 bool is_wide(const TensorView& v, std::int64_t columns);
 

@@ -26,10 +26,6 @@ struct Room {
 constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
 constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
 
-std::int64_t divided_up(std::int64_t n, std::int64_t by) {
-  return (n + by - 1) / by;
-}
-
 /// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
 struct Columns {
   explicit Columns(std::int64_t width) {

@@ -24,10 +24,6 @@ struct Rows {
 };
 constexpr Rows kRows[] = {{1, 256, 512}, {2, 256, 512}, {4, 256, 512}, {8, 128, 256}};
 
-std::int64_t divided_up(std::int64_t n, std::int64_t by) {
-  return (n + by - 1) / by;
-}
-
 std::int64_t power_of_two(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }

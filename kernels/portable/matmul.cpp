@@ -36,6 +36,15 @@ Operand right(const KernelCall& c) {
   return {1, planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
 
+/// Quantized matrices lie by columns, and their planes have numbers.
+Operand quantized_right(const KernelCall& c) {
+  const TensorView& b = c.in[1];
+  const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
+  Operand o{1, planes(b, c.out[0]), columns, depth, depth, 1};
+  for (std::int64_t& stride : o.planes.strides) stride /= std::max<std::int64_t>(1, columns * depth);
+  return o;
+}
+
 /// Planes that are multiplied by the same matrix, and follow each other, become rows of one plane.
 void merge_planes(Operand& a, Operand& b) {
   for (int i = a.planes.rank - 1; i >= 0; --i) {
@@ -119,7 +128,7 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   if (list.target().groups) {
     const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
     const TensorView* const bias = c.has(2) ? &whole : nullptr;
-    const bool few = a.length < kFewRows || (a.length <= kMostRowsOfItem && a.planes.dtype != b.planes.dtype);
+    const bool few = a.length < kFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
     if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
     if (a.length >= kFewRows) return add_product(c, list, a, b, bias, faster);
   }
@@ -165,26 +174,21 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
 /// By quantized matrices, which lie by columns.
 void quantized(const KernelCall& c, Launches& list, bool faster) {
   const TensorView& out = c.out[0];
-  Operand a = left(c);
-  const TensorView& b = c.in[1];
-  TensorView matrices = planes(b, out);  // by number
-  const std::int64_t each = std::max<std::int64_t>(1, b.size(b.rank - 2) * b.size(b.rank - 1));
-  for (std::int64_t& stride : matrices.strides) stride /= each;
+  Operand a = left(c), b = quantized_right(c);
   if (faster && list.target().groups && out.numel() > 0) {
-    Operand right{1, matrices};
-    merge_planes(a, right);
+    merge_planes(a, b);
     const TensorView bias = c.has(2) ? broadcast(c.in[2], out) : TensorView{};
-    return add_quantized_row_product(c, list, a, right.planes, c.has(2) ? &bias : nullptr);
+    return add_quantized_row_product(c, list, a, b, c.has(2) ? &bias : nullptr);
   }
   Launch k("matmul_quantized");
   declare_result(k, c, DType::f32);
   k.input("a", 0, a.planes.dtype);
   k.load("LOAD_A", a.planes.dtype, DType::f32);
   k.source.view("a", a.planes);
-  declare_quantized(k, "b", 1, quantized_matrix(b));
-  k.source.view("b", matrices);
+  declare_quantized(k, "b", 1, quantized_matrix(c.in[1]));
+  k.source.view("b", b.planes);
   k.parameter("rows", a.length);
-  k.parameter("columns", b.size(b.rank - 2));
+  k.parameter("columns", b.length);
   k.parameter("depth", a.depth);
   k.parameter("a_row", a.step);
   k.parameter("a_depth", a.depth_step);
@@ -216,19 +220,9 @@ void matmul(const KernelCall& c, Launches& list) {
   product(c, list, false);
 }
 
-/// The right operand of `staged` products: of quantized matrices, with planes by number.
-Operand staged_right(const KernelCall& c) {
-  const TensorView& b = c.in[1];
-  if (b.blocks.columns == 0) return right(c);
-  const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
-  Operand o{1, planes(b, c.out[0]), columns, depth, depth, 1};
-  for (std::int64_t& stride : o.planes.strides) stride /= std::max<std::int64_t>(1, columns * depth);
-  return o;
-}
-
 std::unique_ptr<KernelState> prepare_faster(const KernelCall& c) {
   auto list = std::make_unique<LibraryLaunches>(c);
-  Operand a = left(c), b = staged_right(c);
+  Operand a = left(c), b = c.in[1].blocks.columns != 0 ? quantized_right(c) : right(c);
   merge_planes(a, b);
   if (!add_staged_product(c, *list, a, b)) product(c, *list, true);
   return list;

@@ -23,10 +23,10 @@ struct Share {
 };
 
 Share share_of(std::int64_t rows, std::int64_t columns) {
-  const std::int64_t own = std::min<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))), kMostRowsOfItem);
+  const std::int64_t own =
+      std::min<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))), kMostFewRows);
   if (own == 1) return {1, columns >= kManyColumns ? 2 : 1};
-  return {own, own == kMostRowsOfItem ? 4 : 2};
+  return {own, own == kMostFewRows ? 4 : 2};
 }
 
 /// Words of 32 bits that an item reads together, and those of them that it decodes together: no words where elements
@@ -131,13 +131,11 @@ void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& 
   add(c, list, std::move(k), a, b.length, share);
 }
 
-void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const TensorView& matrices,
+void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                                const TensorView* bias) {
-  const TensorView& b = c.in[1];
-  const QuantizedMatrix m = quantized_matrix(b);
-  const std::int64_t columns = b.size(b.rank - 2);
+  const QuantizedMatrix m = quantized_matrix(c.in[1]);
   const Words words = m.blocks.sparse() ? Words{} : words_of(a, m.element, m.blocks.columns, m.row_bytes());
-  const Share share = share_of(a.length, columns);
+  const Share share = share_of(a.length, b.length);
   Launch k("product_row");
   declare_items(k, a, m.element, words, share);
   k.source.define("SCALED", 1);
@@ -145,12 +143,12 @@ void add_quantized_row_product(const KernelCall& c, Launches& list, const Produc
   declare_result(k, c, bias, DType::f32);
   declare_operand(k, "a", a);
   declare_quantized(k, "b", 1, m);
-  k.source.view("b", matrices);
+  k.source.view("b", b.planes);
   k.source.define("COLUMN_ROW(c)", "(at_b(plane, &p) * p.columns + column[c])");
   k.source.define("COLUMN(c)", "(b + COLUMN_ROW(c) * p.b_row_bytes)");
   k.source.define("LAST_B(c, k)", "B(COLUMN_ROW(c), k)");
   k.parameter("b_row_bytes", m.row_bytes());
-  add(c, list, std::move(k), a, columns, share);
+  add(c, list, std::move(k), a, b.length, share);
 }
 
 }  // namespace tern::portable

@@ -8,14 +8,14 @@
 
 namespace tern::portable {
 
-constexpr std::int64_t kMostRowsOfItem = 8;  ///< more rows read the matrix again
+constexpr std::int64_t kMostFewRows = 8;  ///< an item has them all; more read the matrix again
 
 /// By columns of numbers: b.depth_step is 1.
 void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                      const TensorView* bias);
 
-/// By input 1, a quantized value. `matrices`: its batch axes by number of matrix, with the sizes of the result's.
-void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const TensorView& matrices,
+/// By input 1, a quantized value: strides of b.planes count its matrices.
+void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                                const TensorView* bias);
 
 }  // namespace tern::portable

@@ -4,13 +4,13 @@
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/product_tiles.h"
+#include "kernels/portable/row_products.h"
 #include "kernels/portable/staged_matrix.h"
 
 namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;      // products that are worth more launches
-constexpr std::int64_t kMostFewRows = 8;                        // items of those share a column
 constexpr std::uint64_t kMostStaged = std::uint64_t{32} << 20;  // bytes of a weight, which the L2 of a large GPU holds
 constexpr std::int64_t kColumns = 64;                           // that a piece is a multiple of
 
@@ -25,7 +25,7 @@ bool may_have_library(const Target& target) {
 
 /// What both operands are multiplied in: 16 bits where the rows have them or may be rounded to them, and matrix units
 /// take them.
-DType product_type(const KernelCall& c, const Target& target, DType rows, DType weight) {
+DType product_type(const KernelCall& c, const Target& target, DType rows) {
   DType t = rows;
   if (rows == DType::f32 && c.precision == Precision::bfloat16) t = DType::bf16;
   return has_units(target, t, t) ? t : DType::f32;
@@ -44,7 +44,7 @@ bool is_staged(const KernelCall& c, const Target& target, const ProductOperand& 
 bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const ProductOperand& a, const ProductOperand& b) {
   const Target& target = list.target();
   if (!is_staged(c, target, a)) return false;
-  const DType t = product_type(c, target, a.planes.dtype, c.in[1].dtype);
+  const DType t = product_type(c, target, a.planes.dtype);
   const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
   const TensorView* const bias = c.has(2) ? &whole : nullptr;
   ProductOperand rows = a;
