@@ -5,20 +5,18 @@
 #include <cmath>
 
 #include "exporter/simplify/simplify.h"
+#include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
+using testing::count;
 using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
 constexpr double kEpsilon = 1e-3;
-
-std::size_t count(const Program& p, Op op) {
-  return static_cast<std::size_t>(std::ranges::count(p.functions[0].nodes, op, &Node::op));
-}
 
 /// The parts of a norm, a node each, as PyTorch's operators give them.
 class Norm : public ::testing::Test {

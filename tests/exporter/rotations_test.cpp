@@ -4,18 +4,16 @@
 #include <algorithm>
 
 #include "exporter/simplify/simplify.h"
+#include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
+using testing::count;
 using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
-
-std::size_t count(const Program& p, Op op) {
-  return static_cast<std::size_t>(std::ranges::count(p.functions[0].nodes, op, &Node::op));
-}
 
 /// x [2, rows, 4], cosines and sines [1, rows, 4], a node for each of PyTorch's operators.
 class Rotation : public ::testing::Test {

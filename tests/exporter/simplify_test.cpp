@@ -3,21 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "exporter/microscaling/round.h"
+#include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
+using testing::count;
 using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
-
-std::size_t count(const Program& p, Op op) {
-  return static_cast<std::size_t>(std::ranges::count(p.functions[0].nodes, op, &Node::op));
-}
 
 ValueId fill(TestProgram& p, std::vector<std::int64_t> sizes, double value, DType dtype) {
   return p.b().add(Op::full, {},
