@@ -124,15 +124,6 @@ TEST_P(ConvolutionsTest, HaveTheDefinitionsBits) {
   expect_same_bits(GetParam(), all.p, all.names, all.inputs);
 }
 
-std::vector<double> doubles(const Tensor& x) {
-  std::vector<double> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
-  });
-  return all;
-}
-
 TEST_P(ConvolutionsTest, AreNearTheDefinition) {
   if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
   Cases all(GetParam());

@@ -126,15 +126,6 @@ class Products {
   portable::KernelHandle kernel_{};
 };
 
-std::vector<double> doubles(const Tensor& x) {
-  std::vector<double> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
-  });
-  return all;
-}
-
 void put(Tensor& x, std::size_t i, double value) {
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

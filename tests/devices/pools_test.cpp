@@ -89,15 +89,6 @@ TEST_P(PoolsTest, OfPlanesHaveTheDefinitionsBits) {
   expect_same_bits(GetParam(), pools.p, pools.names, pools.inputs);
 }
 
-std::vector<double> doubles(const Tensor& x) {
-  std::vector<double> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
-  });
-  return all;
-}
-
 /// What joins the elements of one window.
 struct Window {
   double sum = 0, top = -std::numeric_limits<double>::infinity();

@@ -116,15 +116,6 @@ TEST_P(ProductsTest, HaveTheDefinitionsBits) {
   expect_same_bits(GetParam(), p, names, inputs);
 }
 
-std::vector<double> doubles(const Tensor& x) {
-  std::vector<double> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
-  });
-  return all;
-}
-
 /// Half a step of the result's type, and what sums in float32 lose.
 double error_of(DType t, double value, double size) {
   const double step = t == DType::bf16 ? 0x1p-8 : t == DType::f16 ? 0x1p-11 : 0x1p-24;

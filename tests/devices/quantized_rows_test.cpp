@@ -7,6 +7,7 @@
 
 #include "tests/devices/same_bits.h"
 #include "tests/kernels/quantized_value.h"
+#include "tests/runtime/quantized_constant.h"
 
 namespace tern {
 namespace {
@@ -30,18 +31,9 @@ bool is_full() {
   return std::getenv("TERN_TEST_FULL") != nullptr;
 }
 
-ValueId quantized(TestProgram& p, const QuantizedMatrix& m, const std::vector<std::byte>& bytes, Dims shape) {
-  const ValueId v = p.b().constant(DType::u8, {m.bytes()}, bytes.data());
-  const TensorType type{m.element, std::move(shape), m.blocks};
-  p.program().states.back().type = type;
-  p.program().states.back().strides = {m.columns, 1};
-  p.program().functions[0].values[v].type = type;
-  return v;
-}
-
 struct Product {
   std::string name;
-  std::vector<float> weight;  ///< [columns, depth]
+  std::vector<double> weight;  ///< [columns, depth]
   Extent size;
   Tensor x, bias;
 };
@@ -60,27 +52,18 @@ ValueId add(TestProgram& p, Product& product, DType type, ValueId weight, std::v
   return p.b().add(Op::matmul, operands, {attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)))});
 }
 
-std::vector<float> floats_of(const Tensor& x) {
-  std::vector<float> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<float>(v));
-  });
-  return all;
-}
-
 void expect_sums(const Product& product, const Tensor& y) {
   SCOPED_TRACE(product.name);
   const Extent& e = product.size;
-  const std::vector<float> x = floats_of(product.x), found = floats_of(y);
+  const std::vector<double> x = doubles(product.x), found = doubles(y);
   ASSERT_EQ(static_cast<std::int64_t>(found.size()), e.planes * e.rows * e.columns);
   for (std::int64_t i = 0; i < y.numel(); ++i) {
     const std::int64_t row = i / e.columns, column = i % e.columns;
     double sum = e.columns % 2 == 0 ? product.bias.span<const float>()[static_cast<std::size_t>(column)] : 0,
            size = std::fabs(sum);
     for (std::int64_t k = 0; k < e.depth; ++k) {
-      const double one = static_cast<double>(x[static_cast<std::size_t>(row * e.depth + k)]) *
-                         static_cast<double>(product.weight[static_cast<std::size_t>(column * e.depth + k)]);
+      const double one = x[static_cast<std::size_t>(row * e.depth + k)] *
+                         product.weight[static_cast<std::size_t>(column * e.depth + k)];
       sum += one;
       size += std::fabs(one);
     }
@@ -108,9 +91,10 @@ TEST_P(QuantizedRowsTest, AreSumsOfTheNumbers) {
       const QuantizedMatrix m = matrix_of(f, e.columns, e.depth);
       const std::vector<std::byte> bytes = test::random_value(m, static_cast<std::uint32_t>(number));
       const DType type = number % 8 < 4 ? DType::f32 : DType::bf16;
+      const std::vector<float> weight = test::numbers_of(m, bytes);
       products.push_back(
-          {std::string(name_of(f.element)) + " " + std::to_string(number), test::numbers_of(m, bytes), e, {}, {}});
-      p.output(add(p, products.back(), type, quantized(p, m, bytes, {e.columns, e.depth}), inputs));
+          {std::string(name_of(f.element)) + " " + std::to_string(number), {weight.begin(), weight.end()}, e, {}, {}});
+      p.output(add(p, products.back(), type, quantized_constant(p, m, {e.columns, e.depth}, bytes), inputs));
     }
   }
   expect_products(GetParam(), p, products, inputs);
@@ -124,7 +108,7 @@ TEST_P(QuantizedRowsTest, OfFloat32ByWeightsOf16Bits) {
   for (const DType t : {DType::bf16, DType::f16}) {
     for (const Extent& e : {Extent{1, 1, 70, 2112}, Extent{1, 3, 600, 65}, Extent{1, 8, 512, 264}}) {
       const Tensor w = numbers(t, {e.columns, e.depth}, 3);
-      products.push_back({std::string(name_of(t)), floats_of(w), e, {}, {}});
+      products.push_back({std::string(name_of(t)), doubles(w), e, {}, {}});
       const ValueId weight = p.b().constant(t, {e.columns, e.depth}, w.data());
       p.output(add(p, products.back(), DType::f32, p.b().transpose(weight, 0, 1), inputs));
     }

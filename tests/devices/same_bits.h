@@ -34,6 +34,16 @@ inline Tensor numbers(DType t, const Sizes& sizes, std::uint64_t seed) {
   return x;
 }
 
+/// All elements, real parts of complex ones.
+inline std::vector<double> doubles(const Tensor& x) {
+  std::vector<double> all;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
+  });
+  return all;
+}
+
 /// The bytes of each result, with one NaN for all.
 inline std::vector<std::string> bits(const Model& model, const PrepareOptions& options,
                                      const std::vector<Tensor>& inputs) {

@@ -39,16 +39,6 @@ std::int64_t count_of(const Sizes& s) {
   return n;
 }
 
-/// The numbers of a tensor of floats.
-std::vector<double> doubles(const Tensor& x) {
-  std::vector<double> all;
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T v : x.span<const T>()) all.push_back(cast_to<std::complex<double>>(v).real());
-  });
-  return all;
-}
-
 std::vector<double> swapped(const std::vector<double>& x, const Sizes& sizes) {
   const std::int64_t rows = last(sizes, 2), columns = last(sizes, 1), planes = count_of(sizes) / (rows * columns);
   std::vector<double> y(x.size());
