@@ -60,6 +60,12 @@ const Case kCases[] = {
     {"dilated, uneven padding", 1, 1, 8, 12, axis(11, 3, 2, 2, 2, 1), axis(13, 3, 1, 3, 1, 4)},
     {"wider than the image", 1, 1, 4, 8, axis(2, 5, 1, 1, 2, 2), axis(3, 5, 1, 1, 2, 2)},
     {"groups", 2, 3, 8, 20, axis(6, 3, 1, 1, 1, 1), axis(7, 3, 1, 1, 1, 1)},
+    {"groups of two", 2, 9, 2, 2, axis(5, 3, 1, 1, 1, 1), axis(7, 3, 1, 1, 1, 1)},
+    {"groups of four", 1, 5, 4, 4, axis(9, 3, 1, 1, 1, 1), axis(13, 3, 1, 1, 1, 1)},
+    {"groups of eight", 2, 6, 8, 8, axis(14, 3, 1, 1, 1, 1), axis(14, 3, 1, 1, 1, 1)},
+    {"groups of eight, every second", 1, 13, 8, 8, axis(15, 3, 2, 1, 1, 1), axis(27, 3, 2, 1, 1, 1)},
+    {"groups of sixteen, more padding", 2, 3, 16, 16, axis(9, 3, 1, 1, 2, 2), axis(8, 3, 1, 1, 2, 1)},
+    {"groups of eight, more windows", 1, 4, 8, 8, axis(6, 5, 1, 1, 2, 2), axis(9, 5, 1, 1, 2, 2)},
     {"a line", 3, 1, 12, 16, axis(1, 1, 1, 1, 0, 0), axis(40, 5, 2, 1, 2, 2)},
     {"depthwise", 2, 40, 1, 1, axis(9, 3, 1, 1, 1, 1), axis(11, 3, 1, 1, 1, 1)},
     {"depthwise, many lines", 1, 24, 1, 1, axis(70, 3, 2, 1, 1, 0), axis(33, 3, 2, 1, 0, 1)},
@@ -82,7 +88,7 @@ std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, c
                        12345);
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
-  (c.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
+  (c.depthwise() || has_small_groups(c) ? channels_last::convolve_depthwise : channels_last::convolve)(
       c, {x.data(), weight.data(), bias.empty() ? nullptr : bias.data(), y.data(), panels}, {});
   omp_set_num_threads(before);
   return y;
@@ -405,6 +411,47 @@ TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
               ASSERT_EQ(y, expected) << "lines " << s.lines << ", rows " << s.rows_begin << " to " << s.rows_end;
             }
           }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChannelsLast, StripsOfSmallGroupsAreTheirSums) {
+  constexpr std::int64_t kChannels = 48, kWidth = 17, kHeight = 5;
+  const auto x = random_floats(kHeight * kWidth * kChannels, 6), weight = random_floats(9 * 8 * kChannels, 7),
+             bias = random_floats(kChannels, 8);
+  for (const Loops& loops : loops_of_every_set()) {
+    for (const std::int64_t stride : {1, 2}) {
+      const StripLoop loop = loops.group_strip[0][stride - 1];
+      if (loop == nullptr) continue;  // instructions that are not fused
+      const WindowAxis w = axis(kWidth, 3, stride, 1, 1, 1);
+      Strip s;
+      s.x = x.data();
+      s.position = s.y_position = s.channels = kChannels;
+      s.line = kWidth * kChannels;
+      s.width = kWidth;
+      s.before = 1;
+      s.out = w.out;
+      s.lines = loops.strip_lines;
+      s.rows_end = (s.lines - 1) * stride + 3;
+      s.y_line = w.out * kChannels;
+      for (s.group = 2; s.group <= 8; s.group *= 2) {
+        SCOPED_TRACE(testing::Message() << loops.lanes << " lanes, groups of " << s.group << ", stride " << stride);
+        std::vector<float> y(static_cast<std::size_t>(s.lines * s.y_line));
+        s.y = y.data();
+        loop(s, weight.data(), kChannels, bias.data());
+        for (std::int64_t at = 0; at < std::ssize(y); ++at) {
+          const std::int64_t channel = at % kChannels, window = at / kChannels;
+          double sum = bias[static_cast<std::size_t>(channel)];
+          for (std::int64_t k = 0; k < 9 * s.group; ++k) {
+            const std::int64_t row = window / w.out * stride + k % 9 / 3, column = w.position(window % w.out, k % 3),
+                               in = channel / s.group * s.group + k / 9;
+            if (column < 0 || column >= kWidth) continue;
+            sum += static_cast<double>(x[static_cast<std::size_t>((row * kWidth + column) * kChannels + in)]) *
+                   static_cast<double>(weight[static_cast<std::size_t>(k * kChannels + channel)]);
+          }
+          ASSERT_NEAR(y[static_cast<std::size_t>(at)], sum, 1e-4) << at;
         }
       }
     }

@@ -57,7 +57,9 @@ bool suits(const Convolution& c, bool arranged);
 /// y [batch, ..., groups * out] from x [batch, ..., groups * in]. `finish` is for a call whose views have their
 /// channels last, too. On several threads; the bits do not depend on their number.
 void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
-/// The same for one channel in and out of each group.
+/// Whether groups have 2, 4 or 8 channels, in and out, and there is a loop for such windows on this processor.
+bool has_small_groups(const Convolution& c);
+/// The same for one channel in and out of each group, or for `has_small_groups`.
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
 /// Whether there is a loop for this one in bfloat16, on this processor. Weights and sums are float32.
 bool has_narrow_depthwise(const Convolution& c);

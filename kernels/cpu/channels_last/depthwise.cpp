@@ -27,26 +27,31 @@ StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]) {
 
 namespace {
 
+std::int64_t channels_of(const Convolution& c) {
+  return c.groups * c.out;
+}
+
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
 constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
 constexpr std::int64_t kBand = 64 << 10;  // floats of input lines that are copied at a time
 constexpr std::size_t kBandSlot = 5, kWeightSlot = 6, kResultSlot = 4;
 
-/// Weights, the channels side by side and elements of the window `step` apart, and biases.
+/// Weights, the channels side by side and elements of the window `step` apart, those for each channel in of a group
+/// behind each other; and biases.
 struct Weights {
   const float *weight, *bias;
   std::int64_t step;
 };
 template <class Operands>
 Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
-  const std::int64_t taps = at.panels != nullptr ? 0 : cpu::plane(c.window, &WindowAxis::kernel);
+  const std::int64_t taps = at.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kWeightSlot);
   for (std::int64_t i = 0; i < channels; ++i) {
     for (std::int64_t t = 0; t < taps; ++t) to[t * channels + i] = at.weight[(first + i) * taps + t];
     to[taps * channels + i] = at.bias == nullptr ? 0.0F : at.bias[first + i];
   }
-  if (at.panels != nullptr) return {at.panels + first, to, c.groups};
+  if (at.panels != nullptr) return {at.panels + first, to, channels_of(c)};
   return {to, to + taps * channels, channels};
 }
 
@@ -82,7 +87,7 @@ class Taps {
  public:
   /// `step`: between the weights of two elements of a window.
   Taps(const Convolution& c, std::int64_t step)
-      : h_(c.window[1]), w_(c.window[2]), all_(c.groups), step_(step), segments_(segments_of(c.window[2])) {}
+      : h_(c.window[1]), w_(c.window[2]), all_(channels_of(c)), step_(step), segments_(segments_of(c.window[2])) {}
 
   /// For lines with these elements inside: the same for most lines, one after the other.
   void set(const Inside& rows) {
@@ -150,7 +155,7 @@ struct PlainLines {
 class NarrowLines {
  public:
   NarrowLines(const Convolution& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
-      : at_(at), all_(c.groups), first_(first), channels_(channels) {
+      : at_(at), all_(channels_of(c)), first_(first), channels_(channels) {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
     if (!at.narrow_x) x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kBandSlot);
@@ -204,7 +209,7 @@ template <class Lines, class Operands>
 void run_strips(const Convolution& c, const Operands& at, const pointwise::Finish& finish, StripLoop loop,
                 std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  const std::int64_t all = c.groups;
+  const std::int64_t all = channels_of(c);
   const Weights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
   Lines lines(c, at, first, channels);
@@ -215,6 +220,7 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
   s.before = w.before;
   s.out = w.out;
   s.channels = channels;
+  s.group = c.out;
   s.y_line = w.out * all;
   s.low = bounds.low;
   s.high = bounds.high;
@@ -239,8 +245,8 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
 void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  const std::int64_t all = c.groups, line = w.in * all;
-  if (const StripLoop loop = strip_loop(c.window, loops().strip))
+  const std::int64_t all = channels_of(c), line = w.in * all;
+  if (const StripLoop loop = strip_loop(c.window, c.depthwise() ? loops().strip : loops().group_strip))
     return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
   const Weights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
@@ -281,7 +287,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
 void run_in_order(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
                   std::int64_t end) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  const std::int64_t all = c.groups, kernel = h.kernel * w.kernel;
+  const std::int64_t all = channels_of(c), kernel = h.kernel * w.kernel;
   const Image image{c.window, all, all};
   const bool inside = is_inside(c.window);
   const std::int64_t most = std::clamp<std::int64_t>(kBand / (h.stride * w.in * all), 1, end - begin);
@@ -319,15 +325,16 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
 template <class F>
 void for_parts(const Convolution& c, F&& f) {
   const std::int64_t lines = c.batch * c.window[1].out;
-  const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
+  const std::int64_t line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
   const Share share = c.blocking.share;
-  if (share == Share::by_rule ? share_lines(lines, c.groups) : share == Share::lines || !enough_channels(c.groups)) {
+  if (share == Share::by_rule ? share_lines(lines, channels_of(c))
+                              : share == Share::lines || !enough_channels(channels_of(c))) {
     parallel_for(lines, kWorthAThread / line + 1,
-                 [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, c.groups); });
+                 [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, channels_of(c)); });
     return;
   }
-  const std::int64_t unit = lines * line / (c.groups / kUnit);
-  for_channels(c.groups, kWorthAThread / (unit + 1) + 1,
+  const std::int64_t unit = lines * line / (channels_of(c) / kUnit);
+  for_channels(channels_of(c), kWorthAThread / (unit + 1) + 1,
                [&](std::int64_t first, std::int64_t count) { f(0, lines, first, count); });
 }
 
@@ -335,7 +342,7 @@ void for_parts(const Convolution& c, F&& f) {
 
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
   if (c.in_order) {
-    const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
+    const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
     return parallel_for(c.batch * c.window[1].out, kWorthAThread / products + 1,
                         [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
   }
@@ -344,8 +351,15 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
   });
 }
 
+bool has_small_groups(const Convolution& c) {
+  constexpr std::int64_t kRegister = 16, kMost = 8;
+  return c.in == c.out && c.out > 1 && c.out <= kMost && kMost % c.out == 0 && channels_of(c) >= kRegister &&
+         !c.in_order && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
+         strip_loop(c.window, loops().group_strip) != nullptr;
+}
+
 bool has_narrow_depthwise(const Convolution& c) {
-  return c.depthwise() && !c.in_order && c.groups >= loops().lanes &&
+  return c.depthwise() && !c.in_order && channels_of(c) >= loops().lanes &&
          strip_loop(c.window, loops().narrow_strip) != nullptr;
 }
 

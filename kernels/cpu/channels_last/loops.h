@@ -31,6 +31,7 @@ struct Strip {
   std::ptrdiff_t width = 0, before = 0;             ///< positions of a line, and of a window in front of the first one
   std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< of the lines that windows reach over, those inside the image
   std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
+  std::ptrdiff_t group = 1;                         ///< channels that are multiplied with each other
   float* y = nullptr;
   std::ptrdiff_t y_position = 0, y_line = 0;
   const std::byte* ahead = nullptr;  ///< lines of the cache that are asked for on the way
@@ -38,7 +39,8 @@ struct Strip {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
-/// Elements of a window are `step` floats apart in `weight`.
+/// Elements of a window are `step` floats apart in `weight`; behind those for the first channel of each group are those
+/// for the second.
 using StripLoop = void (*)(const Strip& s, const float* weight, std::ptrdiff_t step, const float* bias);
 
 struct Loops {
@@ -49,6 +51,8 @@ struct Loops {
                     const float* bias) = nullptr;
   /// The same sums, in the same order. By [5 elements in place of 3][every second position]
   StripLoop strip[2][2] = {};
+  /// The same for groups of 2, 4 or 8 channels, where registers put lanes in another order.
+  StripLoop group_strip[2][2] = {};
   /// Of an x of bfloat16; null where no processor has instructions for products of it.
   StripLoop narrow_strip[2][2] = {};
   /// y[c] = the largest x[c], or a NaN

@@ -36,6 +36,8 @@ struct Form {
 Form form_of(const Convolution& c) {
   const std::int64_t row = products(c);
   if (c.depthwise()) return {fmt::format("elements of {} channels: {}", c.groups, row), c.groups * row};
+  if (has_small_groups(c))
+    return {fmt::format("elements of {} groups of {}: {}", c.groups, c.out, row), c.groups * c.out * row};
   const std::int64_t columns = sgemm_micro::micro_kernels().columns;
   return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
           c.groups * ((c.out + columns - 1) / columns) * columns * row};
@@ -43,10 +45,12 @@ Form form_of(const Convolution& c) {
 
 std::vector<float> arranged(const Convolution& c, const float* weight) {
   const std::int64_t row = products(c);
-  if (!c.depthwise()) return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
-  std::vector<float> elements(static_cast<std::size_t>(c.groups * row));
-  for (std::int64_t g = 0; g < c.groups; ++g) {
-    for (std::int64_t t = 0; t < row; ++t) elements[static_cast<std::size_t>(t * c.groups + g)] = weight[g * row + t];
+  if (!c.depthwise() && !has_small_groups(c))
+    return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+  const std::int64_t channels = c.groups * c.out;
+  std::vector<float> elements(static_cast<std::size_t>(channels * row));
+  for (std::int64_t i = 0; i < channels; ++i) {
+    for (std::int64_t t = 0; t < row; ++t) elements[static_cast<std::size_t>(t * channels + i)] = weight[i * row + t];
   }
   return elements;
 }

@@ -1,7 +1,7 @@
 // A weight in the order in which products read it, where an archive has it so (`tern export --target cpu`): panels of
 // as many channels as a block of sums has columns; in each, one row for every product of a sum. Without them `convolve`
-// makes a part of a panel at a time. Of a depthwise convolution, the channels side by side for each element of the
-// window.
+// makes a part of a panel at a time. Of a depthwise convolution, and of small groups, the channels side by side for
+// each element of the window.
 #pragma once
 
 #include <vector>

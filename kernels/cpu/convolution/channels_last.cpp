@@ -13,7 +13,7 @@ namespace {
 
 bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
   if (asked == Algorithm::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
-  return asked == Algorithm::none && channels_last::Winograd::suits(c);
+  return asked == Algorithm::none && channels_last::Winograd::suits(c) && !has_small_groups(c);
 }
 
 bool of_floats(const KernelCall& call) {
@@ -46,11 +46,12 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const Algorithm asked = call.algorithm.algorithm;
   if (rounds_depthwise(call, c)) return true;
   if (TileRowsConvolution::possible(call) && (asked == Algorithm::tile_rows || asked == Algorithm::none))
-    return (of_floats(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
+    return (of_floats(call) && (suits(c, true) || has_small_groups(c))) || TileRowsConvolution::serves(call, c);
   if (!of_floats(call)) return false;
   if (asked == Algorithm::none)
-    return !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
-  return (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
+    return has_small_groups(c) ||
+           (!tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x)));
+  return (asked == Algorithm::channels_last || asked == Algorithm::winograd) && (suits(c, true) || has_small_groups(c));
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
@@ -110,7 +111,8 @@ Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const p
                                    call.upcoming};
   auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
   if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
-  (convolution_.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
+  const bool by_channels = convolution_.depthwise() || has_small_groups(convolution_);
+  (by_channels ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
   return Left::nothing;
 }
 

@@ -18,7 +18,7 @@ bool TileRowsConvolution::possible(const KernelCall& call) {
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
-  return possible(call) && amx::RowConvolution::suits(tile_shape(c));
+  return possible(call) && !has_small_groups(c) && amx::RowConvolution::suits(tile_shape(c));
 }
 
 bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {

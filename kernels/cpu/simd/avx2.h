@@ -65,6 +65,10 @@ TERN_SIMD_INLINE Floats widen_halves(Halves h) {
   return _mm256_cvtph_ps(reinterpret_cast<__m128i>(h));
 }
 
+TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
+  return _mm256_permutevar8x32_ps(_mm256_loadu_ps(from), reinterpret_cast<__m256i>(places));
+}
+
 inline constexpr bool kLooksUp = true;
 TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
   const auto at = reinterpret_cast<__m256i>(places);

@@ -81,6 +81,10 @@ TERN_SIMD_INLINE Floats widen_halves(Halves h) {
   return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(h));
 }
 
+TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
+  return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(from));
+}
+
 inline constexpr bool kLooksUp = true;
 TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
   return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(table));

@@ -1,5 +1,11 @@
 // For instruction sets whose registers do not look up floats. Included inside their namespaces.
 
+TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
+  Floats v;
+  for (int i = 0; i < kLanes; ++i) v[i] = from[places[i]];
+  return v;
+}
+
 inline constexpr bool kLooksUp = false;
 TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
   Floats v;

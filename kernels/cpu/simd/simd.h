@@ -21,6 +21,7 @@
 //                         elements, exactly
 //   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two registers
 //   widen_halves          a register of codes of binary16
+//   load_places           lanes of a register that would be loaded, each from one of its places
 //   look_up               in a table of 16 floats, by the low four bits; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
