@@ -22,6 +22,7 @@ enum class Algorithm : std::uint8_t {
   tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
   integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/integer)
   integer_dots,   ///< products of few rows of such integers: the weight in place
+  channels_last_tiles,  ///< convolutions by windows of one element: positions are rows on matrix tiles
 };
 
 /// How channels_last and panels divide their work.
@@ -52,6 +53,7 @@ inline constexpr AlgorithmName kAlgorithmNames[] = {
     {{Algorithm::channels_last, Variant::columns}, "channels_last_columns"},
     {{Algorithm::channels_last, Variant::shallow}, "channels_last_shallow"},
     {{Algorithm::channels_last, Variant::deep}, "channels_last_deep"},
+    {{Algorithm::channels_last_tiles}, "channels_last_tiles"},
     {{Algorithm::winograd}, "winograd"},
     {{Algorithm::planes}, "planes"},
     {{Algorithm::blocks}, "blocks"},

@@ -12,6 +12,7 @@
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/processor.h"
 #include "runtime/pack.h"
@@ -113,9 +114,9 @@ struct Image {
 const Image kImages[] = {
     {"three by three", 2, 1, 19, 35, 9, 11, 3, 1, 1, 1},    {"one by one", 1, 1, 40, 24, 8, 7, 1, 1, 0, 1},
     {"strided, dilated", 1, 1, 16, 20, 15, 13, 3, 2, 2, 2}, {"groups", 1, 2, 20, 18, 10, 6, 3, 1, 1, 1},
-    {"depthwise", 2, 37, 1, 1, 12, 10, 5, 1, 2, 1},         {"first layer", 1, 1, 3, 16, 21, 17, 3, 2, 1, 1},
-    {"one position", 1, 1, 24, 8, 1, 1, 1, 1, 0, 1},        {"sums of many", 1, 1, 70, 17, 5, 6, 3, 1, 1, 1},
-    {"many channels", 1, 1, 1100, 20, 4, 6, 1, 1, 0, 1},
+    {"groups of four", 2, 5, 4, 4, 9, 10, 3, 1, 1, 1},      {"depthwise", 2, 37, 1, 1, 12, 10, 5, 1, 2, 1},
+    {"first layer", 1, 1, 3, 16, 21, 17, 3, 2, 1, 1},       {"one position", 1, 1, 24, 8, 1, 1, 1, 1, 0, 1},
+    {"sums of many", 1, 1, 70, 17, 5, 6, 3, 1, 1, 1},       {"many channels", 1, 1, 1100, 20, 4, 6, 1, 1, 0, 1},
 };
 
 /// max(convolution + bias + x', 0) in double, where x' is one more operand.
@@ -178,6 +179,7 @@ TEST(Algorithms, OfConvolutions) {
         algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
         algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
+  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), amx::available());
 }
 
 TEST(Algorithms, OfConvolutionsOfBfloat16) {

@@ -126,7 +126,7 @@ has_tiles && part 'models, no tiles' env TERN_AMX=0 $scripts/conform.py --tern b
 has_tiles && part 'conformance, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/conformance
 # Each algorithm of products and convolutions, wherever it can be taken (`tern export --tune` may choose any).
-for algorithm in $(has_tiles && echo tiles) channels_last_lines channels_last_columns winograd planes blocks onednn in_place; do
+for algorithm in $(has_tiles && echo tiles channels_last_tiles) channels_last_lines channels_last_columns winograd planes blocks onednn in_place; do
   part "models by $algorithm" env TERN_ALGORITHM=$algorithm $scripts/conform.py --tern build/tern \
     --known tests/data/conformance_expected_failures.txt $data/models
 done

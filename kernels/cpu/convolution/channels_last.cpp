@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/channels_last.h"
+#include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/convolution/tile_rows.h"
@@ -14,6 +15,25 @@ namespace {
 bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
   if (asked == Algorithm::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
   return asked == Algorithm::none && channels_last::Winograd::suits(c) && !has_small_groups(c);
+}
+
+/// The convolution as a product of its positions, whose channels are rows.
+amx::LinearShape product_of(const channels_last::Convolution& c) {
+  return {c.batch * plane(c.window, &WindowAxis::out), c.out, c.in, c.in, c.in};
+}
+
+/// Windows of one element on matrix tiles: where splitting both operands into parts, and putting results in order,
+/// costs less than tiles gain.
+bool takes_tiles(Algorithm asked, const KernelCall& call, const channels_last::Convolution& c) {
+  constexpr double kNanoseconds = 1e9, kResultCost = 0.5;
+  const amx::LinearShape s = product_of(c);
+  const bool plain = is_every_position(c.window) && c.groups == 1 && call.in[1].contiguous();
+  if (!plain || !amx::Linear::suits(s)) return false;
+  if (asked != Algorithm::none) return asked == Algorithm::channels_last_tiles;
+  const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  const double on_tiles = m * n * k * amx::kProductCost + m * k * amx::kSplitCost + n * k * amx::kLeftCost,
+               on_vectors = m * n * k / machine(call.precision).products * kNanoseconds;
+  return on_tiles + m * n * kResultCost < on_vectors;
 }
 
 bool of_floats(const KernelCall& call) {
@@ -51,7 +71,9 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   if (asked == Algorithm::none)
     return has_small_groups(c) ||
            (!tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x)));
-  return (asked == Algorithm::channels_last || asked == Algorithm::winograd) && (suits(c, true) || has_small_groups(c));
+  const bool lies_so =
+      asked == Algorithm::channels_last || asked == Algorithm::channels_last_tiles || asked == Algorithm::winograd;
+  return lies_so && (suits(c, true) || has_small_groups(c));
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
@@ -65,6 +87,11 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (takes_winograd(call.algorithm.algorithm, c)) {
     made->winograd_.emplace(c);
     made->choice = {Algorithm::winograd};
+  }
+  if (!made->winograd_ && takes_tiles(call.algorithm.algorithm, call, c)) {
+    made->tiles_.emplace(product_of(c));
+    made->choice = {Algorithm::channels_last_tiles};
+    return made;
   }
   made->asks_ahead = !made->winograd_;
   made->panels_ = channels_last::stored_panels(call, c);
@@ -109,6 +136,7 @@ Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const p
                                    call.out[0].as<float>(),
                                    panels_,
                                    call.upcoming};
+  if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return Left::nothing;
   auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
   if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
   const bool by_channels = convolution_.depthwise() || has_small_groups(convolution_);
