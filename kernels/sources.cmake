@@ -107,6 +107,7 @@ set(sources
   cpu/machine.cpp
   cpu/matmul/blas.cpp
   cpu/matmul/blocks.cpp
+  cpu/matmul/dense_rows.cpp
   cpu/matmul/gemm.cpp
   cpu/matmul/grouped_matmul.cpp
   cpu/matmul/in_place.cpp
@@ -122,7 +123,6 @@ set(sources
   cpu/matmul/quantized.cpp
   cpu/matmul/quantized_rows.cpp
   cpu/matmul/rows_in_place.cpp
-  cpu/matmul/small_rows.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp

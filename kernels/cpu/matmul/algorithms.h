@@ -44,8 +44,8 @@ std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_of_integer_rows(const Product& p);
 /// The same of few rows, which read the weight where it lies.
 std::unique_ptr<PreparedAlgorithm> product_of_integer_dots(const Product& p);
-/// Of float8 by float8, whose rows become floats; null for others. Of all algorithms below for the call of these rows.
-std::unique_ptr<PreparedAlgorithm> product_of_small_rows(const KernelCall& call);
+/// Of rows that are copied first; null for others. Of all algorithms below for the call of these rows.
+std::unique_ptr<PreparedAlgorithm> product_of_dense_rows(const KernelCall& call);
 /// The best of the others.
 std::unique_ptr<AlgorithmState> prepare_float_product(const KernelCall& call);
 /// Of strided operands of all types: takes every node.

@@ -74,7 +74,7 @@ constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, i
                                                      {Algorithm::integer_rows, integer_rows, product_of_integer_rows}};
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
-  if (auto small = product_of_small_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(small));
+  if (auto rows = product_of_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
   return prepare_best(kTable, Product(c));
 }
 

@@ -14,8 +14,7 @@ bool needs_copy(const TensorView& v, DType type) {
   return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
-/// Few rows of a plane that do not follow those of the plane before, multiplied by the same matrix: where they are
-/// copied side by side, the product reads that matrix once, and not for each plane. `a` and `b` have the result's rank.
+/// As declared; `a` and `b` have the result's rank.
 bool copy_joins_rows(const TensorView& a, const TensorView& b, const TensorView& out) {
   constexpr std::int64_t kFew = 64, kColumnsOfACopy = 32;
   const int rank = out.rank;
@@ -51,6 +50,11 @@ TensorView right_operand(const KernelCall& c) {
 void convert_right(const KernelCall& c, DType type, void* to) {
   if (c.in[1].blocks.columns != 0) return to_dense(c.in[1], type, to);
   to_dense(planes_without_repeats(with_rank(c.in[1], c.out[0].rank)), type, to);
+}
+
+bool copy_joins_rows(const KernelCall& c) {
+  const TensorView& out = c.out[0];
+  return copy_joins_rows(with_rank(c.in[0], out.rank), with_rank(right_operand(c), out.rank), out);
 }
 
 Problem describe(const KernelCall& c, bool converts) {

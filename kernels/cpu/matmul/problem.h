@@ -29,6 +29,10 @@ TensorView right_operand(const KernelCall& c);
 /// numbers of a quantized value.
 void convert_right(const KernelCall& c, DType type, void* to);
 
+/// Whether few rows of each plane do not follow those of the plane before, and all are multiplied by the same matrix:
+/// copied side by side they read that matrix once, and not for each plane.
+bool copy_joins_rows(const KernelCall& c);
+
 /// `converts`: operands of another type than the sums' are converted; otherwise the product reads both types.
 Problem describe(const KernelCall& c, bool converts = true);
 

@@ -1,11 +1,13 @@
-// Products of float8 by float8: the rows become float32, and the product is that of floats by a weight of 8 bits, which
-// is read as it lies. Both fit in bfloat16, so products of bfloat16 are exact: whatever precision is asked for, they
-// serve.
+// Products whose rows are copied before they are multiplied. Those of float8 by float8 become float32, and the product
+// is that of floats by a weight of 8 bits, which is read as it lies; both fit in bfloat16, so products of bfloat16 are
+// exact: whatever precision is asked for, they serve. Few rows of each plane of float32, as transposed batches have
+// them, become the rows of one matrix, which any algorithm multiplies.
 #include <algorithm>
 #include <vector>
 
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/matmul/algorithms.h"
+#include "kernels/cpu/matmul/problem.h"
 
 namespace tern::cpu {
 namespace {
@@ -14,7 +16,7 @@ bool is_small(DType t) {
   return t == DType::f8_e4m3fn || t == DType::f8_e5m2;
 }
 
-/// The call with rows of floats. It refers to itself.
+/// The call with dense rows of floats. It refers to itself.
 class FloatRows {
  public:
   explicit FloatRows(const KernelCall& c, float* x = nullptr) : call_(c), in_(c.in.begin(), c.in.end()) {
@@ -22,7 +24,7 @@ class FloatRows {
     make_contiguous(in_[0]);
     in_[0].data = reinterpret_cast<std::byte*>(x);
     call_.in = in_;
-    call_.precision = Precision::bfloat16;
+    if (is_small(c.in[0].dtype)) call_.precision = Precision::bfloat16;
   }
   FloatRows(const FloatRows&) = delete;
   FloatRows& operator=(const FloatRows&) = delete;
@@ -33,9 +35,9 @@ class FloatRows {
   std::vector<TensorView> in_;
 };
 
-class SmallRows : public PreparedAlgorithm {
+class DenseRows : public PreparedAlgorithm {
  public:
-  explicit SmallRows(const KernelCall& c) : of_floats_(prepare_float_product(FloatRows(c).call())) {
+  explicit DenseRows(const KernelCall& c) : of_floats_(prepare_float_product(FloatRows(c).call())) {
     choice = of_floats_->prepared->choice;
     unread = of_floats_->prepared->unread;
   }
@@ -58,10 +60,12 @@ class SmallRows : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_small_rows(const KernelCall& c) {
-  const bool serves = is_small(c.in[0].dtype) && is_small(c.in[1].dtype) && c.in[1].blocks.columns == 0 &&
-                      c.out[0].dtype == DType::f32 && (!c.has(2) || c.in[2].dtype == DType::f32);
-  return serves ? std::make_unique<SmallRows>(c) : nullptr;
+std::unique_ptr<PreparedAlgorithm> product_of_dense_rows(const KernelCall& c) {
+  const DType x = c.in[0].dtype, w = c.in[1].dtype;
+  const bool small = is_small(x) && is_small(w), joins = x == DType::f32 && is_floating(w) && copy_joins_rows(c);
+  const bool serves = (small || joins) && c.in[1].blocks.columns == 0 && c.out[0].dtype == DType::f32 &&
+                      (!c.has(2) || c.in[2].dtype == DType::f32);
+  return serves ? std::make_unique<DenseRows>(c) : nullptr;
 }
 
 }  // namespace tern::cpu
