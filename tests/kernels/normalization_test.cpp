@@ -49,12 +49,14 @@ TEST(Softmax, InfinitiesAndTinyProbabilities) {
   const double inf = std::numeric_limits<double>::infinity();
   NodeRun run(Op::softmax);
   run.set(AttrKey::axis, 1);
-  run.input(DType::f32, {3, 3}, std::vector<double>{0, -inf, -90, -inf, -inf, -inf, 1, inf, 2});
+  run.input(DType::f32, {4, 3}, std::vector<double>{0, -inf, -90, 0, -87, -86, -inf, -inf, -inf, 1, inf, 2});
   const auto y = run.run().output();
   EXPECT_EQ(y[0].real(), 1);
   EXPECT_EQ(y[1].real(), 0);
-  EXPECT_NEAR(y[2].real() / std::exp(-90.0), 1, 0.01);  // a subnormal
-  for (std::size_t i = 3; i < 9; ++i) EXPECT_TRUE(std::isnan(y[i].real()));
+  EXPECT_NEAR(y[2].real(), std::exp(-90.0), static_cast<double>(std::numeric_limits<float>::min()));  // subnormal or 0
+  EXPECT_NEAR(y[4].real() / std::exp(-87.0), 1, 1e-6);
+  EXPECT_NEAR(y[5].real() / std::exp(-86.0), 1, 1e-6);
+  for (std::size_t i = 6; i < 12; ++i) EXPECT_TRUE(std::isnan(y[i].real()));
 }
 
 struct Moments {
