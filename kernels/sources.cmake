@@ -134,6 +134,7 @@ set(sources
   cpu/planes/layout.cpp
   cpu/planes/loops.cpp
   cpu/planes/pool.cpp
+  cpu/planes/volumes.cpp
   cpu/pointwise/activation.cpp
   cpu/pointwise/bessel.cpp
   cpu/pointwise/chains.cpp

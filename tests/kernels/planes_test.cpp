@@ -240,5 +240,52 @@ TEST(Planes, WholeConvolutionsAndTheirFinishedParts) {
   }
 }
 
+/// Each channel of a volume by its own window, in double.
+double volume_sum(const DirectConvolution& c, const std::vector<float>& x, const std::vector<float>& weight,
+                  std::int64_t i) {
+  const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];
+  const std::int64_t plane = h.out * w.out, channel = i / (plane * d.out), slice = i / plane % d.out;
+  const std::int64_t image = channel / c.out, taps = cpu::plane(c.window, &WindowAxis::kernel);
+  double sum = 0;
+  for (std::int64_t k = 0; k < d.kernel; ++k) {
+    const std::int64_t from = d.position(slice, k);
+    if (from < 0 || from >= d.in) continue;
+    each_inside(h, w, i % plane / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+      const std::int64_t row = channel % (c.groups * c.out) * taps + k * h.kernel * w.kernel + tap;
+      sum += static_cast<double>(x[static_cast<std::size_t>((image * d.in + from) * h.in * w.in + at)]) *
+             weight[static_cast<std::size_t>(row)];
+    });
+  }
+  return sum;
+}
+
+TEST(Planes, VolumesAreThoseOfAPlainLoop) {
+  for (const WindowAxis& d :
+       {axis(6, 1, 1, 1, 0, 0), axis(6, 3, 1, 1, 1, 1), axis(6, 3, 2, 1, 1, 1), axis(1, 3, 1, 1, 1, 1),
+        axis(5, 2, 1, 3, 3, 3), axis(3, 2, 1, 1, 4, 5), axis(9, 7, 1, 1, 3, 3)}) {
+    for (const WindowAxis& h : {axis(9, 3, 1, 1, 1, 1), axis(10, 5, 2, 1, 2, 2), axis(70, 3, 1, 2, 2, 2)}) {
+      for (const std::int64_t out : {1, 2, 9}) {
+        const DirectConvolution c{{d, h, axis(11, 3, 1, 1, 1, 1)}, 2, 3, 1, out};
+        ASSERT_TRUE(is_direct(c));
+        const std::int64_t channels = c.groups * out, volume = cpu::plane(c.window, &WindowAxis::out);
+        const std::vector<float> x = random_floats(2 * c.groups * cpu::plane(c.window, &WindowAxis::in), 10),
+                                 weight = random_floats(channels * cpu::plane(c.window, &WindowAxis::kernel), 11),
+                                 bias = random_floats(channels, 12);
+        std::vector<float> y(static_cast<std::size_t>(2 * channels * volume), 7);
+        std::vector<std::atomic<int>> finished(y.size());
+        convolve(c, x.data(), weight.data(), bias.data(), y.data(), [&](std::int64_t begin, std::int64_t count) {
+          for (std::int64_t i = begin; i < begin + count; ++i) ++finished[static_cast<std::size_t>(i)];
+        });
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
+          const double expected = volume_sum(c, x, weight, i) + bias[static_cast<std::size_t>(i / volume % channels)];
+          ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, 2e-5)
+              << "window " << d.kernel << " " << d.before << " at " << i;
+          ASSERT_EQ(finished[static_cast<std::size_t>(i)], 1) << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tern::planes

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/planes/layout.h"
+#include "kernels/cpu/planes/volumes.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -75,6 +76,11 @@ bool is_one_window(const DirectConvolution& c) {
          c.batch <= kMostProducts && row_of(c) >= kFewestColumns && row_of(c) <= kMostColumns;
 }
 
+bool is_volume(const DirectConvolution& c) {
+  const WindowAxis& d = c.window[0];
+  return d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0;
+}
+
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   const PlaneLoops& loops = plane_loops();
@@ -95,6 +101,7 @@ void multiply(const DirectConvolution& c, const float* x, const float* weight, c
 
 bool is_direct(const DirectConvolution& c) {
   if (is_one_window(c)) return true;
+  if (is_volume(c)) return is_direct_volume(c);
   const WindowAxis &h = c.window[1], &w = c.window[2];
   if (c.in > kMostInputs || row_of(c) > kMostTaps) return false;
   // Where windows do not overlap or many results share an input, other ways are as good.
@@ -106,6 +113,7 @@ bool is_direct(const DirectConvolution& c) {
 void convolve(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   if (is_one_window(c)) return multiply(c, x, weight, bias, y, finished);
+  if (is_volume(c)) return convolve_volumes(c, x, weight, bias, y, finished);
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const PlaneLoops& loops = plane_loops();
   const std::int64_t images = c.batch * c.groups, threads = Threads::current().count();

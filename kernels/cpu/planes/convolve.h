@@ -13,8 +13,8 @@ struct DirectConvolution {
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of one group
 };
 
-/// That `convolve` takes it: at most two dimensions, and few enough products for each result that reading the input
-/// once counts.
+/// That `convolve` takes it: few enough products for each result that reading the input once counts; three dimensions
+/// only with one input channel.
 bool is_direct(const DirectConvolution& c);
 
 /// Called for elements [begin, begin + count) of y, which are final and still in a cache, by the thread that made them.
