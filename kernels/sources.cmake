@@ -109,6 +109,7 @@ set(sources
   cpu/matmul/blocks.cpp
   cpu/matmul/dense_rows.cpp
   cpu/matmul/gemm.cpp
+  cpu/matmul/group_tiles.cpp
   cpu/matmul/grouped_matmul.cpp
   cpu/matmul/in_place.cpp
   cpu/matmul/integer_dots.cpp

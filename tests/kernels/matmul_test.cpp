@@ -160,6 +160,33 @@ TEST(GroupedMatmul, MultipliesEachRunOfRowsByItsGroup) {
   }
 }
 
+TEST(GroupedMatmul, IsExactOnSmallIntegersForManyRows) {
+  constexpr std::int64_t kRows = 90, kDepth = 70, kColumns = 45;
+  const std::vector<std::int64_t> ends = {40, 43, 43, 85};
+  for (DType t : {DType::f32, DType::bf16}) {
+    for (const bool by_columns : {false, true}) {
+      const int range = t == DType::bf16 ? 1 : 3;  // sums stay exact
+      const std::vector<double> x = random_numbers(kRows * kDepth, 1, range),
+                                w = random_numbers(4 * kDepth * kColumns, 2, range);
+      NodeRun run(Op::grouped_matmul);
+      run.input(t, {kRows, kDepth}, x);
+      run.input(t, {4, kDepth, kColumns}, w, by_columns ? Shape{kDepth * kColumns, 1, kDepth} : Shape{});
+      run.input<double>(DType::i32, {4}, {ends.begin(), ends.end()});
+      const std::vector<Number> got = run.run().output();
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        const auto group = std::ranges::upper_bound(ends, i) - ends.begin();
+        for (std::int64_t j = 0; j < kColumns; ++j) {
+          double sum = 0;
+          for (std::int64_t q = 0; group < 4 && q < kDepth; ++q)
+            sum += x[static_cast<std::size_t>(i * kDepth + q)] *
+                   w[static_cast<std::size_t>((group * kDepth + q) * kColumns + j)];
+          ASSERT_EQ(got[static_cast<std::size_t>(i * kColumns + j)], Number(sum)) << name_of(t) << ' ' << i << ' ' << j;
+        }
+      }
+    }
+  }
+}
+
 TEST(GroupedMatmul, RefusesOffsetsOutOfOrder) {
   NodeRun run(Op::grouped_matmul);
   run.input<double>(DType::f32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});

@@ -7,6 +7,7 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/matmul/group_tiles.h"
 #include "kernels/cpu/matmul/quantized_rows.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "kernels/cpu/scratch.h"
@@ -114,6 +115,10 @@ void run(KernelCall& c) {
       }
       group.data = w.data + g * w.stride(0) * element_size(w.dtype);
       if constexpr (!InOrder && std::is_same_v<T, float>) {
+        if (!quantized && multiply_on_tiles(c, group, rows + begin * k, end - begin, out + begin * n)) {
+          begin = end;
+          continue;
+        }
         if (in_place(c, type)) {
           linear({end - begin, n, k, k, group.stride(1)},
                  {rows + begin * k, group.data, nullptr, out + begin * n, {}, w.dtype});
