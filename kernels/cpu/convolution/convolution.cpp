@@ -105,10 +105,14 @@ bool rounds(const KernelCall& c, std::size_t k) {
   return k == 0 && takes_rounded(c);
 }
 
+/// oneDNN is better at bfloat16, but not at depthwise volumes.
+bool onednn_is_better(const KernelCall& c, const ConvolutionProblem& p) {
+  return c.in[0].dtype == DType::bf16 && dnnl_cpu::native_bf16() && !(c.in[0].rank == 5 && p.in == 1);
+}
+
 bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
-  const DType type = c.in[0].dtype;
-  return !is_quantized(c) && gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) &&
-         !p.transposed && c.in[1].numel() != 0 && planes::is_direct(direct(p));
+  return !is_quantized(c) && gemm_type(c.in[0].dtype) == DType::f32 && !onednn_is_better(c, p) && !p.transposed &&
+         c.in[1].numel() != 0 && planes::is_direct(direct(p));
 }
 
 /// Columns make floats of a quantized weight.
