@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,22 @@ class LibraryTest : public ::testing::Test {
     result = values_of(session.run(inputs)[0]);
     parts = session.stats().partitions;
     return launches_of_libraries() - before;
+  }
+
+  /// Each of these functions fails once while the session runs, which says `text`; the next run is right again.
+  static void expect_failures(Session& session, const std::vector<Tensor>& inputs, const std::vector<float>& expected,
+                              std::initializer_list<const char*> functions, const char* text) {
+    for (const char* function : functions) {
+      setenv("TERN_STAND_IN_FAILS", function, 1);
+      try {
+        session.run(inputs);
+        ADD_FAILURE() << function << " failed";
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+      }
+      unsetenv("TERN_STAND_IN_FAILS");
+      EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << function;
+    }
   }
 
   std::vector<float> result;
