@@ -88,7 +88,7 @@ std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, c
                        12345);
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
-  (c.depthwise() || has_small_groups(c) ? channels_last::convolve_depthwise : channels_last::convolve)(
+  (goes_by_channels(c) ? channels_last::convolve_depthwise : channels_last::convolve)(
       c, {x.data(), weight.data(), bias.empty() ? nullptr : bias.data(), y.data(), panels}, {});
   omp_set_num_threads(before);
   return y;

@@ -216,6 +216,7 @@ class Part {
 }  // namespace
 
 bool suits(const Convolution& c, bool arranged) {
+  if (has_small_groups(c)) return true;
   const std::int64_t positions = cpu::plane(c.window, &WindowAxis::out),
                      taps = cpu::plane(c.window, &WindowAxis::kernel);
   if (c.window[0].in != 1 || c.window[0].out != 1 || c.window[0].kernel != 1 || positions < 4) return false;

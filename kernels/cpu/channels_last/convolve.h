@@ -50,6 +50,13 @@ struct NarrowOperands {
   std::span<const Upcoming> upcoming;
 };
 
+/// Whether groups have 2, 4 or 8 channels, in and out, and there is a loop for such windows on this processor.
+bool has_small_groups(const Convolution& c);
+/// Whether it is computed one register of channels at a time (`convolve_depthwise`), not as products of matrices.
+inline bool goes_by_channels(const Convolution& c) {
+  return c.depthwise() || has_small_groups(c);
+}
+
 /// Whether this is a good way for an image that lies so already, or (`arranged` false) has to be brought into this
 /// order.
 bool suits(const Convolution& c, bool arranged);
@@ -57,9 +64,7 @@ bool suits(const Convolution& c, bool arranged);
 /// y [batch, ..., groups * out] from x [batch, ..., groups * in]. `finish` is for a call whose views have their
 /// channels last, too. On several threads; the bits do not depend on their number.
 void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
-/// Whether groups have 2, 4 or 8 channels, in and out, and there is a loop for such windows on this processor.
-bool has_small_groups(const Convolution& c);
-/// The same for one channel in and out of each group, or for `has_small_groups`.
+/// The same for one channel in and out of each group, or a few.
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
 /// Whether there is a loop for this one in bfloat16, on this processor. Weights and sums are float32.
 bool has_narrow_depthwise(const Convolution& c);

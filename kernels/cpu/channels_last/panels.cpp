@@ -35,9 +35,10 @@ struct Form {
 };
 Form form_of(const Convolution& c) {
   const std::int64_t row = products(c);
-  if (c.depthwise()) return {fmt::format("elements of {} channels: {}", c.groups, row), c.groups * row};
-  if (has_small_groups(c))
-    return {fmt::format("elements of {} groups of {}: {}", c.groups, c.out, row), c.groups * c.out * row};
+  if (goes_by_channels(c)) {
+    const std::int64_t channels = c.groups * c.out;
+    return {fmt::format("elements of {} channels: {}", channels, row), channels * row};
+  }
   const std::int64_t columns = sgemm_micro::micro_kernels().columns;
   return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
           c.groups * ((c.out + columns - 1) / columns) * columns * row};
@@ -45,8 +46,7 @@ Form form_of(const Convolution& c) {
 
 std::vector<float> arranged(const Convolution& c, const float* weight) {
   const std::int64_t row = products(c);
-  if (!c.depthwise() && !has_small_groups(c))
-    return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+  if (!goes_by_channels(c)) return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
   const std::int64_t channels = c.groups * c.out;
   std::vector<float> elements(static_cast<std::size_t>(channels * row));
   for (std::int64_t i = 0; i < channels; ++i) {

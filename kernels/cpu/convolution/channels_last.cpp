@@ -24,8 +24,9 @@ amx::LinearShape product_of(const channels_last::Convolution& c) {
 
 /// Windows of one element on matrix tiles: where splitting both operands into parts, and putting results in order,
 /// costs less than tiles gain.
-bool takes_tiles(Algorithm asked, const KernelCall& call, const channels_last::Convolution& c) {
+bool takes_tiles(const KernelCall& call, const channels_last::Convolution& c) {
   constexpr double kNanoseconds = 1e9, kResultCost = 0.5;
+  const Algorithm asked = call.algorithm.algorithm;
   const amx::LinearShape s = product_of(c);
   const bool plain = is_every_position(c.window) && c.groups == 1 && call.in[1].contiguous();
   if (!plain || !amx::Linear::suits(s)) return false;
@@ -66,14 +67,14 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const Algorithm asked = call.algorithm.algorithm;
   if (rounds_depthwise(call, c)) return true;
   if (TileRowsConvolution::possible(call) && (asked == Algorithm::tile_rows || asked == Algorithm::none))
-    return (of_floats(call) && (suits(c, true) || has_small_groups(c))) || TileRowsConvolution::serves(call, c);
+    return (of_floats(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
   if (!of_floats(call)) return false;
   if (asked == Algorithm::none)
     return has_small_groups(c) ||
            (!tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x)));
   const bool lies_so =
       asked == Algorithm::channels_last || asked == Algorithm::channels_last_tiles || asked == Algorithm::winograd;
-  return lies_so && (suits(c, true) || has_small_groups(c));
+  return lies_so && suits(c, true);
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
@@ -88,7 +89,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
     made->winograd_.emplace(c);
     made->choice = {Algorithm::winograd};
   }
-  if (!made->winograd_ && takes_tiles(call.algorithm.algorithm, call, c)) {
+  if (!made->winograd_ && takes_tiles(call, c)) {
     made->tiles_.emplace(product_of(c));
     made->choice = {Algorithm::channels_last_tiles};
     return made;
@@ -139,8 +140,8 @@ Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const p
   if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return Left::nothing;
   auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
   if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
-  const bool by_channels = convolution_.depthwise() || has_small_groups(convolution_);
-  (by_channels ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
+  (goes_by_channels(convolution_) ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at,
+                                                                                                 finish);
   return Left::nothing;
 }
 

@@ -115,13 +115,13 @@ void run(KernelCall& c) {
       }
       group.data = w.data + g * w.stride(0) * element_size(w.dtype);
       if constexpr (!InOrder && std::is_same_v<T, float>) {
-        if (!quantized && multiply_on_tiles(c, group, rows + begin * k, end - begin, out + begin * n)) {
-          begin = end;
-          continue;
-        }
-        if (in_place(c, type)) {
+        bool done = !quantized && multiply_on_tiles(c, group, rows + begin * k, end - begin, out + begin * n);
+        if (!done && in_place(c, type)) {
           linear({end - begin, n, k, k, group.stride(1)},
                  {rows + begin * k, group.data, nullptr, out + begin * n, {}, w.dtype});
+          done = true;
+        }
+        if (done) {
           begin = end;
           continue;
         }

@@ -19,8 +19,6 @@ constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats that many output ch
 constexpr std::int64_t kSmallPlanes = 3 << 10;
 constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
-constexpr std::int64_t kManyChannels = 4;        // that share an input plane better than rows of results do
-constexpr std::int64_t kWorthAThread = 1 << 17;  // products
 constexpr std::int64_t kWorthFinishing = 1 << 10;
 constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
 

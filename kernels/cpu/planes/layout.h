@@ -8,6 +8,9 @@
 
 namespace tern::planes {
 
+inline constexpr std::int64_t kManyChannels = 4;        ///< that share an input plane better than rows of results do
+inline constexpr std::int64_t kWorthAThread = 1 << 17;  ///< products
+
 /// The bands of output rows that an image is worked on in.
 struct Bands {
   std::int64_t rows = 1, count = 1;  ///< rows of each but the last

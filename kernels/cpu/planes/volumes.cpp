@@ -11,9 +11,8 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kMostTaps = 1 << 12, kManyChannels = 4;
-constexpr std::int64_t kSlices = 12 << 10;       // floats of a band of all slices: a first cache
-constexpr std::int64_t kWorthAThread = 1 << 17;  // products
+constexpr std::int64_t kMostTaps = 1 << 12;
+constexpr std::int64_t kSlices = 12 << 10;  // floats of a band of all slices: a first cache
 constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
 
 }  // namespace
