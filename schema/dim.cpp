@@ -1,6 +1,11 @@
 #include "schema/dim.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
 
 #include "dtypes/checked.h"
 #include "schema/linear.h"
@@ -12,13 +17,60 @@ namespace {
 /// What a new node counts as work: about its bytes, with what finds it.
 constexpr std::uint64_t kNodeWork = 160;
 
+std::int64_t bits_of(double value) {
+  return std::bit_cast<std::int64_t>(value + 0.0);  // no -0, whose bits are kUndefined
+}
+
+using Function = double (*)(double);
+/// In the order of RealFunction.
+constexpr Function kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
+                                       std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
+                                       std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
+static_assert(std::size(kRealFunctions) == kRealFunctionCount);
+
+/// Correctly rounded, as Python's round(x, digits).
+double rounded(double x, std::int64_t digits) {
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), x);
+  return std::strtod(text, nullptr);
+}
+
+bool apply_real(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t* out) {
+  const double x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
+  switch (op) {
+    case ExprOp::to_real: *out = bits_of(static_cast<double>(a)); return true;
+    case ExprOp::real_to_int:
+      if (!(std::fabs(x) < 0x1p63)) return false;
+      *out = static_cast<std::int64_t>(x);
+      return true;
+    case ExprOp::real_add: *out = bits_of(x + y); return true;
+    case ExprOp::real_mul: *out = bits_of(x * y); return true;
+    case ExprOp::real_div: *out = bits_of(x / y); return y != 0;
+    case ExprOp::real_pow: *out = bits_of(std::pow(x, y)); return true;
+    case ExprOp::real_lt: *out = x < y; return true;
+    case ExprOp::real_le: *out = x <= y; return true;
+    case ExprOp::real_eq: *out = x == y; return true;
+    case ExprOp::real_function:
+      if (b < 0 || b >= kRealFunctionCount) return false;
+      *out = bits_of(kRealFunctions[b](x));
+      return true;
+    case ExprOp::real_round:
+      if (b < 0 || b > 17) return false;
+      *out = bits_of(rounded(x, b));
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 int operand_count(ExprOp op) {
   switch (op) {
     case ExprOp::constant:
     case ExprOp::symbol: return 0;
-    case ExprOp::logical_not: return 1;
+    case ExprOp::logical_not:
+    case ExprOp::to_real:
+    case ExprOp::real_to_int: return 1;
     case ExprOp::select: return 3;
     default: return 2;
   }
@@ -57,7 +109,7 @@ bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64
       if (b < 0) return false;
       *out = a >> std::min<std::int64_t>(b, 63);
       return true;
-    default: return false;
+    default: return apply_real(op, a, b, out);
   }
 }
 
@@ -75,6 +127,11 @@ void evaluate(std::span<const ExprNode> nodes, std::span<const std::int64_t> sym
       const std::int64_t a = values[n.a], b = count > 1 ? values[n.b] : 0, c = count > 2 ? values[n.c] : 0;
       if (n.op == ExprOp::select) {  // only the branch taken need be defined
         if (a != kUndefined) v = a != 0 ? b : c;
+        continue;
+      }
+      // The first operand may decide, as in Python.
+      if (a != kUndefined && n.op == (a != 0 ? ExprOp::logical_or : ExprOp::logical_and)) {
+        v = a != 0;
         continue;
       }
       if (a == kUndefined || b == kUndefined) continue;
@@ -368,6 +425,13 @@ Dim ExprPool::pow(Dim a, Dim b) {
   return b.is(1) ? a : b.is(2) ? mul(a, a) : leaf(ExprOp::pow, a, b);
 }
 Dim ExprPool::shift(ExprOp op, Dim a, Dim b) {
+  return leaf(op, a, b);
+}
+
+Dim ExprPool::real(double value) {
+  return bits_of(value);
+}
+Dim ExprPool::real(ExprOp op, Dim a, Dim b) {
   return leaf(op, a, b);
 }
 

@@ -54,8 +54,43 @@ enum class ExprOp : std::uint8_t {
   pow = 16,     ///< exponent >= 0
   shl = 17,
   shr = 18,
+  // Doubles, as Python computes them. A value of such a node holds the bits of the double.
+  to_real = 19,      ///< integer to double
+  real_to_int = 20,  ///< toward zero; undefined for NaN and beyond int64
+  real_add = 21,
+  real_mul = 22,
+  real_div = 23,  ///< undefined for a divisor of 0, which Python refuses
+  real_pow = 24,
+  real_lt = 25,  ///< 0 or 1, as the two below
+  real_le = 26,
+  real_eq = 27,
+  real_function = 28,  ///< a: double; b: number of a RealFunction
+  real_round = 29,     ///< a: double; b: decimal digits, 0 to 17
 };
-inline constexpr int kExprOpCount = 19;
+inline constexpr int kExprOpCount = 30;
+
+/// Functions of one double. Numbers are part of the archive format.
+enum class RealFunction : std::uint8_t {
+  floor,
+  ceil,
+  trunc,
+  round,
+  abs,
+  sqrt,
+  exp,
+  log,
+  log2,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh
+};
+inline constexpr int kRealFunctionCount = 18;
 /// How many operands an ExprOp reads.
 int operand_count(ExprOp op);
 
@@ -113,6 +148,10 @@ class ExprPool {
   Dim select(Dim condition, Dim a, Dim b);
   Dim pow(Dim a, Dim b);
   Dim shift(ExprOp op, Dim a, Dim b);
+  /// The constant of a double; -0 becomes 0.
+  static Dim real(double value);
+  /// A node of one of the operations on doubles.
+  Dim real(ExprOp op, Dim a, Dim b = 0);
   Dim product(std::span<const Dim> dims);
 
   /// The symbol's number if `d` is a symbol alone, else -1.
@@ -146,7 +185,8 @@ class ExprPool {
   std::unordered_map<ExprNode, std::uint32_t, NodeHash> index_;
 };
 
-/// Applies `op` with overflow checks. False when it overflows, divides by zero or has a negative exponent or shift.
+/// Applies `op` with overflow checks. False when it overflows, divides by zero, has a negative exponent or shift, or
+/// gives no number.
 bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t* out);
 
 /// Evaluates every node into `values` (same length as `nodes`) for the given symbols. A node that cannot be evaluated

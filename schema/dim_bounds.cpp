@@ -47,7 +47,10 @@ Interval ExprPool::bounds_of(const ExprNode& n) const {
     case ExprOp::le:
     case ExprOp::logical_and:
     case ExprOp::logical_or:
-    case ExprOp::logical_not: return {0, 1};
+    case ExprOp::logical_not:
+    case ExprOp::real_lt:
+    case ExprOp::real_le:
+    case ExprOp::real_eq: return {0, 1};
     default: return kAnything;
   }
 }

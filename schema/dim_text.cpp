@@ -1,7 +1,18 @@
 // Expressions over sizes, as people read them.
+#include <bit>
+#include <cstdio>
+
 #include "schema/dim.h"
 
 namespace tern {
+namespace {
+
+/// In the order of RealFunction.
+constexpr const char* kFunctionNames[kRealFunctionCount] = {"floor", "ceil", "trunc", "round", "abs",  "sqrt",
+                                                            "exp",   "log",  "log2",  "sin",   "cos",  "tan",
+                                                            "asin",  "acos", "atan",  "sinh",  "cosh", "tanh"};
+
+}  // namespace
 
 std::string ExprPool::text(Dim d) const {
   int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
@@ -17,6 +28,13 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
     const bool plain =
         nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
     return plain ? of(i) : "(" + of(i) + ")";
+  };
+  // Operand of an operation on doubles: a constant is the bits of one.
+  auto real = [&](std::uint32_t i) {
+    if (nodes_[i].op != ExprOp::constant) return wrapped(i);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.12g", std::bit_cast<double>(nodes_[i].value));
+    return std::string(text);
   };
   switch (n.op) {
     case ExprOp::constant: return std::to_string(n.value);
@@ -42,6 +60,20 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
     case ExprOp::pow: return wrapped(n.a) + "**" + wrapped(n.b);
     case ExprOp::shl: return wrapped(n.a) + " << " + wrapped(n.b);
     case ExprOp::shr: return wrapped(n.a) + " >> " + wrapped(n.b);
+    case ExprOp::to_real: return "float(" + of(n.a) + ")";
+    case ExprOp::real_to_int: return "int(" + real(n.a) + ")";
+    case ExprOp::real_add: return real(n.a) + " + " + real(n.b);
+    case ExprOp::real_mul: return real(n.a) + "*" + real(n.b);
+    case ExprOp::real_div: return real(n.a) + "/" + real(n.b);
+    case ExprOp::real_pow: return real(n.a) + "**" + real(n.b);
+    case ExprOp::real_lt: return real(n.a) + " < " + real(n.b);
+    case ExprOp::real_le: return real(n.a) + " <= " + real(n.b);
+    case ExprOp::real_eq: return real(n.a) + " == " + real(n.b);
+    case ExprOp::real_function: {
+      const std::int64_t k = nodes_[n.b].op == ExprOp::constant ? nodes_[n.b].value : -1;
+      return std::string(k >= 0 && k < kRealFunctionCount ? kFunctionNames[k] : "f") + "(" + real(n.a) + ")";
+    }
+    case ExprOp::real_round: return "round(" + real(n.a) + ", " + of(n.b) + ")";
   }
   return "?";
 }

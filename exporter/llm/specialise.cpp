@@ -99,9 +99,9 @@ class Replacement {
       case ExprOp::shl:
       case ExprOp::shr: return p.shift(n.op, a, b);
       case ExprOp::constant:
-      case ExprOp::symbol: break;
+      case ExprOp::symbol: return self;
+      default: return p.real(n.op, a, b);
     }
-    return self;
   }
 
   Program& program_;
