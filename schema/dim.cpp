@@ -109,6 +109,9 @@ bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64
       if (b < 0) return false;
       *out = a >> std::min<std::int64_t>(b, 63);
       return true;
+    case ExprOp::bit_and: *out = a & b; return true;
+    case ExprOp::bit_or: *out = a | b; return true;
+    case ExprOp::bit_xor: *out = a ^ b; return true;
     default: return apply_real(op, a, b, out);
   }
 }
@@ -428,6 +431,9 @@ Dim ExprPool::shift(ExprOp op, Dim a, Dim b) {
   return leaf(op, a, b);
 }
 
+Dim ExprPool::bitwise(ExprOp op, Dim a, Dim b) {
+  return leaf(op, a, b);
+}
 Dim ExprPool::real(double value) {
   return bits_of(value);
 }

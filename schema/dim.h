@@ -66,8 +66,11 @@ enum class ExprOp : std::uint8_t {
   real_eq = 27,
   real_function = 28,  ///< a: double; b: number of a RealFunction
   real_round = 29,     ///< a: double; b: decimal digits, 0 to 17
+  bit_and = 30,        ///< of integers in two's complement, as the two below
+  bit_or = 31,
+  bit_xor = 32,
 };
-inline constexpr int kExprOpCount = 30;
+inline constexpr int kExprOpCount = 33;
 
 /// Functions of one double. Numbers are part of the archive format.
 enum class RealFunction : std::uint8_t {
@@ -148,6 +151,7 @@ class ExprPool {
   Dim select(Dim condition, Dim a, Dim b);
   Dim pow(Dim a, Dim b);
   Dim shift(ExprOp op, Dim a, Dim b);
+  Dim bitwise(ExprOp op, Dim a, Dim b);
   /// The constant of a double; -0 becomes 0.
   static Dim real(double value);
   /// A node of one of the operations on doubles.

@@ -60,6 +60,9 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
     case ExprOp::pow: return wrapped(n.a) + "**" + wrapped(n.b);
     case ExprOp::shl: return wrapped(n.a) + " << " + wrapped(n.b);
     case ExprOp::shr: return wrapped(n.a) + " >> " + wrapped(n.b);
+    case ExprOp::bit_and: return wrapped(n.a) + " & " + wrapped(n.b);
+    case ExprOp::bit_or: return wrapped(n.a) + " | " + wrapped(n.b);
+    case ExprOp::bit_xor: return wrapped(n.a) + " ^ " + wrapped(n.b);
     case ExprOp::to_real: return "float(" + of(n.a) + ")";
     case ExprOp::real_to_int: return "int(" + real(n.a) + ")";
     case ExprOp::real_add: return real(n.a) + " + " + real(n.b);

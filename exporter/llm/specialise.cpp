@@ -98,6 +98,9 @@ class Replacement {
       case ExprOp::pow: return p.pow(a, b);
       case ExprOp::shl:
       case ExprOp::shr: return p.shift(n.op, a, b);
+      case ExprOp::bit_and:
+      case ExprOp::bit_or:
+      case ExprOp::bit_xor: return p.bitwise(n.op, a, b);
       case ExprOp::constant:
       case ExprOp::symbol: return self;
       default: return p.real(n.op, a, b);
