@@ -63,12 +63,14 @@ class Importer {
     if (report != nullptr) {
       report->missing = missing_.ops();
       report->traced_nodes = traced_;
-      report->warnings = warnings_;
     }
     missing_.check();
+    missing_.check_guards(options_.unchecked_guards, &warnings_);
+    if (report != nullptr) report->warnings = warnings_;
     if (!options_.transform) remove_detached(program_);
     remove_dead_code(program_);
     if (options_.transform) transform();
+    if (!options_.origins) remove_origins();
     remove_gradient_notes(program_);
     take_planes_first(program_);
     pack_microscaling(program_);
@@ -95,7 +97,10 @@ class Importer {
     options_.transform(program_);
     remove_detached(program_);
     remove_dead_code(program_);
-    if (options_.origins) return;  // else they were kept for the transformation
+  }
+
+  /// Origins that derivatives needed.
+  void remove_origins() {
     program_.origins.clear();
     for (Function& f : program_.functions) {
       for (Node& n : f.nodes) n.origin = -1;

@@ -17,9 +17,10 @@ struct ImportOptions {
   /// Operators of other libraries (not aten's and the like) that have no lowering become nodes of Op::custom, which a
   /// plugin must provide, rather than errors.
   bool custom_ops = false;
-  bool annotations = true;  ///< keep what torch.fx.traceback.annotate attached
-  bool fold = true;         ///< compute at export what depends on constants alone
-  bool origins = true;      ///< keep module paths and lines of Python
+  bool unchecked_guards = false;  ///< accepts relations between sizes that Tern cannot check before a run
+  bool annotations = true;        ///< keep what torch.fx.traceback.annotate attached
+  bool fold = true;               ///< compute at export what depends on constants alone
+  bool origins = true;            ///< keep module paths and lines of Python
   /// float16 or bfloat16: weights that only matrix products read are stored in it. invalid: all stay as they are.
   /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;

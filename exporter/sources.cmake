@@ -67,7 +67,9 @@ set(sources
   import/call.cpp
   import/control.cpp
   import/custom.cpp
+  import/duals.cpp
   import/entry.cpp
+  import/guards.cpp
   import/host.cpp
   import/loops.cpp
   import/missing.cpp
@@ -75,6 +77,7 @@ set(sources
   import/names.cpp
   import/operand.cpp
   import/origins.cpp
+  import/prims.cpp
   import/recorded.cpp
   import/results.cpp
   import/scalars.cpp
@@ -87,6 +90,7 @@ set(sources
   import/symbols.cpp
   import/tree_names.cpp
   import/twins.cpp
+  import/unused.cpp
   import/views.cpp
   import/vmaps.cpp
   import/walker.cpp
@@ -120,6 +124,7 @@ set(sources
   lower/activation.cpp
   lower/arithmetic.cpp
   lower/attention.cpp
+  lower/audio.cpp
   lower/batch_norm.cpp
   lower/call.cpp
   lower/cast.cpp
@@ -164,6 +169,7 @@ set(sources
   lower/pointwise.cpp
   lower/pointwise_table.cpp
   lower/pool.cpp
+  lower/prims.cpp
   lower/product.cpp
   lower/quantization.cpp
   lower/quantized_decomposed.cpp
@@ -209,6 +215,7 @@ set(sources
   pt2/aten_schema.cpp
   pt2/aten_schema_parse.cpp
   pt2/container.cpp
+  pt2/guard.cpp
   pt2/json.cpp
   pt2/json_build.cpp
   pt2/mapped_file.cpp

@@ -46,7 +46,8 @@ struct ExportArguments {
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names, groups;
   double tune_seconds = 60;
-  bool tune = false, custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
+  bool tune = false, custom_ops = false, unchecked_guards = false, no_fold = false, no_origins = false, verify = false,
+       json = false;
 };
 
 /// "zstd" or "zstd:LEVEL", "none".
@@ -233,6 +234,7 @@ int run_export(ExportArguments& a) {
   for (const auto& [pattern, text] : a.annotations) annotations.emplace_back(pattern, parse_annotation(text));
   ImportOptions import_options;
   import_options.custom_ops = a.custom_ops;
+  import_options.unchecked_guards = a.unchecked_guards;
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
@@ -353,6 +355,8 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "sizes. Messages and --size use the new name. May be repeated")
       ->type_name("OLD=NEW");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
+  c->add_flag("--unchecked-guards", a->unchecked_guards,
+              "Accept relations between sizes that the program assumes and Tern cannot check before a run");
   c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "tools/names.h"
 #include "tools/sizes.h"
@@ -22,6 +23,44 @@ bool is_identifier(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
 }
 
+/// Replaces a whole name in a relation: "x.shape[1]", but not in "max.shape[1]".
+void replace_name(std::string& text, const std::string& old, const std::string& name) {
+  const auto in_name = [](char c) { return is_identifier({&c, 1}) || (c >= '0' && c <= '9') || c == '.'; };
+  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at)) {
+    const std::size_t end = at + old.size();
+    if ((at > 0 && in_name(text[at - 1])) || (end < text.size() && (in_name(text[end]) || text[end] == '['))) {
+      ++at;
+      continue;
+    }
+    text.replace(at, old.size(), name);
+    at += name.size();
+  }
+}
+
+/// Writes the relations that the program assumes of its inputs with the new names.
+void rename_relations(Program& program, const std::set<std::size_t>& renamed) {
+  for (Function& f : program.functions) {
+    for (Node& n : f.nodes) {
+      if (n.op != Op::assert_dim || !n.has(AttrKey::sizes)) continue;
+      std::string text = n.text(AttrKey::text), names;
+      std::istringstream lines(n.text(AttrKey::name));
+      std::string line;
+      for (const Dim size : n.dims(AttrKey::sizes)) {
+        std::getline(lines, line);
+        const int symbol = program.pool.symbol_of(size);
+        if (symbol >= 0 && renamed.contains(static_cast<std::size_t>(symbol))) {
+          const std::string& name = program.pool.symbols()[static_cast<std::size_t>(symbol)].name;
+          replace_name(text, line, name);
+          line = name;
+        }
+        names += (names.empty() ? "" : "\n") + line;
+      }
+      n.set(AttrKey::text, text);
+      n.set(AttrKey::name, names);
+    }
+  }
+}
+
 }  // namespace
 
 void name_sizes(Program& program, const std::vector<std::string>& texts) {
@@ -29,6 +68,7 @@ void name_sizes(Program& program, const std::vector<std::string>& texts) {
   const std::vector<std::string> before = size_names(program);
   std::vector<Symbol> symbols = program.pool.symbols();
   std::set<std::string> renamed, names;
+  std::set<std::size_t> numbers;  // renamed symbols
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const std::string old = text.substr(0, equals);
@@ -43,12 +83,14 @@ void name_sizes(Program& program, const std::vector<std::string>& texts) {
     if (found == before.end()) refuse(unknown_name("symbolic size", old, before));
     if (!renamed.insert(old).second) refuse(fmt::format("'{}' is renamed twice", escape_name(old)));
     symbols[static_cast<std::size_t>(found - before.begin())].name = name;
+    numbers.insert(static_cast<std::size_t>(found - before.begin()));
   }
   for (const Symbol& s : symbols) {
     if (!names.insert(s.name).second)
       fail(ErrorCode::invalid_argument, fmt::format("--name-size: two sizes would be named '{}'", escape_name(s.name)));
   }
   program.pool.assign(std::vector<ExprNode>(program.pool.nodes()), std::move(symbols));
+  rename_relations(program, numbers);
 }
 
 }  // namespace tern

@@ -45,7 +45,7 @@ void Calls::run(const pt2::Node& node, const pt2::Schema* schema, const Call& ca
   }
   const std::size_t first_node = builder_.function().nodes.size();
   std::vector<ValueId> results = lower(call);
-  if (is_detach(call.target) && shared_.options.transform) results = {detached(builder_, results[0])};
+  if (is_detach(call.target) && shared_.is_differentiated) results = {detached(builder_, results[0])};
   const pt2::Argument* view_of = nullptr;
   if (schema != nullptr && !schema->arguments.empty()) {
     bool alias = aliases_silently(base_of(schema->name));

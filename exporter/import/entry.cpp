@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/import/guards.h"
 #include "exporter/import/tree_names.h"
 
 namespace tern::importing {
@@ -51,6 +52,7 @@ Entry::Entry(Shared& shared, States& states, const std::string& name)
 
 void Entry::build() {
   walker_->scope().enter(model_.graph);
+  pin_layouts(model_, shared_.symbols);
   inputs();
   share_storages();
   walker_->run(model_.graph);
@@ -64,16 +66,17 @@ void Entry::inputs() {
     user_inputs += s.kind == In::user_input || s.kind == In::constant_input;
   std::vector<std::string> names = input_names(model_);
   if (names.size() != user_inputs) names.clear();
-  std::size_t next = 0;
+  std::vector<std::string> shown;  // one for each input of the user
   for (const pt2::InputSpec& spec : model_.signature.inputs) {
     std::string name = spec.kind == In::constant_input ? spec.target : spec.arg.name;
     if (spec.kind == In::user_input || spec.kind == In::constant_input) {
-      if (!names.empty()) name = names[next];
-      ++next;
+      if (!names.empty()) name = names[shown.size()];
+      if (name.empty()) name = fmt::format("in{}", shown.size());
+      shown.push_back(name);
     }
-    if (name.empty()) name = fmt::format("in{}", next - 1);
     input(spec, name);
   }
+  add_guards(walker_->scope(), shown);
 }
 
 void Entry::input(const pt2::InputSpec& spec, const std::string& name) {

@@ -64,4 +64,26 @@ void Missing::check() const {
   throw Error(ErrorCode::unsupported, message);  // of several lines, unlike those of fail()
 }
 
+void Missing::check_guards(bool accept, std::vector<std::string>* warnings) const {
+  constexpr std::size_t kShown = 20;
+  constexpr std::size_t kShownBytes = 300;
+  std::string lines;
+  for (std::size_t i = 0; i < guards_.size() && i < kShown; ++i) {
+    const std::string text = printable(guards_[i].text.substr(0, kShownBytes));
+    if (accept) {
+      warnings->push_back(fmt::format("{}: the program assumes this and Tern does not check it: {}", text,
+                                      printable(guards_[i].reason)));
+    } else {
+      lines += fmt::format("\n  {}\n    {}", text, printable(guards_[i].reason));
+    }
+  }
+  if (accept || guards_.empty()) return;
+  if (guards_.size() > kShown) lines += fmt::format("\n  and {} more", guards_.size() - kShown);
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} relation{} that the program assumes of its inputs cannot be checked:{}\n"
+                          "Export with --unchecked-guards to leave {} unchecked: other inputs then give wrong results "
+                          "without an error.",
+                          guards_.size(), guards_.size() == 1 ? "" : "s", lines, guards_.size() == 1 ? "it" : "them"));
+}
+
 }  // namespace tern::importing

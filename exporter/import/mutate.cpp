@@ -100,7 +100,7 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
     scope_.bind(node.inputs[0].arg.name, source);
     return finish(source);
   } else if (base == "aten::detach_") {
-    return finish(shared_.options.transform ? detach(self()) : self());
+    return finish(shared_.is_differentiated ? detach(self()) : self());
   } else if (base == "aten::requires_grad_" || base == "aten::retain_grad") {
     // nothing that a program without autograd could see
   } else if (is_inplace_view(base)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,18 @@
 
 namespace tern::importing {
 
+/// True if the graph or one of its subgraphs makes dual numbers: duals.cpp.
+bool makes_duals(const pt2::Graph& graph);
+
 struct Shared {
   Shared(Program& p, const pt2::Program& m, Symbols& s, Missing& missing, const ImportOptions& options)
-      : program(p), model(m), symbols(s), missing(missing), options(options), origins(p) {}
+      : program(p),
+        model(m),
+        symbols(s),
+        missing(missing),
+        options(options),
+        origins(p),
+        is_differentiated(options.transform || makes_duals(m.graph)) {}
 
   /// A function of invoke_subgraph, and the operands that it writes.
   struct Subgraph {
@@ -30,7 +40,11 @@ struct Shared {
   Missing& missing;
   const ImportOptions& options;
   Origins origins;
-  std::map<std::string, Subgraph, std::less<>> subgraphs;  ///< by identifier and operand types
+  /// Derivatives are taken of the lowered functions: nodes keep their operators' names, and what PyTorch detaches is
+  /// marked.
+  const bool is_differentiated;
+  std::map<const pt2::Graph*, std::set<std::string>> names_read;  ///< keyed by graphs that were walked
+  std::map<std::string, Subgraph, std::less<>> subgraphs;         ///< by identifier and operand types
   std::size_t traced_nodes = 0;
   std::vector<std::string> warnings;
 };

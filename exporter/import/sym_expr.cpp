@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "schema/linear.h"
@@ -14,19 +15,25 @@ namespace {
 using pt2::SymNode;
 using pt2::SymOp;
 
-/// numerator / denominator, the denominator positive.
+/// numerator / denominator, the denominator positive; or a double, whose bits are the numerator.
 struct Fraction {
   Dim num = 0, den = 1;
+  bool is_real = false;
 };
 
 struct Inexpressible {
   std::string what;
 };
 
+/// Names of OpaqueUnaryFn_* of PyTorch and of Python's math, in the order of RealFunction.
+constexpr std::string_view kRealNames[kRealFunctionCount] = {"floor", "ceil", "trunc", "round", "abs",  "sqrt",
+                                                             "exp",   "log",  "log2",  "sin",   "cos",  "tan",
+                                                             "asin",  "acos", "atan",  "sinh",  "cosh", "tanh"};
+
 class Converter {
  public:
-  Converter(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol)
-      : pool_(pool), expr_(expr), symbol_(symbol) {}
+  Converter(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Quotients quotients)
+      : pool_(pool), expr_(expr), symbol_(symbol), doubles_(quotients == Quotients::doubles) {}
 
   Dim run() {
     for (const SymNode& n : expr_.nodes) values_.push_back(convert(n));
@@ -42,7 +49,24 @@ class Converter {
   Dim dim(const SymNode& n, std::size_t i) { return integer(child(n, i), "a fraction"); }
 
   /// A fraction that must be whole: sympy writes s/2 only where it knows that 2 divides s.
-  Dim integer(const Fraction& f, const char*) { return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den); }
+  Dim integer(const Fraction& f, const char* otherwise) {
+    if (f.is_real) throw Inexpressible{otherwise};
+    return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den);
+  }
+
+  static Fraction double_of(Dim bits) { return {bits, 1, true}; }
+  Dim real(const Fraction& f) {
+    if (f.is_real) return f.num;
+    if (f.den.is(1))
+      return f.num.is_const() ? ExprPool::real(static_cast<double>(f.num.value())) : pool_.real(ExprOp::to_real, f.num);
+    return pool_.real(ExprOp::real_div, real(Fraction{f.num}), real(Fraction{f.den}));
+  }
+  Fraction real(ExprOp op, const Fraction& a, const Fraction& b) { return double_of(pool_.real(op, real(a), real(b))); }
+  Dim function(RealFunction f, const Fraction& x) {
+    return pool_.real(ExprOp::real_function, real(x), static_cast<std::int64_t>(f));
+  }
+  /// The function's result as an integer.
+  Dim rounded(RealFunction f, const Fraction& x) { return pool_.real(ExprOp::real_to_int, function(f, x)); }
 
   Fraction reduced(Dim num, Dim den) {
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
@@ -57,24 +81,35 @@ class Converter {
     return {num, den};
   }
   Fraction add(const Fraction& a, const Fraction& b) {
+    if (a.is_real || b.is_real) return real(ExprOp::real_add, a, b);
     if (a.den == b.den) return reduced(pool_.add(a.num, b.num), a.den);
     return reduced(pool_.add(pool_.mul(a.num, b.den), pool_.mul(b.num, a.den)), pool_.mul(a.den, b.den));
   }
   Fraction mul(const Fraction& a, const Fraction& b) {
+    if (a.is_real || b.is_real) return real(ExprOp::real_mul, a, b);
     return reduced(pool_.mul(a.num, b.num), pool_.mul(a.den, b.den));
   }
   Fraction divide(const Fraction& a, const Fraction& b) {
+    if (a.is_real || b.is_real) throw Inexpressible{"a division of floating-point numbers"};
     return reduced(pool_.mul(a.num, b.den), pool_.mul(a.den, b.num));
   }
-  Dim floor(const Fraction& f) { return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den); }
-  Dim ceil(const Fraction& f) { return f.den.is(1) ? f.num : pool_.ceildiv(f.num, f.den); }
+  Dim floor(const Fraction& f) {
+    if (f.is_real) return rounded(RealFunction::floor, f);
+    return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den);
+  }
+  Dim ceil(const Fraction& f) {
+    if (f.is_real) return rounded(RealFunction::ceil, f);
+    return f.den.is(1) ? f.num : pool_.ceildiv(f.num, f.den);
+  }
   Dim trunc(const Fraction& f) {
+    if (f.is_real) return rounded(RealFunction::trunc, f);
     if (f.den.is(1)) return f.num;
     if (pool_.bounds(f.num).min >= 0) return floor(f);
     return pool_.select(pool_.lt(f.num, 0), ceil(f), floor(f));
   }
   /// Half to even, as Python.
   Dim round(const Fraction& f) {
+    if (f.is_real) return rounded(RealFunction::round, f);
     if (f.den.is(1)) return f.num;
     const Dim twice = pool_.mul(f.den, 2);
     const Dim up = pool_.floordiv(pool_.add(pool_.mul(f.num, 2), f.den), twice);
@@ -83,6 +118,7 @@ class Converter {
   }
   /// A double is a fraction of a power of two.
   Fraction real(double v) {
+    if (doubles_) return double_of(ExprPool::real(v));
     std::int64_t den = 1;
     while (v != std::floor(v) && den < (std::int64_t{1} << 20)) {
       v *= 2;
@@ -93,8 +129,10 @@ class Converter {
   }
   Fraction power(const SymNode& n) {
     const Fraction& base = child(n, 0);
+    if (base.is_real || child(n, 1).is_real) return real(ExprOp::real_pow, base, child(n, 1));
     const Dim exponent = dim(n, 1);
     if (exponent.is_const() && exponent.value() < 0) {
+      if (doubles_) return real(ExprOp::real_pow, base, child(n, 1));
       const Dim e = pool_.neg(exponent);
       return reduced(pool_.pow(base.den, e), pool_.pow(base.num, e));
     }
@@ -102,6 +140,7 @@ class Converter {
   }
   Dim compare(const SymNode& n) {
     const Fraction &x = child(n, 0), &y = child(n, 1);
+    if (x.is_real || y.is_real) return compare_reals(n.op, real(x), real(y));
     const Dim a = pool_.mul(x.num, y.den), b = pool_.mul(y.num, x.den);
     switch (n.op) {
       case SymOp::eq: return pool_.eq(a, b);
@@ -112,6 +151,41 @@ class Converter {
       default: return pool_.le(b, a);
     }
   }
+  Dim bitwise(const SymNode& n) {
+    const ExprOp op = n.op == SymOp::bitwise_and  ? ExprOp::bit_and
+                      : n.op == SymOp::bitwise_or ? ExprOp::bit_or
+                                                  : ExprOp::bit_xor;
+    return pool_.bitwise(op, dim(n, 0), dim(n, 1));
+  }
+  Dim compare_reals(SymOp op, Dim a, Dim b) {
+    switch (op) {
+      case SymOp::eq: return pool_.real(ExprOp::real_eq, a, b);
+      case SymOp::ne: return pool_.logical_not(pool_.real(ExprOp::real_eq, a, b));
+      case SymOp::lt: return pool_.real(ExprOp::real_lt, a, b);
+      case SymOp::le: return pool_.real(ExprOp::real_le, a, b);
+      case SymOp::gt: return pool_.real(ExprOp::real_lt, b, a);
+      default: return pool_.real(ExprOp::real_le, b, a);
+    }
+  }
+  /// The smaller or the larger of two numbers.
+  Fraction extreme(SymOp op, const Fraction& a, const Fraction& b) {
+    if (!a.is_real && !b.is_real) {
+      const Dim x = integer(a, ""), y = integer(b, "");
+      return {op == SymOp::min ? pool_.min(x, y) : pool_.max(x, y)};
+    }
+    const Dim x = real(a), y = real(b);
+    return double_of(
+        pool_.select(pool_.real(ExprOp::real_lt, x, y), op == SymOp::min ? x : y, op == SymOp::min ? y : x));
+  }
+  Fraction choose(Dim condition, const Fraction& a, const Fraction& b) {
+    if (a.is_real || b.is_real) return double_of(pool_.select(condition, real(a), real(b)));
+    return {pool_.select(condition, integer(a, ""), integer(b, ""))};
+  }
+  Fraction unary(const SymNode& n) {
+    const auto* const name = std::ranges::find(kRealNames, n.name);
+    if (!doubles_ || name == std::end(kRealNames)) throw Inexpressible{n.name};
+    return double_of(function(static_cast<RealFunction>(name - kRealNames), child(n, 0)));
+  }
   Dim piecewise(const SymNode& n) {
     const std::size_t count = expr_.children_of(n).size();
     if (count < 2 || count % 2 != 0) throw Inexpressible{"Piecewise"};
@@ -120,7 +194,8 @@ class Converter {
     return result;
   }
   bool all_whole(const SymNode& n) const {
-    return std::ranges::all_of(expr_.children_of(n), [&](std::uint32_t i) { return values_[i].den.is(1); });
+    return std::ranges::all_of(expr_.children_of(n),
+                               [&](std::uint32_t i) { return values_[i].den.is(1) && !values_[i].is_real; });
   }
   /// Of whole numbers: all at once, where one after the other is quadratic.
   Dim sum_of(const SymNode& n) {
@@ -152,37 +227,61 @@ class Converter {
         }
         return result;
       }
-      case SymOp::min: return {fold(n, [&](Dim a, Dim b) { return pool_.min(a, b); })};
-      case SymOp::max: return {fold(n, [&](Dim a, Dim b) { return pool_.max(a, b); })};
+      case SymOp::min:
+      case SymOp::max: {
+        Fraction result = child(n, 0);
+        for (std::size_t i = 1; i < expr_.children_of(n).size(); ++i) result = extreme(n.op, result, child(n, i));
+        return result;
+      }
       case SymOp::logical_and: return {fold(n, [&](Dim a, Dim b) { return pool_.logical_and(a, b); })};
       case SymOp::logical_or: return {fold(n, [&](Dim a, Dim b) { return pool_.logical_or(a, b); })};
       case SymOp::logical_not: return {pool_.logical_not(dim(n, 0))};
       case SymOp::pow:
       case SymOp::pow_by_natural: return power(n);
+      case SymOp::float_pow:
+        if (doubles_) return power(n);
+        break;
       case SymOp::mod:
       case SymOp::python_mod: return {pool_.mod(dim(n, 0), dim(n, 1))};
       case SymOp::floor_div: return {floor(divide(child(n, 0), child(n, 1)))};
       case SymOp::clean_div: return {floor(divide(child(n, 0), child(n, 1)))};
       case SymOp::ceil_div: return {ceil(divide(child(n, 0), child(n, 1)))};
       case SymOp::int_true_div:
-      case SymOp::float_true_div: return divide(child(n, 0), child(n, 1));
+      case SymOp::float_true_div:
+        if (doubles_) return real(ExprOp::real_div, child(n, 0), child(n, 1));
+        return divide(child(n, 0), child(n, 1));
       case SymOp::to_float:
+        if (doubles_) return double_of(real(child(n, 0)));
+        return child(n, 0);
       case SymOp::identity: return child(n, 0);
+      case SymOp::opaque_unary: return unary(n);
       case SymOp::ceil_to_int:
       case SymOp::ceiling: return {ceil(child(n, 0))};
       case SymOp::floor_to_int:
       case SymOp::floor: return {floor(child(n, 0))};
-      case SymOp::trunc_to_int:
-      case SymOp::trunc_to_float: return {trunc(child(n, 0))};
+      case SymOp::trunc_to_int: return {trunc(child(n, 0))};
+      case SymOp::trunc_to_float:
+        if (doubles_) return double_of(function(RealFunction::trunc, child(n, 0)));
+        return {trunc(child(n, 0))};
       case SymOp::round_to_int: return {round(child(n, 0))};
+      case SymOp::round_decimal:
+        if (!doubles_) break;
+        return double_of(pool_.real(ExprOp::real_round, real(child(n, 0)), dim(n, 1)));
+      case SymOp::infinity:
+        if (!doubles_) break;
+        return double_of(ExprPool::real(static_cast<double>(n.value) * std::numeric_limits<double>::infinity()));
       case SymOp::abs: {
+        if (child(n, 0).is_real) return double_of(function(RealFunction::abs, child(n, 0)));
         const Dim d = dim(n, 0);
         return {pool_.max(d, pool_.neg(d))};
       }
-      case SymOp::where: return {pool_.select(dim(n, 0), dim(n, 1), dim(n, 2))};
+      case SymOp::where: return choose(dim(n, 0), child(n, 1), child(n, 2));
       case SymOp::piecewise: return {piecewise(n)};
       case SymOp::left_shift: return {pool_.shift(ExprOp::shl, dim(n, 0), dim(n, 1))};
       case SymOp::right_shift: return {pool_.shift(ExprOp::shr, dim(n, 0), dim(n, 1))};
+      case SymOp::bitwise_and:
+      case SymOp::bitwise_or:
+      case SymOp::bitwise_xor: return {bitwise(n)};
       case SymOp::eq:
       case SymOp::ne:
       case SymOp::lt:
@@ -198,14 +297,16 @@ class Converter {
   ExprPool& pool_;
   const pt2::SymExpr& expr_;
   const SymbolLookup& symbol_;
+  bool doubles_;
   std::vector<Fraction> values_;
 };
 
 }  // namespace
 
-bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why) {
+bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
+            Quotients quotients) {
   try {
-    *out = Converter(pool, expr, symbol).run();
+    *out = Converter(pool, expr, symbol, quotients).run();
     return true;
   } catch (const Inexpressible& e) {
     *why = e.what;

@@ -12,9 +12,15 @@ namespace tern::importing {
 /// Gives the size that a symbol of the expression stands for.
 using SymbolLookup = std::function<Dim(const pt2::SymNode& symbol)>;
 
-/// The expression's value as a Dim. True division and fractions are exact and must end in a rounding (FloorToInt,
-/// CeilToInt, TruncToInt) or cancel out. False, with `why` naming the function, when the expression needs more than
-/// integers.
-bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why);
+enum class Quotients {
+  exact,    ///< true division and fractions are exact and must end in a rounding (FloorToInt, CeilToInt, TruncToInt)
+            ///< or cancel out
+  doubles,  ///< fractions and functions of them are doubles, as Python computes them
+};
+
+/// The expression's value as a Dim. False, with `why` naming the function, when it is no integer or needs a function
+/// that sizes do not have.
+bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
+            Quotients quotients = Quotients::exact);
 
 }  // namespace tern::importing

@@ -26,6 +26,7 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
 }
 
 Dim Symbols::symbol(const pt2::SymNode& node) {
+  if (const auto pinned = pinned_.find(node.name); pinned != pinned_.end()) return pinned->second;
   const std::int64_t min = node.positive ? 1 : node.nonnegative ? 0 : -kNoBound;
   return pool_.symbol(prefix_ + node.name, min, kNoBound);  // found where it has a declared range
 }

@@ -22,6 +22,8 @@ class Symbols {
   Dim dim(const pt2::SymInt& size);
   /// False when the text is no expression of integers.
   bool try_dim(const std::string& srepr, Dim* out);
+  /// A symbol that stands for this number from now on.
+  void pin(const std::string& name, std::int64_t value) { pinned_.emplace(name, value); }
   /// Sizes that cannot be expressed are errors.
   TensorType type(const pt2::TensorMeta& meta);
   /// As type, but a size that cannot be expressed becomes a fresh symbol: what was recorded of a result is a hint only.
@@ -36,6 +38,7 @@ class Symbols {
 
   ExprPool& pool_;
   std::string prefix_;
+  std::unordered_map<std::string, std::int64_t> pinned_;
   std::unordered_map<std::string, Dim> cache_;  ///< by srepr: the same few sizes recur on every node
   std::vector<std::uint32_t> depths_;           ///< by node of the pool
 };

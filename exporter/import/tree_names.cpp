@@ -15,23 +15,24 @@ class Flattener {
  public:
   explicit Flattener(const pt2::Program& model) : model_(model) {}
 
-  /// Names under `prefix` of the leaves of a node of a pytree.
-  void flatten(const JsonValue& node, const std::string& prefix) {
+  /// Paths, which begin with `prefix`, of the leaves of a node of a pytree.
+  void flatten(const JsonValue& node, const std::vector<std::string>& prefix) {
     const auto type = node.find("type");
     if (!type) {
-      names.push_back(prefix);
+      paths.push_back(prefix);
       return;
     }
     const std::vector<std::string> keys = keys_of(node);
     std::size_t i = 0;
     for (const JsonValue child : node["children_spec"].array()) {
-      const std::string key = i < keys.size() ? keys[i] : std::to_string(i);
-      flatten(child, prefix.empty() ? key : prefix + "." + key);
+      std::vector<std::string> path = prefix;
+      path.push_back(i < keys.size() ? keys[i] : std::to_string(i));
+      flatten(child, path);
       ++i;
     }
   }
 
-  /// The keys of a dictionary or the fields of a named tuple; empty for sequences.
+  /// The keys of a dictionary or the fields of a named tuple or dataclass; empty for sequences.
   std::vector<std::string> keys_of(const JsonValue& node) const {
     const std::string type(node["type"].as_string());
     const std::size_t count = node["children_spec"].size();
@@ -43,6 +44,12 @@ class Flattener {
         const JsonDocument list(text, "context of a pytree");
         for (const JsonValue key : list.root().array()) {
           if (key.is_string()) keys.emplace_back(key.as_string());
+          if (key.kind() == JsonValue::Kind::integer) keys.push_back(std::to_string(key.as_int()));
+          if (key.kind() != JsonValue::Kind::array) continue;
+          for (const JsonValue field : key.array()) {  // a dataclass: its fields, and those that are None
+            if (field.is_string()) keys.emplace_back(field.as_string());
+          }
+          break;
         }
       } else if (type.ends_with("namedtuple")) {
         for (const auto& [name, fields] : model_.namedtuple_fields) {
@@ -54,7 +61,7 @@ class Flattener {
     return keys;
   }
 
-  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> paths;
 
  private:
   const pt2::Program& model_;
@@ -77,7 +84,11 @@ JsonValue tree(const JsonDocument& document) {
 
 }  // namespace
 
-std::vector<std::string> input_names(const pt2::Program& model) {
+std::string joined(const std::vector<std::string>& path) {
+  return fmt::format("{}", fmt::join(path, "."));
+}
+
+std::vector<std::vector<std::string>> input_paths(const pt2::Program& model) {
   const auto* call = convention(model);
   if (call == nullptr || call->in_spec.empty()) return {};
   try {
@@ -91,16 +102,22 @@ std::vector<std::string> input_names(const pt2::Program& model) {
         std::string name = i < keys.size()                          ? keys[i]
                            : given < call->forward_arg_names.size() ? call->forward_arg_names[given]
                                                                     : fmt::format("in{}", given);
-        f.flatten(child, name);
+        f.flatten(child, {name});
         ++given;
         ++i;
       }
       ++group;
     }
-    return f.names;
+    return f.paths;
   } catch (const Error&) {
-    return {};  // names are for people: a program runs without
+    return {};  // a program runs without
   }
+}
+
+std::vector<std::string> input_names(const pt2::Program& model) {
+  std::vector<std::string> names;
+  for (const auto& path : input_paths(model)) names.push_back(joined(path));
+  return names;
 }
 
 std::vector<std::string> output_names(const pt2::Program& model) {
@@ -114,10 +131,12 @@ std::vector<std::string> output_names(const pt2::Program& model) {
     const std::vector<std::string> keys = f.keys_of(root);
     std::size_t i = 0;
     for (const JsonValue child : root["children_spec"].array()) {
-      f.flatten(child, i < keys.size() ? keys[i] : fmt::format("out{}", i));
+      f.flatten(child, {i < keys.size() ? keys[i] : fmt::format("out{}", i)});
       ++i;
     }
-    return f.names;
+    std::vector<std::string> names;
+    for (const auto& path : f.paths) names.push_back(joined(path));
+    return names;
   } catch (const Error&) {
     return {};
   }

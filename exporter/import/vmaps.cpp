@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "exporter/import/unused.h"
 #include "exporter/import/walker.h"
 
 namespace tern::importing {
@@ -17,15 +18,6 @@ constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
 
 bool is(const pt2::Node& node, std::string_view function) {
   return node.target.starts_with(kPrefix) && std::string_view(node.target).substr(kPrefix.size()) == function;
-}
-
-void used_names(const pt2::Argument& a, std::set<std::string>* names) {
-  if (a.kind != Kind::graph && !a.name.empty()) names->insert(a.name);
-  if (a.kind == Kind::tensors || a.kind == Kind::optional_tensors) names->insert(a.names.begin(), a.names.end());
-  for (const auto& s : a.sym_ints) names->insert(s.name);
-  for (const auto& s : a.sym_bools) names->insert(s.name);
-  for (const auto& s : a.sym_floats) names->insert(s.name);
-  for (const pt2::Argument& item : a.items) used_names(item, names);
 }
 
 std::int64_t integer(const pt2::Node& node, std::size_t input) {
@@ -59,9 +51,9 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
       defined.insert(n.outputs.at(0).name);
     } else if (depth == 0 && is(n, "_remove_batch_dim")) {
       unbatched.push_back(&n);
-      used_names(n.inputs.at(0).arg, &used);
+      add_names_read(n.inputs.at(0).arg, &used);
     } else {
-      for (const pt2::NamedArgument& in : n.inputs) used_names(in.arg, &used);
+      for (const pt2::NamedArgument& in : n.inputs) add_names_read(in.arg, &used);
       for (const pt2::Argument& out : n.outputs) {
         for (const std::string& name : output_names_of(out)) defined.insert(name);
       }

@@ -7,6 +7,8 @@
 
 #include "dtypes/printable.h"
 #include "exporter/import/node_error.h"
+#include "exporter/import/prims.h"
+#include "exporter/import/unused.h"
 #include "schema/work.h"
 
 namespace tern::importing {
@@ -15,7 +17,7 @@ namespace tern::importing {
 template <class Act>
 void Walker::at_node(const pt2::Node& node, Act act) {
   Shared& shared = scope_.shared();
-  scope_.builder().set_origin(shared.options.origins || shared.options.transform ? shared.origins.of(node) : -1,
+  scope_.builder().set_origin(shared.options.origins || shared.is_differentiated ? shared.origins.of(node) : -1,
                               shared.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
   const auto located = [&node](ErrorCode code, const std::string& message) {
     return NodeError(code, message, printable(short_target(node.target)), printable(where(node)));
@@ -47,7 +49,15 @@ void Walker::node(const pt2::Node& node) {
 void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
   const pt2::Graph* outer = scope_.graph();
   scope_.enter(graph);
+  auto& known = scope_.shared().names_read;
+  const auto [at, is_new] = known.try_emplace(&graph);
+  if (is_new) at->second = names_read(graph);
+  const std::set<std::string>& read = at->second;
   for (std::size_t i = 0; i < nodes.size();) {
+    if (is_unused(nodes[i], read)) {
+      ++i;
+      continue;
+    }
     if (nodes[i].target == "torch._functorch.predispatch._vmap_increment_nesting") {
       std::size_t next = nodes.size();  // where a region that cannot be imported is no use to go on
       at_node(nodes[i], [&] { next = vmaps_.region(graph, nodes, i); });
@@ -78,6 +88,8 @@ void Walker::turn_gradients(const pt2::Node& node) {
 
 void Walker::dispatch(const pt2::Node& node) {
   const std::string_view target = node.target;
+  if (duals_.call(node)) return;
+  if (const auto call = aten_call_of(node)) return dispatch(*call);
   constexpr std::string_view ops = "torch.ops.", control = "torch.ops.higher_order.";
   if (target.starts_with(control)) {
     control_.call(node, target.substr(control.size()));

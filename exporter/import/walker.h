@@ -4,6 +4,7 @@
 #include "exporter/import/arguments.h"
 #include "exporter/import/calls.h"
 #include "exporter/import/control.h"
+#include "exporter/import/duals.h"
 #include "exporter/import/host.h"
 #include "exporter/import/mutations.h"
 #include "exporter/import/scope.h"
@@ -42,6 +43,7 @@ class Walker {
   SubclassCalls subclasses_{scope_, arguments_, results_, calls_};
   Mutations mutations_{scope_, arguments_, results_, calls_};
   ControlFlow control_{scope_, scalars_, results_, *this};
+  Duals duals_{scope_};
   Vmaps vmaps_{scope_, results_};
 };
 

@@ -109,6 +109,8 @@ std::span<const Lowering> collective_lowerings();  ///< _c10d_functional
 std::span<const Lowering> gradient_lowerings();    ///< the _backward operators of joint graphs
 std::span<const Lowering> foreach_lowerings();     ///< _foreach_ operators
 std::span<const Lowering> random_lowerings();
+std::span<const Lowering> prim_lowerings();          ///< torch._prims
+std::span<const Lowering> audio_lowerings();         ///< torchaudio's
 std::span<const Lowering> vision_lowerings();        ///< torchvision's
 std::span<const Lowering> quantization_lowerings();  ///< quantized_decomposed, torchao, packed weights, scaled products
 

@@ -11,10 +11,11 @@ namespace {
 std::vector<Lowering> gathered() {
   std::vector<Lowering> all;
   for (std::span<const Lowering> table :
-       {pointwise_lowerings(), movement_lowerings(), creation_lowerings(), reduction_lowerings(), indexing_lowerings(),
-        contraction_lowerings(), normalization_lowerings(), gradient_lowerings(), loss_lowerings(), linalg_lowerings(),
-        fft_lowerings(), optim_lowerings(), foreach_lowerings(), random_lowerings(), vision_lowerings(),
-        quantization_lowerings(), collective_lowerings(), symmetric_memory_lowerings()}) {
+       {pointwise_lowerings(), movement_lowerings(),     creation_lowerings(),      reduction_lowerings(),
+        indexing_lowerings(),  contraction_lowerings(),  normalization_lowerings(), gradient_lowerings(),
+        loss_lowerings(),      linalg_lowerings(),       fft_lowerings(),           optim_lowerings(),
+        foreach_lowerings(),   random_lowerings(),       prim_lowerings(),          audio_lowerings(),
+        vision_lowerings(),    quantization_lowerings(), collective_lowerings(),    symmetric_memory_lowerings()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   // The first of two lines for one target counts: families are in the order above.

@@ -205,40 +205,10 @@ class Parser {
   }
 
   void check_count(const Call& call) const {
+    if (call.node.op == SymOp::unknown) return;
     const std::size_t count = call.children.size();
-    std::size_t least = 0, most = 0;
-    switch (call.node.op) {
-      case SymOp::unknown: return;
-      case SymOp::integer:
-      case SymOp::rational:
-      case SymOp::real:
-      case SymOp::symbol:
-      case SymOp::boolean:
-      case SymOp::infinity: break;
-      case SymOp::add:
-      case SymOp::mul:
-      case SymOp::min:
-      case SymOp::max:
-      case SymOp::logical_and:
-      case SymOp::logical_or: least = 1, most = SIZE_MAX; break;
-      case SymOp::piecewise: least = 2, most = SIZE_MAX; break;
-      case SymOp::where:
-      case SymOp::modular_indexing: least = most = 3; break;
-      case SymOp::logical_not:
-      case SymOp::to_float:
-      case SymOp::ceil_to_int:
-      case SymOp::floor_to_int:
-      case SymOp::trunc_to_int:
-      case SymOp::trunc_to_float:
-      case SymOp::round_to_int:
-      case SymOp::floor:
-      case SymOp::ceiling:
-      case SymOp::abs:
-      case SymOp::identity:
-      case SymOp::opaque_unary: least = most = 1; break;
-      default: least = most = 2;
-    }
-    if (count < least || count > most) bad(fmt::format("a function has {} arguments", count));
+    const auto [min, max] = arity_of(call.node.op);
+    if (count < min || count > max) bad(fmt::format("a function has {} arguments", count));
   }
 
   double read_real(std::string_view text) const {
@@ -257,6 +227,40 @@ class Parser {
 };
 
 }  // namespace
+
+SymArity arity_of(SymOp op) {
+  switch (op) {
+    case SymOp::unknown:
+    case SymOp::integer:
+    case SymOp::rational:
+    case SymOp::real:
+    case SymOp::symbol:
+    case SymOp::boolean:
+    case SymOp::infinity: return {0, 0};
+    case SymOp::add:
+    case SymOp::mul:
+    case SymOp::min:
+    case SymOp::max:
+    case SymOp::logical_and:
+    case SymOp::logical_or: return {1, SIZE_MAX};
+    case SymOp::piecewise: return {2, SIZE_MAX};
+    case SymOp::where:
+    case SymOp::modular_indexing: return {3, 3};
+    case SymOp::logical_not:
+    case SymOp::to_float:
+    case SymOp::ceil_to_int:
+    case SymOp::floor_to_int:
+    case SymOp::trunc_to_int:
+    case SymOp::trunc_to_float:
+    case SymOp::round_to_int:
+    case SymOp::floor:
+    case SymOp::ceiling:
+    case SymOp::abs:
+    case SymOp::identity:
+    case SymOp::opaque_unary: return {1, 1};
+    default: return {2, 2};
+  }
+}
 
 SymExpr parse_sympy(std::string_view srepr) {
   return Parser(srepr).parse();

@@ -1,6 +1,7 @@
-// The names of sympy's functions; used by the sympy*.cpp files alone.
+// The names and the numbers of arguments of sympy's functions, for the parsers and the printer of this folder.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "exporter/pt2/sympy.h"
@@ -68,6 +69,12 @@ inline constexpr SymName kSymNames[] = {
     {"Ge", SymOp::ge},
     {"ModularIndexing", SymOp::modular_indexing},
 };
+/// The number of arguments that a function takes.
+struct SymArity {
+  std::size_t min, max;
+};
+SymArity arity_of(SymOp op);
+
 inline constexpr std::string_view kOpaqueUnaryPrefix = "OpaqueUnaryFn_";
 
 }  // namespace tern::pt2

@@ -61,6 +61,7 @@ def export(
     fold: bool = True,
     origins: bool = True,
     custom_ops: bool = False,
+    unchecked_guards: bool = False,
     verify: bool = False,
 ) -> dict[str, Any]:
     """Turns a PyTorch program into an archive at `path`, and gives what the command reports as JSON: sizes, nodes, errors.
@@ -83,7 +84,7 @@ def export(
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
-    fold, origins, custom_ops, verify
+    fold, origins, custom_ops, unchecked_guards, verify
                  fold constants; keep module paths and Python lines; keep unknown operators; check what was written
 
     'tern help export' says more of each. Raises tern.Error, with the exporter's messages: Unsupported lists all
@@ -112,6 +113,7 @@ def export(
         "size": size,
         "name_size": name_size,
         "custom_ops": custom_ops,
+        "unchecked_guards": unchecked_guards,
         "no_fold": not fold,
         "no_origins": not origins,
         "verify": verify,

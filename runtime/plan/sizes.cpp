@@ -1,11 +1,33 @@
 // Sizes: every node with constant attributes, and its shape rule applied to concrete types.
 #include <tern/error.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "runtime/plan/passes.h"
 #include "schema/op_record.h"
 
 namespace tern {
 namespace {
+
+/// "x.shape[0] > x.shape[1], which the program assumes, does not hold: x.shape[0] is 3, x.shape[1] is 7"
+[[noreturn]] void refuse_inputs(const Draft& d, const Node& n) {
+  std::string message = n.text(AttrKey::text) + ", which the program assumes, does not hold";
+  std::string_view names = n.text(AttrKey::name), joint = ": ";
+  for (const Dim size : n.dims(AttrKey::sizes)) {
+    const std::size_t end = std::min(names.find('\n'), names.size());
+    message.append(joint).append(names.substr(0, end)) += " is " + std::to_string(d.concrete.value(size));
+    names.remove_prefix(std::min(end + 1, names.size()));
+    joint = ", ";
+  }
+  fail(ErrorCode::invalid_argument, message);
+}
+
+/// A relation that has no value, as by a division by 0, does not hold either.
+void check_relation(const Draft& d, const Node& n) {
+  const std::int64_t holds = d.concrete.value_or_undefined(n.dim(AttrKey::dim));
+  if (holds == 0 || holds == kUndefined) refuse_inputs(d, n);
+}
 
 void check_dim(const Draft& d, const Node& n) {
   if (d.concrete.value(n.dim(AttrKey::dim)) == 0)
@@ -21,6 +43,10 @@ void resolve_sizes(Draft& d) {
   for (std::uint32_t i = d.section.begin; i < d.section.end; ++i) {
     const Node& n = d.f.nodes[i];
     d.resolved.push_back(&n);
+    if (n.op == Op::assert_dim && n.has(AttrKey::sizes)) {
+      check_relation(d, n);  // its message names inputs, not the node
+      continue;
+    }
     d.for_node(i, [&] {
       if (n.op == Op::assert_dim) return check_dim(d, n);
       if (auto copy = d.concrete.resolve(n)) {

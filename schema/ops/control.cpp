@@ -3,6 +3,8 @@
 // values that they have where it is run.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "schema/custom_arguments.h"
 #include "schema/infer.h"
 #include "schema/infer/control_types.h"
@@ -186,8 +188,13 @@ void item(Inference& c) {
   c.require(symbol.is_const() || c.pool.symbol_of(symbol) >= 0, "attribute 'symbols' must name a symbol");
 }
 
-// assert_dim(; dim, text): fails with `text` when the expression is 0.
-void assert_dim(Inference&) {}
+// assert_dim(; dim, text, sizes, name): fails with `text` when the expression is 0. With `sizes`, `text` is a relation
+// between inputs, and `name` has a line for each size: what people call it.
+void assert_dim(Inference& c) {
+  const std::string& names = c.node.text(AttrKey::name);
+  const auto lines = static_cast<std::size_t>(std::ranges::count(names, '\n')) + (names.empty() ? 0 : 1);
+  c.require(lines == c.node.dims(AttrKey::sizes).size(), "the names are not as many as the sizes");
+}
 
 // assert_true(x; text): fails with `text` when x, a boolean of no dimensions, is false.
 void assert_true(Inference& c) {
@@ -230,6 +237,8 @@ constexpr AttrRecord kItem[] = {need(AttrKey::symbols, AttrType::symbols, "that 
 constexpr AttrRecord kAssertDim[] = {
     need(AttrKey::dim, AttrType::dim, "the condition: not 0"),
     kMessage,
+    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "that the relation is between"),
+    may(AttrKey::name, AttrType::text, "no relation between inputs", "of each size, a line each"),
 };
 constexpr AttrRecord kAssertTrue[] = {kMessage};
 constexpr AttrRecord kCustom[] = {

@@ -16,6 +16,7 @@ set(sources
   gradients/sampling_test.cpp
   gradients/sequences_test.cpp
   gradients/windows_test.cpp
+  guards_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
   import_missing_test.cpp

@@ -244,6 +244,32 @@ TEST(ArchiveAttack, Attributes) {
 }
 
 // Fields of operands that an instruction does not have may hold anything, and are read as zero.
+TEST(ArchiveAttack, RelationsWithOtherNames) {
+  const auto relation = [](Program& p, const std::string& names) {
+    Node n;
+    n.op = Op::assert_dim;
+    n.set(AttrKey::dim, Dims{1});
+    n.set(AttrKey::sizes, Dims{4, 5});
+    n.set(AttrKey::name, names);
+    forward(p).nodes.push_back(n);
+  };
+  EXPECT_EQ(open_error(changed([&](Program& p) { relation(p, "a\nb"); })), "");
+  for (const char* names : {"", "a", "a\nb\n", "a\nb\nc"})
+    expect_rule("types.rule", [&](Program& p) { relation(p, names); });
+  // Doubles on the host: any bits are safe, and no number of a function is.
+  const auto with_function = [](Program& p, std::int64_t function) {
+    const Dim x = p.pool.real(ExprOp::to_real, p.pool.symbol("extent", 0, 9));
+    std::vector<ExprNode> nodes = p.pool.nodes();
+    const auto number = static_cast<std::uint32_t>(nodes.size());
+    nodes.push_back({ExprOp::constant, 0, 0, 0, function});
+    nodes.push_back({ExprOp::real_function, x.index(), number, 0, 0});
+    nodes.push_back({ExprOp::real_round, number + 1, number, 0, 0});
+    p.pool.assign(std::move(nodes), std::vector<Symbol>(p.pool.symbols()));
+  };
+  for (const std::int64_t function : {std::int64_t{0}, std::int64_t{17}, std::int64_t{18}, std::int64_t{-1}, kMax})
+    EXPECT_EQ(open_error(changed([&](Program& p) { with_function(p, function); })), "") << function;
+}
+
 TEST(ArchiveAttack, OperandsThatAnInstructionDoesNotHave) {
   Program p = sample_program();
   for (Function& f : p.functions) {

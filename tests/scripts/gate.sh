@@ -110,6 +110,7 @@ conform programs build $data/programs
 conform mx build $data/mx
 conform subclasses build $data/subclasses
 conform import build $data/import
+conform traced build $data/traced
 conform results build $data/results
 conform optimizers build $data/optimizers
 part 'optimizers, recognised' $scripts/recognised.py --tern build/tern $data/optimizers

@@ -77,6 +77,21 @@ TEST(Names, NameSizes) {
   }
 }
 
+TEST(Names, NameSizesInRelations) {
+  Program p = with_sizes();
+  const Dim s77 = p.pool.symbol("s77"), u0 = p.pool.symbol("u0");
+  Node n;
+  n.op = Op::assert_dim;
+  n.set(AttrKey::dim, Dims{p.pool.lt(u0, s77)});
+  n.set(AttrKey::text, std::string("x.shape[1] > y.shape[1] + xx.shape[1]*2"));
+  n.set(AttrKey::sizes, Dims{s77, u0, p.pool.add(s77, 1)});
+  n.set(AttrKey::name, std::string("x.shape[1]\ny.shape[1]\nxx.shape[1]"));
+  p.functions[0].nodes.push_back(n);
+  name_sizes(p, {"s77=width"});
+  EXPECT_EQ(p.functions[0].nodes[0].text(AttrKey::text), "width > y.shape[1] + xx.shape[1]*2");
+  EXPECT_EQ(p.functions[0].nodes[0].text(AttrKey::name), "width\ny.shape[1]\nxx.shape[1]");
+}
+
 TEST(Names, WorseExit) {
   EXPECT_EQ(worse_exit(0, 5), 5);
   EXPECT_EQ(worse_exit(5, 1), 1);  // broken is worse than not supported

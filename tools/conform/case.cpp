@@ -96,6 +96,12 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
     fail(ErrorCode::bad_file, fmt::format("a case has 1 to {} ranks, not {}", kMostRanks, ranks));
   c.ranks.assign(static_cast<std::size_t>(ranks), std::vector<CaseCall>(1));
   for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
+  for (auto& calls : c.ranks) {
+    for (std::size_t k = 0; k < calls.size(); ++k) {
+      if (const auto error = meta.find(fmt::format("call{}.error", k)); error != meta.end())
+        calls[k].error = error->second;
+    }
+  }
   c.op = meta.contains("op") ? meta.at("op") : fs::path(pt2_path).stem().string();
   if (meta.contains("groups")) {
     std::istringstream texts(meta.at("groups"));

@@ -15,6 +15,7 @@ namespace tern {
 /// One call. Keys are positions K of `inK`, `outK`, `mutK` and `gradK`.
 struct CaseCall {
   std::map<int, const HostTensor*> inputs, outputs, mutated, gradients;
+  std::string error;  ///< metadata `callC.error`: the call fails, and the message contains this
 };
 
 struct ConformCase {

@@ -84,6 +84,18 @@ const std::vector<Tensor>& run_as_graph(Session& session, const std::string& fun
   return *outputs;
 }
 
+/// Runs a call that has to fail. Empty, or what it does instead.
+std::string run_refused(const std::string& expected, const std::string& function, const std::vector<Tensor>& inputs,
+                        Session& session) {
+  try {
+    session.run(function, inputs);
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).find(expected) != std::string_view::npos) return {};
+    return fmt::format("the error is \"{}\" and lacks \"{}\"", e.what(), expected);
+  }
+  return fmt::format("succeeds, where \"{}\" is expected as an error", expected);
+}
+
 /// Runs a rank's calls; results are kept after a first finding, too.
 void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info, Session& session, bool as_graph,
                bool with_gradients, Reference& reference, Findings* findings) {
@@ -95,11 +107,15 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
     const CaseCall& call = calls[k];
     std::vector<Tensor> inputs;
     for (const auto& [i, tensor] : call.inputs) inputs.push_back(to_tensor(*tensor));
+    const std::string where = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
+                              (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
+    if (!call.error.empty()) {
+      if (std::string why = run_refused(call.error, info.name, inputs, session); !why.empty()) missing(where + why);
+      continue;
+    }
     Graph graph;
     const std::vector<Tensor>& outputs =
         as_graph ? run_as_graph(session, info.name, inputs, graph) : session.run(info.name, inputs);
-    const std::string where = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
-                              (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
     for (const auto& [i, golden] : call.outputs) {
       if (with_gradients) break;  // other cases compare these
       const auto at = static_cast<std::size_t>(i);

@@ -37,4 +37,12 @@ const char* kind_text(State::Kind kind) {
   return "unknown";
 }
 
+std::vector<std::string> assumed_relations(const Function& f) {
+  std::vector<std::string> texts;
+  for (const Node& n : f.nodes) {
+    if (n.op == Op::assert_dim && n.has(AttrKey::sizes)) texts.push_back(n.text(AttrKey::text));
+  }
+  return texts;
+}
+
 }  // namespace tern

@@ -26,6 +26,8 @@ std::string inspect_json(const std::string& path, const ReadArchive& archive, co
 
 /// Bytes of the storage that a state views, 0 where there is none.
 std::uint64_t storage_bytes(const Program& program, const State& state);
+/// Relations between sizes of inputs that a function checks before it runs: "x.shape[0] > x.shape[1]".
+std::vector<std::string> assumed_relations(const Function& f);
 /// How often each op occurs, the most frequent first.
 std::vector<std::pair<std::string, std::size_t>> count_ops(const Program& program);
 /// "matmul", and "op 200" for one that this version does not know.

@@ -113,6 +113,8 @@ std::string function_json(const Program& p, const Function& f) {
            return fmt::format("{{\"{}\": {}}}", state ? "state" : "input",
                               quoted(state ? p.states[w.index].name : f.inputs[w.index].name));
          });
+  const std::vector<std::string> relations = assumed_relations(f);
+  if (!relations.empty()) out += ", \"assumes\": " + array(relations, quoted);
   out += ",\n   \"nodes\": " + array(f.nodes, [&](const Node& n) { return "\n    " + node_json(p, f, n); });
   return out + "}";
 }

@@ -65,6 +65,11 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
     out += fmt::format("  {} '{}'\n", state ? "updates state" : "writes input",
                        escape_name(state ? p.states[w.index].name : f.inputs[w.index].name));
   }
+  const std::vector<std::string> relations = assumed_relations(f);
+  constexpr std::size_t kMostRelations = 12;
+  for (const std::string& text : std::span(relations).first(std::min(relations.size(), kMostRelations)))
+    out += "  assumes " + escape_name(text, 1000) + "\n";
+  if (relations.size() > kMostRelations) out += fmt::format("  assumes {} more\n", relations.size() - kMostRelations);
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
   constexpr std::size_t kMostFunctions = 64;  // each looks at all sizes of the program
   if (f.entry && number < kMostFunctions) out += "  tern run takes" + run_options(p, f) + "\n";

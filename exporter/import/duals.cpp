@@ -1,0 +1,121 @@
+#include "exporter/import/duals.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "exporter/gradients/detach.h"
+#include "exporter/gradients/differentiate.h"
+
+namespace tern::importing {
+namespace {
+
+enum class Step { make, unpack, unwrap, enter, leave };
+struct Target {
+  std::string_view name;
+  Step step;
+};
+constexpr Target kTargets[] = {
+    {"torch._functorch.predispatch._make_dual", Step::make},
+    {"torch.ops.aten._make_dual.default", Step::make},
+    {"torch._functorch.predispatch._unpack_dual", Step::unpack},
+    {"torch.ops.aten._unpack_dual.default", Step::unpack},
+    {"torch._functorch.predispatch._unwrap_for_grad", Step::unwrap},
+    {"torch._functorch.predispatch._jvp_increment_nesting", Step::enter},
+    {"torch._functorch.predispatch._jvp_decrement_nesting", Step::leave},
+};
+/// A level of forward_ad without jvp is one that cannot be nested.
+constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
+                                        "torch._functorch.predispatch._exit_dual_level"};
+
+const Target* find(std::string_view target) {
+  const auto* const found = std::ranges::find(kTargets, target, &Target::name);
+  return found == std::end(kTargets) ? nullptr : found;
+}
+
+}  // namespace
+
+bool makes_duals(const pt2::Graph& graph) {
+  const std::function<bool(const pt2::Argument&)> in_argument = [&](const pt2::Argument& a) {
+    return (a.graph != nullptr && makes_duals(*a.graph)) || std::ranges::any_of(a.items, in_argument);
+  };
+  return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
+    const Target* target = find(node.target);
+    return (target != nullptr && target->step == Step::make) ||
+           std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
+  });
+}
+
+bool Duals::call(const pt2::Node& node) {
+  if (std::ranges::find(kLevels, node.target) != std::end(kLevels)) return true;
+  const Target* target = find(node.target);
+  if (target == nullptr) return false;
+  switch (target->step) {
+    case Step::make: make(node); break;
+    case Step::unpack: unpack(node); break;
+    case Step::unwrap: bind(node, 0, tensor_at(node, 0)); break;
+    case Step::enter: ++level_; break;
+    case Step::leave: leave(); break;
+  }
+  return true;
+}
+
+ValueId Duals::tensor_at(const pt2::Node& node, std::size_t input) {
+  if (input >= node.inputs.size())
+    fail(ErrorCode::bad_file, fmt::format("operand {} of {} is missing", input, node.target));
+  return scope_.tensor_of(node.inputs[input].arg);
+}
+
+void Duals::bind(const pt2::Node& node, std::size_t output, ValueId value) {
+  if (output >= node.outputs.size() || node.outputs[output].name.empty()) return;
+  scope_.bind(node.outputs[output].name, Binding::tensor(aliases_.own(value)));
+}
+
+void Duals::make(const pt2::Node& node) {
+  constexpr std::size_t kMaxDuals = 256;  // each is differentiated at each _unpack_dual
+  if (duals_.size() >= kMaxDuals)
+    fail(ErrorCode::unsupported, fmt::format("more than {} dual numbers at a time", kMaxDuals));
+  const ValueId x = tensor_at(node, 0);
+  // A value of its own, through which derivatives of the levels around it flow.
+  const ValueId primal = written_detached(builder_, x, x);
+  duals_.push_back({primal, scope_.like(tensor_at(node, 1), x), level_});
+  bind(node, 0, primal);
+}
+
+ValueId Duals::tangent_of(ValueId value) {
+  std::vector<ValueId> primals, tangents;
+  for (const Dual& d : duals_) {
+    if (d.level != level_) continue;
+    primals.push_back(d.primal);
+    tangents.push_back(d.tangent);
+  }
+  const DType t = builder_.dtype(value);
+  if (primals.empty() || !(is_floating(t) || is_complex(t))) return zeros_like(builder_, value);
+  // J v is the derivative of J^T u with respect to u, in which it is linear: any u will do.
+  const ValueId u = detached(builder_, value);
+  const GradientSeed cotangent{value, u};
+  const std::vector<ValueId> transposed = differentiate(builder_, {&cotangent, 1}, primals);
+  std::vector<GradientSeed> directions;
+  for (std::size_t i = 0; i < primals.size(); ++i) {
+    if (transposed[i] != kNoValue) directions.push_back({transposed[i], tangents[i]});
+  }
+  if (directions.empty()) return zeros_like(builder_, value);
+  const ValueId result = differentiate(builder_, directions, {&u, 1})[0];
+  return result == kNoValue ? zeros_like(builder_, value) : result;
+}
+
+void Duals::unpack(const pt2::Node& node) {
+  const ValueId value = tensor_at(node, 0);
+  bind(node, 0, value);
+  if (node.outputs.size() > 1 && !node.outputs[1].name.empty()) bind(node, 1, tangent_of(value));
+}
+
+void Duals::leave() {
+  std::erase_if(duals_, [this](const Dual& d) { return d.level == level_; });
+  --level_;
+}
+
+}  // namespace tern::importing

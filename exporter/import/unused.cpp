@@ -1,0 +1,65 @@
+#include "exporter/import/unused.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "exporter/import/names.h"
+#include "exporter/import/scope.h"
+#include "exporter/pt2/aten_schema.h"
+
+namespace tern::importing {
+namespace {
+
+/// Namespaces of PyTorch's own operators: those whose schema is not known here are of a newer PyTorch, and without
+/// effect unless their name ends in an underscore.
+constexpr std::string_view kOwn[] = {"aten.", "prims.", "quantized_decomposed."};
+constexpr std::string_view kScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
+
+bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
+}
+
+bool has_no_effect(const pt2::Node& node) {
+  std::string_view name = node.target;
+  if (starts_with_any(name, kScalars)) return true;
+  constexpr std::string_view kOps = "torch.ops.";
+  if (!name.starts_with(kOps)) return false;
+  name.remove_prefix(kOps.size());
+  // Reading a number off a tensor gives a symbol its value.
+  if (node.outputs.empty() || contains(host_names(), name) || contains(names_without_effect(), name)) return false;
+  if (const pt2::Schema* schema = pt2::find_schema(node)) return !schema->mutates();
+  return starts_with_any(name, kOwn) && !name.substr(0, name.rfind('.')).ends_with('_');
+}
+
+}  // namespace
+
+void add_names_read(const pt2::Argument& argument, std::set<std::string>* names) {
+  using Kind = pt2::Argument::Kind;
+  if (argument.kind != Kind::graph && !argument.name.empty()) names->insert(argument.name);
+  if (argument.kind == Kind::tensors || argument.kind == Kind::optional_tensors)
+    names->insert(argument.names.begin(), argument.names.end());
+  for (const auto& s : argument.sym_ints) names->insert(s.name);
+  for (const auto& s : argument.sym_bools) names->insert(s.name);
+  for (const auto& s : argument.sym_floats) names->insert(s.name);
+  for (const pt2::Argument& item : argument.items) add_names_read(item, names);
+}
+
+bool is_unused(const pt2::Node& node, const std::set<std::string>& read) {
+  if (!has_no_effect(node)) return false;
+  return std::ranges::none_of(node.outputs, [&](const pt2::Argument& out) {
+    return std::ranges::any_of(output_names_of(out), [&](const std::string& name) { return read.contains(name); });
+  });
+}
+
+std::set<std::string> names_read(const pt2::Graph& graph) {
+  std::set<std::string> read;
+  for (const pt2::Argument& out : graph.outputs) add_names_read(out, &read);
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (is_unused(*node, read)) continue;
+    for (const pt2::NamedArgument& in : node->inputs) add_names_read(in.arg, &read);
+  }
+  return read;
+}
+
+}  // namespace tern::importing

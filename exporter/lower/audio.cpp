@@ -1,0 +1,269 @@
+// Lowerings of torchaudio's operators: recursive filters, alignment, and the loss of transducers.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "exporter/lower/loss.h"
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+/// A new function whose inputs have these types.
+class Body {
+ public:
+  Body(Builder& b, const std::string& name, const std::vector<TensorType>& types)
+      : number_(static_cast<std::uint32_t>(b.program().functions.size())), f(b.program(), number_) {
+    b.program().functions.emplace_back().name = b.function().name + "." + name;
+    for (const TensorType& type : types) {
+      in.push_back(f.add_value(type));
+      f.function().inputs.push_back(
+          {FunctionInput::Kind::user, in.back(), 0, "in" + std::to_string(in.size() - 1), {}});
+    }
+  }
+  void give(ValueId value, std::string name) {
+    f.function().outputs.push_back({FunctionOutput::Kind::tensor, value, std::move(name)});
+  }
+  std::uint32_t number() const { return number_; }
+
+ private:
+  std::uint32_t number_;
+
+ public:
+  Builder f;
+  Values in;
+};
+
+/// A loop over the first axis of `mapped`. Operands of the body: carried, slices of mapped, captured.
+struct Scan {
+  Values carried, mapped, captured;
+
+  std::vector<TensorType> body_types(Builder& b) const {
+    std::vector<TensorType> types;
+    for (ValueId v : carried) types.push_back(b.type(v));
+    for (ValueId v : mapped) {
+      types.push_back(b.type(v));
+      types.back().shape.erase(types.back().shape.begin());
+    }
+    for (ValueId v : captured) types.push_back(b.type(v));
+    return types;
+  }
+  /// The last values of what is carried, then the body's other results, stacked.
+  Values run(Builder& b, std::uint32_t body) const {
+    Node loop;
+    loop.op = Op::scan_loop;
+    for (const Values* part : {&carried, &mapped, &captured})
+      loop.inputs.insert(loop.inputs.end(), part->begin(), part->end());
+    loop.set(AttrKey::carried, Dims{static_cast<std::int64_t>(carried.size())});
+    loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(mapped.size())});
+    loop.functions = {body};
+    return b.add(std::move(loop));
+  }
+};
+
+/// y[n] = x[n] - sum over k of a[k] * y[n - order + k], in float64. x: [B, C, N]; a: [C, order]; `past`: the outputs
+/// before y[0], [B, C, order]. Blocks of outputs are linear in their inputs and in the last outputs of the block
+/// before, so that only those are carried from block to block.
+ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
+  ExprPool& p = b.pool();
+  const Dim batch = b.size(x, 0), channels = b.size(x, 1), length = b.size(x, 2), order = b.size(a, 1);
+  std::int64_t block = 128;
+  while (block < order.value()) block *= 2;
+
+  // One step as a matrix on the column of the last outputs: they move up, and the last row computes the next one.
+  const ValueId negative = b.unsqueeze(b.expr("-a", {{"a", a}}, DType::f64), 1);
+  const ValueId row = b.unsqueeze(b.iota(p.sub(order, 1), DType::i64), 1);
+  const ValueId shift = b.expr("i + 1 == j ? 1 : 0", {{"i", row}, {"j", b.iota(order, DType::i64)}}, DType::f64);
+  ValueId power = b.concat({b.expand(b.unsqueeze(shift, 0), {channels, p.sub(order, 1), order}), negative}, 1);
+  // Row i of `free` gives output i of a block without input; each round doubles the rows.
+  ValueId free = negative;
+  for (std::int64_t rows = 1; rows < block; rows *= 2) {
+    free = b.concat({free, b.matmul(free, power)}, 1);
+    power = b.matmul(power, power);
+  }
+  // The response to an impulse, and its matrix: column j is delayed by j.
+  const ValueId after =
+      b.reshape(b.slice(b.slice(free, 1, 0, block - 1), 2, p.sub(order, 1), 1), {channels, block - 1});
+  const ValueId response = b.concat({b.full({channels, 1}, 1, DType::f64), after}, 1);
+  const ValueId place = b.expr("i - j + last",
+                               {{"i", b.unsqueeze(b.iota(block, DType::i64), 1)},
+                                {"j", b.iota(block, DType::i64)},
+                                {"last", static_cast<double>(block - 1)}},
+                               DType::i64);
+  const ValueId matrix =
+      b.reshape(b.index_select(b.pad(response, {0, block - 1}, {0, 0}), b.flatten(place), 1), {channels, block, block});
+
+  const Dim blocks = p.ceildiv(length, block), lines = p.mul(batch, blocks);
+  const ValueId padded = b.pad(x, {0, 0, 0}, {0, 0, p.sub(p.mul(blocks, block), length)});
+  const ValueId by_channel = b.permute(b.reshape(padded, {batch, channels, blocks, block}), {1, 0, 2, 3});
+  const ValueId driven = b.matmul(b.reshape(by_channel, {channels, lines, block}), b.transpose(matrix, 1, 2));
+
+  // [blocks, C, B, order]: the last outputs of each block without a past.
+  const ValueId last = b.permute(
+      b.reshape(b.slice(driven, 2, p.sub(block, order), order), {channels, batch, blocks, order}), {2, 0, 1, 3});
+  const Scan scan{{b.permute(past, {1, 0, 2})}, {last}, {b.transpose(power, 1, 2)}};
+  Body body(b, "recurrence", scan.body_types(b));
+  body.give(body.f.expr("s + v", {{"s", body.f.matmul(body.in[0], body.in[2])}, {"v", body.in[1]}}, DType::f64),
+            "past");
+  body.give(body.f.reshape(body.in[0], body.f.shape(body.in[0])), "before");
+  const ValueId before = scan.run(b, body.number()).at(1);
+  const ValueId from_past =
+      b.matmul(b.reshape(b.permute(before, {1, 2, 0, 3}), {channels, lines, order}), b.transpose(free, 1, 2));
+  const ValueId y = b.expr("d + f", {{"d", driven}, {"f", from_past}}, DType::f64);
+  const ValueId joined = b.permute(b.reshape(y, {channels, batch, blocks, block}), {1, 0, 2, 3});
+  return b.slice(b.reshape(joined, {batch, channels, p.mul(blocks, block)}), 2, 0, length);
+}
+
+/// _lfilter_core_loop(input_signal_windows, a_coeff_flipped, padded_output_waveform)
+Values lfilter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input_signal_windows"), a = c.tensor("a_coeff_flipped"),
+                padded = c.tensor("padded_output_waveform");
+  const Dim taps = b.size(a, 1);
+  if (!taps.is_const()) c.unsupported("the number of coefficients is symbolic");
+  const std::int64_t order = taps.value() - 1;
+  const Dim length = b.size(x, 2);
+  const ValueId past = b.slice(padded, 2, 0, order);
+  // The last coefficient multiplies what the result's memory holds before.
+  const ValueId input =
+      b.expr("x - old * a", {{"x", x}, {"old", b.slice(padded, 2, order, length)}, {"a", b.slice(a, 1, order, 1)}},
+             DType::f64);
+  const ValueId y =
+      order == 0 ? input : recurrence(b, input, b.cast(b.slice(a, 1, 0, order), DType::f64), b.cast(past, DType::f64));
+  return {b.concat({past, b.cast(y, b.dtype(padded))}, 2)};
+}
+
+/// _overdrive_core_loop(waveform, temp, last_in, last_out, output_waveform), all [B, N] or [B]
+Values overdrive(Builder& b, const Call& c) {
+  constexpr double kDecay = 0.995;
+  const ValueId waveform = c.tensor("waveform"), temp = c.tensor("temp");
+  const DType t = b.dtype(c.tensor("output_waveform"));
+  const Dim rows = b.size(temp, 0), length = b.size(temp, 1);
+  const ValueId earlier =
+      b.concat({b.unsqueeze(c.tensor("last_in"), 1), b.slice(temp, 1, 0, b.pool().sub(length, 1))}, 1);
+  const ValueId difference = b.expr("x - y", {{"x", temp}, {"y", earlier}}, DType::f64);
+  const ValueId past = b.cast(b.reshape(c.tensor("last_out"), {rows, 1, 1}), DType::f64);
+  const ValueId out =
+      b.reshape(recurrence(b, b.unsqueeze(difference, 1), b.full({1, 1}, -kDecay, DType::f64), past), {rows, length});
+  const auto newest = [&](ValueId v) {
+    return b.cast(b.reshape(b.slice(v, 1, b.pool().sub(length, 1), 1), {rows}), t);
+  };
+  return {newest(temp), newest(out), b.expr("w * 0.5 + o * 0.75", {{"w", waveform}, {"o", out}}, DType::f64, t)};
+}
+
+/// Labels with blanks before, between and behind them: [2 * L + 1] of [L].
+ValueId with_blanks(Builder& b, ValueId labels, double blank) {
+  const Dim count = b.size(labels, 0);
+  const ValueId pairs = b.concat({b.full({count, 1}, blank, DType::i64), b.unsqueeze(labels, 1)}, 1);
+  return b.pad(b.reshape(pairs, {b.pool().mul(count, 2)}), {0}, {1}, blank);
+}
+
+/// forced_align(log_probs [1, T, C], targets [1, L], input_lengths, target_lengths, blank): the likeliest path of
+/// labels [1, T], and log_probs. The lengths are those of the tensors.
+Values forced_align(Builder& b, const Call& c) {
+  const ValueId log_probs = c.tensor("log_probs"), targets = c.tensor("targets");
+  const DType t = b.dtype(log_probs);
+  const double blank = static_cast<double>(c.integer("blank"));
+  const Dim steps = b.size(log_probs, 1), places = b.pool().add(b.pool().mul(b.size(targets, 1), 2), 1);
+  const ValueId labels = with_blanks(b, b.reshape(b.cast(targets, DType::i64), {b.size(targets, 1)}), blank);
+  const ValueId earlier = b.pad(labels, {2}, {-2}, blank);
+  const ValueId skips =
+      b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
+  const ValueId p = b.index_select(b.reshape(log_probs, {steps, b.size(log_probs, 2)}), labels, 1);
+  const ValueId place = b.iota(places, DType::i64);
+
+  // The path that the last step continues: 0 stays, 1 comes from the label before, 2 skips a blank.
+  const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t);
+  const Scan forward{{start}, {p}, {skips}};
+  Body step(b, "align", forward.body_types(b));
+  const auto before = [&](std::int64_t count) { return step.f.pad(step.in[0], {count}, {-count}, kNever); };
+  const std::vector<ExprArg> ways = {
+      {"stay", step.in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", step.in[2]}, {"p", step.in[1]}};
+  step.give(step.f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t), "alpha");
+  step.give(step.f.expr("skip = s ? two : -inf; skip > one && skip > stay ? 2 : one > stay && one > skip ? 1 : 0", ways,
+                        t, DType::i64),
+            "origin");
+  const Values walked = forward.run(b, step.number());
+
+  const ValueId last = b.slice(walked.at(0), 0, b.pool().sub(places, 2), 2);
+  const ValueId end = b.expr("b > a ? n - 1 : n - 2",
+                             {{"a", b.reshape(b.slice(last, 0, 0, 1), {})},
+                              {"b", b.reshape(b.slice(last, 0, 1, 1), {})},
+                              {"n", b.from_dim(places)}},
+                             t, DType::i64);
+  const Scan backward{{end}, {b.flip(walked.at(1), {0})}, {}};
+  Body back(b, "trace", backward.body_types(b));
+  const ValueId at = back.f.reshape(back.in[0], {1});
+  back.give(back.f.expr("i - o", {{"i", back.in[0]}, {"o", back.f.reshape(back.f.gather(back.in[1], at, 0), {})}},
+                        DType::i64),
+            "place");
+  back.give(back.f.reshape(back.in[0], {}), "place_here");
+  const ValueId path = b.flip(backward.run(b, back.number()).at(1), {0});
+  const ValueId found = b.index_select(labels, path, 0);
+  return {b.cast(b.unsqueeze(found, 0), b.dtype(targets)), log_probs};
+}
+
+/// rnnt_loss_forward(logits [B, T, U, C], targets [B, U - 1], logit_lengths [B], target_lengths [B], blank, clamp,
+/// fused_log_softmax): costs [B]. The second result, for gradients, is not computed.
+Values rnnt_loss(Builder& b, const Call& c) {
+  ValueId logits = c.tensor("logits");
+  const DType result = b.dtype(logits), t = compute_type(result);
+  logits = b.cast(logits, t);
+  const ValueId p = c.flag("fused_log_softmax")
+                        ? b.add(Op::softmax, {logits}, {attr(AttrKey::axis, Dim(3)), attr(AttrKey::log, Dim(1))})
+                        : logits;
+  const Dim rows = b.size(p, 0), steps = b.size(p, 1), places = b.size(p, 2), classes = b.size(p, 3);
+  const double blank = static_cast<double>(c.integer("blank"));
+  const auto column = [&](ValueId index) {  // [B, T, U]
+    return b.squeeze(b.gather(p, b.expand(index, {rows, steps, places, 1}), 3), 3);
+  };
+  const ValueId blanks = column(b.full({1, 1, 1, 1}, blank, DType::i64));
+  const ValueId labels = b.pad(b.cast(c.tensor("targets"), DType::i64), {0, 0}, {0, 1});
+  const ValueId emits = column(b.reshape(labels, {rows, 1, places, 1}));
+  static_cast<void>(classes);
+
+  // alpha[t, u] = logaddexp(alpha[t - 1, u] + blank[t - 1, u], alpha[t, u - 1] + emit[t, u - 1]): with E the sums of
+  // emit, alpha[t] - E is the cumulative logsumexp of what comes from t - 1, less E.
+  const auto first_axis = [&](ValueId v) { return b.move_axis(v, 1, 0); };
+  const ValueId sums =
+      b.pad(scan_along(b, b.slice(emits, 2, 0, b.pool().sub(places, 1)), ScanKind::cumsum, 2, t), {0, 0, 1}, {0, 0, 0});
+  // Before the first step the path is at u = 0; blanks of the step before.
+  const ValueId earlier = b.pad(blanks, {0, 1, 0}, {0, -1, 0});
+  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", b.iota(places, DType::i64)}}, t), {rows, places});
+  const Scan scan{{start}, {first_axis(earlier), first_axis(sums)}, {}};
+  Body body(b, "transducer", scan.body_types(b));
+  const ValueId arrived = body.f.expr("a + b - e", {{"a", body.in[0]}, {"b", body.in[1]}, {"e", body.in[2]}}, t);
+  const ValueId alpha =
+      body.f.expr("l + e", {{"l", scan_along(body.f, arrived, ScanKind::logcumsumexp, 1, t)}, {"e", body.in[2]}}, t);
+  body.give(alpha, "alpha");
+  body.give(body.f.reshape(alpha, body.f.shape(alpha)), "alpha_here");
+  const ValueId alphas = b.move_axis(scan.run(b, body.number()).at(1), 0, 1);  // [B, T, U]
+
+  const auto lengths = [&](ArgumentName name) { return b.reshape(b.cast(c.tensor(name), DType::i64), {rows, 1}); };
+  const ValueId place = b.expr(
+      "(t - 1) * n + u", {{"t", lengths("logit_lengths")}, {"n", b.from_dim(places)}, {"u", lengths("target_lengths")}},
+      DType::i64);
+  const Dims flat = {rows, b.pool().mul(steps, places)};
+  const ValueId cost =
+      b.expr("-(a + b)",
+             {{"a", b.gather(b.reshape(alphas, flat), place, 1)}, {"b", b.gather(b.reshape(blanks, flat), place, 1)}},
+             t, result);
+  return {b.squeeze(cost, 1), kNoValue};
+}
+
+constexpr Lowering kTable[] = {
+    {"torchaudio._lfilter_core_loop.default", lfilter},
+    {"torchaudio._overdrive_core_loop.default", overdrive},
+    {"torchaudio.forced_align.default", forced_align},
+    {"torchaudio.rnnt_loss_forward.default", rnnt_loss},
+};
+
+}  // namespace
+
+std::span<const Lowering> audio_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
