@@ -8,6 +8,7 @@ set(sources
   fuzz_archive.cpp
   fuzz_checkpoint.cpp
   fuzz_expr.cpp
+  fuzz_guard.cpp
   fuzz_metadata.cpp
   fuzz_npy.cpp
   fuzz_ops.cpp

@@ -33,6 +33,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       index_(function),
       symbols_(program_.pool.symbols().size(), kUndefined),
       expressions_(program_.pool.nodes().size(), kUndefined),
+      evaluated_(symbols_.size() + 1),  // no program has as many
       sections_(facts_.sections.size()),
       constants_(program_.states.size(), nullptr) {
   context.state->bring(f_);
@@ -188,8 +189,10 @@ void Frame::check_inputs(std::span<const TensorView> inputs) const {
 
 void Frame::evaluate_expressions() {
   if (expressions_valid_) return;
-  evaluate(program_.pool.nodes(), symbols_, expressions_);
   expressions_valid_ = true;
+  if (evaluated_ == symbols_) return;
+  evaluate(program_.pool.nodes(), symbols_, expressions_);
+  evaluated_ = symbols_;
 }
 
 PlanRun& Frame::plan_for(std::uint32_t section) {

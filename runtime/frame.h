@@ -89,6 +89,7 @@ class Frame {
   const FunctionFacts& facts_;
   std::uint32_t index_;
   std::vector<std::int64_t> symbols_, expressions_;
+  std::vector<std::int64_t> evaluated_;  ///< symbols that the expressions have their values for
   bool expressions_valid_ = false;
   bool rehearses_ = false;  ///< symbols have values before their nodes run
   std::vector<SectionState> sections_;

@@ -66,7 +66,7 @@ void Entry::inputs() {
     user_inputs += s.kind == In::user_input || s.kind == In::constant_input;
   std::vector<std::string> names = input_names(model_);
   if (names.size() != user_inputs) names.clear();
-  std::vector<std::string> shown;  // one for each input of the user
+  std::vector<std::string> shown;  // names of the user's inputs
   for (const pt2::InputSpec& spec : model_.signature.inputs) {
     std::string name = spec.kind == In::constant_input ? spec.target : spec.arg.name;
     if (spec.kind == In::user_input || spec.kind == In::constant_input) {

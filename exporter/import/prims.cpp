@@ -9,7 +9,7 @@ namespace tern::importing {
 namespace {
 
 struct Row {
-  std::string_view prim;   ///< without "torch.ops.prims." and ".default"
+  std::string_view prim;   ///< target between "torch.ops.prims." and ".default"
   std::string_view aten;   ///< without "torch.ops.aten."
   std::string_view names;  ///< arguments with other names in ATen: "inp=self"; "stride=" is left out
 };

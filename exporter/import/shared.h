@@ -44,7 +44,7 @@ struct Shared {
   /// marked.
   const bool is_differentiated;
   std::map<const pt2::Graph*, std::set<std::string>> names_read;  ///< keyed by graphs that were walked
-  std::map<std::string, Subgraph, std::less<>> subgraphs;         ///< by identifier and operand types
+  std::map<std::string, Subgraph, std::less<>> subgraphs;         ///< keyed by identifier and operand types
   std::size_t traced_nodes = 0;
   std::vector<std::string> warnings;
 };

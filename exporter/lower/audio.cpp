@@ -73,7 +73,7 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   std::int64_t block = 128;
   while (block < order.value()) block *= 2;
 
-  // One step as a matrix on the column of the last outputs: they move up, and the last row computes the next one.
+  // The matrix of a step on the column of the last outputs: they move up, and the last row computes the next one.
   const ValueId negative = b.unsqueeze(b.expr("-a", {{"a", a}}, DType::f64), 1);
   const ValueId row = b.unsqueeze(b.iota(p.sub(order, 1), DType::i64), 1);
   const ValueId shift = b.expr("i + 1 == j ? 1 : 0", {{"i", row}, {"j", b.iota(order, DType::i64)}}, DType::f64);

@@ -20,7 +20,7 @@ Values fma(Builder& b, const Call& c) {
 
 Values cbrt(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  // One step of Newton's method corrects the rounding of the power.
+  // A step of Newton's method corrects the rounding of the power.
   return {
       b.expr("y = pow(abs(x), 1 / 3.0); z = y - (y * y * y - abs(x)) / (3 * y * y); "
              "x == 0 || isinf(x) || isnan(x) ? x : x < 0 ? -z : z",

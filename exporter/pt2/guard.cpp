@@ -24,7 +24,7 @@ constexpr std::size_t kMaxGuardBytes = 1 << 20;
 
 struct Infix {
   std::string_view sign;
-  int strength;  ///< as Python orders its operators
+  int strength;  ///< rank in Python's order of operators
   SymOp op;
 };
 constexpr int kComparison = 1;
@@ -40,7 +40,7 @@ constexpr Infix kInfix[] = {
 };
 
 struct Function {
-  std::string_view name;   ///< without "torch.", "math." and the like
+  std::string_view name;   ///< behind "torch.", "math." and the like
   std::string_view shown;  ///< in messages
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
@@ -421,7 +421,7 @@ class Parser {
   std::size_t at_ = 0;
   std::size_t copied_ = 0;  ///< text before it is in guard_.text
   int depth_ = 0;
-  std::unordered_map<std::string, std::size_t> numbers_;  ///< of sources, by their text
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text
   Guard guard_;
 };
 

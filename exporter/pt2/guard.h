@@ -18,8 +18,8 @@ struct GuardSource {
   enum class Property : std::uint8_t { value, size, stride, storage_offset };
   std::vector<std::string> path;  ///< L['d']['a'][0] is d, a, 0
   Property property = Property::value;
-  std::int64_t axis = 0;  ///< of size and stride
-  std::string text;       ///< for people: "d.a.0.shape[1]"
+  std::int64_t axis = 0;  ///< axis of a size or a stride
+  std::string text;       ///< "d.a.0.shape[1]", for messages
 };
 
 struct Guard {
