@@ -45,12 +45,17 @@ class EngineTransport : public Transport {
     place.parent = parent;
     place.members = members.data();
     if (engine.connect(&place, &group_) == TERN_ENGINE_OK && share(place, access)) return;
-    const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
+    const std::string said = access.failure.empty() ? engine.last_message() : access.failure;
     if (group_ != nullptr) {
       close();
       engine_.destroy(group_);
     }
-    fail(ErrorCode::io, fmt::format("the engine {} does not connect rank {}: {}", engine.name, o.rank, why));
+    std::string why = control.failure(Control::kReasonComes);
+    if (why.empty()) {
+      why = fmt::format("group '{}': the engine {} does not connect rank {}: {}", o.name, engine.name, o.rank, said);
+      control.stop(why);
+    }
+    fail(ErrorCode::io, why);
   }
   ~EngineTransport() override {
     close();
