@@ -44,7 +44,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlow{500};
 constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
 constexpr milliseconds kHello{500};   ///< for the rest of a hello that has begun
-constexpr milliseconds kLate{2000};   ///< for ranks that come after the group has failed
+constexpr milliseconds kLate{2000};   ///< late ranks hear of a failure for this time
 
 Deadline after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;

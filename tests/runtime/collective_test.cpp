@@ -696,7 +696,7 @@ TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
 }
 
-/// What each rank of four says if it starts after so many milliseconds; rank 2 has another size.
+/// Messages of four ranks that start after so many milliseconds; rank 2 has another size.
 std::vector<std::string> reasons_of_another_size(const std::array<int, 4>& delays) {
   std::vector<std::string> reasons(4);
   std::vector<std::jthread> ranks;

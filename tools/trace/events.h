@@ -32,7 +32,7 @@ struct LoadedTrace {
   std::vector<std::string> names = {""};
   std::uint64_t events = 0, skipped = 0, dropped = 0;  ///< in the file; without usable times; that Tern could not keep
   std::int64_t rank = -1, world_size = 1;              ///< -1: it does not say
-  bool is_merged = false;                              ///< of several ranks (merge.h)
+  bool is_merged = false;                              ///< the file holds several ranks (merge.h)
 
   /// Numbers of processes that a merged trace has for each rank.
   static constexpr std::int64_t kProcessesOfRank = 100'000'000;

@@ -119,7 +119,7 @@ std::vector<TraceSum> sorted(const Sums& sums) {
   return list;
 }
 
-/// Where a place's time goes.
+/// Time of a place while anything runs, and while something computes.
 struct BusyTime {
   Intervals all, computation;
 };
@@ -139,7 +139,7 @@ std::string place_name(const LoadedTrace& trace, std::int64_t rank, const std::s
 
 /// Counts the streams of a device together, as HolisticTraceAnalysis does, and the threads of a rank's host.
 void add_busy(const LoadedTrace& trace, TraceSummary& s) {
-  std::map<std::int64_t, BusyTime> devices, hosts;  // by process; by rank
+  std::map<std::int64_t, BusyTime> devices, hosts;  // keys: process; rank
   for (const auto& [place, pieces] : pieces_of_places(trace)) {
     for (const PathPiece& p : pieces) {
       const TracedSpan& span = trace.spans[p.span];
