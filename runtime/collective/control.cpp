@@ -366,9 +366,12 @@ class Client : public Control {
       if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
       if (e.code() != ErrorCode::io) throw;
+      const bool is_broken = socket_.open() && after(milliseconds(0)) < end;
       fail(ErrorCode::io,
            fmt::format("group '{}': rank {} of {}, at rank 0's address '{}': {}", o.name, o.rank, o.size, o.address,
-                       o.rank == 0 && server_ != nullptr ? "not all ranks have come in time" : e.what()));
+                       server_ != nullptr ? "not all ranks have come in time"
+                       : is_broken        ? "rank 0 has ended"
+                                          : e.what()));
     }
     thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
   }
