@@ -44,6 +44,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlow{500};
 constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
 constexpr milliseconds kHello{500};   ///< for the rest of a hello that has begun
+constexpr milliseconds kLate{2000};   ///< late ranks hear of a failure for this time
 
 Deadline after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -153,57 +154,69 @@ class Server {
 
   void gather(const std::stop_token& stop) {
     const Deadline end = after(options_.timeout);
-    std::vector<Socket> strangers;  // which have said nothing yet
-    for (int missing = options_.size; missing > 0;) {
+    int missing = options_.size;
+    while (missing > 0 && failure_.empty()) {
       Socket s;
       try {
-        s = next_speaker(strangers, end);
+        s = next_speaker(end);
       } catch (const Error& e) {
         fail(ErrorCode::io, fmt::format("'{}': {} of {} ranks are missing: {}", options_.address, missing,
                                         options_.size, list_missing()));
       }
       if (stop.stop_requested()) return;
-      try {
-        const Message m = control::receive(s, std::min(end, after(kHello)));
-        const std::string size = m.text();
-        const int r = m.header.rank;
-        const bool fits = r >= 0 && r < options_.size && size == std::to_string(options_.size);
-        if (m.header.what != What::hello || !fits || rank(r).here) {
-          const std::string why =
-              fits ? fmt::format("rank {} is in the group '{}' twice: another process has connected as it", r,
-                                 options_.name)
-                   : fmt::format("rank {} of {} does not fit a group of {}", r, size, options_.size);
-          control::send(s, What::failure, 0, bytes_of_text(why), after(kBrief));
-          if (m.header.what == What::hello) fail(ErrorCode::runtime, why);
-          continue;
-        }
-        rank(r).socket = std::move(s);
-        rank(r).here = true;
-        --missing;
-      } catch (const Error& e) {
-        if (e.code() != ErrorCode::io) throw;  // a stranger
-      }
+      missing -= welcome(std::move(s), end);
     }
-    for (Rank& r : ranks_) control::send(r.socket, What::ready, 0, {}, end);
+    // Ranks that come later hear the reason, too.
+    for (const Deadline last = std::min(end, after(kLate)); missing > 0;) missing -= welcome(next_speaker(last), last);
+    for (Rank& r : ranks_) send(r, What::ready, {});
   }
-  /// A new connection on which something has arrived; others are not waited for.
-  Socket next_speaker(std::vector<Socket>& strangers, Deadline end) {
+  /// Reads the hello of a connection; answers with the failure if the group has one. Returns the number of ranks (0 or
+  /// 1) that are new.
+  int welcome(Socket s, Deadline end) {
+    try {
+      const Message m = control::receive(s, std::min(end, after(kHello)));
+      if (m.header.what != What::hello) return 0;
+      const std::string size = m.text();
+      const int r = m.header.rank;
+      const bool fits = r >= 0 && r < options_.size;
+      if (!fits || size != std::to_string(options_.size))
+        tell_failure(fmt::format("rank {} of {} does not fit a group of {}", r, size, options_.size));
+      else if (rank(r).here)
+        tell_failure(
+            fmt::format("rank {} is in the group '{}' twice: another process has connected as it", r, options_.name));
+      if (!failure_.empty()) control::send(s, What::failure, 0, bytes_of_text(failure_), after(kBrief));
+      if (!fits || std::exchange(rank(r).here, true)) return 0;
+      if (failure_.empty()) rank(r).socket = std::move(s);
+      return 1;
+    } catch (const Error&) {
+      return 0;  // a stranger, or a rank that has ended
+    }
+  }
+  /// A new connection on which something has arrived; others are not waited for. A closed socket if the group fails.
+  Socket next_speaker(Deadline end) {
     for (;;) {
       std::vector<pollfd> polls = {{listener_.descriptor(), POLLIN, 0}};
-      for (const Socket& s : strangers) polls.push_back({s.descriptor(), POLLIN, 0});
+      for (const Socket& s : strangers_) polls.push_back({s.descriptor(), POLLIN, 0});
       const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
       if (left <= 0) fail(ErrorCode::io, "timed out");
       if (const std::string why = lost_ ? lost_() : ""; !why.empty()) fail(ErrorCode::io, why);
+      const std::size_t first = polls.size();
+      for (const Rank& r : ranks_) polls.push_back({r.socket.descriptor(), POLLIN, 0});
       poll(polls.data(), polls.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
-      for (std::size_t i = 0; i < strangers.size(); ++i) {
+      const bool was_well = failure_.empty();
+      for (int r = 0; r < options_.size; ++r) {
+        if (polls[first + static_cast<std::size_t>(r)].revents != 0) hear(r);
+      }
+      if (was_well && !failure_.empty()) return {};
+      for (std::size_t i = 0; i < strangers_.size(); ++i) {
         if (polls[i + 1].revents == 0) continue;
-        Socket s = std::move(strangers[i]);
-        strangers.erase(strangers.begin() + static_cast<std::ptrdiff_t>(i));
+        Socket s = std::move(strangers_[i]);
+        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
         return s;
       }
       constexpr std::size_t kMost = 128;
-      if (strangers.size() >= kMost) strangers.erase(strangers.begin());
-      if (polls[0].revents != 0) strangers.push_back(listener_.accept(end));
+      if (strangers_.size() >= kMost) strangers_.erase(strangers_.begin());
+      if (polls[0].revents != 0) strangers_.push_back(listener_.accept(end));
     }
   }
   std::string list_missing() const {
@@ -325,6 +338,7 @@ class Server {
   GroupOptions options_;
   Control::Lost lost_;  ///< until all ranks are there
   Socket listener_;
+  std::vector<Socket> strangers_;  ///< connections that have said nothing yet
   std::vector<Rank> ranks_;
   std::map<std::string, std::string> values_;
   std::string failure_;
@@ -352,9 +366,12 @@ class Client : public Control {
       if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
       if (e.code() != ErrorCode::io) throw;
+      const bool is_broken = socket_.open() && after(milliseconds(0)) < end;
       fail(ErrorCode::io,
            fmt::format("group '{}': rank {} of {}, at rank 0's address '{}': {}", o.name, o.rank, o.size, o.address,
-                       o.rank == 0 && server_ != nullptr ? "not all ranks have come in time" : e.what()));
+                       server_ != nullptr ? "not all ranks have come in time"
+                       : is_broken        ? "rank 0 has ended"
+                                          : e.what()));
     }
     thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
   }

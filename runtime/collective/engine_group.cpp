@@ -17,6 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// The failure of a divided group, which also ends the connecting of its parts, is known within this time.
+constexpr milliseconds kCause{200};
+
 class EngineTransport : public Transport {
  public:
   /// A group of all ranks; or of `members` of the group that `parent` belongs to.
@@ -45,12 +48,17 @@ class EngineTransport : public Transport {
     place.parent = parent;
     place.members = members.data();
     if (engine.connect(&place, &group_) == TERN_ENGINE_OK && share(place, access)) return;
-    const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
+    const std::string said = access.failure.empty() ? engine.last_message() : access.failure;
     if (group_ != nullptr) {
       close();
       engine_.destroy(group_);
     }
-    fail(ErrorCode::io, fmt::format("the engine {} does not connect rank {}: {}", engine.name, o.rank, why));
+    std::string why = control.failure(Control::kReasonComes);
+    if (why.empty()) {
+      why = fmt::format("group '{}': the engine {} does not connect rank {}: {}", o.name, engine.name, o.rank, said);
+      control.stop(why);
+    }
+    fail(ErrorCode::io, why);
   }
   ~EngineTransport() override {
     close();
@@ -155,7 +163,12 @@ class EngineDivider : public Divider {
     o.address = invitation;
     // A rank that ends before it comes fails the group that is divided.
     const auto lost = [this] { return control_.failure(milliseconds(0)); };
-    return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, part.members);
+    try {
+      return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, part.members);
+    } catch (const Error&) {
+      if (const std::string why = control_.failure(kCause); !why.empty()) fail(ErrorCode::runtime, why);
+      throw;
+    }
   }
 
  private:

@@ -14,9 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A broken connection is noticed before the reason for it arrives.
-constexpr milliseconds kReasonComes{1000};
-
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
   return x ^ x >> 31;
@@ -57,7 +54,7 @@ void TransportGroup::alone(const Collective& c) const {
 }
 
 void TransportGroup::fail_in(const CallState& state, const std::string& what, bool from_elsewhere) {
-  std::string why = watch_->failure(from_elsewhere ? kReasonComes : milliseconds(0));
+  std::string why = watch_->failure(from_elsewhere ? Watch::kReasonComes : milliseconds(0));
   if (why.empty()) {
     why = fmt::format("group '{}': rank {} has failed in {}: {}", place_.name, place_.rank, describe(state), what);
     watch_->stop(why);

@@ -32,6 +32,8 @@ std::string conflict(int rank_a, const CallState& a, int rank_b, const CallState
 
 class Watch {
  public:
+  /// A broken connection is noticed before the reason for it arrives.
+  static constexpr std::chrono::milliseconds kReasonComes{2000};
   virtual ~Watch() = default;
   /// Throws where the group has failed, or another rank's call of that number is another.
   virtual void begin(const CallState& state) = 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include <thread>
 
 #include "runtime/collective/control.h"
+#include "runtime/collective/control_wire.h"
 #include "runtime/collective/socket.h"
 #include "tests/runtime/support.h"
 
@@ -692,6 +694,49 @@ TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {
     EXPECT_NE(why.find("a rank has ended"), std::string::npos) << why;
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
+}
+
+/// Messages of four ranks that start after so many milliseconds; rank 2 has another size.
+std::vector<std::string> reasons_of_another_size(const std::array<int, 4>& delays) {
+  std::vector<std::string> reasons(4);
+  std::vector<std::jthread> ranks;
+  for (int r = 0; r < 4; ++r)
+    ranks.emplace_back([&, r] {
+      std::this_thread::sleep_for(milliseconds(delays[static_cast<std::size_t>(r)]));
+      GroupOptions o = options_of(r);
+      o.size = r == 2 ? 5 : 4;
+      reasons[static_cast<std::size_t>(r)] = failure_of([&] { Control::connect(o); });
+    });
+  ranks.clear();
+  return reasons;
+}
+
+TEST(Controls, AllRanksHearOfAnotherSizeWheneverTheyCome) {
+  const std::array<int, 4> orders[] = {
+      {0, 0, 0, 0}, {0, 0, 0, 300}, {300, 0, 0, 0}, {0, 200, 100, 0}, {100, 200, 0, 300}};
+  for (const std::array<int, 4>& delays : orders) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const std::string& why : reasons_of_another_size(delays))
+      EXPECT_NE(why.find("rank 2 of 5 does not fit a group of 4"), std::string::npos) << why;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1500));
+  }
+}
+
+TEST(Controls, ARankThatEndsBeforeAllHaveComeIsNamed) {
+  std::string why;
+  std::jthread first([&] {
+    GroupOptions o = options_of(0);
+    o.size = 3;
+    why = failure_of([&] { Control::connect(o); });
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const Socket second = Socket::connect(options_of(0).address, begin + kSoon);
+    control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), begin + kSoon);
+  }
+  first.join();
+  EXPECT_NE(why.find("rank 1 has ended"), std::string::npos) << why;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3500));
 }
 
 TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {

@@ -40,8 +40,8 @@ def start(build, engine, ranks, arguments, extra):
     return launch(engine, ranks, [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])], extra)
 
 
-def launch(engine, ranks, command, extra):
-    """Processes by rank; one for all with mpirun."""
+def launch(engine, ranks, command, extra, own=lambda rank: {}):
+    """Processes by rank, `own` is the environment of one; one process for all with mpirun."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_"))} | extra
     if engine == "mpi":
         address = f"127.0.0.1:{free_port()}"
@@ -52,7 +52,7 @@ def launch(engine, ranks, command, extra):
     port = str(free_port())
     return [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                              env=environment | {"RANK": str(r), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(r),
-                                                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+                                                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} | own(r))
             for r in range(ranks)]
 
 
@@ -119,6 +119,29 @@ def failures(checks, build, engine, ranks):
         checks.expect(f"{engine}, {ranks} ranks, one does: {how}", good, text + errors)
 
 
+def joins(checks, build):
+    """All ranks say why they do not become a group: one has another WORLD_SIZE, or ends while the others connect."""
+    for turn in range(8):
+        odd = 1 + turn % 3
+        processes = launch("gloo", 4, [f"{build}/group_worker", "divide", "gloo"], {"WORKER_TIMEOUT_MS": "2000"},
+                           lambda r, odd=odd: {"WORLD_SIZE": "5" if r == odd else "4"})
+        begin = time.time()
+        text, status, hung, errors = wait(processes)
+        named = text.count(f"rank {odd} of 5 does not fit a group of 4")
+        checks.expect(f"gloo, rank {odd} has another WORLD_SIZE", not hung and status == [2] * 4 and named == 4 and
+                      time.time() - begin < 6, f"{status} {text}{errors}")
+    for turn in range(8):
+        processes = start(build, "gloo", 4, ["divide"], {"WORKER_TIMEOUT_MS": "3000"})
+        time.sleep(0.008 * turn)
+        ends = 1 + turn % 3
+        processes[ends].kill()
+        text, status, hung, errors = wait(processes)
+        said = [line for line in text.splitlines() if f"rank {ends} has ended" in line or f"missing: rank {ends}" in line]
+        thrown = status.count(-signal.SIGABRT)  # Debian's Gloo throws in its own thread in rare cases (docs/collectives.md)
+        checks.expect(f"gloo, rank {ends} is killed while the others connect", not hung and thrown < 2 and
+                      len(said) + thrown == 3 and "pair.cc" not in text, f"{status} {text}{errors}")
+
+
 def divisions(checks, build, engine):
     """A rank that is killed while groups are made: the others fail in time, and no signal ends them."""
     timeout = 3
@@ -166,6 +189,17 @@ def flight(checks, build, engine, torch):
             said = subprocess.run([f"{torch}/torchfrtrace", folder], capture_output=True, text=True)
             checks.expect(f"{engine}: torchfrtrace", "missing ranks: {2}" in said.stdout + said.stderr,
                           said.stdout + said.stderr)
+        os.remove(f"{folder}/tern_flight_2")  # killed ranks leave none
+        if os.path.exists(f"{build}/tern"):
+            said = subprocess.run([f"{build}/tern", "trace", "flight", folder], capture_output=True, text=True)
+            checks.expect(f"{engine}: tern trace flight without a record", said.returncode == 1 and
+                          "ranks 0, 1 wait for rank 2" in said.stdout and "rank 2 has left no record" in said.stdout,
+                          said.stdout + said.stderr)
+        if torch:
+            said = [subprocess.run([f"{torch}/torchfrtrace", *options, folder], capture_output=True, text=True)
+                    for options in ([], ["--allow-incomplete-ranks"])]
+            checks.expect(f"{engine}: torchfrtrace without a record", said[0].returncode != 0 and said[1].returncode == 0,
+                          "".join(s.stdout + s.stderr for s in said))
 
 
 def command(checks, build, data):
@@ -272,6 +306,7 @@ def main():
         checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)
         failures(checks, arguments.build, engine, 3)
         if engine == "gloo":  # mpirun ends all when one does
+            joins(checks, arguments.build)
             divisions(checks, arguments.build, engine)
         flight(checks, arguments.build, engine, arguments.torch)
         if arguments.data and engine == "gloo":

@@ -116,6 +116,60 @@ TEST(Trace, ReadsCompressedFilesAndRefusesDamagedOnes) {
   EXPECT_THROW(load_trace(folder / "none"), Error);
 }
 
+/// A collective where it stands (0 to 10, in its node), a product (10 to 14), and a collective of another thread (12 to
+/// 20) beside it, which a node waits for from 15 on.
+std::string host_trace(std::int64_t process) {
+  const auto event = [&](const char* category, const char* name, int thread, int begin, int duration,
+                         const char* args) {
+    std::ostringstream text;
+    text << R"({"ph": "X", "cat": ")" << category << R"(", "name": ")" << name << R"(", "pid": )" << process
+         << ", \"tid\": " << thread << ", \"ts\": " << begin << ", \"dur\": " << duration << ", \"args\": {" << args
+         << "}}";
+    return text.str();
+  };
+  constexpr const char* kCall = R"("Collective name": "allreduce", "Process Group Name": "0", "Seq": 1)";
+  return event("cpu_op", "tern::collective", 1, 0, 10, "") + "," +
+         event("cpu_op", "record_param_comms", 1, 0, 10, kCall) + "," + event("cpu_op", "tern::matmul", 1, 10, 4, "") +
+         "," + event("cpu_op", "record_param_comms", 2, 12, 8, kCall) + "," +
+         event("cpu_op", "tern::wait", 1, 15, 5, "") + "," +
+         event("cuda_runtime", "wait_tensor", 1, 15, 5, R"("Seq": 2, "Process Group Name": "0")");
+}
+
+TEST(Trace, HostsCommunicateWhileACollectiveRunsOrIsWaitedFor) {
+  const TraceSummary s = summarize_trace(load("{\"traceEvents\": [" + host_trace(7) + "]}"));
+  ASSERT_EQ(s.busy.size(), 1U);
+  EXPECT_EQ(s.busy[0].place, "host");
+  EXPECT_EQ(s.busy[0].span, 20);
+  EXPECT_EQ(s.busy[0].compute, 4);
+  EXPECT_EQ(s.busy[0].copy, 16);
+  EXPECT_EQ(s.busy[0].idle, 0);
+}
+
+TEST(Trace, MergedTracesHaveAHostForEachRank) {
+  const std::string device =
+      R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 100000002, "tid": 1, "ts": 0, "dur": 5})";
+  const TraceSummary s = summarize_trace(load("{\"traceEvents\": [" + host_trace(7) + "," + host_trace(100000009) +
+                                              "," + device + R"(], "merged_ranks": [0, 1]})"));
+  ASSERT_EQ(s.busy.size(), 3U);
+  EXPECT_EQ(s.busy[0].place, "host of rank 0");
+  EXPECT_EQ(s.busy[1].place, "host of rank 1");
+  EXPECT_EQ(s.busy[2].place, "device 2 of rank 1");
+  for (int rank : {0, 1}) {
+    EXPECT_EQ(s.busy[static_cast<std::size_t>(rank)].compute, 4);
+    EXPECT_EQ(s.busy[static_cast<std::size_t>(rank)].copy, 16);
+  }
+}
+
+TEST(Trace, CallsOfGlooInPyTorchsTracesCommunicate) {
+  const TraceSummary s = summarize_trace(load(R"([
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+{"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 1, "tid": 1, "ts": 10, "dur": 2},
+{"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 1, "ts": 11, "dur": 9}])"));
+  ASSERT_EQ(s.busy.size(), 1U);
+  EXPECT_EQ(s.busy[0].compute, 10);
+  EXPECT_EQ(s.busy[0].copy, 10);
+}
+
 /// Two ranks whose clocks are 1000 us apart; rank 1 comes 5 and 1 us late.
 std::string rank_trace(int rank, double clock, const std::vector<double>& begins) {
   const std::vector<double> ends = {20, 40};

@@ -9,7 +9,6 @@ namespace tern {
 namespace {
 
 using Kind = TracedSpan::Kind;
-using Place = std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
 
 bool takes_part(const TracedSpan& s) {
   return s.kind == Kind::op || s.kind == Kind::call || s.kind == Kind::overhead || s.on_device();
@@ -26,6 +25,7 @@ class Divider {
     if (!open_.empty()) give(open_.back(), begin);
     reached_ = begin;
     open_.push_back(number);
+    open_ops_ += is_op(number) ? 1U : 0U;
   }
   void finish() { close(std::numeric_limits<double>::infinity()); }
 
@@ -37,15 +37,19 @@ class Divider {
       give(number, trace_.spans[number].end());
       reached_ = std::max(reached_, trace_.spans[number].end());
       open_.pop_back();
+      open_ops_ -= is_op(number) ? 1U : 0U;
     }
   }
   void give(std::size_t number, double end) {
-    if (end > reached_ || pieces_.empty()) pieces_.push_back({number, reached_, std::max(end, reached_)});
+    if (end > reached_ || pieces_.empty())
+      pieces_.push_back({number, reached_, std::max(end, reached_), open_ops_ > 0});
   }
+  bool is_op(std::size_t number) const { return trace_.spans[number].kind == Kind::op; }
 
   const LoadedTrace& trace_;
   std::vector<PathPiece>& pieces_;
   std::vector<std::size_t> open_;
+  std::size_t open_ops_ = 0;
   double reached_ = 0;
 };
 
@@ -57,21 +61,25 @@ struct PieceAt {
 
 }  // namespace
 
-std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
-  std::map<Place, std::vector<PathPiece>> places;
-  std::map<Place, Divider> dividers;
+std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace& trace) {
+  std::map<TracePlace, std::vector<PathPiece>> places;
+  std::map<TracePlace, Divider> dividers;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
     if (!takes_part(s)) continue;
-    const Place place(s.process, s.thread);
+    const TracePlace place(s.process, s.thread);
     dividers.try_emplace(place, trace, places[place]).first->second.add(i);
   }
+  for (auto& [place, divider] : dividers) divider.finish();
+  return places;
+}
+
+std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
+  const std::map<TracePlace, std::vector<PathPiece>> places = pieces_of_places(trace);
   std::unordered_map<std::int64_t, PieceAt> launches;
   std::vector<PieceAt> on_device;
   PieceAt at;
-  for (auto& [place, divider] : dividers) {
-    divider.finish();
-    const std::vector<PathPiece>& pieces = places[place];
+  for (const auto& [place, pieces] : places) {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       const TracedSpan& s = trace.spans[pieces[k].span];
       if (s.kind == Kind::call && s.correlation != 0) launches[s.correlation] = {&pieces, k};

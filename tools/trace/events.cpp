@@ -70,6 +70,7 @@ class Loader {
       trace_.rank = number("rank", -1);
       trace_.world_size = number("world_size", 1);
     }
+    trace_.is_merged = rest.contains("merged_ranks");
     if (const auto dropped = rest.find("dropped_events"); dropped != rest.end())
       trace_.dropped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, trace_integer(&*dropped, 0)));
     return std::move(trace_);

@@ -32,7 +32,12 @@ struct LoadedTrace {
   std::vector<std::string> names = {""};
   std::uint64_t events = 0, skipped = 0, dropped = 0;  ///< in the file; without usable times; that Tern could not keep
   std::int64_t rank = -1, world_size = 1;              ///< -1: it does not say
+  bool is_merged = false;                              ///< the file holds several ranks (merge.h)
 
+  /// Numbers of processes that a merged trace has for each rank.
+  static constexpr std::int64_t kProcessesOfRank = 100'000'000;
+  /// 0 where the trace is of one rank.
+  std::int64_t rank_of(std::int64_t process) const { return is_merged && process > 0 ? process / kProcessesOfRank : 0; }
   const std::string& name(NameId id) const { return names[id]; }
 };
 

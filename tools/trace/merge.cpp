@@ -64,7 +64,7 @@ Rank read_rank(const std::string& path) {
   return r;
 }
 
-constexpr std::int64_t kOfRank = 100'000'000;  // added to numbers of processes for each rank
+constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
 
 /// Processes of all ranks lie side by side.
 void move_to_rank(json& event, std::int64_t rank, double offset) {

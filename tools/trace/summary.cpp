@@ -119,24 +119,54 @@ std::vector<TraceSum> sorted(const Sums& sums) {
   return list;
 }
 
-/// Of devices as HolisticTraceAnalysis counts it: over the streams of a device together.
+/// Time of a place while anything runs, and while something computes.
+struct BusyTime {
+  Intervals all, computation;
+};
+
+/// A collective, or the wait for one. Gloo's calls in PyTorch's traces are annotations.
+bool communicates(const LoadedTrace& trace, const TracedSpan& s) {
+  if (s.collective != 0 || s.group != 0) return true;
+  const std::string& name = trace.name(s.name);
+  return s.kind == Kind::annotation ? name.starts_with("gloo:")
+                                    : name.starts_with("c10d::") || name.starts_with("_c10d_functional::");
+}
+
+/// "host", "device 0"; of merged traces "host of rank 1".
+std::string place_name(const LoadedTrace& trace, std::int64_t rank, const std::string& name) {
+  return trace.is_merged ? name + " of rank " + std::to_string(rank) : name;
+}
+
+/// Counts the streams of a device together, as HolisticTraceAnalysis does, and the threads of a rank's host.
 void add_busy(const LoadedTrace& trace, TraceSummary& s) {
-  std::map<std::int64_t, std::pair<Intervals, Intervals>> devices;  // all, and what computes
-  Intervals host;
+  std::map<std::int64_t, BusyTime> devices, hosts;  // keys: process; rank
+  for (const auto& [place, pieces] : pieces_of_places(trace)) {
+    for (const PathPiece& p : pieces) {
+      const TracedSpan& span = trace.spans[p.span];
+      if (span.on_device()) continue;
+      const bool talks = communicates(trace, span);
+      BusyTime& host = hosts[trace.rank_of(place.first)];
+      if (p.in_op || talks) host.all.add(p.begin, p.end);
+      if (p.in_op && !talks) host.computation.add(p.begin, p.end);
+    }
+  }
   for (const TracedSpan& span : trace.spans) {
-    if (span.kind == Kind::op) host.add(span.begin, span.end());
+    if (span.kind == Kind::annotation && communicates(trace, span))
+      hosts[trace.rank_of(span.process)].all.add(span.begin, span.end());
     if (!span.on_device()) continue;
-    devices[span.process].first.add(span.begin, span.end());
-    if (span.kind == Kind::kernel && span.collective == 0) devices[span.process].second.add(span.begin, span.end());
+    BusyTime& device = devices[span.process];
+    device.all.add(span.begin, span.end());
+    if (span.kind == Kind::kernel && span.collective == 0) device.computation.add(span.begin, span.end());
   }
-  if (!host.empty()) {
-    const double busy = host.covered();
-    s.busy.push_back({"host", host.span(), busy, 0, host.span() - busy});
-  }
-  for (auto& [device, parts] : devices) {
-    const double busy = parts.first.covered(), compute = parts.second.covered();
-    s.busy.push_back(
-        {"device " + std::to_string(device), parts.first.span(), compute, busy - compute, parts.first.span() - busy});
+  const auto add = [&](BusyTime& time, const std::string& name) {
+    if (time.all.empty()) return;
+    const double span = time.all.span(), busy = time.all.covered(), compute = time.computation.covered();
+    s.busy.push_back({name, span, compute, busy - compute, span - busy});
+  };
+  for (auto& [rank, time] : hosts) add(time, place_name(trace, rank, "host"));
+  for (auto& [process, time] : devices) {
+    const std::int64_t rank = trace.rank_of(process), device = process - rank * LoadedTrace::kProcessesOfRank;
+    add(time, place_name(trace, rank, "device " + std::to_string(device)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/trace/events.h"
@@ -20,8 +21,8 @@ struct TraceSum {
 
 /// Where the time between the first and the last activity of a place goes.
 struct TraceBusy {
-  std::string place;                                 ///< "device 0, stream 1", "host"
-  double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: while nothing computes
+  std::string place;                                 ///< "host", "device 0"; of merged traces "host of rank 1"
+  double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: copies or communicates while nothing computes
 };
 
 struct TraceSummary {
@@ -41,7 +42,11 @@ struct TraceSummary {
 struct PathPiece {
   std::size_t span = 0;  ///< number in LoadedTrace::spans
   double begin = 0, end = 0;
+  bool in_op = false;  ///< the span is an op, or lies in one
 };
+/// The pieces of each thread, or stream of a device, in the order of their begins.
+using TracePlace = std::pair<std::int64_t, std::int64_t>;  ///< process and thread, or device and stream
+std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace& trace);
 
 TraceSummary summarize_trace(const LoadedTrace& trace);
 
