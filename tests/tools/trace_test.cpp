@@ -116,6 +116,31 @@ TEST(Trace, ReadsCompressedFilesAndRefusesDamagedOnes) {
   EXPECT_THROW(load_trace(folder / "none"), Error);
 }
 
+TEST(Trace, CompressedTextsAreBounded) {
+  const TempFolder folder;
+  const std::string path = folder / "t.json.gz", piece(std::size_t{1} << 20, ' ');
+  gzFile file = gzopen(path.c_str(), "wb1");
+  for (int i = 0; i < 80; ++i) gzwrite(file, piece.data(), static_cast<unsigned>(piece.size()));
+  gzclose(file);
+  EXPECT_NE(test::error_of([&] { load_trace(path); }, ErrorCode::bad_file).find("text of more than"),
+            std::string::npos);
+}
+
+// trace_ph: members of other types.
+TEST(Trace, MergingTakesAnyTypes) {
+  const TempFolder folder;
+  const std::string a = folder / "a.json", b = folder / "b.json", all = folder / "all.json";
+  std::ofstream(a) << kTrace;
+  for (const char* event : {R"({"ph": 5, "name": "x"})", R"({"ph": "M", "name": 5, "args": {}})", R"({"pid": [], "id": {}})",
+                            R"({"ph": "M", "name": "process_name", "args": {"name": 5}})"}) {
+    std::ofstream(b) << "[" << event << "]";
+    EXPECT_NO_THROW(merge_traces({b, a}, all)) << event;
+  }
+  std::ofstream(b) << R"({"traceEvents": [], "distributedInfo": {"rank": 9223372036854775807}})";
+  EXPECT_NE(test::error_of([&] { merge_traces({a, b}, all); }, ErrorCode::bad_file).find("rank 9223372036854775807"),
+            std::string::npos);
+}
+
 /// Two ranks whose clocks are 1000 us apart; rank 1 comes 5 and 1 us late.
 std::string rank_trace(int rank, double clock, const std::vector<double>& begins) {
   const std::vector<double> ends = {20, 40};
