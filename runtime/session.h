@@ -51,8 +51,8 @@ class SessionImpl {
   void update_strided(const Function& f, std::span<const Tensor> given);
 };
 
-/// A session has one caller at a time: a second one, on another thread or inside an operator that the session runs, gets
-/// invalid_argument. The session lives until its caller has finished, whatever becomes of its Session.
+/// A session has one caller at a time: a second one, on another thread or inside an operator that the session runs,
+/// gets invalid_argument. The session lives until its caller has finished, whatever becomes of its Session.
 class SessionUse {
  public:
   explicit SessionUse(std::shared_ptr<SessionImpl> session);

@@ -208,8 +208,7 @@ const Tensor& Session::output(std::string_view name) const {
   if (found != names.end()) return session->outputs[static_cast<std::size_t>(found - names.begin())];
   std::string list;
   for (const FunctionOutput& o : names) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", o.name);
-  fail(ErrorCode::invalid_argument,
-       fmt::format("'{}' has no result '{}'; it has {}", session->last->name, name, list));
+  fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result '{}'; it has {}", session->last->name, name, list));
 }
 
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {

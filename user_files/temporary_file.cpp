@@ -14,7 +14,8 @@
 namespace tern {
 namespace {
 
-/// Of a large page: Linux keeps what is written so in large pages, and a reader that maps the file has fewer faults.
+/// The size of a large page: Linux keeps what is written so in large pages, and a reader that maps the file has fewer
+/// faults.
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 
 /// Beyond this size a write would end the process (SIGXFSZ).

@@ -14,8 +14,8 @@ namespace tern {
 /// A file without its final name, which goes away unless it gets it. Nobody else has made it: no link, no pipe.
 class TemporaryFile {
  public:
-  /// In the folder that `folder` has open, under temporary_name(suffix). Not open where that fails, or where this process
-  /// may not write files of `bytes` bytes.
+  /// Makes the file in the folder that `folder` has open, under temporary_name(suffix). Not open where that fails, or
+  /// where this process may not write files of `bytes` bytes.
   TemporaryFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode = 0600);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
@@ -40,7 +40,7 @@ class TemporaryFile {
 
 /// Another name at each call, in all processes: 16 digits and the suffix.
 std::string temporary_name(std::string_view suffix);
-/// Whether a name is that many hexadecimal digits and the suffix.
+/// True for a name of that many hexadecimal digits and the suffix.
 bool is_numbered(std::string_view name, std::size_t digits, std::string_view suffix);
 /// `high` and `low` as 32 digits, and the suffix.
 std::string numbered_name(std::uint64_t high, std::uint64_t low, std::string_view suffix);

@@ -26,7 +26,7 @@ class UserFolder {
   explicit UserFolder(std::string path);
 
   bool usable() const { return folder_.is_open(); }
-  /// Why the folder is not used; empty if it is.
+  /// The reason why the folder is not used; empty if it is.
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
   /// The folder that was checked, whatever its path leads to by now: for openat() and the like.
@@ -45,7 +45,7 @@ class UserFolder {
   Descriptor folder_{-1};
 };
 
-/// Whether it is a regular file that nobody but this process's user can have written.
+/// True for a regular file that nobody but this process's user can have written.
 bool is_own_file(const struct stat& info);
 
 /// The value of an environment variable, empty where it is not set. A program with rights that its caller lacks

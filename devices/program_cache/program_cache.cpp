@@ -22,7 +22,7 @@ namespace tern {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
-constexpr int kTrimEvery = 64;               // programs kept between two looks at the size of all
+constexpr int kTrimEvery = 64;              // programs kept between two looks at the size of all
 constexpr std::time_t kTimeToWrite = 3600;  // seconds after which an unfinished file has no writer
 constexpr char kMagic[8] = {'t', 'e', 'r', 'n', 'p', 'r', 'g', '1'};
 constexpr std::string_view kProgram = ".program", kUnfinished = ".program.tmp";
@@ -121,8 +121,8 @@ void keep_program(const std::string& identity, const std::string& program) {
   h.bytes = program.size();
   {
     TemporaryFile file(folder.descriptor(), kUnfinished, sizeof h + h.bytes);
-    if (!file.is_open() || !file.write(std::as_bytes(std::span(&h, 1))) || !file.write(std::as_bytes(std::span(program))) ||
-        !file.rename(name_of(key)))
+    if (!file.is_open() || !file.write(std::as_bytes(std::span(&h, 1))) ||
+        !file.write(std::as_bytes(std::span(program))) || !file.rename(name_of(key)))
       return;
   }
   if (kept++ % kTrimEvery == 0) trim(folder);

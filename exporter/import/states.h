@@ -20,7 +20,7 @@ struct KnownStates {
   std::map<std::vector<std::int64_t>, std::uint32_t> same;
   /// Ranges of bytes whose booleans were checked: by storage, from the first byte to the last.
   std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> booleans;
-  /// Whether two storages have the same bytes.
+  /// Pairs of storages that were compared: true where their bytes are the same.
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> equal;
 };
 

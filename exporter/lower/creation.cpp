@@ -214,7 +214,7 @@ Values combinations(Builder& b, const Call& c) {
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }
-    // Without replacement, the rest must be enough to go on.
+    // The rest must be enough to go on, where no element is chosen twice.
     const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
     if (missing > 0 && next + apart * (missing - 1) < n) {
       now.push_back(next);

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxTextBytes = 1024;
 
 PickleView::Visit::Visit(PickleView& view, const PickleValue& at) : view_(view) {
   if (++view.depth_ > kMaxDepth) view.bad(at, fmt::format("values are nested more than {} deep", kMaxDepth));
-  charge_work(sizeof(PickledField));  // at most what a visit makes
+  charge_work(sizeof(PickledField));  // a visit makes no more
   if (++view.visits_ > kMaxVisits) view.bad(at, fmt::format("the pickle has more than {} values", kMaxVisits));
 }
 

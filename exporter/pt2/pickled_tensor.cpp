@@ -190,8 +190,7 @@ void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& name
   for (std::size_t i = 0; i < v.items.size(); i += 2) {
     const std::string_view name = view_.text(v.items[i], "the name of an attribute");
     const PickleValue& item = view_[v.items[i + 1]];
-    if (!names.insert(name).second)
-      view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
+    if (!names.insert(name).second) view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
     if (is_tensor(item)) {
       if (name.size() > kMaxInnerNameBytes)
         view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),

@@ -69,8 +69,8 @@ struct PickledInner {
 };
 
 /// Reads the pickle of `object` as one tensor, whose texts lie in the pickle. What is made counts as work of the file
-/// (schema/work.h): pickles share values by their memos. Throws Error: bad_file, or unsupported for objects that are no such
-/// tensor.
+/// (schema/work.h): pickles share values by their memos. Throws Error: bad_file, or unsupported for objects that are no
+/// such tensor.
 PickledTensor read_pickled_tensor(const SavedObject& object, const std::string& label);
 
 }  // namespace tern::pt2

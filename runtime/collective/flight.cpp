@@ -72,8 +72,8 @@ void put_type(PickleWriter& p, const char* key, DType t) {
   p.end_list();
 }
 
-/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate. Without a pipe,
-/// there is nothing to record yet.
+/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate. Without a
+/// pipe, there is nothing to record yet.
 int signal_pipe = -1;    // NOLINT: handlers reach nothing else
 pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and writes no record
 void on_signal(int) {

@@ -78,12 +78,12 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   mkdir(folder.c_str(), 0777);  // which may be there
   const std::string name = fmt::format("tern_flight_{}", rank);
   std::string path = fmt::format("{}/{}", folder, name);
-  // Others may write to the folder: nothing that they put there is followed, and the folder stays the one that was opened.
+  // Others may write to the folder: nothing that they put there is followed, and the folder stays the one that was
+  // opened.
   const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   TemporaryFile file(there.number(), kUnfinished, bytes.size(), 0666);
   // It is not closed, which would tell other hosts of a file system of its bytes.
-  const bool complete =
-      file.is_open() && file.write(std::as_bytes(std::span(bytes))) && fsync(file.descriptor()) == 0;
+  const bool complete = file.is_open() && file.write(std::as_bytes(std::span(bytes))) && fsync(file.descriptor()) == 0;
   Put done = complete ? put(file, there.number(), name, path) : Put::failed;
   if (done == Put::taken) {
     // torchfrtrace takes names with tern_flight_ in them, and those that end in digits.

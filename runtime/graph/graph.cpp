@@ -137,7 +137,7 @@ namespace {
        "the graph is being replayed, by another thread or by the caller whose operator calls it");
 }
 
-/// One at a time.
+/// A graph has one replay at a time.
 struct ReplayScope {
   explicit ReplayScope(std::atomic<bool>& replaying) : replaying(replaying) {
     if (replaying.exchange(true)) refuse_in_replay();

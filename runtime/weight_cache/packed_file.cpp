@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "user_files/descriptor.h"
 #include "runtime/weight_cache/file_names.h"
 #include "runtime/weight_cache/packed_format.h"
+#include "user_files/descriptor.h"
 
 namespace tern {
 namespace {

@@ -16,8 +16,7 @@ const std::string kInt8 = global("torchao.quantization", "Int8Tensor");
 /// The tensor of a file with storages of 24 bytes, 8 bytes and none. Its texts lie in the file, which stays.
 PickledTensor read(const std::string& value) {
   static std::list<std::string> files;
-  const std::string& file =
-      files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
+  const std::string& file = files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
   return read_pickled_tensor(read_saved_object(as_bytes(file), 1000, "w"), "w");
 }
 void expect_refused(const std::string& value, const std::string& says, ErrorCode code = ErrorCode::bad_file) {

@@ -50,7 +50,7 @@ TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
   fs::remove_all(folder);
 }
 
-/// What the test below starts as a process of its own.
+/// The test below starts this one as a process of its own.
 TEST(FlightRecord, DISABLED_RaisesTheSignal) {
   raise(SIGUSR2);
 }

@@ -55,7 +55,8 @@ TEST(PublicEnums, Linalg) {
 TEST(PublicEnums, Optim) {
   const Tensor parameter = floats({2}, {1, 2});
   optim::Options options;
-  expect_refused([&] { optim::make_states(options, std::span(&parameter, 1), static_cast<optim::Precision16>(kNone)); });
+  expect_refused(
+      [&] { optim::make_states(options, std::span(&parameter, 1), static_cast<optim::Precision16>(kNone)); });
   options.kind = static_cast<optim::Kind>(kNone);
   expect_refused([&] { optim::make_states(options, std::span(&parameter, 1), optim::Precision16::same); });
 }
@@ -67,7 +68,8 @@ TEST(PublicEnums, Tensors) {
 TEST(PublicEnums, Collectives) {
   const auto group = local_group(1);
   float value = 1;
-  Collective call{.kind = static_cast<CollectiveKind>(kNone), .dtype = DType::f32, .count = 1, .in = &value, .out = &value};
+  Collective call{
+      .kind = static_cast<CollectiveKind>(kNone), .dtype = DType::f32, .count = 1, .in = &value, .out = &value};
   expect_refused([&] { group[0]->run(call); });
   call.kind = CollectiveKind::all_reduce;
   call.reduce = static_cast<ReduceOp>(kNone);

@@ -1,5 +1,5 @@
-// One caller at a time: operators that use or replace the session that runs them, and threads that share one. Whatever
-// an operator throws names it.
+// A session has one caller at a time: operators that use or replace the session that runs them, and threads that share
+// one, get errors. Exceptions of an operator become errors that name it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tern/custom_op.h>
@@ -35,7 +35,7 @@ Model model() {
   return p.model();
 }
 
-/// What the operator does, in its next call alone.
+/// The operator does this in its next call alone.
 std::function<void()> action;  // NOLINT: the operator calls a function without context
 void act() {
   if (const auto now = std::exchange(action, nullptr)) now();
@@ -51,7 +51,7 @@ class SessionUses : public ::testing::Test {
   ~SessionUses() override { *hook_ = nullptr; }
 
   void run() { session->run({floats({1}, {1})}); }
-  /// What the run says whose operator does this; empty without an error.
+  /// The error of a run whose operator does this; empty without one.
   std::string error_of(std::function<void()> what) {
     action = std::move(what);
     return error_in([&] { run(); });
@@ -134,8 +134,7 @@ TEST_F(SessionUses, GraphsInTheirReplay) {
   capture();
   EXPECT_EQ(error([] {}), "");
   EXPECT_NE(error([&] { run(); }).find("in use"), std::string::npos);
-  for (const auto& what : std::vector<std::function<void()>>{[&] { graph->replay(); },
-                                                             [&] { graph->reset(); },
+  for (const auto& what : std::vector<std::function<void()>>{[&] { graph->replay(); }, [&] { graph->reset(); },
                                                              [&] { graph->capture_begin(session->stream()); }})
     EXPECT_NE(error(what).find("being replayed"), std::string::npos);
   EXPECT_EQ(error([&] { *graph = Graph(); }), "");

@@ -1,5 +1,6 @@
 // A library of operators for tests. threads: how many threads it may use, a float; of a negative number it fails.
-// call: what tests_hook points to, then zero. group_sum: the sum over the ranks of a group, by its name, times the number of ranks, plus this one's.
+// call: what tests_hook points to, then zero. group_sum: the sum over the ranks of a group, by its name, times the
+// number of ranks, plus this one's.
 #include <tern/custom_op.h>
 
 #include <cstdio>
@@ -57,7 +58,8 @@ int group_sum(tern_op_call* call) {
   return 0;
 }
 
-const tern_op kOps[] = {{"tests::threads", infer, run}, {"tests::group_sum", infer_like, group_sum}, {"tests::call", infer, call_hook}};
+const tern_op kOps[] = {
+    {"tests::threads", infer, run}, {"tests::group_sum", infer_like, group_sum}, {"tests::call", infer, call_hook}};
 const tern_ops kLibrary = {TERN_OP_ABI, 3, kOps, nullptr, 0};
 
 }  // namespace

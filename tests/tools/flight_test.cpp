@@ -51,7 +51,7 @@ std::string record(const std::string& entries, const std::string& groups = group
 
 class Flight : public ::testing::Test {
  protected:
-  /// What reading a folder with this record says.
+  /// The error of reading a folder with this record.
   std::string error(const std::string& value, const std::string& before = "") {
     write_bytes(folder_ / "tern_flight_0", "\x80\x02" + before + value + ".");
     return error_of([&] { read_flight_records(folder_ / ""); }, ErrorCode::bad_file);
@@ -78,7 +78,8 @@ TEST_F(Flight, OtherTypesAreErrors) {
     EXPECT_NE(error(value).find("is no flight record"), std::string::npos);
   for (const char* field : {"record_id", "process_group", "collective_seq_id", "profiling_name", "input_sizes",
                             "output_sizes", "input_dtypes", "state", "is_p2p", "frames"}) {
-    for (const std::string& value : {"}" + std::string(), list(list(text("x"))), list(integer(1)), "G" + std::string(8, 'x')})
+    for (const std::string& value :
+         {"}" + std::string(), list(list(text("x"))), list(integer(1)), "G" + std::string(8, 'x')})
       EXPECT_NE(error(record(list(call_with({{field, value}})))).find("is no flight record"), std::string::npos)
           << field;
   }

@@ -131,13 +131,19 @@ TEST(Trace, MergingTakesAnyTypes) {
   const TempFolder folder;
   const std::string a = folder / "a.json", b = folder / "b.json", all = folder / "all.json";
   std::ofstream(a) << kTrace;
-  for (const char* event : {R"({"ph": 5, "name": "x"})", R"({"ph": "M", "name": 5, "args": {}})", R"({"pid": [], "id": {}})",
-                            R"({"ph": "M", "name": "process_name", "args": {"name": 5}})"}) {
+  for (const char* event :
+       {R"({"ph": 5, "name": "x"})", R"({"ph": "M", "name": 5, "args": {}})", R"({"pid": [], "id": {}})",
+        R"({"ph": "M", "name": "process_name", "args": {"name": 5}})"}) {
     std::ofstream(b) << "[" << event << "]";
     EXPECT_NO_THROW(merge_traces({b, a}, all)) << event;
   }
   std::ofstream(b) << R"({"traceEvents": [], "distributedInfo": {"rank": 9223372036854775807}})";
-  EXPECT_NE(test::error_of([&] { merge_traces({a, b}, all); }, ErrorCode::bad_file).find("rank 9223372036854775807"),
+  EXPECT_NE(test::error_of(
+                [&] {
+                  merge_traces({a, b}, all);
+                },
+                ErrorCode::bad_file)
+                .find("rank 9223372036854775807"),
             std::string::npos);
 }
 

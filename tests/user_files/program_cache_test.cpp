@@ -48,7 +48,7 @@ TEST_F(ProgramCache, FilesAndFoldersThatOthersCanWriteToAreNotTaken) {
   keep_program("a", "code of a");
   ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
   EXPECT_EQ(cached_program("a"), "");
-  keep_program("a", "code of a");  // in its place
+  keep_program("a", "code of a");  // replaces the other
   EXPECT_EQ(cached_program("a"), "code of a");
   ASSERT_EQ(::chmod(programs().c_str(), 0777), 0);
   EXPECT_EQ(cached_program("a"), "");

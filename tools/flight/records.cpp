@@ -26,7 +26,7 @@ using Kind = PickleValue::Kind;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr int kMostRank = 1 << 20;
 
-/// What is made counts as work: a pickle may name one value many times.
+/// Makes a record, and counts all of it as work: a pickle may name one value many times.
 class Reader {
  public:
   Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
@@ -143,7 +143,8 @@ int rank_in(const std::string& name, const std::string& path) {
   int rank = 0;
   const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
   if (error != std::errc() || rank > kMostRank)
-    fail(ErrorCode::bad_file, fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kMostRank));
+    fail(ErrorCode::bad_file,
+         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kMostRank));
   return rank;
 }
 

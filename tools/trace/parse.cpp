@@ -144,14 +144,14 @@ struct Characters {
   using reference = char;
   std::streambuf* buffer = nullptr;
   std::size_t* read = nullptr;
-  const std::size_t* token = nullptr;  ///< what was read when the last token ended
+  const std::size_t* token = nullptr;  ///< bytes that were read when the last token ended
 
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {
     buffer->sbumpc();
     if (++*read - *token > TraceParse::kMostTokenBytes)
-      fail(ErrorCode::bad_file, fmt::format("byte {}: not a trace: a text of more than {} bytes", *token,
-                                            TraceParse::kMostTokenBytes));
+      fail(ErrorCode::bad_file,
+           fmt::format("byte {}: not a trace: a text of more than {} bytes", *token, TraceParse::kMostTokenBytes));
     return *this;
   }
   Characters operator++(int) {

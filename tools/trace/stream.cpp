@@ -18,8 +18,7 @@ TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(pa
   if (::stat(path.c_str(), &s) != 0) return;
   if (S_ISDIR(s.st_mode)) fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  if (S_ISREG(s.st_mode))
-    most_ = std::min(kMostText, kLeast + kMostRatio * static_cast<std::uint64_t>(s.st_size));
+  if (S_ISREG(s.st_mode)) most_ = std::min(kMostText, kLeast + kMostRatio * static_cast<std::uint64_t>(s.st_size));
 }
 
 TraceBuffer::int_type TraceBuffer::underflow() {

@@ -13,7 +13,7 @@
 namespace tern {
 
 /// Bytes of a file, decompressed if they are gzip's. Failures are errors: io for a file that cannot be read, bad_file
-/// for damaged compression and for more text than a file may hold: kMostText, and 64 MiB plus kMostRatio times a
+/// where compression is damaged, and where the text is longer than kMostText, or than 64 MiB plus kMostRatio times a
 /// regular file.
 class TraceBuffer final : public std::streambuf {
  public:

@@ -93,7 +93,8 @@ TEST_F(RoomTest, OtherFilesAreLeftAlone) {
 }
 
 TEST_F(RoomTest, TemporaryFilesThatNobodyWritesGo) {
-  const std::string left = add(temporary_name(kUnfinishedPacked), kMegabyte, 120), fresh = add(temporary_name(kUnfinishedPacked), kMegabyte, 1),
+  const std::string left = add(temporary_name(kUnfinishedPacked), kMegabyte, 120),
+                    fresh = add(temporary_name(kUnfinishedPacked), kMegabyte, 1),
                     written = add(temporary_name(kUnfinishedPacked), kMegabyte, 9 * kHour);
   const int fd = ::open(written.c_str(), O_WRONLY);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);

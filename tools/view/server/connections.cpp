@@ -31,7 +31,7 @@ struct Connections::Connection {
   int socket;
   Clock::time_point deadline;
   State state = State::asking;
-  std::string bytes;  ///< of the request, then of the answer
+  std::string bytes;  ///< the request, then the answer
   std::size_t sent = 0;
 
   short events() const {
@@ -106,7 +106,7 @@ bool Connections::end_oldest() {
 }
 
 void Connections::accept_all() {
-  // As many as may be open: whoever comes faster ends the connections of before, and not those of this turn.
+  // A turn accepts as many as may be open: further ones end connections of earlier turns alone.
   for (std::size_t n = 0; n < limits_.connections; ++n) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
@@ -128,7 +128,7 @@ void Connections::read(Connection& c) {
     c.state = Connection::State::over;
     return;
   }
-  if (c.state != Connection::State::asking) return;  // what comes after a request is dropped
+  if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
   constexpr std::string_view kEnd = "\r\n\r\n";
   const std::size_t from = c.bytes.size() < kEnd.size() ? 0 : c.bytes.size() - kEnd.size();
   c.bytes.append(piece.data(), static_cast<std::size_t>(n));

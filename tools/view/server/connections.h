@@ -13,12 +13,12 @@
 namespace tern::view {
 
 struct ConnectionLimits {
-  std::size_t request_bytes = 16 << 10;  ///< of a request line and its headers; a request has no body
-  std::size_t connections = 256;         ///< then the oldest ends that is not being answered
-  std::size_t answers = 64;              ///< in work or being sent; more connections wait in the system's queue
-  std::chrono::milliseconds to_ask{5000};      ///< from the connection to its whole request
-  std::chrono::milliseconds to_take{60000};    ///< for the client to take the answer
-  std::chrono::milliseconds to_close{1000};    ///< for the client to close, once it has the answer
+  std::size_t request_bytes = 16 << 10;      ///< request line and headers; a request has no body
+  std::size_t connections = 256;             ///< then the oldest ends that is not being answered
+  std::size_t answers = 64;                  ///< made or sent at a time; more connections wait in the system's queue
+  std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its whole request
+  std::chrono::milliseconds to_take{60000};  ///< time that the client has to take the answer
+  std::chrono::milliseconds to_close{1000};  ///< time that the client has to close, once it has the answer
 };
 
 class Connections {
@@ -39,7 +39,7 @@ class Connections {
  private:
   using Clock = std::chrono::steady_clock;
   struct Connection;
-  /// What threads have answered, and how they wake the loop.
+  /// The answers of threads, which wake the loop.
   struct Answers;
 
   void accept_all();

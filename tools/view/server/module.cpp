@@ -22,8 +22,8 @@ namespace tern::view {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
-constexpr int kThreads = 16;                  // for requests that have come whole
-constexpr std::chrono::seconds kPatience(1);  // with what is under way at the end
+constexpr int kThreads = 16;                  // answer requests that have come whole
+constexpr std::chrono::seconds kPatience(1);  // waits for what is under way at the end
 constexpr std::array<std::pair<const char*, const char*>, 5> kHeaders = {{
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},  // the address holds the token
