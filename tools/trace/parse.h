@@ -13,7 +13,7 @@ struct TraceParse {
   static constexpr std::size_t kMostDepth = 64;  ///< of nested values
   /// Values of one event, and of all that is beside the events. A text counts once more for each 64 bytes.
   static constexpr std::size_t kMostValues = std::size_t{1} << 20;
-  static constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;  ///< one text or number, with spaces before
+  static constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;  ///< a text or number, with spaces before
   std::function<void(nlohmann::json&&)> on_event;                        ///< each object of "traceEvents"
 };
 
