@@ -144,14 +144,15 @@ struct Characters {
   using reference = char;
   std::streambuf* buffer = nullptr;
   std::size_t* read = nullptr;
+  const std::string* name = nullptr;   ///< the file's
   const std::size_t* token = nullptr;  ///< bytes that were read when the last token ended
 
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {
     buffer->sbumpc();
     if (++*read - *token > TraceParse::kMostTokenBytes)
-      fail(ErrorCode::bad_file,
-           fmt::format("byte {}: not a trace: a text of more than {} bytes", *token, TraceParse::kMostTokenBytes));
+      fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text of more than {} bytes",
+                                            escape_name(*name), *token, TraceParse::kMostTokenBytes));
     return *this;
   }
   Characters operator++(int) {
@@ -171,7 +172,7 @@ struct Characters {
 json parse_trace(std::istream& text, const std::string& name, const TraceParse& parse) {
   std::size_t read = 0, token = 0;
   Handler handler(parse, read, token);
-  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read, &token}, Characters{}, &handler);
+  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read, &name, &token}, Characters{}, &handler);
   if (!valid) {
     fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
                                           handler.at() > 0 ? handler.at() : read, escape_name(handler.why())));
