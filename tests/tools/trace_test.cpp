@@ -1,4 +1,5 @@
 // Traces as text: what is read, what is refused and where, the sums, the critical path.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -124,6 +125,27 @@ TEST(Trace, CompressedTextsAreBounded) {
   gzclose(file);
   EXPECT_NE(test::error_of([&] { load_trace(path); }, ErrorCode::bad_file).find("text of more than"),
             std::string::npos);
+}
+
+// Spans in spans in spans, and a long name around many: time and memory stay in proportion to the text.
+TEST(Trace, DeepNestingAndLongNames) {
+  constexpr int kDepth = 20000;
+  std::string text = "[";
+  const auto add = [&](const char* category, const std::string& name, int ts, int dur) {
+    text += fmt::format(R"({}{{"ph": "X", "cat": "{}", "name": "{}", "ts": {}, "dur": {}}})",
+                        text.size() > 1 ? "," : "", category, name, ts, dur);
+  };
+  add("python_function", "nn.Module: " + std::string(1 << 20, 'm'), 0, 4 * kDepth);
+  for (int i = 0; i < kDepth; ++i) {
+    add("user_annotation", fmt::format("a{}", i), i, 4 * kDepth - i - 1);
+    add("cpu_op", "op", i, 4 * kDepth - i - 2);
+  }
+  const TraceSummary s = summarize_trace(load(text + "]"));
+  EXPECT_EQ(s.ops, static_cast<std::uint64_t>(kDepth));
+  ASSERT_EQ(s.modules.size(), 1u);
+  EXPECT_EQ(s.modules[0].name.size(), 1024u);
+  EXPECT_EQ(sum(s.annotations, "a0/a1/a2").count, 1u);
+  for (const TraceSum& a : s.annotations) EXPECT_LE(a.name.size(), 1024u);
 }
 
 // trace_ph: members of other types.
