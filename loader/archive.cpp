@@ -10,6 +10,12 @@
 namespace tern {
 namespace {
 
+void check(const OpenOptions& options) {
+  if (options.access > Access::read || options.access < Access::map || options.verify > Verify::now ||
+      options.verify < Verify::never)
+    fail(ErrorCode::invalid_argument, "OpenOptions: there is no such `access` or `verify`");
+}
+
 std::shared_ptr<const Program> open_file(std::shared_ptr<const FileBytes> file, const OpenOptions& options) {
   Findings findings(Findings::Mode::throw_first);
   ReadArchive a = read_archive(std::move(file), findings);
@@ -33,6 +39,7 @@ std::vector<Finding> validate_file(std::shared_ptr<const FileBytes> file) {
 }  // namespace
 
 std::shared_ptr<const Program> open_archive(const std::string& path, const OpenOptions& options) {
+  check(options);
   auto file = FileBytes::open(path, options.access);
   try {
     return open_file(std::move(file), options);
@@ -42,6 +49,7 @@ std::shared_ptr<const Program> open_archive(const std::string& path, const OpenO
 }
 
 std::shared_ptr<const Program> open_archive(std::span<const std::byte> bytes, const OpenOptions& options) {
+  check(options);
   return open_file(FileBytes::borrow(bytes), options);
 }
 

@@ -250,6 +250,7 @@ Options defaults(Kind kind) {
 
 States make_states(const Options& options, std::span<const Tensor> params, Precision16 precision) {
   check(options);
+  if (precision > Precision16::masters) fail(ErrorCode::invalid_argument, "tern::optim: there is no such precision");
   check_list("parameter", params, params, false);
   const Kept k = kept(options);
   States s;

@@ -3,6 +3,7 @@
 
 #include <tern/tern.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -42,10 +43,29 @@ class SessionImpl {
   std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, in their places
   SessionGroups groups{context};   ///< goes first: a collective may be under way in the memory above
   const Function* last = nullptr;  ///< whose results `outputs` are
+  std::atomic<bool> in_use = false;
+  std::atomic<bool> is_dropped = false;  ///< its Session was replaced or destroyed
 
  private:
   std::span<const Tensor> make_dense(std::span<const Tensor> given);
   void update_strided(const Function& f, std::span<const Tensor> given);
+};
+
+/// A session has one caller at a time: a second one, on another thread or inside an operator that the session runs,
+/// gets invalid_argument. The session lives until its caller has finished, whatever becomes of its Session.
+class SessionUse {
+ public:
+  explicit SessionUse(std::shared_ptr<SessionImpl> session);
+  ~SessionUse() { session_->in_use = false; }
+  SessionUse(const SessionUse&) = delete;
+  SessionUse& operator=(const SessionUse&) = delete;
+  SessionImpl* operator->() const { return session_.get(); }
+  const std::shared_ptr<SessionImpl>& session() const { return session_; }
+  /// After a run, whose operators may have replaced or destroyed the Session: then its results are gone.
+  void check_kept() const;
+
+ private:
+  std::shared_ptr<SessionImpl> session_;
 };
 
 /// The tensors in the order in which the function takes them. Fails where one is missing, unknown or given twice.

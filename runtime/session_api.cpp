@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dtypes/convert.h"
 #include "runtime/devices/device.h"
@@ -55,20 +56,65 @@ void refuse_capture(const Stream& stream) {
          "enqueue_into()");
 }
 
+const Program& program_of(const std::shared_ptr<SessionImpl>& session) {
+  if (session == nullptr) fail(ErrorCode::invalid_argument, "the session was moved elsewhere");
+  return *session->prepared->program;
+}
+
 /// Results in new memory of the host or the session's device.
-std::vector<Tensor> run_fresh(const std::shared_ptr<SessionImpl>& session, std::string_view function,
-                              std::span<const Tensor> inputs, Device& place) {
+std::vector<Tensor> run_fresh(const SessionUse& session, std::string_view function, std::span<const Tensor> inputs,
+                              Device& place) {
   const std::uint32_t index = find_function(*session->prepared->program, function);
   CallerOutputs made(session->prepared->program->functions[index], *session->prepared->device, place);
   if (GraphImpl* graph = session->stream.impl()->capture) {
-    graph->record(session, index, inputs, &made);
+    graph->record(session.session(), index, inputs, &made);
   } else {
     session->run(index, inputs, &made, true);
   }
   return made.take();
 }
 
+const std::vector<Tensor>& enqueue_run(const SessionUse& session, std::string_view function,
+                                       std::span<const Tensor> inputs) {
+  const std::uint32_t index = find_function(*session->prepared->program, function);
+  if (GraphImpl* graph = session->stream.impl()->capture)
+    return graph->record(session.session(), index, inputs, nullptr);
+  session->run(index, inputs, nullptr);
+  session.check_kept();
+  return session->outputs;
+}
+
+const std::vector<Tensor>& run_and_wait(const SessionUse& session, std::string_view function,
+                                        std::span<const Tensor> inputs) {
+  const std::vector<Tensor>& outputs = enqueue_run(session, function, inputs);
+  if (session->stream.is_capturing()) return outputs;
+  try {
+    session->stream.synchronize();
+  } catch (const std::exception& e) {
+    session->give_up(e);
+    throw;
+  }
+  return outputs;
+}
+
+void drop(const std::shared_ptr<SessionImpl>& session) noexcept {
+  if (session != nullptr) session->is_dropped = true;
+}
+
 }  // namespace
+
+SessionUse::SessionUse(std::shared_ptr<SessionImpl> session) : session_(std::move(session)) {
+  program_of(session_);
+  if (session_->in_use.exchange(true))
+    fail(ErrorCode::invalid_argument,
+         "the session is in use, by another thread or by the run whose operator calls it; it has one caller at a time: "
+         "make a session for each");
+}
+
+void SessionUse::check_kept() const {
+  if (session_->is_dropped)
+    fail(ErrorCode::invalid_argument, "the session was replaced or destroyed while it ran; its results are gone");
+}
 
 Session::Session(const Prepared& prepared) : Session(prepared, stream_for(prepared)) {}
 Session::Session(const Prepared& prepared, const Stream& stream) {
@@ -79,107 +125,112 @@ Session::Session(const Prepared& prepared, const Stream& stream) {
   }
   impl_ = std::make_shared<SessionImpl>(prepared.impl(), stream);
 }
-Session::~Session() = default;
+Session::~Session() {
+  drop(impl_);
+}
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept {
+  if (this == &other) return *this;
+  drop(impl_);
+  impl_ = std::move(other.impl_);
+  return *this;
+}
 
 const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
-  const Program& program = *impl_->prepared->program;
+  const Program& program = program_of(impl_);
   return run(program.functions[only_entry(program)].name, inputs);
 }
 
 const std::vector<Tensor>& Session::run(const std::vector<NamedTensor>& inputs) {
-  const Program& program = *impl_->prepared->program;
+  const Program& program = program_of(impl_);
   return run(program.functions[only_entry(program)].name, inputs);
 }
 
 const std::vector<Tensor>& Session::run(std::string_view function, const std::vector<NamedTensor>& inputs) {
-  const Program& program = *impl_->prepared->program;
+  const Program& program = program_of(impl_);
   return run(function, in_order(program.functions[find_function(program, function)], inputs));
 }
 
 const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {
-  const std::vector<Tensor>& outputs = enqueue(function, inputs);
-  if (impl_->stream.is_capturing()) return outputs;
-  try {
-    impl_->stream.synchronize();
-  } catch (const std::exception& e) {
-    impl_->give_up(e);
-    throw;
-  }
-  return outputs;
+  return run_and_wait(SessionUse(impl_), function, inputs);
 }
 
 void Session::run_into(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  const Program& program = *impl_->prepared->program;
+  const Program& program = program_of(impl_);
   run_into(program.functions[only_entry(program)].name, inputs, outputs);
 }
 
 void Session::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  refuse_capture(impl_->stream);
-  const Program& program = *impl_->prepared->program;
+  const SessionUse session(impl_);
+  refuse_capture(session->stream);
+  const Program& program = *session->prepared->program;
   const std::uint32_t index = find_function(program, function);
   if (outputs.empty() && !program.functions[index].outputs.empty())
     fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but no tensors were given for them", function,
                                                   program.functions[index].outputs.size()));
   if (outputs.empty()) {
-    run(function, inputs);
+    run_and_wait(session, function, inputs);
   } else {
-    CallerOutputs into(program.functions[index], *impl_->prepared->device, outputs);
-    impl_->run(index, inputs, &into, true);
+    CallerOutputs into(program.functions[index], *session->prepared->device, outputs);
+    session->run(index, inputs, &into, true);
+    session.check_kept();
   }
 }
 
 void Session::enqueue_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  const std::uint32_t index = find_function(*impl_->prepared->program, function);
-  CallerOutputs into(impl_->prepared->program->functions[index], *impl_->prepared->device, outputs);
-  if (GraphImpl* graph = impl_->stream.impl()->capture) {
-    graph->record(impl_, index, inputs, &into);
+  const SessionUse session(impl_);
+  const std::uint32_t index = find_function(*session->prepared->program, function);
+  CallerOutputs into(session->prepared->program->functions[index], *session->prepared->device, outputs);
+  if (GraphImpl* graph = session->stream.impl()->capture) {
+    graph->record(session.session(), index, inputs, &into);
   } else {
-    impl_->run(index, inputs, &into);
+    session->run(index, inputs, &into);
+    session.check_kept();
   }
 }
 
 std::vector<Tensor> Session::run_owned(std::string_view function, std::span<const Tensor> inputs) {
-  refuse_capture(impl_->stream);
-  return run_fresh(impl_, function, inputs, cpu_device());
+  const SessionUse session(impl_);
+  refuse_capture(session->stream);
+  return run_fresh(session, function, inputs, cpu_device());
 }
 
 std::vector<Tensor> Session::run_on_device(std::string_view function, std::span<const Tensor> inputs) {
-  return run_fresh(impl_, function, inputs, *impl_->prepared->device);
+  const SessionUse session(impl_);
+  return run_fresh(session, function, inputs, *session->prepared->device);
 }
 
 const Tensor& Session::output(std::string_view name) const {
-  if (impl_->last == nullptr) fail(ErrorCode::invalid_argument, "no run has given results yet");
-  const std::vector<FunctionOutput>& names = impl_->last->outputs;
+  const SessionUse session(impl_);
+  if (session->last == nullptr) fail(ErrorCode::invalid_argument, "no run has given results yet");
+  const std::vector<FunctionOutput>& names = session->last->outputs;
   const auto found = std::ranges::find(names, name, &FunctionOutput::name);
-  if (found != names.end()) return impl_->outputs[static_cast<std::size_t>(found - names.begin())];
+  if (found != names.end()) return session->outputs[static_cast<std::size_t>(found - names.begin())];
   std::string list;
   for (const FunctionOutput& o : names) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", o.name);
-  fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result '{}'; it has {}", impl_->last->name, name, list));
+  fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result '{}'; it has {}", session->last->name, name, list));
 }
 
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
-  const std::uint32_t index = find_function(*impl_->prepared->program, function);
-  if (GraphImpl* graph = impl_->stream.impl()->capture) return graph->record(impl_, index, inputs, nullptr);
-  impl_->run(index, inputs, nullptr);
-  return impl_->outputs;
+  return enqueue_run(SessionUse(impl_), function, inputs);
 }
 
 const Stream& Session::stream() const {
+  program_of(impl_);
   return impl_->stream;
 }
 
 void Session::set_seed(std::uint64_t seed) {
-  impl_->context.random = {seed, 0};
+  SessionUse(impl_)->context.random = {seed, 0};
 }
 
 RandomPosition Session::random_position() const {
-  return {impl_->context.random.seed, impl_->context.random.offset};
+  const SessionUse session(impl_);
+  return {session->context.random.seed, session->context.random.offset};
 }
 
 void Session::set_random_position(const RandomPosition& position) {
-  impl_->context.random = {position.seed, position.offset};
+  SessionUse(impl_)->context.random = {position.seed, position.offset};
 }
 
 double Session::step(std::span<const Tensor> inputs, double rate) {
@@ -193,24 +244,27 @@ double Session::step(std::span<const Tensor> inputs, double rate) {
 }
 
 void Session::set_profiling(bool on) {
-  impl_->profile = on ? std::make_unique<Profile>() : nullptr;
-  impl_->context.profile = impl_->profile.get();
+  const SessionUse session(impl_);
+  session->profile = on ? std::make_unique<Profile>() : nullptr;
+  session->context.profile = session->profile.get();
 }
 
 std::vector<NodeTime> Session::profile() const {
-  return impl_->profile == nullptr ? std::vector<NodeTime>{} : impl_->profile->times(*impl_->prepared->program);
+  const SessionUse session(impl_);
+  return session->profile == nullptr ? std::vector<NodeTime>{} : session->profile->times(*session->prepared->program);
 }
 
 SessionStats Session::stats() const {
+  const SessionUse session(impl_);
   SessionStats stats;
-  for (const auto& [i, frame] : impl_->frames) {
+  for (const auto& [i, frame] : session->frames) {
     stats.arena_bytes += frame->arena_bytes();
     frame->count_parts(stats);
   }
-  stats.arena_bytes += impl_->context.scratch.size();
-  stats.state_bytes = impl_->state.bytes();
-  stats.plans_made = impl_->context.plans_made;
-  stats.bytes_copied = impl_->context.bytes_copied;
+  stats.arena_bytes += session->context.scratch.size();
+  stats.state_bytes = session->state.bytes();
+  stats.plans_made = session->context.plans_made;
+  stats.bytes_copied = session->context.bytes_copied;
   return stats;
 }
 

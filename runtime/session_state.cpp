@@ -38,20 +38,22 @@ TensorView state_view(const State& s, std::byte* data) {
 }  // namespace
 
 Tensor Session::read_state(std::string_view name) const {
-  refuse_during_capture(*impl_);
-  const Program& program = *impl_->prepared->program;
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  const Program& program = *session->prepared->program;
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
-  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
-  const TensorView from = state_view(s, impl_->state.data(index));
+  const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
+  const TensorView from = state_view(s, session->state.data(index));
   Tensor t(s.type.dtype, std::vector<std::int64_t>(from.shape().begin(), from.shape().end()));
-  impl_->transfer.read(from, tensor_view(t));
+  session->transfer.read(from, tensor_view(t));
   return t;
 }
 
 void Session::write_state(std::string_view name, const Tensor& value) {
-  refuse_during_capture(*impl_);
-  const Program& program = *impl_->prepared->program;
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  const Program& program = *session->prepared->program;
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
   if (!s.is_mutable)
@@ -61,27 +63,30 @@ void Session::write_state(std::string_view name, const Tensor& value) {
   if (s.type.quantized())
     fail(ErrorCode::invalid_argument,
          fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
-  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
-  const TensorView to = state_view(s, impl_->state.data(index));
+  const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
+  const TensorView to = state_view(s, session->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
     fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
                                                   text_of(s.type, program.pool), text_of(value)));
   }
-  if (TensorMemory::on_host(value)) return impl_->transfer.write(tensor_view(value.contiguous()), to);
-  if (&TensorMemory::device(value) != impl_->prepared->device) return write_state(name, value.to("cpu"));
-  impl_->context.stream->copy(tensor_view(value), to);
-  impl_->context.stream->finish();
+  if (TensorMemory::on_host(value)) return session->transfer.write(tensor_view(value.contiguous()), to);
+  if (&TensorMemory::device(value) != session->prepared->device)
+    return session->transfer.write(tensor_view(value.to("cpu").contiguous()), to);
+  session->context.stream->copy(tensor_view(value), to);
+  session->context.stream->finish();
 }
 
 void Session::reset_state() {
-  refuse_during_capture(*impl_);
-  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
-  impl_->state.reset();
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
+  session->state.reset();
 }
 
 void Session::set_group(std::shared_ptr<ProcessGroup> group, std::string_view name) {
-  refuse_during_capture(*impl_);
-  impl_->groups.set(name, std::move(group));
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  session->groups.set(name, std::move(group));
 }
 
 }  // namespace tern

@@ -1,11 +1,14 @@
 #include "tools/command_line.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <tern/custom_op.h>
 #include <tern/error.h>
 #include <tern/version.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -129,7 +132,16 @@ int parse(CLI::App& app, int argc, char** argv) {
   return 0;
 }
 
+/// A file that is opened must not take the number of a standard stream that the caller has closed. Writing to a stream
+/// that was closed still fails.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", O_RDONLY);
+  }
+}
+
 int run(int argc, char** argv) {
+  open_standard_streams();
   CommandLine line;
   try {
     const std::unique_ptr<CLI::App> app = make_app(line);

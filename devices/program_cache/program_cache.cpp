@@ -1,25 +1,31 @@
 #include "devices/program_cache/program_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <ctime>
+#include <span>
 #include <vector>
+
+#include "user_files/temporary_file.h"
+#include "user_files/user_folder.h"
 
 namespace tern {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
-constexpr int kTrimEvery = 64;  // programs kept between two looks at the size of all
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+constexpr int kTrimEvery = 64;              // programs kept between two looks at the size of all
+constexpr std::time_t kTimeToWrite = 3600;  // seconds after which an unfinished file has no writer
 constexpr char kMagic[8] = {'t', 'e', 'r', 'n', 'p', 'r', 'g', '1'};
+constexpr std::string_view kProgram = ".program", kUnfinished = ".program.tmp";
 
 /// What a file begins with. The hash of the program guards against damage, that of the identity against a file of
 /// another name.
@@ -29,12 +35,10 @@ struct Header {
   std::uint64_t bytes;
 };
 
-fs::path folder() {
-  if (const char* own = std::getenv("TERN_CACHE")) return own;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != 0)
-    return fs::path(cache) / "tern";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != 0) return fs::path(home) / ".cache" / "tern";
-  return {};
+std::string folder_path() {
+  const char* own = ::secure_getenv("TERN_CACHE");
+  if (own == nullptr) return default_cache_path("programs");
+  return *own == '/' ? std::string(own) + "/programs" : std::string();
 }
 
 XXH128_hash_t hash(const std::string& s) {
@@ -45,31 +49,42 @@ bool same(XXH128_hash_t a, XXH128_hash_t b) {
   return a.low64 == b.low64 && a.high64 == b.high64;
 }
 
-fs::path file_of(XXH128_hash_t h) {
-  char name[48];
-  std::snprintf(name, sizeof name, "%016llx%016llx.program", static_cast<unsigned long long>(h.high64),
-                static_cast<unsigned long long>(h.low64));
-  const fs::path where = folder();
-  return where.empty() ? where : where / "programs" / name;
+std::string name_of(XXH128_hash_t h) {
+  return numbered_name(h.high64, h.low64, kProgram);
 }
 
-void trim(const fs::path& where) {
-  struct File {
-    fs::path path;
-    fs::file_time_type used;
-    std::uintmax_t size;
-  };
-  std::error_code ignored;
-  std::vector<File> files;
-  std::uintmax_t total = 0;
-  for (const fs::directory_entry& e : fs::directory_iterator(where, ignored)) {
-    files.push_back({e.path(), e.last_write_time(ignored), e.file_size(ignored)});
-    total += files.back().size;
+bool read_all(int file, void* to, std::size_t bytes) {
+  auto* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t n = ::read(file, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    bytes -= static_cast<std::size_t>(n);
   }
-  std::ranges::sort(files, {}, &File::used);
-  for (const File& f : files) {
+  return true;
+}
+
+bool is_ours(const std::string& name) {
+  return is_numbered(name, 32, kProgram) || is_numbered(name, 16, kUnfinished);
+}
+
+void trim(const UserFolder& folder) {
+  std::uint64_t total = 0;
+  std::vector<UserFolder::File> programs;
+  for (UserFolder::File& f : folder.files(is_ours)) {
+    const bool is_program = f.name.ends_with(kProgram);
+    if (!is_program && f.age > kTimeToWrite) {
+      folder.remove(f.name);
+      continue;
+    }
+    total += f.size;
+    if (is_program) programs.push_back(std::move(f));
+  }
+  std::ranges::sort(programs, std::ranges::greater(), &UserFolder::File::age);
+  for (const UserFolder::File& f : programs) {
     if (total <= kMostBytes) return;
-    fs::remove(f.path, ignored);
+    folder.remove(f.name);
     total -= f.size;
   }
 }
@@ -77,49 +92,40 @@ void trim(const fs::path& where) {
 }  // namespace
 
 std::string cached_program(const std::string& identity) {
+  const UserFolder folder(folder_path());
+  if (!folder.usable()) return {};
   const XXH128_hash_t key = hash(identity);
-  const fs::path path = file_of(key);
-  if (path.empty()) return {};
-  std::ifstream in(path, std::ios::binary);
+  const Descriptor file = folder.open(name_of(key));
+  struct stat info {};
   Header h{};
-  if (!in.read(reinterpret_cast<char*>(&h), sizeof h) || std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 ||
-      !same(h.identity, key) || h.bytes > kMostBytes)
+  if (!file.is_open() || ::fstat(file.number(), &info) != 0 || !is_own_file(info) ||
+      !read_all(file.number(), &h, sizeof h) || std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 ||
+      !same(h.identity, key) || h.bytes > kMostBytes || sizeof h + h.bytes != static_cast<std::uint64_t>(info.st_size))
     return {};
   std::string program(h.bytes, 0);
-  if (!in.read(program.data(), static_cast<std::streamsize>(h.bytes))) return {};
-  if (!same(XXH3_128bits(program.data(), program.size()), h.program)) return {};
-  std::error_code ignored;
-  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // the oldest go first
+  if (!read_all(file.number(), program.data(), program.size()) || !same(hash(program), h.program)) return {};
+  ::futimens(file.number(), nullptr);  // the oldest go first
   return program;
 }
 
 void keep_program(const std::string& identity, const std::string& program) {
   static std::atomic<int> kept{0};
+  if (program.empty() || program.size() > kMostBytes) return;
+  const UserFolder folder(folder_path());
+  if (!folder.usable()) return;
   const XXH128_hash_t key = hash(identity);
-  const fs::path path = file_of(key);
-  if (path.empty() || program.empty()) return;
-  std::error_code ignored;
-  fs::create_directories(path.parent_path(), ignored);
   Header h{};
   std::memcpy(h.magic, kMagic, sizeof kMagic);
   h.identity = key;
-  h.program = XXH3_128bits(program.data(), program.size());
+  h.program = hash(program);
   h.bytes = program.size();
-  const int number = kept++;
-  const fs::path temporary = path.string() + "." + std::to_string(getpid()) + "." + std::to_string(number);
   {
-    std::ofstream out(temporary, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(&h), sizeof h);
-    out.write(program.data(), static_cast<std::streamsize>(program.size()));
-    if (!out) {
-      out.close();
-      fs::remove(temporary, ignored);
+    TemporaryFile file(folder.descriptor(), kUnfinished, sizeof h + h.bytes);
+    if (!file.is_open() || !file.write(std::as_bytes(std::span(&h, 1))) ||
+        !file.write(std::as_bytes(std::span(program))) || !file.rename(name_of(key)))
       return;
-    }
   }
-  fs::rename(temporary, path, ignored);
-  if (ignored) fs::remove(temporary, ignored);
-  if (number % kTrimEvery == 0) trim(path.parent_path());
+  if (kept++ % kTrimEvery == 0) trim(folder);
 }
 
 }  // namespace tern

@@ -1,5 +1,6 @@
-// Compiled programs on disk, so that a kernel is compiled once for each driver: TERN_CACHE (empty: no cache), else
-// $XDG_CACHE_HOME/tern, else ~/.cache/tern.
+// Compiled programs on disk, so that a kernel is compiled once for each driver: in programs/ of TERN_CACHE (empty or
+// relative: no cache), else of $XDG_CACHE_HOME/tern, else of ~/.cache/tern. They are native code: only a folder and
+// files count that nobody but this process's user can write to, and set-user-ID programs have none.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 
 #include "exporter/import/guards.h"
 #include "exporter/import/tree_names.h"
+#include "schema/work.h"
 
 namespace tern::importing {
 namespace {
@@ -129,6 +130,7 @@ std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spe
   result->tensor = &tensor;
   for (const auto& [attribute, inner] : tensor.inner) {
     const std::string full = fmt::format("{}.{}", name, attribute);
+    charge_work(sizeof(QuantizedTensor) + full.size());
     if (!inner.is_plain()) {
       result->nested.emplace(attribute, subclass_input(spec, inner, full));
       continue;
@@ -200,6 +202,7 @@ void Entry::share_storages() {
       return x.type == y.type && x.offset == y.offset && x.strides == y.strides;
     };
     for (std::size_t i = 0; i < placed.size(); ++i) {
+      if (!overlapping) charge_work(placed.size() - i);
       one_type = one_type && shared_.program.states[placed[i].state].type.dtype ==
                                  shared_.program.states[placed[0].state].type.dtype;
       for (std::size_t k = i + 1; k < placed.size() && !overlapping; ++k) {

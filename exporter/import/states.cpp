@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+
+#include "schema/work.h"
 
 namespace tern::importing {
 namespace {
@@ -80,6 +83,7 @@ const pt2::PickledTensor* States::subclass_of(const pt2::InputSpec& spec) {
 }
 
 std::uint32_t States::add(State state) {
+  charge_work(sizeof(State) + state.name.size());
   const auto number = static_cast<std::uint32_t>(program_.states.size());
   if (program_.storages[state.storage].size != 0) {
     std::vector<std::int64_t> key = {state.storage, state.offset, static_cast<std::int64_t>(state.type.dtype)};
@@ -169,10 +173,26 @@ std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::stri
 /// Kernels count on bytes of 0 and 1.
 void States::require_booleans(const State& state, const std::string& name) {
   if (state.type.dtype != DType::boolean) return;
-  const auto [first, last] = extent(state);
+  auto [first, last] = extent(state);
   if (first == last) return;
+  // Many states may lie in one storage: each byte is read once.
+  std::map<std::int64_t, std::int64_t>& checked = known_.booleans[state.storage];
+  auto next = checked.upper_bound(first);
+  if (next != checked.begin() && std::prev(next)->second >= first) --next;
+  std::int64_t begin = first, from = first, to = last;
+  for (; next != checked.end() && next->first <= last; next = checked.erase(next)) {
+    if (begin < next->first) require_booleans(state.storage, begin, next->first, name);
+    begin = std::max(begin, next->second);
+    from = std::min(from, next->first);
+    to = std::max(to, next->second);
+  }
+  if (begin < last) require_booleans(state.storage, begin, last, name);
+  checked.emplace(from, to);
+}
+
+void States::require_booleans(std::uint32_t storage, std::int64_t first, std::int64_t last, const std::string& name) {
   const auto bytes =
-      source_.bytes(state.storage).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+      source_.bytes(storage).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
   const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b > std::byte{1}; });
   if (bad == bytes.end()) return;
   fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}, and a boolean is 0 or 1",
@@ -181,8 +201,16 @@ void States::require_booleans(const State& state, const std::string& name) {
 
 bool States::same_tensor(const State& a, const State& b) {
   if (a.kind != b.kind || !(a.type == b.type) || a.strides != b.strides || a.offset != b.offset) return false;
-  const std::span<const std::byte> x = source_.bytes(a.storage), y = source_.bytes(b.storage);
-  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
+  return equal_storages(a.storage, b.storage);
+}
+
+bool States::equal_storages(std::uint32_t a, std::uint32_t b) {
+  if (a == b) return true;
+  const auto [known, added] = known_.equal.try_emplace(std::minmax(a, b), false);
+  if (!added) return known->second;
+  const std::span<const std::byte> x = source_.bytes(a), y = source_.bytes(b);
+  known->second = x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
+  return known->second;
 }
 
 std::uint32_t States::whole_storage(std::uint32_t number) {
@@ -211,7 +239,9 @@ bool States::overlap(std::uint32_t a, std::uint32_t b) const {
 }
 
 void States::set_mutable(std::uint32_t state) {
-  for (std::uint32_t other : known_.by_storage[program_.states[state].storage]) {
+  const std::vector<std::uint32_t>& others = known_.by_storage[program_.states[state].storage];
+  charge_work(others.size());
+  for (std::uint32_t other : others) {
     if (other == state || overlap(other, state)) program_.states[other].is_mutable = true;
   }
 }

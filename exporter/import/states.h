@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exporter/import/storages.h"
@@ -17,6 +18,10 @@ struct KnownStates {
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_storage;
   /// The first of each view: storage, offset, dtype, sizes, strides.
   std::map<std::vector<std::int64_t>, std::uint32_t> same;
+  /// Ranges of bytes whose booleans were checked: by storage, from the first byte to the last.
+  std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> booleans;
+  /// Pairs of storages that were compared: true where their bytes are the same.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> equal;
 };
 
 /// The states of one model. Models of one file share those of one name that are equal, bytes too: prefill and decode
@@ -51,7 +56,9 @@ class States {
   /// Of a state with type, strides, offset and storage.
   std::uint32_t known_or_added(const pt2::InputSpec& spec, const std::string& name, State state);
   void require_booleans(const State& state, const std::string& name);
+  void require_booleans(std::uint32_t storage, std::int64_t first, std::int64_t last, const std::string& name);
   bool same_tensor(const State& a, const State& b);
+  bool equal_storages(std::uint32_t a, std::uint32_t b);
 
   Program& program_;
   ArchiveSource& source_;

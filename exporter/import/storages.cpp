@@ -39,7 +39,7 @@ const pt2::PickledTensor& ArchiveSource::pickled(const std::string& entry) {
   return saved(entry).tensor;
 }
 
-std::uint32_t ArchiveSource::storage_of(const std::string& entry, const std::string& key, Program& program) {
+std::uint32_t ArchiveSource::storage_of(const std::string& entry, std::string_view key, Program& program) {
   Saved& from = saved(entry);
   const auto found = from.numbers.find(key);
   if (found != from.numbers.end()) return found->second;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exporter/pt2/container.h"
@@ -24,7 +25,7 @@ class ArchiveSource : public StorageSource {
   /// The tensor that torch.save wrote into the entry. Reads it, and checks the entry's CRC, when it is first asked for.
   const pt2::PickledTensor& pickled(const std::string& entry);
   /// The storage of that key inside of such an entry: a part of the file, like others.
-  std::uint32_t storage_of(const std::string& entry, const std::string& key, Program& program);
+  std::uint32_t storage_of(const std::string& entry, std::string_view key, Program& program);
   std::span<const std::byte> bytes(std::uint32_t storage) override;
 
  private:

@@ -45,7 +45,7 @@ struct Actions {
 }  // namespace
 
 std::string find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
+  const char* path = ::secure_getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));

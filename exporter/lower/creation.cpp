@@ -171,7 +171,8 @@ Values triangle_indices(Builder& b, const Call& c, bool lower) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   if (rows < 0 || columns < 0 || (columns > 0 && rows > kMost / columns)) c.unsupported("the matrix is too large");
   std::vector<std::int64_t> r, k;
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows && columns > 0; ++i) {
+    charge_work(static_cast<std::uint64_t>(columns));
     for (std::int64_t j = 0; j < columns; ++j) {
       if (lower ? j - i > offset : j - i < offset) continue;
       charge_work(2 * sizeof(std::int64_t));
@@ -197,19 +198,25 @@ Values combinations(Builder& b, const Call& c) {
   const Dim size = b.size(x, 0);
   if (!size.is_const()) c.unsupported("the number of elements must be known");
   const std::int64_t n = size.value(), r = c.integer("r"), apart = c.flag("with_replacement") ? 0 : 1;
+  if (r < 0) c.unsupported("a negative number of elements");
   if (r == 0) return {b.full({0}, 0, b.dtype(x))};
+  if (n == 0 || (apart == 1 && r > n)) return {b.full({0, r}, 0, b.dtype(x))};
   std::vector<std::int64_t> places, now;
   constexpr std::size_t kMost = std::size_t{1} << 24;
+  if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("too many combinations");
+  charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
   // Depth first: `now` is the choice so far, `next` what to try at its end.
   std::int64_t next = 0;
   for (;;) {
+    charge_work(1);
     if (static_cast<std::int64_t>(now.size()) == r) {
       if (places.size() > kMost) c.unsupported("too many combinations");
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
-      next = n;
     }
-    if (next < n) {
+    // The rest must be enough to go on, where no element is chosen twice.
+    const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
+    if (missing > 0 && next + apart * (missing - 1) < n) {
       now.push_back(next);
       next += apart;
     } else {

@@ -15,7 +15,8 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
   const bool bidirectional = c.flag("bidirectional"), batch_first = c.flag("batch_first"),
              biases = c.flag("has_biases");
   const Values& params = c.tensors("params");
-  const std::size_t cells = static_cast<std::size_t>(std::max<std::int64_t>(layers, 0)) * (bidirectional ? 2 : 1);
+  const std::size_t cells =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, std::ssize(params))) * (bidirectional ? 2 : 1);
   const std::size_t plain = biases ? 4 : 2;
   if (cells == 0 || params.size() % cells != 0)
     c.unsupported("a number of parameters that is no multiple of the layers");

@@ -108,7 +108,7 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   const bool biases = c.flag("has_biases");
   const Values& params = c.tensors("params");
   const std::size_t plain = biases ? 4 : 2;
-  if (layers < 1 || params.size() % static_cast<std::size_t>(layers * directions) != 0)
+  if (layers < 1 || layers > std::ssize(params) || params.size() % static_cast<std::size_t>(layers * directions) != 0)
     c.unsupported("a number of parameters that is no multiple of the layers");
   const std::size_t each = params.size() / static_cast<std::size_t>(layers * directions);
   if (each != plain && !(lstm && each == plain + 1)) c.unsupported("a wrong number of parameters for each layer");

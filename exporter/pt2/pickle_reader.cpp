@@ -9,6 +9,7 @@
 #include "exporter/pt2/pickle_opcodes.h"
 #include "exporter/pt2/text.h"
 #include "exporter/pt2/zip_bytes.h"
+#include "schema/work.h"
 
 namespace tern::pt2 {
 namespace {
@@ -70,6 +71,7 @@ class Machine {
 
   // The stack: values, and where marks are among them.
   PickleId make(PickleValue value) {
+    charge_work(sizeof(PickleValue));
     value.offset = static_cast<std::uint32_t>(opcode_at_);
     values_.values.push_back(std::move(value));
     return static_cast<PickleId>(values_.values.size() - 1);

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxPickleBytes = std::size_t{256} << 10;
 /// to offsets in them: where the pickle begins in the file. Pickles of more than `most` bytes are refused. Accepts the
 /// opcodes that PyTorch's pickles have, protocols 2 to 5, and the names of pickle_globals.h. Throws Error: bad_file for
 /// malformed pickles; unsupported, with the opcode or the name and its offset, for anything else. Memory and time are
-/// proportional to the size of the pickle.
+/// proportional to the size of the pickle; the values count as work (schema/work.h).
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base = 0,
                          std::size_t most = kMaxPickleBytes);
 

@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include "exporter/pt2/text.h"
+#include "schema/work.h"
 
 namespace tern::pt2 {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::size_t kMaxTextBytes = 1024;
 
 PickleView::Visit::Visit(PickleView& view, const PickleValue& at) : view_(view) {
   if (++view.depth_ > kMaxDepth) view.bad(at, fmt::format("values are nested more than {} deep", kMaxDepth));
+  charge_work(sizeof(PickledField));  // a visit makes no more
   if (++view.visits_ > kMaxVisits) view.bad(at, fmt::format("the pickle has more than {} values", kMaxVisits));
 }
 
@@ -32,11 +34,11 @@ const PickleValue& PickleView::value(PickleId id, Kind kind, const char* role) c
   return v;
 }
 
-std::string PickleView::text(PickleId id, const char* role) const {
+std::string_view PickleView::text(PickleId id, const char* role) const {
   const PickleValue& v = value(id, Kind::text, role);
   if (v.text.size() > kMaxTextBytes)
     bad(v, fmt::format("{} has {} bytes, and at most {} are read", role, v.text.size(), kMaxTextBytes));
-  return std::string(v.text);
+  return v.text;
 }
 
 std::int64_t PickleView::natural(PickleId id, const char* role) const {

@@ -24,7 +24,7 @@ class PickleView {
   [[noreturn]] void bad(const PickleValue& at, const std::string& what, ErrorCode code = ErrorCode::bad_file) const;
 
   const PickleValue& value(PickleId id, PickleValue::Kind kind, const char* role) const;
-  std::string text(PickleId id, const char* role) const;
+  std::string_view text(PickleId id, const char* role) const;
   std::int64_t natural(PickleId id, const char* role) const;
   std::vector<std::int64_t> naturals(PickleId id, const char* role) const;
   /// A tuple, a list, or the torch.Size of one.

@@ -4,10 +4,12 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <set>
 
 #include "exporter/pt2/pickle_reader.h"
 #include "exporter/pt2/pickle_view.h"
 #include "exporter/pt2/text.h"
+#include "schema/work.h"
 
 namespace tern::pt2 {
 namespace {
@@ -30,7 +32,8 @@ class Interpreter {
   PickledTensor subclass(const PickleValue& v);
   PickledTensor wrapper(PickleId type, PickleId arguments);
   void state(PickledTensor& tensor, PickleId id);
-  void attributes(PickledTensor& t, const PickleValue& v);
+  using Names = std::set<std::string_view>;
+  void attributes(PickledTensor& t, const PickleValue& v, Names& names);
   void place(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
   void check_inside(const PickledTensor& tensor, const PickleValue& v, std::uint64_t bytes) const;
   bool is_tensor(const PickleValue& v) const;
@@ -63,6 +66,7 @@ DType Interpreter::dtype(PickleId id) const {
 PickledTensor Interpreter::tensor(PickleId id) {
   const PickleValue& v = view_[id];
   const PickleView::Visit visit(view_, v);
+  charge_work(sizeof(PickledInner));
   if (++tensors_ > kMaxTensors) view_.bad(v, fmt::format("the pickle has more than {} tensors", kMaxTensors));
   if (!is_tensor(v))
     view_.bad(v, fmt::format("a tensor is expected, and there is {}", name_of(v.kind)), ErrorCode::unsupported);
@@ -174,26 +178,26 @@ PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
 /// The tensor's __dict__, or a pair of it and of the slots.
 void Interpreter::state(PickledTensor& t, PickleId id) {
   const PickleValue& v = view_[id];
-  if (v.kind != Kind::tuple || v.items.size() != 2) return attributes(t, v);
+  Names names;
+  if (v.kind != Kind::tuple || v.items.size() != 2) return attributes(t, v, names);
   for (const PickleId part : v.items) {
-    if (view_[part].kind != Kind::none) attributes(t, view_[part]);
+    if (view_[part].kind != Kind::none) attributes(t, view_[part], names);
   }
 }
 
-void Interpreter::attributes(PickledTensor& t, const PickleValue& v) {
+void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& names) {
   if (v.kind != Kind::dict) view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
   for (std::size_t i = 0; i < v.items.size(); i += 2) {
-    std::string name = view_.text(v.items[i], "the name of an attribute");
+    const std::string_view name = view_.text(v.items[i], "the name of an attribute");
     const PickleValue& item = view_[v.items[i + 1]];
-    if (t.find(name) != nullptr || t.attribute(name) != nullptr)
-      view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
+    if (!names.insert(name).second) view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
     if (is_tensor(item)) {
       if (name.size() > kMaxInnerNameBytes)
         view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
                                     kMaxInnerNameBytes));
-      t.inner.push_back({std::move(name), tensor(v.items[i + 1])});
+      t.inner.push_back({name, tensor(v.items[i + 1])});
     } else {
-      t.attributes.push_back({std::move(name), read_pickled_attribute(view_, v.items[i + 1])});
+      t.attributes.push_back({name, read_pickled_attribute(view_, v.items[i + 1])});
     }
   }
 }

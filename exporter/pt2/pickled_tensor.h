@@ -1,4 +1,5 @@
-// A tensor as torch.save wrote it: plain, or a subclass with its inner tensors and attributes.
+// A tensor as torch.save wrote it: plain, or a subclass with its inner tensors and attributes. Texts are parts of the
+// pickle, which may name one text many times.
 #pragma once
 
 #include <tern/dtype.h>
@@ -32,7 +33,7 @@ struct PickledAttribute {
   Kind kind = Kind::none;
   std::int64_t integer = 0;
   double real = 0;
-  std::string text;
+  std::string_view text;
   std::vector<PickledAttribute> items;
   std::vector<PickledField> fields;
 
@@ -42,7 +43,7 @@ struct PickledAttribute {
 };
 
 struct PickledField {
-  std::string name;
+  std::string_view name;
   PickledAttribute value;
 };
 
@@ -51,8 +52,8 @@ struct PickledTensor {
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;          ///< in elements; 0 of a subclass
-  std::string storage;              ///< key in SavedObject::storages; of a plain tensor. Its elements lie inside.
-  std::string class_name;           ///< "torchao.quantization Int8Tensor"; empty for a plain tensor
+  std::string_view storage;         ///< key in SavedObject::storages; of a plain tensor. Its elements lie inside.
+  std::string_view class_name;      ///< "torchao.quantization Int8Tensor"; empty for a plain tensor
   std::vector<PickledInner> inner;  ///< by the name of the Python attribute
   std::vector<PickledField> attributes;
 
@@ -63,12 +64,13 @@ struct PickledTensor {
 };
 
 struct PickledInner {
-  std::string name;
+  std::string_view name;
   PickledTensor value;
 };
 
-/// Reads the pickle of `object` as one tensor. Throws Error: bad_file, or unsupported for objects that are no such
-/// tensor.
+/// Reads the pickle of `object` as one tensor, whose texts lie in the pickle. What is made counts as work of the file
+/// (schema/work.h): pickles share values by their memos. Throws Error: bad_file, or unsupported for objects that are no
+/// such tensor.
 PickledTensor read_pickled_tensor(const SavedObject& object, const std::string& label);
 
 }  // namespace tern::pt2

@@ -20,7 +20,7 @@ constexpr Family kFamilies[] = {
 };
 
 std::string python_name(const QuantizedTensor& q) {
-  std::string name = q.tensor->class_name;
+  std::string name(q.tensor->class_name);
   std::ranges::replace(name, ' ', '.');
   return name;
 }

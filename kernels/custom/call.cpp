@@ -96,9 +96,12 @@ void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& fu
   call.message = message.data();
   call.message_size = message.size();
   call.groups = groups == nullptr ? nullptr : groups->functions();
-  const int status = function(&call);
-  // A collective that failed is over for all ranks, whatever the operator makes of it.
-  if (groups != nullptr && groups->failure() != nullptr) std::rethrow_exception(groups->failure());
+  const int status = guard_library(fmt::format("'{}' {}", name_, what), [&] {
+    const int returned = function(&call);
+    // A collective that failed is over for all ranks, whatever the operator makes of it.
+    if (groups != nullptr && groups->failure() != nullptr) std::rethrow_exception(groups->failure());
+    return returned;
+  });
   message.back() = '\0';
   if (status == 0) return;
   fail(ErrorCode::runtime,

@@ -23,6 +23,7 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
   functions_.context = this;
   functions_.place = [](void* context, const char* group, std::int32_t* rank, std::int32_t* ranks) {
     return guarded(context, [&](OperatorGroups& self) {
+      if (group == nullptr) fail(ErrorCode::invalid_argument, "an operator gives no group");
       const NamedGroups::Place place = self.groups_->place(group, self.node_);
       *rank = place.rank;
       *ranks = place.ranks;
@@ -30,6 +31,8 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
   };
   functions_.run = [](void* context, const char* group, const tern_op_collective* call) {
     return guarded(context, [&](OperatorGroups& self) {
+      if (call == nullptr || group == nullptr)
+        fail(ErrorCode::invalid_argument, "an operator gives no group, or no call");
       if (call->size < sizeof *call)
         fail(ErrorCode::invalid_argument,
              "tern_op_collective::size is too small: set it to sizeof(tern_op_collective)");

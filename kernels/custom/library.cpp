@@ -1,10 +1,12 @@
 #include "kernels/custom/library.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <tern/error.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -19,7 +21,7 @@ struct Operator {
 };
 
 struct Registry {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  ///< a library that is loaded may load another
   std::map<std::string, Operator, std::less<>> ops;
   std::set<const tern_ops*> loaded;
   bool searched = false;  ///< TERN_OP_PATH
@@ -37,12 +39,16 @@ Registry& registry() {
 void load(Registry& r, const std::string& path) {
   // A bare name would be looked up in the system's folders, not here.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+    refuse(path, "it is no regular file");
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", dlerror()));
   using Entry = const tern_ops* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_op_library"));
   if (entry == nullptr) refuse(path, "it does not export tern_op_library");
-  const tern_ops* ops = entry();
+  const tern_ops* ops = nullptr;
+  guard_library(fmt::format("the operator library {}", path), [&] { return ops = entry(), 0; });
   constexpr std::uint32_t kWithoutKernels = 1;
   if (ops == nullptr || ops->abi < kWithoutKernels || ops->abi > TERN_OP_ABI) {
     refuse(path, fmt::format("it was made for version {} of tern/custom_op.h, this Tern has {}: compile it anew",
@@ -89,6 +95,20 @@ const tern_op_kernel* find_custom_kernel(std::string_view name) {
   const std::lock_guard lock(r.mutex);
   const auto at = r.ops.find(name);
   return at == r.ops.end() ? nullptr : at->second.kernel;
+}
+
+int guard_library(const std::string& what, const std::function<int()>& call) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is cancelled
+  } catch (const std::exception& e) {
+    fail(ErrorCode::runtime, fmt::format("{}: it threw '{}'", what, e.what()));
+  } catch (...) {
+    fail(ErrorCode::runtime, fmt::format("{}: it threw an exception that is no std::exception", what));
+  }
 }
 
 std::uint64_t& custom_nodes_on_host() {

@@ -4,6 +4,7 @@
 #include <tern/custom_op.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ const tern_op* find_custom_op(std::string_view name);
 
 /// How devices run it, or null where its library does not say. Of a name that find_custom_op has found.
 const tern_op_kernel* find_custom_kernel(std::string_view name);
+
+/// Calls code of a library. What it throws becomes an error that begins with `what`, unless it is an Error already.
+int guard_library(const std::string& what, const std::function<int()>& call);
 
 /// How many custom nodes this thread has run on the host for another device.
 std::uint64_t& custom_nodes_on_host();

@@ -40,7 +40,7 @@ class TernRecipe(ConanFile):
 
     def export_sources(self):
         folders = ["cmake", "devices", "dtypes", "engines", "examples", "exporter", "include", "kernels", "loader", "runtime",
-                   "schema", "threads", "tools", "docs"]
+                   "schema", "threads", "tools", "user_files", "docs"]
         files = ["CMakeLists.txt", "LICENSE", "*.md"]
         for pattern in [f"{folder}/*" for folder in folders] + files:
             copy(self, pattern, str(pathlib.Path(self.recipe_folder, ROOT)), self.export_sources_folder)

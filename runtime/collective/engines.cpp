@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -42,6 +43,11 @@ Engine load(const std::string& path, const std::string& name) {
   Engine e;
   e.info.name = name;
   e.info.path = path;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe would keep dlopen() waiting
+    e.info.problem = "it is no regular file";
+    return e;
+  }
   // Open MPI looks for its parts among the global symbols.
   void* handle = dlopen(path.c_str(), RTLD_NOW | (name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL));
   if (handle == nullptr) {

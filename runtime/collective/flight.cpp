@@ -72,11 +72,12 @@ void put_type(PickleWriter& p, const char* key, DType t) {
   p.end_list();
 }
 
-/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate.
+/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate. Without a
+/// pipe, there is nothing to record yet.
 int signal_pipe = -1;    // NOLINT: handlers reach nothing else
 pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and writes no record
 void on_signal(int) {
-  if (getpid() != signal_owner) return;
+  if (signal_pipe < 0 || getpid() != signal_owner) return;
   const int before = errno;  // of what the signal has interrupted
   const char byte = 0;
   [[maybe_unused]] const ssize_t n = ::write(signal_pipe, &byte, 1);
@@ -91,32 +92,42 @@ std::optional<int> launched_rank() {
   }
 }
 
+/// False where the application has a handler of its own.
+bool handle_signal() {
+  struct sigaction old {};
+  if (sigaction(SIGUSR2, nullptr, &old) != 0) return false;
+  if (old.sa_handler == on_signal) return true;
+  if (old.sa_handler != SIG_DFL) return false;
+  struct sigaction act {};
+  act.sa_handler = on_signal;
+  act.sa_flags = SA_RESTART;
+  return sigaction(SIGUSR2, &act, nullptr) == 0;
+}
+
+const char* folder_of_environment() {
+  const char* folder = ::secure_getenv("TERN_FLIGHT_FOLDER");
+  return folder != nullptr && *folder != 0 ? folder : nullptr;
+}
+
+/// A process that is to write a record at a signal survives one that comes before its group is connected.
+[[maybe_unused]] const bool kHandlesSignalEarly = folder_of_environment() != nullptr && handle_signal();
+
 void write_on_signal() {
   int ends[2];
-  if (signal_pipe >= 0 || pipe2(ends, O_CLOEXEC) != 0) return;
-  struct sigaction old {};
-  if (sigaction(SIGUSR2, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) {
-    close(ends[0]);
-    close(ends[1]);
-    return;  // the application has a handler of its own
-  }
+  if (signal_pipe >= 0 || !handle_signal() || pipe2(ends, O_CLOEXEC) != 0) return;
   fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe has signals enough
-  signal_pipe = ends[1];
   signal_owner = getpid();
+  signal_pipe = ends[1];
   std::thread([from = ends[0]] {
     char byte = 0;
     while (read(from, &byte, 1) > 0 || errno == EINTR) FlightRecorder::process().failed(-1);
   }).detach();
-  struct sigaction act {};
-  act.sa_handler = on_signal;
-  act.sa_flags = SA_RESTART;
-  sigaction(SIGUSR2, &act, nullptr);
 }
 
 }  // namespace
 
 FlightRecorder::FlightRecorder() {
-  if (const char* folder = std::getenv("TERN_FLIGHT_FOLDER"); folder != nullptr && *folder != 0) set_folder(folder);
+  if (const char* folder = folder_of_environment()) set_folder(folder);
 }
 
 FlightRecorder& FlightRecorder::process() {

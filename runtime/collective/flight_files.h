@@ -9,6 +9,8 @@
 
 namespace tern {
 
+class TemporaryFile;
+
 /// One thread at a time.
 class FlightFiles {
  public:
@@ -23,8 +25,8 @@ class FlightFiles {
  private:
   static constexpr std::size_t kHeld = 64;  ///< files; more are not locked
   enum class Put { done, taken, failed };
-  /// Gives a file the name `path`, instead of one that no running process holds.
-  Put put(const std::string& unfinished, const std::string& path) const;
+  /// Gives a file the name `name`, instead of one that no running process holds.
+  Put put(TemporaryFile& file, int folder, const std::string& name, const std::string& path) const;
   void hold(const std::string& path, int descriptor);
 
   std::map<std::string, int> held_;  ///< descriptors by path

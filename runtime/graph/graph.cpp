@@ -130,12 +130,38 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
   return run.outputs;
 }
 
+namespace {
+
+[[noreturn]] void refuse_in_replay() {
+  fail(ErrorCode::invalid_argument,
+       "the graph is being replayed, by another thread or by the caller whose operator calls it");
+}
+
+/// A graph has one replay at a time.
+struct ReplayScope {
+  explicit ReplayScope(std::atomic<bool>& replaying) : replaying(replaying) {
+    if (replaying.exchange(true)) refuse_in_replay();
+  }
+  ~ReplayScope() { replaying = false; }
+  ReplayScope(const ReplayScope&) = delete;
+  ReplayScope& operator=(const ReplayScope&) = delete;
+  std::atomic<bool>& replaying;
+};
+
+}  // namespace
+
+void GraphImpl::check_idle() const {
+  if (replaying_) refuse_in_replay();
+}
+
 void GraphImpl::replay() {
+  const ReplayScope scope(replaying_);
   if (!complete_) fail(ErrorCode::invalid_argument, "a graph is replayed after capture_begin and capture_end");
   if (stream_->capture != nullptr) fail(ErrorCode::invalid_argument, "a graph cannot be replayed during a capture");
   for (CapturedRun& run : runs_) {
+    const SessionUse session(run.session);
     try {
-      const ThreadScope scope(run.context.threads);
+      const ThreadScope threads(run.context.threads);
       run.session->context.limits.start(run.context.prepared->options);
       run.session->groups.begin_run();
       const TracedRun traced(run.session->context, run.session->tracing, run.frame->function().name + " (graph)");
@@ -200,21 +226,49 @@ std::size_t GraphImpl::device_graphs() const {
   return n;
 }
 
+namespace {
+
+/// A replay that is under way needs what it replays.
+void leave_to_replay(std::unique_ptr<GraphImpl>& graph) noexcept {
+  if (graph != nullptr && graph->is_replaying()) graph.release()->is_dropped = true;
+}
+
+/// Deletes a graph that was left to its replay.
+struct ReplayEnd {
+  GraphImpl* graph;
+  ~ReplayEnd() {
+    if (graph->is_dropped) delete graph;
+  }
+};
+
+}  // namespace
+
 Graph::Graph() : impl_(std::make_unique<GraphImpl>()) {}
-Graph::~Graph() = default;
+Graph::~Graph() {
+  leave_to_replay(impl_);
+}
 Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept {
+  if (this == &other) return *this;
+  leave_to_replay(impl_);
+  impl_ = std::move(other.impl_);
+  return *this;
+}
 
 void Graph::capture_begin(const Stream& stream) {
+  impl_->check_idle();
   impl_->begin(stream);
 }
 void Graph::capture_end() {
   impl_->end();
 }
 void Graph::replay() {
-  impl_->replay();
+  impl_->check_idle();
+  const ReplayEnd end{impl_.get()};
+  end.graph->replay();
 }
 void Graph::reset() {
+  impl_->check_idle();
   impl_->reset();
 }
 std::vector<GraphNode> Graph::nodes() const {

@@ -3,6 +3,7 @@
 
 #include <tern/graph.h>
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <span>
@@ -30,6 +31,10 @@ class GraphImpl {
   void end();
   void replay();
   void reset() noexcept;
+  /// Fails while a replay is under way, whose operators may call the graph.
+  void check_idle() const;
+  bool is_replaying() const { return replaying_; }
+  bool is_dropped = false;  ///< its Graph was replaced or destroyed in a replay, at whose end it goes
   /// Records a run of a session; its results hold values after a replay. `into`: as SessionImpl::run has it.
   const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
                                     std::span<const Tensor> inputs, CallerOutputs* into);
@@ -45,6 +50,7 @@ class GraphImpl {
   std::shared_ptr<StreamImpl> stream_;
   std::vector<GraphNode> nodes_;
   bool complete_ = false;
+  std::atomic<bool> replaying_ = false;
   std::list<CapturedRun> runs_;
 };
 

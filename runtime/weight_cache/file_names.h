@@ -15,7 +15,7 @@ CacheFileKind kind_of(std::string_view name);
 
 /// From the hash of the key: "0123456789abcdef0123456789abcdef.packed".
 std::string packed_name(std::string_view key);
-/// Another name at each call, in all processes: "0123456789abcdef.packed.tmp".
-std::string temporary_name();
+/// The end of the name of a file that is being written: "0123456789abcdef.packed.tmp".
+inline constexpr std::string_view kUnfinishedPacked = ".packed.tmp";
 
 }  // namespace tern

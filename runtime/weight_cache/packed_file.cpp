@@ -1,6 +1,5 @@
 #include "runtime/weight_cache/packed_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/weight_cache/descriptor.h"
 #include "runtime/weight_cache/file_names.h"
 #include "runtime/weight_cache/packed_format.h"
+#include "user_files/descriptor.h"
 
 namespace tern {
 namespace {
@@ -33,15 +32,6 @@ struct Mapped {
     return mapped;
   }
 };
-
-/// Nobody else can have put it there.
-bool is_own_file(const struct stat& info) {
-  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-Descriptor open_file(const CacheFolder& folder, const std::string& name) {
-  return Descriptor(::openat(folder.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-}
 
 void note_use(int fd, const struct stat& info) {
   if (std::abs(std::time(nullptr) - info.st_mtim.tv_sec) < kTimeOfUse) return;
@@ -67,10 +57,10 @@ PackedFile::~PackedFile() {
 std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, const std::string& key) {
   if (!folder.usable()) return nullptr;
   const std::string name = packed_name(key);
-  const Descriptor file = open_file(folder, name);
+  const Descriptor file = folder.open(name);
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0) {
-    if (errno == ELOOP) ::unlinkat(folder.descriptor(), name.c_str(), 0);  // a link
+    if (errno == ELOOP) folder.remove(name);  // a link
     return nullptr;
   }
   Mapped& mapped = Mapped::shared();
@@ -88,7 +78,7 @@ std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, co
     opened->payload_ = check_payload(opened->file_, key);
   }
   if (opened == nullptr || opened->payload_.empty()) {
-    ::unlinkat(folder.descriptor(), name.c_str(), 0);
+    folder.remove(name);
     return nullptr;
   }
   opened->key_ = key;
@@ -101,7 +91,7 @@ std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, co
 
 bool has_packed(const CacheFolder& folder, const std::string& key) {
   if (!folder.usable()) return false;
-  const Descriptor file = open_file(folder, packed_name(key));
+  const Descriptor file = folder.open(packed_name(key));
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0 || !is_own_file(info)) return false;
   std::vector<std::byte> head(head_size(key));

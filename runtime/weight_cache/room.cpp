@@ -1,18 +1,15 @@
 #include "runtime/weight_cache/room.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/weight_cache/file_names.h"
@@ -25,16 +22,7 @@ constexpr std::time_t kTimeToLock = 60;
 /// Where the file system has no locks.
 constexpr std::time_t kTimeToWrite = 3600;
 
-struct File {
-  std::string name;
-  std::uint64_t size = 0;
-  std::time_t age = 0;  ///< seconds
-};
-
-/// A clock that was set back leaves times in the future. They count as times as long ago, or such files would stay.
-std::time_t age_of(const struct stat& info) {
-  return std::abs(std::time(nullptr) - info.st_mtim.tv_sec);
-}
+using File = UserFolder::File;
 
 bool has_writer(int folder, const File& file) {
   if (file.age <= kTimeToLock) return true;
@@ -51,28 +39,16 @@ struct Contents {
   std::uint64_t bytes = 0;   ///< of all files
 };
 
-Contents contents_of(int folder) {
+Contents contents_of(const UserFolder& folder) {
   Contents contents;
-  // An own description: the position of a listing belongs to it.
-  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return contents;
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd), &::closedir);
-  if (listing == nullptr) {
-    ::close(fd);
-    return contents;
-  }
-  while (const dirent* entry = ::readdir(listing.get())) {  // NOLINT(concurrency-mt-unsafe): the listing is our own
-    const CacheFileKind kind = kind_of(entry->d_name);
-    struct stat info {};
-    if (kind == CacheFileKind::other || ::fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(info.st_mode)) continue;
-    File file{entry->d_name, static_cast<std::uint64_t>(info.st_size), age_of(info)};
-    if (kind == CacheFileKind::temporary && !has_writer(folder, file)) {
-      ::unlinkat(folder, file.name.c_str(), 0);
+  for (File& file : folder.files([](const std::string& name) { return kind_of(name) != CacheFileKind::other; })) {
+    const bool is_packed = kind_of(file.name) == CacheFileKind::packed;
+    if (!is_packed && !has_writer(folder.descriptor(), file)) {
+      folder.remove(file.name);
       continue;
     }
     contents.bytes += file.size;
-    if (kind == CacheFileKind::packed) contents.packed.push_back(std::move(file));
+    if (is_packed) contents.packed.push_back(std::move(file));
   }
   return contents;
 }
@@ -87,7 +63,7 @@ std::uint64_t free_bytes(int folder) {
 bool make_room(const CacheFolder& folder, std::uint64_t bytes) {
   if (!folder.usable()) return false;
   const int fd = folder.descriptor();
-  Contents contents = contents_of(fd);
+  Contents contents = contents_of(folder);
   const std::uint64_t limit = std::min(folder.limit(), (free_bytes(fd) + contents.bytes) / 2);
   if (bytes > limit) return false;
   std::ranges::sort(contents.packed, std::ranges::greater(), &File::age);
@@ -99,7 +75,7 @@ bool make_room(const CacheFolder& folder, std::uint64_t bytes) {
     if (count == contents.packed.size() || is_recent) return false;
     kept -= contents.packed[count].size;
   }
-  for (std::size_t i = 0; i < count; ++i) ::unlinkat(fd, contents.packed[i].name.c_str(), 0);
+  for (std::size_t i = 0; i < count; ++i) folder.remove(contents.packed[i].name);
   return true;
 }
 

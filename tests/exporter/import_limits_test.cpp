@@ -128,6 +128,61 @@ TEST(ImportLimits, BooleansAboveOne) {
   EXPECT_NE(error.find("byte 2 of the data of 'mask' is 2, and a boolean is 0 or 1"), std::string::npos) << error;
 }
 
+// a1_bool: each byte is read once, and still every one.
+TEST(ImportLimits, BooleansOfStatesThatShareAStorage) {
+  const auto view = [](std::int64_t offset, std::int64_t count) {
+    Json type = meta_of({size(count)}, kBool);
+    type["storage_offset"] = size(offset);
+    return type;
+  };
+  for (const char bad : {'\0', '\2'}) {
+    TracedModel m;
+    m.bytes(std::string("\0\1\0\1\0\1\0", 7) + bad);
+    m.buffer("middle", view(2, 2));
+    m.buffer("end", view(6, 1));
+    m.buffer("begin", view(0, 3));
+    m.buffer("most", view(1, 6));
+    m.buffer("all", view(0, 8));
+    m.result("b_all");
+    if (bad == 0) {
+      EXPECT_NO_THROW(m.load());
+      continue;
+    }
+    const std::string error = error_of([&] { m.load(); });
+    EXPECT_NE(error.find("byte 7 of the data of 'all' is 2"), std::string::npos) << error;
+  }
+}
+
+// L_comb2: integers that count the turns of a loop.
+TEST(ImportLimits, IntegersThatCountLoops) {
+  const auto combinations = [](std::int64_t n, std::int64_t r, bool replacement, std::int64_t count) {
+    TracedModel m;
+    m.user("x", huge({n}));
+    m.node("torch.ops.aten.combinations.default",
+           {{"self", tensor("x")}, {"r", integer(r)}, {"with_replacement", boolean(replacement)}},
+           {{"y", huge({count, r})}});
+    m.result("y");
+    return error_of([&] { m.load(); }, ErrorCode::unsupported);
+  };
+  EXPECT_NE(combinations(2, std::int64_t{1} << 33, true, 1), "");
+  EXPECT_NE(combinations(1, (1 << 24) - 1, true, 1), "");
+  EXPECT_NE(combinations(60, 30, false, 1), "");
+  EXPECT_EQ(combinations(60, 59, false, 60), "");  // few, found at once
+  EXPECT_EQ(combinations(2, std::int64_t{1} << 33, false, 0), "");
+  const auto triangle = [](std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+    TracedModel m;
+    for (const char* name : {"x", "y"}) {
+      m.node("torch.ops.aten.tril_indices.default",
+             {{"row", integer(rows)}, {"col", integer(columns)}, {"offset", integer(offset)}},
+             {{name, meta({2, 0}, kI64)}});
+    }
+    m.result("y");
+    return error_of([&] { m.load(); }, ErrorCode::unsupported);
+  };
+  EXPECT_EQ(triangle(std::int64_t{1} << 62, 0, 0), "");
+  EXPECT_NE(triangle(1 << 12, 1 << 12, -(1 << 20)), "") << "two nodes, each of 2^24 places that do not count";
+}
+
 TEST(ImportLimits, NothingIsWrittenThatTheLoaderRefuses) {
   TracedModel m;
   m.user("x", meta({4}));

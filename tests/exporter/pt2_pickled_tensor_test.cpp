@@ -1,7 +1,10 @@
 // Tensors and tensor subclasses of pickles, and everything that is refused.
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "exporter/pt2/pickled_tensor.h"
+#include "schema/work.h"
 #include "tests/exporter/pickle_writer.h"
 #include "tests/exporter/pt2_sample.h"
 
@@ -10,9 +13,10 @@ namespace {
 
 const std::string kInt8 = global("torchao.quantization", "Int8Tensor");
 
-/// The tensor of a file with storages of 24 bytes, 8 bytes and none.
+/// The tensor of a file with storages of 24 bytes, 8 bytes and none. Its texts lie in the file, which stays.
 PickledTensor read(const std::string& value) {
-  const std::string file = saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""});
+  static std::list<std::string> files;
+  const std::string& file = files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
   return read_pickled_tensor(read_saved_object(as_bytes(file), 1000, "w"), "w");
 }
 void expect_refused(const std::string& value, const std::string& says, ErrorCode code = ErrorCode::bad_file) {
@@ -158,6 +162,28 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
                            "0h\x01" +
                            text("a") + "h\x02s0h\x02";
   expect_refused(loop, "nested more than 8 deep");
+}
+
+// a2_attr: values and texts that are shared by the memo.
+TEST(Pt2PickledTensor, WhatIsMadeCountsAsWorkOfTheFile) {
+  std::string row = "(";
+  for (int i = 0; i < 60; ++i) row += kNone;
+  std::string wide = row + "tq\x01" + "0(";
+  for (int i = 0; i < 60; ++i) wide += "h\x01";
+  const std::string shared = subclass(kInt8, "float32", {1}, dict({{"a", wide + "t"}}));
+  ASSERT_LT(shared.size(), 1000u);
+  std::string texts = "}(" + text(std::string(1000, 'n')) + "q\x01" + text(std::string(1000, 'v')) + "q\x02";
+  for (int i = 0; i < 1000; ++i) texts += "h\x01h\x02";
+  const PickledTensor t = read(subclass(kInt8, "float32", {1}, dict({{"a", texts + "u"}})));
+  EXPECT_EQ(t.attribute("a")->fields.size(), 1001u);
+  EXPECT_EQ(t.attribute("a")->fields[0].name.data(), t.attribute("a")->fields[1000].name.data()) << "a copy";
+  const WorkBudget budget(work_of(64 * shared.size()));
+  const std::string error = error_of(
+      [&] {
+        for (int i = 0; i < 64; ++i) read(shared);
+      },
+      ErrorCode::unsupported);
+  EXPECT_NE(error.find("units of work"), std::string::npos) << error;
 }
 
 TEST(Pt2SavedObject, RefusesArchivesThatLie) {

@@ -2,10 +2,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <tern/collective.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,6 +47,40 @@ TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
   EXPECT_NE(flock(reader, LOCK_SH | LOCK_NB), 0);
   close(reader);
   EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
+  fs::remove_all(folder);
+}
+
+/// The test below starts this one as a process of its own.
+TEST(FlightRecord, DISABLED_RaisesTheSignal) {
+  raise(SIGUSR2);
+}
+
+TEST(FlightRecord, ASignalBeforeTheGroupIsHarmless) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("TERN_FLIGHT_FOLDER", fs::temp_directory_path().c_str(), 1);
+    execl("/proc/self/exe", "test", "--gtest_also_run_disabled_tests",
+          "--gtest_filter=FlightRecord.DISABLED_RaisesTheSignal", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(FlightRecord, DoesNotFollowLinksThatOthersHavePlanted) {
+  const fs::path folder = fs::temp_directory_path() / ("tern_flight_links_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  std::ofstream(folder / "precious") << "precious";
+  fs::create_symlink("precious", folder / "tern_flight_3");
+  fs::create_symlink("precious", folder / ("tern_flight_3." + std::to_string(getpid()) + ".part"));
+  ASSERT_EQ(mkfifo((folder / "tern_flight_4").c_str(), 0600), 0);
+  for (const int rank : {3, 4}) {
+    const fs::path path = write_flight_record(folder.string(), rank);
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << rank;
+    EXPECT_FALSE(text_of(path).empty());
+  }
+  EXPECT_EQ(text_of(folder / "precious"), "precious");
   fs::remove_all(folder);
 }
 

@@ -33,6 +33,7 @@ set(sources
   prepare_options_test.cpp
   product_precision_test.cpp
   profile_test.cpp
+  public_enums_test.cpp
   quantized_convolution_test.cpp
   random_test.cpp
   resize_gradient_test.cpp
@@ -40,6 +41,7 @@ set(sources
   safety_test.cpp
   segment_allocator_test.cpp
   session_test.cpp
+  session_use_test.cpp
   shared_sums_test.cpp
   solve_fusion_test.cpp
   steady_state_test.cpp

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Checks that a folder includes only what stands below it: python > tools > exporter > runtime > loader > kernels > schema > dtypes >
-threads.
+threads > user_files.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself,
-<tern/device.h> and devices/program_cache/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h>. A name without a folder is chosen by the
+<tern/device.h>, devices/program_cache/ and user_files/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h>. A name without a folder is chosen by the
 build (devices/gpu/cuda/names.h or devices/gpu/hip/names.h, and lt_names.h and nccl_names.h there). Prints every wrong include; exit status 1 if any.
 """
 import pathlib
 import re
 import sys
 
-LAYERS = ["python", "tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes", "threads"]
+LAYERS = ["python", "tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes", "threads", "user_files"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".cpp", ".cc", ".inc", ".cu"}
 
@@ -43,10 +43,10 @@ def main():
                 wrong.append(f"{path}:{number}: include/tern/ includes {name}; it may include only <tern/...> and the library")
     for path in sources(root, "devices"):
         files += 1
-        own = ("/".join(path.relative_to(root).parts[:2]) + "/", "devices/program_cache/", "names.h", "lt_names.h", "nccl_names.h")
+        own = ("/".join(path.relative_to(root).parts[:2]) + "/", "devices/program_cache/", "user_files/", "names.h", "lt_names.h", "nccl_names.h")
         for number, kind, name in includes(path):
             if (name.startswith("tern/") and name != "tern/device.h") or (kind == '"' and not name.startswith(own)):
-                wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h>, its own folder and devices/program_cache/")
+                wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h>, its own folder, devices/program_cache/ and user_files/")
     for path in sources(root, "engines"):
         files += 1
         for number, kind, name in includes(path):

@@ -55,6 +55,21 @@ by_link() {
     "$out/links/tern" devices 2>&1 | cmp - "$out/log"
 }
 
+# With STREAM (a number) closed.
+closed() {
+  local stream=$1
+  shift
+  eval '"$@"' "$stream>&-"
+}
+# In so many kilobytes of address space.
+in_space() {
+  (ulimit -v "$1" && shift && timeout 20 "$@")
+}
+# No file takes the place of a stream that is closed.
+closed_streams() {
+  closed 2 "$tern" export $digits -o "$out/closed.tern" >/dev/null && closed 0 "$tern" validate "$out/closed.tern" >/dev/null
+}
+
 try 'export' "$tern" export $digits -o "$model"
 
 # Commands.
@@ -67,6 +82,14 @@ try 'version' ends 0 'tern 0.' "$tern" version
 try '--version' ends 0 'tern 0.' "$tern" --version
 try 'plugins of the working directory' planted
 try 'plugins beside a link' by_link
+try 'closed streams' closed_streams
+try 'a closed output' ends 3 'standard output' closed 1 "$tern" inspect "$model"
+mkfifo "$out/pipe.so"  # nobody writes to it
+try 'a pipe as a plugin' ends 0 'it is no regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
+try 'a pipe as a library' ends 2 'it is no regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
+if ldd "$tern" | grep -q openblas; then
+  try 'too little address space' ends 7 'OpenBLAS' in_space 300000 "$tern" inspect "$model"
+fi
 try 'unknown option' ends 2 "did you mean '--repeat'?" "$tern" run "$model" --reapet 3
 try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus

@@ -8,7 +8,7 @@ import sys
 
 # Every folder with a list of all its .cpp files. Each folder of tests/ that holds a NAME_test.cpp has one, too.
 FOLDERS = [
-    "bench", "devices", "dtypes", "exporter", "fuzz", "kernels", "loader", "python/binding", "runtime", "schema", "threads", "tools"
+    "bench", "devices", "dtypes", "exporter", "fuzz", "kernels", "loader", "python/binding", "runtime", "schema", "threads", "tools", "user_files"
 ]
 
 

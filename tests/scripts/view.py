@@ -129,29 +129,68 @@ def check_server(c, tern, model):
         check_slow_connections(c, s)
 
 
+def memory_of(process):
+    """Bytes that it has in use."""
+    return int(pathlib.Path(f"/proc/{process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def send_endlessly(s, begin, piece, seconds=2):
+    """How many bytes the server takes of a request that does not end, and whether it ends the connection."""
+    sent, end = 0, time.monotonic() + seconds
+    with socket.create_connection(("127.0.0.1", s.port), timeout=seconds) as connection:
+        try:
+            connection.sendall(begin)
+            while time.monotonic() < end:
+                connection.sendall(piece)
+                sent += len(piece)
+        except OSError:
+            return sent, True
+    return sent, False
+
+
 def check_slow_connections(c, s):
-    """More connections than the server has threads, each of which sends a byte now and then."""
+    """Clients without the token: requests without end, and more connections than the server keeps."""
+    before = memory_of(s.process)
+    for name, begin, piece in (("line", b"GET /", b"a" * 16384), ("header", b"GET / HTTP/1.1\r\nx: ", b"a" * 16384),
+                               ("headers", b"GET / HTTP/1.1\r\n", b"a: b\r\n" * 2000),
+                               ("body", b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"a" * 16384)):
+        sent, ended = send_endlessly(s, begin, piece)
+        c.check(f"endless {name}: the connection ends", ended)
+    c.check("and takes no memory", memory_of(s.process) < before + (16 << 20))
     begun = []
-    for _ in range(70):
-        begun.append(socket.create_connection(("127.0.0.1", s.port), timeout=60))
-        time.sleep(0.01)  # the server takes each: the system drops some of many at once
     stopped = threading.Event()
 
-    def drip(connection):
-        try:
-            connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
-            while not stopped.wait(0.5):
-                connection.sendall(b"a")
-        except OSError:
-            pass  # the server has ended it
+    def drip():
+        """Connections with a byte now and then, begun anew when the server ends them."""
+        while not stopped.is_set():
+            try:
+                connection = socket.create_connection(("127.0.0.1", s.port), timeout=60)
+                connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+                begun.append(connection)
+                if len(begun) > 400:
+                    begun.pop(0).close()
+            except OSError:
+                pass
+            time.sleep(0.002)
 
-    threads = [threading.Thread(target=drip, args=(connection,)) for connection in begun]
+    threads = [threading.Thread(target=drip) for _ in range(2)]
     for thread in threads:
         thread.start()
-    c.check("slow connections end, and the page comes", s.ask()[0] == 200)
+    while len(begun) < 300:
+        time.sleep(0.01)
+    start = time.monotonic()
+    c.check("among slow connections the page comes", all(s.ask()[0] == 200 for _ in range(5)))
+    c.check("at once", time.monotonic() - start < 5)
     stopped.set()
-    for thread, connection in zip(threads, begun):
+    for thread in threads:
         thread.join()
+    oldest = begun[-1]
+    oldest.settimeout(10)
+    try:
+        c.check("a slow connection ends", oldest.recv(10) == b"")
+    except ConnectionError:
+        c.check("a slow connection ends", True)
+    for connection in begun:
         connection.close()
 
 

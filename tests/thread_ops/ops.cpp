@@ -1,8 +1,13 @@
 // A library of operators for tests. threads: how many threads it may use, a float; of a negative number it fails.
-// group_sum: the sum over the ranks of a group, by its name, times the number of ranks, plus this one's.
+// call: what tests_hook points to, then zero. group_sum: the sum over the ranks of a group, by its name, times the
+// number of ranks, plus this one's.
 #include <tern/custom_op.h>
 
 #include <cstdio>
+
+extern "C" {
+TERN_OP_EXPORT void (*tests_hook)() = nullptr;
+}
 
 namespace {
 
@@ -19,6 +24,12 @@ int run(tern_op_call* call) {
     return 1;
   }
   if (call->results[0].data != nullptr) *static_cast<float*>(call->results[0].data) = static_cast<float>(call->threads);
+  return 0;
+}
+
+int call_hook(tern_op_call* call) {
+  if (tests_hook != nullptr) tests_hook();
+  if (call->results[0].data != nullptr) *static_cast<float*>(call->results[0].data) = 0;
   return 0;
 }
 
@@ -47,8 +58,9 @@ int group_sum(tern_op_call* call) {
   return 0;
 }
 
-const tern_op kOps[] = {{"tests::threads", infer, run}, {"tests::group_sum", infer_like, group_sum}};
-const tern_ops kLibrary = {TERN_OP_ABI, 2, kOps, nullptr, 0};
+const tern_op kOps[] = {
+    {"tests::threads", infer, run}, {"tests::group_sum", infer_like, group_sum}, {"tests::call", infer, call_hook}};
+const tern_ops kLibrary = {TERN_OP_ABI, 3, kOps, nullptr, 0};
 
 }  // namespace
 

@@ -10,6 +10,7 @@ set(sources
   files_npy_test.cpp
   files_npz_test.cpp
   files_safetensors_test.cpp
+  flight_test.cpp
   generation_facts_test.cpp
   inspect_test.cpp
   names_test.cpp

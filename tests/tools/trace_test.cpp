@@ -1,4 +1,5 @@
 // Traces as text: what is read, what is refused and where, the sums, the critical path.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -168,6 +169,58 @@ TEST(Trace, CallsOfGlooInPyTorchsTracesCommunicate) {
   ASSERT_EQ(s.busy.size(), 1U);
   EXPECT_EQ(s.busy[0].compute, 10);
   EXPECT_EQ(s.busy[0].copy, 10);
+}
+
+TEST(Trace, CompressedTextsAreBounded) {
+  const TempFolder folder;
+  const std::string path = folder / "t.json.gz", piece(std::size_t{1} << 20, ' ');
+  gzFile file = gzopen(path.c_str(), "wb1");
+  for (int i = 0; i < 80; ++i) gzwrite(file, piece.data(), static_cast<unsigned>(piece.size()));
+  gzclose(file);
+  EXPECT_NE(test::error_of([&] { load_trace(path); }, ErrorCode::bad_file).find("text of more than"),
+            std::string::npos);
+}
+
+// Spans in spans in spans, and a long name around many: time and memory stay in proportion to the text.
+TEST(Trace, DeepNestingAndLongNames) {
+  constexpr int kDepth = 20000;
+  std::string text = "[";
+  const auto add = [&](const char* category, const std::string& name, int ts, int dur) {
+    text += fmt::format(R"({}{{"ph": "X", "cat": "{}", "name": "{}", "ts": {}, "dur": {}}})",
+                        text.size() > 1 ? "," : "", category, name, ts, dur);
+  };
+  add("python_function", "nn.Module: " + std::string(1 << 20, 'm'), 0, 4 * kDepth);
+  for (int i = 0; i < kDepth; ++i) {
+    add("user_annotation", fmt::format("a{}", i), i, 4 * kDepth - i - 1);
+    add("cpu_op", "op", i, 4 * kDepth - i - 2);
+  }
+  const TraceSummary s = summarize_trace(load(text + "]"));
+  EXPECT_EQ(s.ops, static_cast<std::uint64_t>(kDepth));
+  ASSERT_EQ(s.modules.size(), 1u);
+  EXPECT_EQ(s.modules[0].name.size(), 1024u);
+  EXPECT_EQ(sum(s.annotations, "a0/a1/a2").count, 1u);
+  for (const TraceSum& a : s.annotations) EXPECT_LE(a.name.size(), 1024u);
+}
+
+// trace_ph: members of other types.
+TEST(Trace, MergingTakesAnyTypes) {
+  const TempFolder folder;
+  const std::string a = folder / "a.json", b = folder / "b.json", all = folder / "all.json";
+  std::ofstream(a) << kTrace;
+  for (const char* event :
+       {R"({"ph": 5, "name": "x"})", R"({"ph": "M", "name": 5, "args": {}})", R"({"pid": [], "id": {}})",
+        R"({"ph": "M", "name": "process_name", "args": {"name": 5}})"}) {
+    std::ofstream(b) << "[" << event << "]";
+    EXPECT_NO_THROW(merge_traces({b, a}, all)) << event;
+  }
+  std::ofstream(b) << R"({"traceEvents": [], "distributedInfo": {"rank": 9223372036854775807}})";
+  EXPECT_NE(test::error_of(
+                [&] {
+                  merge_traces({a, b}, all);
+                },
+                ErrorCode::bad_file)
+                .find("rank 9223372036854775807"),
+            std::string::npos);
 }
 
 /// Two ranks whose clocks are 1000 us apart; rank 1 comes 5 and 1 us late.

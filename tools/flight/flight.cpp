@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "tools/flight/records.h"
 #include "tools/text.h"
@@ -26,23 +28,27 @@ bool is_alike(const FlightCall& a, const FlightCall& b) {
   return a.name == b.name && a.types == b.types && a.in == b.in && a.out == b.out;
 }
 
+struct RankCall {
+  int rank;
+  const FlightCall* call;
+};
+
 /// What the ranks of one group are in.
 class GroupReport {
  public:
-  GroupReport(const std::vector<FlightRecord>& records, std::string name, std::vector<int> ranks)
-      : records_(records), name_(std::move(name)), ranks_(std::move(ranks)) {}
+  /// `known`: the ranks that have left a record. `made`: the calls of the group.
+  GroupReport(const std::set<int>& known, std::string name, std::vector<int> ranks, const std::vector<RankCall>& made)
+      : known_(known), name_(std::move(name)), ranks_(std::move(ranks)), made_(made) {}
 
   /// False where something is wrong.
   bool print() const {
     std::map<std::int64_t, std::map<int, const FlightCall*>> calls;
     std::map<int, std::int64_t> first, last;
-    for (const FlightRecord& r : records_) {
-      for (const FlightCall& c : r.calls) {
-        if (c.group != name_ || c.message) continue;
-        calls[c.number][r.rank] = &c;
-        if (!first.contains(r.rank)) first[r.rank] = c.number;
-        last[r.rank] = std::max(last[r.rank], c.number);
-      }
+    for (const auto& [rank, call] : made_) {
+      if (call->message) continue;
+      calls[call->number][rank] = call;
+      first.try_emplace(rank, call->number);
+      last[rank] = std::max(last[rank], call->number);
     }
     fmt::print("group '{}' of {} ranks\n", escape_name(name_), ranks_.size());
     std::int64_t begin = 0;  // all records reach back to it
@@ -81,9 +87,8 @@ class GroupReport {
     fmt::print("    {} {}{}\n", ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
                absent.empty() ? "; all ranks have made the call" : " for " + ranks_text(absent));
     for (const int r : absent) {
-      const bool known = std::ranges::any_of(records_, [&](const FlightRecord& f) { return f.rank == r; });
       const auto found = last.find(r);
-      if (!known) {
+      if (!known_.contains(r)) {
         fmt::print("    rank {} has left no record\n", r);
       } else {
         fmt::print("    rank {} has made {} calls\n", r, found == last.end() ? 0 : found->second);
@@ -93,19 +98,18 @@ class GroupReport {
   }
   bool print_messages() const {
     bool waits = false;
-    for (const FlightRecord& r : records_) {
-      for (const FlightCall& c : r.calls) {
-        if (c.group != name_ || !c.message || c.state == "completed") continue;
-        fmt::print("  rank {} waits in message {}: {}\n", r.rank, c.number, text_of(c));
-        waits = true;
-      }
+    for (const auto& [rank, call] : made_) {
+      if (!call->message || call->state == "completed") continue;
+      fmt::print("  rank {} waits in message {}: {}\n", rank, call->number, text_of(*call));
+      waits = true;
     }
     return waits;
   }
 
-  const std::vector<FlightRecord>& records_;
+  const std::set<int>& known_;
   std::string name_;
   std::vector<int> ranks_;
+  const std::vector<RankCall>& made_;
 };
 
 }  // namespace
@@ -113,9 +117,15 @@ class GroupReport {
 int run_flight(const std::string& folder) {
   const std::vector<FlightRecord> records = read_flight_records(folder);
   std::map<std::string, std::vector<int>> groups;
-  for (const FlightRecord& r : records) groups.insert(r.groups.begin(), r.groups.end());
+  std::map<std::string, std::vector<RankCall>> made;
+  std::set<int> known;
+  for (const FlightRecord& r : records) {
+    groups.insert(r.groups.begin(), r.groups.end());
+    known.insert(r.rank);
+    for (const FlightCall& c : r.calls) made[c.group].push_back({r.rank, &c});
+  }
   bool good = true;
-  for (const auto& [name, ranks] : groups) good = GroupReport(records, name, ranks).print() && good;
+  for (const auto& [name, ranks] : groups) good = GroupReport(known, name, ranks, made[name]).print() && good;
   return good ? 0 : 1;
 }
 

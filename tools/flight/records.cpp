@@ -8,8 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
+#include <system_error>
 
 #include "exporter/pt2/pickle_reader.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -18,17 +21,24 @@ namespace fs = std::filesystem;
 using pt2::PickleValue;
 using pt2::PickleValues;
 
+using Kind = PickleValue::Kind;
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr int kMostRank = 1 << 20;
+
+/// Makes a record, and counts all of it as work: a pickle may name one value many times.
 class Reader {
  public:
   Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
 
-  FlightRecord read() {
+  FlightRecord read() const {
     FlightRecord r;
-    const PickleValue& root = values_[values_.root];
-    const PickleValue& groups = member(root, "pg_config");
+    const PickleValue& root = of_kind(values_[values_.root], Kind::dict, "the record");
+    const PickleValue& groups = member(root, "pg_config", Kind::dict);
     for (std::size_t i = 0; i + 1 < groups.items.size(); i += 2)
-      r.groups[std::string(values_[groups.items[i]].text)] = ranks(text(member(values_[groups.items[i + 1]], "ranks")));
-    for (const pt2::PickleId id : member(root, "entries").items) r.calls.push_back(call(values_[id]));
+      r.groups[text(values_[groups.items[i]], "the name of a group")] =
+          ranks(member(values_[groups.items[i + 1]], "ranks"));
+    for (const pt2::PickleId id : member(root, "entries", Kind::list).items) r.calls.push_back(call(values_[id]));
     return r;
   }
 
@@ -36,8 +46,13 @@ class Reader {
   [[noreturn]] void bad(const std::string& what) const {
     fail(ErrorCode::bad_file, fmt::format("'{}' is no flight record: {}", path_, what));
   }
+  const PickleValue& of_kind(const PickleValue& v, Kind kind, std::string_view role) const {
+    if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
+    return v;
+  }
   const PickleValue* find(const PickleValue& dict, std::string_view key) const {
-    if (dict.kind != PickleValue::Kind::dict) bad("a dictionary is missing");
+    of_kind(dict, Kind::dict, "what holds '" + std::string(key) + "'");
+    charge_work(dict.items.size());
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       if (values_[dict.items[i]].text == key) return &values_[dict.items[i + 1]];
     }
@@ -48,46 +63,66 @@ class Reader {
     if (found == nullptr) bad(fmt::format("'{}' is missing", key));
     return *found;
   }
-  static std::string text(const PickleValue& v) { return std::string(v.text); }
-  static std::vector<int> ranks(std::string_view list) {
+  const PickleValue& member(const PickleValue& dict, std::string_view key, Kind kind) const {
+    return of_kind(member(dict, key), kind, key);
+  }
+  std::string text(const PickleValue& v, std::string_view role) const {
+    charge_work(of_kind(v, Kind::text, role).text.size());
+    return std::string(v.text);
+  }
+  std::string text_member(const PickleValue& dict, std::string_view key) const { return text(member(dict, key), key); }
+  std::int64_t integer(const PickleValue& v, std::string_view role) const {
+    return of_kind(v, Kind::integer, role).integer;
+  }
+  const PickleValue& sequence(const PickleValue& v, std::string_view role) const {
+    return v.kind == Kind::tuple ? v : of_kind(v, Kind::list, role);
+  }
+  /// The text "[0, 1]".
+  std::vector<int> ranks(const PickleValue& v) const {
+    std::string_view list = of_kind(v, Kind::text, "ranks").text;
     std::vector<int> result;
-    while (!list.empty()) {
+    for (;;) {
       const std::size_t at = list.find_first_of("0123456789");
-      if (at == std::string_view::npos) break;
+      if (at == std::string_view::npos) return result;
       int n = 0;
       const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), n);
-      if (error != std::errc()) break;
+      if (error != std::errc() || n > kMostRank) bad(fmt::format("a group has a rank above {}", kMostRank));
+      charge_work(sizeof(int) + static_cast<std::size_t>(end - list.data()));
       result.push_back(n);
       list.remove_prefix(static_cast<std::size_t>(end - list.data()));
     }
-    return result;
   }
   /// Of all tensors of a call.
-  std::vector<std::int64_t> sizes(const PickleValue& list) const {
+  std::vector<std::int64_t> sizes(const PickleValue& entry, const char* key) const {
     std::vector<std::int64_t> all;
-    for (const pt2::PickleId tensor : list.items) {
-      for (const pt2::PickleId n : values_[tensor].items) all.push_back(values_[n].integer);
+    for (const pt2::PickleId tensor : sequence(member(entry, key), key).items) {
+      const PickleValue& numbers = sequence(values_[tensor], key);
+      charge_work((1 + numbers.items.size()) * sizeof(std::int64_t));
+      for (const pt2::PickleId n : numbers.items) all.push_back(integer(values_[n], key));
     }
     return all;
   }
   FlightCall call(const PickleValue& entry) const {
+    charge_work(sizeof(FlightCall));
     FlightCall c;
-    c.record = member(entry, "record_id").integer;
+    c.record = integer(member(entry, "record_id"), "record_id");
     const PickleValue* p2p = find(entry, "is_p2p");
-    c.message = p2p != nullptr && p2p->integer != 0;
-    c.number = member(entry, c.message ? "p2p_seq_id" : "collective_seq_id").integer;
-    const PickleValue& group = member(entry, "process_group");
+    c.message = p2p != nullptr && of_kind(*p2p, Kind::boolean, "is_p2p").integer != 0;
+    const char* const number = c.message ? "p2p_seq_id" : "collective_seq_id";
+    c.number = integer(member(entry, number), number);
+    const PickleValue& group = sequence(member(entry, "process_group"), "process_group");
     if (group.items.empty()) bad("a call has no group");
-    c.group = text(values_[group.items[0]]);
-    c.name = text(member(entry, "profiling_name"));
-    c.state = text(member(entry, "state"));
-    c.in = sizes(member(entry, "input_sizes"));
-    c.out = sizes(member(entry, "output_sizes"));
-    for (const pt2::PickleId t : member(entry, "input_dtypes").items)
-      c.types += (c.types.empty() ? "" : ", ") + text(values_[t]);
-    if (const PickleValue* frames = find(entry, "frames"); frames != nullptr && !frames->items.empty()) {
+    c.group = text(values_[group.items[0]], "the group of a call");
+    c.name = text_member(entry, "profiling_name");
+    c.state = text_member(entry, "state");
+    c.in = sizes(entry, "input_sizes");
+    c.out = sizes(entry, "output_sizes");
+    for (const pt2::PickleId t : sequence(member(entry, "input_dtypes"), "input_dtypes").items)
+      c.types += (c.types.empty() ? "" : ", ") + text(values_[t], "input_dtypes");
+    if (const PickleValue* frames = find(entry, "frames");
+        frames != nullptr && !sequence(*frames, "frames").items.empty()) {
       const PickleValue& frame = values_[frames->items[0]];
-      c.place = fmt::format("{}:{}", member(frame, "filename").text, member(frame, "line").integer);
+      c.place = fmt::format("{}:{}", text_member(frame, "filename"), integer(member(frame, "line"), "line"));
     }
     return c;
   }
@@ -96,30 +131,70 @@ class Reader {
   const std::string& path_;
 };
 
+struct RecordFile {
+  std::string path;
+  int rank;
+};
+
+/// The rank that a file's name ends in; -1 where it ends in no digits.
+int rank_in(const std::string& name, const std::string& path) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits == name.size()) return -1;
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+  if (error != std::errc() || rank > kMostRank)
+    fail(ErrorCode::bad_file,
+         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kMostRank));
+  return rank;
+}
+
+std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* bytes) {
+  std::error_code failed, ignored;
+  std::vector<RecordFile> files;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    // Links that lead nowhere or in circles are no files.
+    if (!at->is_regular_file(ignored)) continue;
+    const std::string path = at->path().string();
+    const int rank = rank_in(at->path().filename().string(), path);
+    if (rank < 0) continue;
+    const std::uintmax_t size = at->file_size(ignored);
+    if (size > kMostBytes)
+      fail(ErrorCode::bad_file,
+           fmt::format("'{}' is no flight record: it has {} bytes, and at most {} are read", path, size, kMostBytes));
+    *bytes += size;
+    files.push_back({path, rank});
+  }
+  if (failed) fail(ErrorCode::io, fmt::format("cannot read the folder '{}': {}", folder, failed.message()));
+  if (files.empty())
+    fail(ErrorCode::invalid_argument,
+         fmt::format("'{}' has no flight records: files whose names end in a rank, such as tern_flight_0", folder));
+  std::ranges::sort(files, {}, &RecordFile::rank);
+  return files;
+}
+
+FlightRecord read_record(const RecordFile& from) {
+  std::ifstream file(from.path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  try {
+    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostBytes);
+    FlightRecord r = Reader(values, from.path).read();
+    r.path = from.path;
+    r.rank = from.rank;
+    return r;
+  } catch (const WorkExceeded&) {
+    fail(ErrorCode::bad_file,
+         fmt::format("'{}' is no flight record: it says much more than files of its size do", from.path));
+  }
+}
+
 }  // namespace
 
 std::vector<FlightRecord> read_flight_records(const std::string& folder) {
-  std::error_code failed;
+  std::uint64_t bytes = 0;
+  const std::vector<RecordFile> files = record_files(folder, &bytes);
+  const WorkBudget budget(work_of(bytes));
   std::vector<FlightRecord> records;
-  for (const fs::directory_entry& e : fs::directory_iterator(folder, failed)) {
-    const std::string name = e.path().filename().string();
-    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-    if (digits == name.size() || !e.is_regular_file()) continue;
-    const std::string path = e.path().string();
-    std::ifstream file(path, std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    constexpr std::size_t kMost = std::size_t{64} << 20;
-    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), path, 0, kMost);
-    FlightRecord r = Reader(values, path).read();
-    r.path = path;
-    std::from_chars(name.data() + digits, name.data() + name.size(), r.rank);
-    records.push_back(std::move(r));
-  }
-  if (failed) fail(ErrorCode::io, fmt::format("cannot read the folder '{}': {}", folder, failed.message()));
-  if (records.empty())
-    fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' has no flight records: files whose names end in a rank, such as tern_flight_0", folder));
-  std::ranges::sort(records, {}, &FlightRecord::rank);
+  for (const RecordFile& file : files) records.push_back(read_record(file));
   return records;
 }
 

@@ -65,6 +65,13 @@ Rank read_rank(const std::string& path) {
 }
 
 constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
+constexpr std::int64_t kMostRank = 1 << 20;
+
+/// The text of a member; empty where there is none, or something else.
+std::string text_member(const json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
 
 /// Processes of all ranks lie side by side.
 void move_to_rank(json& event, std::int64_t rank, double offset) {
@@ -76,9 +83,9 @@ void move_to_rank(json& event, std::int64_t rank, double offset) {
   // Flows have numbers of their own in each file.
   if (const auto id = event.find("id"); id != event.end())
     *id = fmt::format("{}.{}", rank, id->is_string() ? id->get<std::string>() : id->dump());
-  if (event.value("ph", std::string()) != "M" || !event.contains("args") || !event["args"].is_object()) return;
+  if (text_member(event, "ph") != "M" || !event.contains("args") || !event["args"].is_object()) return;
   json& args = event["args"];
-  const std::string name = event.value("name", std::string());
+  const std::string name = text_member(event, "name");
   if (name == "process_name" && args.contains("name") && args["name"].is_string())
     args["name"] = fmt::format("rank {}: {}", rank, args["name"].get<std::string>());
   if (name == "process_sort_index" && args.contains("sort_index"))
@@ -100,6 +107,9 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
     ranks.push_back(read_rank(path));
     const std::int64_t said = ranks.back().trace.rank;
     const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
+    if (rank > kMostRank)
+      fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" says rank {}, and {} is the largest that is read",
+                                            escape_name(path), rank, kMostRank));
     if (!seen.insert(rank).second)
       fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
     merged.ranks.push_back(rank);

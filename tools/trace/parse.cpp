@@ -16,22 +16,25 @@ using nlohmann::json;
 /// Told by the parser of one value after the other; keeps one event, and what is beside the events.
 class Handler final : public nlohmann::json_sax<json> {
  public:
-  explicit Handler(const TraceParse& parse) : parse_(parse) {}
+  /// `read`: the bytes that the parser has read; `token`: those when the token before ended, which this keeps.
+  Handler(const TraceParse& parse, const std::size_t& read, std::size_t& token)
+      : parse_(parse), read_(read), token_(token) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool v) override { return value(v); }
   bool number_integer(number_integer_t v) override { return value(v); }
   bool number_unsigned(number_unsigned_t v) override { return value(v); }
   bool number_float(number_float_t v, const string_t&) override { return value(v); }
-  bool string(string_t& v) override { return value(std::move(v)); }
+  bool string(string_t& v) override { return count(v) && value(std::move(v)); }
   bool binary(binary_t&) override { return refuse("binary data"); }
   bool start_object(std::size_t) override { return open(json::object()); }
   bool start_array(std::size_t) override { return open(json::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
+    token_ = read_;
     key_ = std::move(name);
-    return true;
+    return count(key_);
   }
   bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& e) override {
     at_ = at;
@@ -52,10 +55,20 @@ class Handler final : public nlohmann::json_sax<json> {
     return false;
   }
 
+  bool count(const std::string& text) {
+    constexpr std::size_t kBytesOfValue = 64;
+    values_ += text.size() / kBytesOfValue;
+    return values_ <= TraceParse::kMostValues || refuse_values();
+  }
+  bool refuse_values() {
+    return refuse(fmt::format("more than {} values, or 64 bytes of texts for each, in one event or beside the events",
+                              TraceParse::kMostValues));
+  }
+
   /// Places in what is kept; null: the parser is in the list of events, or in nothing yet.
   json* put(json&& v) {
     if (++values_ > TraceParse::kMostValues) {
-      refuse(fmt::format("more than {} values in one event, or beside the events", TraceParse::kMostValues));
+      refuse_values();
       return nullptr;
     }
     json* outer = stack_.back();
@@ -72,12 +85,14 @@ class Handler final : public nlohmann::json_sax<json> {
 
   template <class T>
   bool value(T&& v) {
+    token_ = read_;
     if (stack_.empty()) return refuse("a trace is an object or a list of events");
     if (stack_.back() == nullptr) return refuse("an event is an object");
     return put(json(std::forward<T>(v))) != nullptr;
   }
 
   bool open(json&& v) {
+    token_ = read_;
     if (stack_.size() >= TraceParse::kMostDepth)
       return refuse(fmt::format("values nest deeper than {}", TraceParse::kMostDepth));
     if (stack_.empty()) {
@@ -102,6 +117,7 @@ class Handler final : public nlohmann::json_sax<json> {
   }
 
   bool close() {
+    token_ = read_;
     stack_.pop_back();
     if (stack_.empty() || stack_.back() != nullptr || event_.is_null()) return true;
     values_ = beside_;
@@ -110,6 +126,8 @@ class Handler final : public nlohmann::json_sax<json> {
   }
 
   const TraceParse& parse_;
+  const std::size_t& read_;
+  std::size_t& token_;
   json root_, event_;
   bool is_object_ = false;
   std::vector<json*> stack_;
@@ -126,11 +144,15 @@ struct Characters {
   using reference = char;
   std::streambuf* buffer = nullptr;
   std::size_t* read = nullptr;
+  const std::string* name = nullptr;   ///< the file's
+  const std::size_t* token = nullptr;  ///< bytes that were read when the last token ended
 
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {
     buffer->sbumpc();
-    ++*read;
+    if (++*read - *token > TraceParse::kMostTokenBytes)
+      fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text of more than {} bytes",
+                                            escape_name(*name), *token, TraceParse::kMostTokenBytes));
     return *this;
   }
   Characters operator++(int) {
@@ -148,9 +170,9 @@ struct Characters {
 }  // namespace
 
 json parse_trace(std::istream& text, const std::string& name, const TraceParse& parse) {
-  Handler handler(parse);
-  std::size_t read = 0;
-  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read}, Characters{}, &handler);
+  std::size_t read = 0, token = 0;
+  Handler handler(parse, read, token);
+  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read, &name, &token}, Characters{}, &handler);
   if (!valid) {
     fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
                                           handler.at() > 0 ? handler.at() : read, escape_name(handler.why())));

@@ -11,9 +11,10 @@ namespace tern {
 
 struct TraceParse {
   static constexpr std::size_t kMostDepth = 64;  ///< of nested values
-  static constexpr std::size_t kMostValues = std::size_t{1}
-                                             << 20;  ///< in one event, and in all that is beside the events
-  std::function<void(nlohmann::json&&)> on_event;    ///< each object of "traceEvents"
+  /// Values of one event, and of all that is beside the events. A text counts once more for each 64 bytes.
+  static constexpr std::size_t kMostValues = std::size_t{1} << 20;
+  static constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;  ///< a text or number, with spaces before
+  std::function<void(nlohmann::json&&)> on_event;                        ///< each object of "traceEvents"
 };
 
 /// Returns what stands beside "traceEvents"; an empty object for an array. `name` is the file's, for errors, which are

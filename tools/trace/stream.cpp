@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,8 +15,10 @@ namespace tern {
 TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
   if (file_ == nullptr) fail(ErrorCode::io, fmt::format("cannot open {}: {}", escape_name(path), std::strerror(errno)));
   struct stat s {};
-  if (::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
-    fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
+  if (::stat(path.c_str(), &s) != 0) return;
+  if (S_ISDIR(s.st_mode)) fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  if (S_ISREG(s.st_mode)) most_ = std::min(kMostText, kLeast + kMostRatio * static_cast<std::uint64_t>(s.st_size));
 }
 
 TraceBuffer::int_type TraceBuffer::underflow() {
@@ -29,8 +32,9 @@ TraceBuffer::int_type TraceBuffer::underflow() {
   }
   if (n == 0) return traits_type::eof();
   bytes_ += static_cast<std::uint64_t>(n);
-  if (bytes_ > kMostText)
-    fail(ErrorCode::bad_file, fmt::format("{}: a text of more than {} bytes", escape_name(path_), kMostText));
+  if (bytes_ > most_)
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: a text of more than {} bytes, which a file of its size may hold", escape_name(path_), most_));
   setg(text_.data(), text_.data(), text_.data() + n);
   return traits_type::to_int_type(text_[0]);
 }

@@ -12,11 +12,12 @@
 
 namespace tern {
 
-/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io for a file that cannot be read, bad_file
-/// for damaged compression and for more text than kMostText.
+/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io if the file cannot be read; bad_file if its
+/// compression is damaged, or its text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
 class TraceBuffer final : public std::streambuf {
  public:
   static constexpr std::uint64_t kMostText = std::uint64_t{16} << 30;
+  static constexpr std::uint64_t kMostRatio = 64;  ///< traces compress to a tenth or a thirtieth
   explicit TraceBuffer(const std::string& path);
 
  protected:
@@ -28,7 +29,7 @@ class TraceBuffer final : public std::streambuf {
   };
   const std::string path_;
   std::unique_ptr<gzFile_s, Close> file_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, most_ = kMostText;
   std::array<char, std::size_t{1} << 16> text_;
 };
 

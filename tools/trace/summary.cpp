@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <map>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tools/trace/intervals.h"
 
@@ -13,10 +16,18 @@ namespace {
 using Kind = TracedSpan::Kind;
 using Sums = std::unordered_map<std::string, TraceSum>;
 
+/// Names are summed up by this many bytes of them: a few spans with long names may hold many others.
+constexpr std::size_t kMostName = 1024;
+
+std::string_view cut(std::string_view name) {
+  return name.substr(0, kMostName);
+}
+
 /// What is open on a thread while its spans are read in the order of their begins.
 struct OpenSpan {
   std::size_t number;
-  double end, inner = 0;  ///< microseconds of what counts directly in it
+  double end, inner = 0;                ///< microseconds of what counts directly in it
+  std::string_view module, annotation;  ///< names that hold for spans inside
 };
 
 /// Has a time of its own.
@@ -27,30 +38,35 @@ bool counts(const TracedSpan& s) {
 /// What is known of each op, and of overhead, from the spans around it.
 struct OpPlace {
   double self = 0;
-  std::string module, annotation;
+  std::string_view module, annotation;
 };
 
 /// "nn.Module: Conv2d_0" is a module; other frames of Python are not.
-std::string module_of(const std::string& frame) {
+std::string_view module_of(std::string_view frame) {
   constexpr std::string_view kPrefix = "nn.Module: ";
-  return frame.starts_with(kPrefix) ? frame.substr(kPrefix.size()) : std::string();
+  return frame.starts_with(kPrefix) ? frame.substr(kPrefix.size()) : std::string_view();
 }
+
+struct OpPlaces {
+  std::unordered_map<std::size_t, OpPlace> of_op;
+  std::unordered_set<std::string> paths;  ///< of annotations
+};
 
 class Thread {
  public:
-  explicit Thread(const LoadedTrace& trace, std::unordered_map<std::size_t, OpPlace>& places)
-      : trace_(trace), places_(places) {}
+  Thread(const LoadedTrace& trace, OpPlaces& places) : trace_(trace), places_(places) {}
 
   void add(std::size_t number) {
     const TracedSpan& s = trace_.spans[number];
     while (!open_.empty() && open_.back().end <= s.begin) pop();
-    if (counts(s)) {
-      OpPlace& place = places_[number];
-      place.self = s.duration;
-      place.module = innermost(Kind::module);
-      place.annotation = path(Kind::annotation);
-    }
-    open_.push_back({number, s.end()});
+    OpenSpan open{number, s.end()};
+    if (!open_.empty()) open.module = open_.back().module, open.annotation = open_.back().annotation;
+    if (counts(s)) places_.of_op[number] = {s.duration, open.module, open.annotation};
+    const std::string& name = trace_.name(s.name);
+    if (const std::string_view module = module_of(name); s.kind == Kind::module && !module.empty())
+      open.module = cut(module);
+    if (s.kind == Kind::annotation) open.annotation = below(open.annotation, name);
+    open_.push_back(open);
   }
   void finish() {
     while (!open_.empty()) pop();
@@ -65,33 +81,23 @@ class Thread {
       if (!open_.empty()) open_.back().inner += closed.inner;
       return;
     }
-    places_[closed.number].self = std::max(0.0, s.duration - closed.inner);
+    places_.of_op[closed.number].self = std::max(0.0, s.duration - closed.inner);
     if (!open_.empty()) open_.back().inner += s.duration;
   }
-  std::string innermost(Kind kind) const {
-    for (std::size_t i = open_.size(); i > 0; --i) {
-      const TracedSpan& s = trace_.spans[open_[i - 1].number];
-      if (s.kind != kind) continue;
-      if (std::string module = module_of(trace_.name(s.name)); !module.empty()) return module;
-    }
-    return {};
-  }
-  std::string path(Kind kind) const {
-    std::string text;
-    for (const OpenSpan& o : open_) {
-      const TracedSpan& s = trace_.spans[o.number];
-      if (s.kind == kind) text += (text.empty() ? "" : "/") + trace_.name(s.name);
-    }
-    return text;
+  /// "outer/inner", as one text for all that are there.
+  std::string_view below(std::string_view outer, std::string_view name) {
+    if (outer.empty()) return cut(name);
+    if (outer.size() >= kMostName) return outer;
+    return *places_.paths.emplace(cut(std::string(outer) + '/' + std::string(cut(name)))).first;
   }
 
   const LoadedTrace& trace_;
-  std::unordered_map<std::size_t, OpPlace>& places_;
+  OpPlaces& places_;
   std::vector<OpenSpan> open_;
 };
 
-std::unordered_map<std::size_t, OpPlace> places_of_ops(const LoadedTrace& trace) {
-  std::unordered_map<std::size_t, OpPlace> places;
+OpPlaces places_of_ops(const LoadedTrace& trace) {
+  OpPlaces places;
   std::map<std::pair<std::int64_t, std::int64_t>, Thread> threads;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
@@ -99,10 +105,10 @@ std::unordered_map<std::size_t, OpPlace> places_of_ops(const LoadedTrace& trace)
     threads.try_emplace({s.process, s.thread}, trace, places).first->second.add(i);
   }
   for (auto& [at, thread] : threads) thread.finish();
-  for (auto& [number, place] : places) {
+  for (auto& [number, place] : places.of_op) {
     const TracedSpan& s = trace.spans[number];
-    if (s.module != 0) place.module = trace.name(s.module);
-    if (s.annotation != 0) place.annotation = trace.name(s.annotation);
+    if (s.module != 0) place.module = cut(trace.name(s.module));
+    if (s.annotation != 0) place.annotation = cut(trace.name(s.annotation));
   }
   return places;
 }
@@ -179,7 +185,8 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   s.dropped = trace.dropped;
   s.rank = trace.rank;
   s.world_size = trace.world_size;
-  const auto places = places_of_ops(trace);
+  const OpPlaces known = places_of_ops(trace);
+  const auto& places = known.of_op;
   std::unordered_map<std::int64_t, std::size_t> by_external;
   for (const auto& [number, place] : places) {
     if (trace.spans[number].kind == Kind::op && trace.spans[number].external != 0)
@@ -187,10 +194,10 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   }
   Sums ops, modules, annotations, kernels, overheads;
   double first = std::numeric_limits<double>::infinity(), last = -first;
-  const auto add = [&](const std::string& op, const OpPlace& place, bool counts, double host, double device,
+  const auto add = [&](std::string_view op, const OpPlace& place, bool counts, double host, double device,
                        const TracedSpan& span) {
-    const auto to = [&](Sums& sums, const std::string& name) {
-      TraceSum& sum = sums[name];
+    const auto to = [&](Sums& sums, std::string_view name) {
+      TraceSum& sum = sums[std::string(name)];
       sum.count += counts ? 1 : 0;
       sum.host += host;
       sum.device += device;
@@ -199,12 +206,12 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
       sum.bytes += span.bytes;
     };
     to(ops, op);
-    to(modules, place.module.empty() ? "(none)" : place.module);
+    to(modules, place.module.empty() ? std::string_view("(none)") : place.module);
     if (!place.annotation.empty()) to(annotations, place.annotation);
   };
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& span = trace.spans[i];
-    const std::string& name = trace.name(span.name);
+    const std::string_view name = cut(trace.name(span.name));
     first = std::min(first, span.begin);
     last = std::max(last, span.end());
     s.unfinished += span.finished ? 0 : 1;
@@ -216,22 +223,22 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
       ++s.runs;
       s.run_mean += span.duration;
     } else if (span.kind == Kind::overhead) {
-      TraceSum& sum = overheads[name.substr(0, name.find(" of "))];
+      TraceSum& sum = overheads[std::string(name.substr(0, name.find(" of ")))];
       ++sum.count;
       sum.host += places.at(i).self;
     } else if (span.on_device()) {
       ++(span.kind == Kind::kernel ? s.kernels : s.copies);
       if (span.kind == Kind::copy) s.copied_bytes += span.bytes;
-      TraceSum& sum = kernels[name];
+      TraceSum& sum = kernels[std::string(name)];
       ++sum.count;
       sum.device += span.duration;
       const auto op = by_external.find(span.external);
       if (op != by_external.end()) {
         OpPlace place = places.at(op->second);
-        if (span.annotation != 0) place.annotation = trace.name(span.annotation);
-        add(trace.name(trace.spans[op->second].name), place, false, 0, span.duration, span);
+        if (span.annotation != 0) place.annotation = cut(trace.name(span.annotation));
+        add(cut(trace.name(trace.spans[op->second].name)), place, false, 0, span.duration, span);
       } else {
-        const OpPlace place{0, trace.name(span.module), trace.name(span.annotation)};
+        const OpPlace place{0, cut(trace.name(span.module)), cut(trace.name(span.annotation))};
         add("(not in an op)", place, false, 0, span.duration, span);
       }
     }
@@ -247,7 +254,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   Sums along;
   for (const PathPiece& piece : critical_path(trace)) {
     const TracedSpan& span = trace.spans[piece.span];
-    TraceSum& sum = along[trace.name(span.name)];
+    TraceSum& sum = along[std::string(cut(trace.name(span.name)))];
     ++sum.count;
     const double time = piece.end - piece.begin;
     (span.on_device() ? sum.device : sum.host) += time;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/text_table.h"
 #include "tools/trace/summary.h"
 
@@ -56,7 +58,7 @@ std::string trace_text(const TraceSummary& s, int most) {
   text += fmt::format("\n  {} runs", s.runs);
   if (s.runs > 0) text += fmt::format(" of {} ms on average", milliseconds(s.run_mean));
   text += fmt::format(", {} ops, {} kernels, {} copies on the device ({})\n", s.ops, s.kernels, s.copies,
-                      human_bytes(static_cast<std::uint64_t>(s.copied_bytes)));
+                      human_bytes(static_cast<std::uint64_t>(std::clamp(s.copied_bytes, 0.0, 1e18))));
   if (s.unfinished > 0) text += fmt::format("  {} events did not finish: the run failed\n", s.unfinished);
   if (s.dropped > 0) text += fmt::format("  {} events were dropped while it was recorded\n", s.dropped);
   if (s.skipped > 0) text += fmt::format("  {} events have no usable times and are left out\n", s.skipped);

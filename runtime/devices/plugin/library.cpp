@@ -40,6 +40,11 @@ std::string why_not(const tern_device_plugin* t) {
 Plugin load(const std::string& path) {
   Plugin p;
   p.path = path;
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {  // a pipe would keep dlopen() waiting
+    p.problem = "it is no regular file";
+    return p;
+  }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     p.problem = dlerror();

@@ -51,6 +51,8 @@ TEST_F(CacheFolderTest, VariablesChangeTheDefault) {
 TEST_F(CacheFolderTest, RelativeVariablesAreIgnored) {
   const Variable xdg("XDG_CACHE_HOME", "xdg");
   EXPECT_EQ(CacheFolder("").path(), folder_.path(".cache/tern/weights"));
+  const Variable own("TERN_WEIGHT_CACHE", "own");
+  EXPECT_EQ(CacheFolder("").path(), folder_.path(".cache/tern/weights"));
   const Variable home("HOME", "home");
   EXPECT_TRUE(mentions(CacheFolder(""), "no home folder"));
 }

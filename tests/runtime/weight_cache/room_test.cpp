@@ -12,6 +12,7 @@
 
 #include "runtime/weight_cache/file_names.h"
 #include "tests/runtime/weight_cache/temporary_folder.h"
+#include "user_files/temporary_file.h"
 
 namespace tern::testing {
 namespace {
@@ -41,9 +42,9 @@ class RoomTest : public ::testing::Test {
 TEST(CacheFileNames, Kinds) {
   EXPECT_EQ(packed_name("").size(), 32u + 7);
   EXPECT_EQ(kind_of(packed_name("a")), CacheFileKind::packed);
-  EXPECT_EQ(kind_of(temporary_name()), CacheFileKind::temporary);
+  EXPECT_EQ(kind_of(temporary_name(kUnfinishedPacked)), CacheFileKind::temporary);
   EXPECT_NE(packed_name("a"), packed_name("b"));
-  EXPECT_NE(temporary_name(), temporary_name());
+  EXPECT_NE(temporary_name(kUnfinishedPacked), temporary_name(kUnfinishedPacked));
   for (const char* other : {"", ".", "..", ".packed", "notes.txt", "0123456789abcdef.packed",
                             "0123456789ABCDEF0123456789ABCDEF.packed", "0123456789abcdef.tmp"})
     EXPECT_EQ(kind_of(other), CacheFileKind::other) << other;
@@ -92,8 +93,9 @@ TEST_F(RoomTest, OtherFilesAreLeftAlone) {
 }
 
 TEST_F(RoomTest, TemporaryFilesThatNobodyWritesGo) {
-  const std::string left = add(temporary_name(), kMegabyte, 120), fresh = add(temporary_name(), kMegabyte, 1),
-                    written = add(temporary_name(), kMegabyte, 9 * kHour);
+  const std::string left = add(temporary_name(kUnfinishedPacked), kMegabyte, 120),
+                    fresh = add(temporary_name(kUnfinishedPacked), kMegabyte, 1),
+                    written = add(temporary_name(kUnfinishedPacked), kMegabyte, 9 * kHour);
   const int fd = ::open(written.c_str(), O_WRONLY);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
   EXPECT_TRUE(make_room(cache_, 2 * kMegabyte));

@@ -1,62 +1,182 @@
 #include "tools/view/server/connections.h"
 
-#include <netinet/in.h>
-#include <sys/ioctl.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-#include <charconv>
-#include <filesystem>
-#include <string>
-#include <system_error>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace tern::view {
 namespace {
 
-/// The client's port, where this is a connection to the server at `port`; else -1. The socket that listens has no peer.
-int client_of(int descriptor, int port) {
-  sockaddr_in own{}, peer{};
-  socklen_t size = sizeof own, peer_size = sizeof peer;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) != 0 || own.sin_family != AF_INET ||
-      ntohs(own.sin_port) != port || ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0)
-    return -1;
-  return ntohs(peer.sin_port);
+constexpr std::size_t kPiece = std::size_t{16} << 10;
+constexpr const char* kTooLarge =
+    "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+bool would_wait() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
 }  // namespace
 
-void Connections::keep(int client) {
-  const std::lock_guard lock(mutex_);
-  kept_[client] = Clock::now();
+struct Connections::Connection {
+  enum class State : std::uint8_t { asking, answering, taking, closing, over };
+  int socket;
+  Clock::time_point deadline;
+  State state = State::asking;
+  std::string bytes;  ///< the request, then the answer
+  std::size_t sent = 0;
+
+  short events() const {
+    if (state == State::answering) return 0;  // poll() tells that the client is gone, which the answer finds
+    return state == State::taking ? POLLOUT : POLLIN;
+  }
+};
+
+struct Connections::Answers {
+  const Answer answer;
+  std::mutex mutex;
+  std::vector<std::pair<int, std::string>> done;  ///< by socket
+  int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+  explicit Answers(Answer answer) : answer(std::move(answer)) {}
+  ~Answers() { ::close(event); }
+  void add(int socket, const std::string& request) {
+    std::string bytes = answer(request);
+    const std::lock_guard lock(mutex);
+    done.emplace_back(socket, std::move(bytes));
+    ::eventfd_write(event, 1);
+  }
+};
+
+Connections::Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits)
+    : listener_(listener),
+      start_(std::move(start)),
+      limits_(limits),
+      answers_(std::make_shared<Answers>(std::move(answer))) {
+  ::fcntl(listener_, F_SETFL, O_NONBLOCK);
 }
 
-// cpp-httplib shows its connections to nobody, and limits only the time between two bytes.
-void Connections::end_old() {
-  const Clock::time_point now = Clock::now();
-  std::map<ino_t, Clock::time_point> seen;
-  const std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [&](const auto& k) { return now - k.second > 2 * kAnswers; });
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    const std::string name = entry.path().filename().string();
-    int descriptor = -1;
-    std::from_chars(name.data(), name.data() + name.size(), descriptor);
-    struct stat s {};
-    if (descriptor < 0 || ::fstat(descriptor, &s) != 0 || !S_ISSOCK(s.st_mode)) continue;
-    const int client = client_of(descriptor, port_);
-    if (client < 0) continue;
-    const auto before = since_.find(s.st_ino);
-    // A request that waits for a thread is not late: a thread takes at once what has come.
-    int unread = 0;
-    const bool queued = ::ioctl(descriptor, FIONREAD, &unread) == 0 && unread > 0;
-    const Clock::time_point begin = before == since_.end() || queued ? now : before->second;
-    seen[s.st_ino] = begin;
-    const auto kept = kept_.find(client);
-    // An older connection may have had the client's port.
-    const bool asked = kept != kept_.end() && kept->second >= begin - kRequests;
-    if (now - (asked ? kept->second : begin) >= (asked ? kAnswers : kRequests)) ::shutdown(descriptor, SHUT_RDWR);
+Connections::~Connections() {
+  for (const Connection& c : open_) ::close(c.socket);
+  ::close(listener_);
+}
+
+void Connections::turn(std::chrono::milliseconds most) {
+  std::vector<pollfd> polled = {{listener_, POLLIN, 0}, {answers_->event, POLLIN, 0}};
+  // The system keeps further connections where all that are open are answered.
+  if (answering_ >= limits_.answers) polled[0].fd = -1;
+  for (const Connection& c : open_) polled.push_back({c.events() == 0 ? -1 : c.socket, c.events(), 0});
+  ::poll(polled.data(), polled.size(), static_cast<int>(most.count()));
+  auto event = polled.begin() + 2;
+  for (Connection& c : open_) {
+    if ((event++)->revents == 0) continue;
+    c.state == Connection::State::taking ? write(c) : read(c);
   }
-  since_ = std::move(seen);
+  take_answers();
+  const Clock::time_point now = Clock::now();
+  for (auto c = open_.begin(); c != open_.end();) {
+    const bool late = c->state != Connection::State::answering && now >= c->deadline;
+    if (late || c->state == Connection::State::over) {
+      answering_ -= c->state == Connection::State::taking;
+      ::close(c->socket);
+      c = open_.erase(c);
+    } else {
+      ++c;
+    }
+  }
+  if (polled[0].revents != 0) accept_all();
+}
+
+/// Ends a connection that has its answer, else one that has not asked yet. False where all are being answered.
+bool Connections::end_oldest() {
+  auto oldest = std::ranges::find(open_, Connection::State::closing, &Connection::state);
+  if (oldest == open_.end()) oldest = std::ranges::find(open_, Connection::State::asking, &Connection::state);
+  if (oldest == open_.end()) return false;
+  ::close(oldest->socket);
+  open_.erase(oldest);
+  return true;
+}
+
+void Connections::accept_all() {
+  // A turn accepts as many as may be open: further ones end connections of earlier turns alone.
+  for (std::size_t n = 0; n < limits_.connections; ++n) {
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
+    if ((is_full || open_.size() >= limits_.connections) && !end_oldest()) {
+      if (socket >= 0) ::close(socket);
+      return;
+    }
+    if (socket < 0) return;
+    open_.push_back({socket, Clock::now() + limits_.to_ask});
+    read(open_.back());  // a whole request has often come already
+  }
+}
+
+void Connections::read(Connection& c) {
+  std::array<char, kPiece> piece;
+  const ssize_t n = ::recv(c.socket, piece.data(), piece.size(), 0);
+  if (n < 0 && would_wait()) return;
+  if (n <= 0) {
+    c.state = Connection::State::over;
+    return;
+  }
+  if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const std::size_t from = c.bytes.size() < kEnd.size() ? 0 : c.bytes.size() - kEnd.size();
+  c.bytes.append(piece.data(), static_cast<std::size_t>(n));
+  const std::size_t end = c.bytes.find(kEnd, from);
+  if (end == std::string::npos && c.bytes.size() < limits_.request_bytes) return;
+  ++answering_;
+  if (end == std::string::npos || end > limits_.request_bytes) {
+    c.bytes = kTooLarge;
+    c.state = Connection::State::taking;
+    c.deadline = Clock::now() + limits_.to_close;
+    return;
+  }
+  c.bytes.resize(end + kEnd.size());
+  c.state = Connection::State::answering;
+  start_([answers = answers_, socket = c.socket, request = std::move(c.bytes)] { answers->add(socket, request); });
+  c.bytes.clear();
+}
+
+void Connections::take_answers() {
+  std::vector<std::pair<int, std::string>> done;
+  {
+    const std::lock_guard lock(answers_->mutex);
+    done.swap(answers_->done);
+    eventfd_t count = 0;
+    ::eventfd_read(answers_->event, &count);
+  }
+  for (auto& [socket, bytes] : done) {
+    const auto c = std::ranges::find(open_, socket, &Connection::socket);
+    c->bytes = std::move(bytes);
+    c->state = Connection::State::taking;
+    c->deadline = Clock::now() + limits_.to_take;
+    write(*c);
+  }
+}
+
+void Connections::write(Connection& c) {
+  while (c.sent < c.bytes.size()) {
+    const ssize_t n = ::send(c.socket, c.bytes.data() + c.sent, c.bytes.size() - c.sent, MSG_NOSIGNAL);
+    if (n < 0 && would_wait()) return;
+    if (n <= 0) break;
+    c.sent += static_cast<std::size_t>(n);
+  }
+  // close() alone would drop the answer where bytes of the client are unread.
+  --answering_;
+  const bool complete = c.sent == c.bytes.size() && ::shutdown(c.socket, SHUT_WR) == 0;
+  c.state = complete ? Connection::State::closing : Connection::State::over;
+  c.deadline = Clock::now() + limits_.to_close;
+  c.bytes = {};
 }
 
 }  // namespace tern::view

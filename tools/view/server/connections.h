@@ -1,32 +1,59 @@
-// Ends connections that take long: each has a thread of the server, which a client that sends its request byte by byte
-// would keep for ever.
+// The connections of the server: one loop reads requests within limits, and only whole ones get a thread. Whoever does
+// not know the token takes neither memory nor time from those who do.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
-#include <map>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
 #include <mutex>
+#include <string>
 
 namespace tern::view {
 
+struct ConnectionLimits {
+  std::size_t request_bytes = 16 << 10;      ///< request line and headers; a request has no body
+  std::size_t connections = 256;             ///< then the oldest ends that is not being answered
+  std::size_t answers = 64;                  ///< made or sent at a time; more connections wait in the system's queue
+  std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its whole request
+  std::chrono::milliseconds to_take{60000};  ///< time that the client has to take the answer
+  std::chrono::milliseconds to_close{1000};  ///< time that the client has to close, once it has the answer
+};
+
 class Connections {
  public:
-  using Clock = std::chrono::steady_clock;
-  /// Of the server at this port of this process.
-  explicit Connections(int port) : port_(port) {}
-  /// The client at this port has sent a request that is answered. On any thread.
-  void keep(int client);
-  /// Ends connections whose first request takes longer than kRequests, or the answer to the last one longer than
-  /// kAnswers. To be called every now and then, by one thread.
-  void end_old();
+  /// The answer to a request, as bytes of HTTP. Called by threads that `start` begins.
+  using Answer = std::function<std::string(const std::string& request)>;
+  /// Has a function called by another thread, some time.
+  using Start = std::function<void(std::function<void()>)>;
+
+  /// `listener`: a socket that listens, and belongs to this object now.
+  Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits = {});
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+  /// Does what there is to do, and waits for more, at most so long.
+  void turn(std::chrono::milliseconds most);
 
  private:
-  static constexpr std::chrono::seconds kRequests{5}, kAnswers{300};
-  int port_;
-  std::map<ino_t, Clock::time_point> since_;  ///< by the socket's number, when it began
-  std::mutex mutex_;                          ///< of what follows
-  std::map<int, Clock::time_point> kept_;     ///< by the client's port
+  using Clock = std::chrono::steady_clock;
+  struct Connection;
+  /// The answers of threads, which wake the loop.
+  struct Answers;
+
+  void accept_all();
+  bool end_oldest();
+  void read(Connection& c);
+  void write(Connection& c);
+  void take_answers();
+
+  int listener_;
+  Start start_;
+  ConnectionLimits limits_;
+  std::list<Connection> open_;  ///< the oldest first
+  std::size_t answering_ = 0;
+  std::shared_ptr<Answers> answers_;
 };
 
 }  // namespace tern::view

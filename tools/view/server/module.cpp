@@ -1,15 +1,20 @@
 #include "tools/view/server/module.h"
 
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <future>
 #include <mutex>
-#include <thread>
+#include <utility>
 
 #include "tools/view/server/connections.h"
 
@@ -17,9 +22,8 @@ namespace tern::view {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
-constexpr int kSeconds = 10;                  // for the next bytes of a request to arrive
-constexpr int kThreads = 64;                  // each for a connection: they mostly wait
-constexpr std::chrono::seconds kPatience(1);  // with connections that are open at the end
+constexpr int kThreads = 16;                  // answer requests that have come whole
+constexpr std::chrono::seconds kPatience(1);  // waits for what is under way at the end
 constexpr std::array<std::pair<const char*, const char*>, 5> kHeaders = {{
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},  // the address holds the token
@@ -51,9 +55,8 @@ void refuse(httplib::Response& response, int status, const char* why) {
 
 class Pages {
  public:
-  Pages(const ServerRequest& request, httplib::Server& server, int port, Connections& connections)
+  Pages(const ServerRequest& request, httplib::Server& server, int port)
       : site_(request.site),
-        connections_(connections),
         prefix_("/" + request.token + "/"),
         hosts_{"127.0.0.1:" + std::to_string(port), "localhost:" + std::to_string(port)} {
     server.set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
@@ -81,7 +84,6 @@ class Pages {
              Handled::Handled;
     if (request.method != "GET" && request.method != "HEAD")
       return refuse(response, 405, "only GET is answered"), Handled::Handled;
-    connections_.keep(request.remote_port);
     return Handled::Unhandled;
   }
 
@@ -96,42 +98,93 @@ class Pages {
   }
 
   const Site& site_;
-  Connections& connections_;
   const std::string prefix_;
   const std::array<std::string, 2> hosts_;
   std::mutex mutex_;
 };
 
-std::string run(const ServerRequest& request) {
-  httplib::Server server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-  // Without SO_REUSEPORT, by which two servers would share a port.
-  server.set_socket_options([](socket_t socket) {
-    const int yes = 1;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  server.set_payload_max_length(1024);  // requests have no body
-  server.set_read_timeout(kSeconds);
-  server.set_write_timeout(kSeconds);
-  server.set_keep_alive_max_count(100);
-  server.set_keep_alive_timeout(2);
-  const int asked = request.port;
-  const int bound = asked == 0 ? server.bind_to_any_port(kHost) : server.bind_to_port(kHost, asked) ? asked : -1;
-  if (bound < 0 && asked == 0) return "no port of 127.0.0.1 is free";
-  if (bound < 0)
-    return "port " + std::to_string(asked) + " of 127.0.0.1 cannot be opened; without --port a free one is taken";
-  Connections connections(bound);
-  const Pages pages(request, server, bound, connections);
-  std::future<bool> listener = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
-  while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  request.ready("http://" + std::string(kHost) + ":" + std::to_string(bound) + pages.prefix());
-  for (int turn = 1; !request.ended(); ++turn) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    if (turn % 10 == 0) connections.end_old();
+/// A request that has come whole, and what answers it.
+class Exchange : public httplib::Stream {
+ public:
+  explicit Exchange(const std::string& request) : request_(request) {}
+  std::string take() { return std::move(answer_); }
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return true; }
+  ssize_t read(char* to, std::size_t size) override {
+    const std::size_t n = request_.copy(to, size, at_);
+    at_ += n;
+    return static_cast<ssize_t>(n);
   }
-  server.stop();
-  // It waits for its threads, and one of them for a request that may come byte by byte.
-  if (listener.wait_for(kPatience) == std::future_status::ready) return {};
+  ssize_t write(const char* from, std::size_t size) override {
+    answer_.append(from, size);
+    return static_cast<ssize_t>(size);
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { get_local_ip_and_port(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ip = kHost, port = 0; }
+  socket_t socket() const override { return 0; }
+
+ private:
+  const std::string& request_;
+  std::size_t at_ = 0;
+  std::string answer_;
+};
+
+/// cpp-httplib reads requests and makes answers. Its own connections have no limits of bytes and time.
+class Server : public httplib::Server {
+ public:
+  std::string answer(const std::string& request) {
+    Exchange exchange(request);
+    bool closed = false;
+    process_request(exchange, true, closed, nullptr);
+    return exchange.take();
+  }
+};
+
+/// A socket that listens at the port, 0: at any that is free, or -1.
+int listen_at(int port) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  // Without SO_REUSEPORT, by which two servers would share a port.
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  ::inet_pton(AF_INET, kHost, &address.sin_addr);
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      ::listen(listener, SOMAXCONN) == 0)
+    return listener;
+  ::close(listener);
+  return -1;
+}
+
+int port_of(int listener) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  return ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? ntohs(address.sin_port) : 0;
+}
+
+std::string run(const ServerRequest& request) {
+  const int listener = listen_at(request.port);
+  if (listener < 0 && request.port == 0) return "no port of 127.0.0.1 is free";
+  if (listener < 0)
+    return "port " + std::to_string(request.port) +
+           " of 127.0.0.1 cannot be opened; without --port a free one is taken";
+  const int port = port_of(listener);
+  Server server;
+  server.set_payload_max_length(1024);  // requests have no body
+  const Pages pages(request, server, port);
+  httplib::ThreadPool threads(kThreads);
+  {
+    Connections connections(
+        listener, [&](const std::string& asked) { return server.answer(asked); },
+        [&](std::function<void()> work) { threads.enqueue(std::move(work)); });
+    request.ready("http://" + std::string(kHost) + ":" + std::to_string(port) + pages.prefix());
+    while (!request.ended()) connections.turn(std::chrono::milliseconds(100));
+  }
+  // A thread may be at work on a weight.
+  std::future<void> idle = std::async(std::launch::async, [&] { threads.shutdown(); });
+  if (idle.wait_for(kPatience) == std::future_status::ready) return {};
   std::fflush(nullptr);
   ::_exit(0);
 }

@@ -20,6 +20,8 @@ class Descriptor {
   }
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
+  /// The caller closes it.
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;

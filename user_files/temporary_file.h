@@ -1,0 +1,48 @@
+// Files that get their names once they are complete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "user_files/descriptor.h"
+
+namespace tern {
+
+/// A file without its final name, which goes away unless it gets it. Nobody else has made it: no link, no pipe.
+class TemporaryFile {
+ public:
+  /// Makes the file in the folder that `folder` has open, under temporary_name(suffix). Not open where that fails, or
+  /// where this process may not write files of `bytes` bytes.
+  TemporaryFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode = 0600);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  bool is_open() const { return file_.is_open(); }
+  const std::string& name() const { return name_; }
+  int descriptor() const { return file_.number(); }
+  bool write(std::span<const std::byte> bytes);
+  /// Gives the file its name, in place of another file of that name.
+  bool rename(const std::string& name);
+  /// The descriptor, which stays open and belongs to the caller.
+  int release() { return file_.release(); }
+
+ private:
+  int folder_;
+  std::string name_;
+  Descriptor file_;
+  std::size_t size_ = 0;
+  bool is_unnamed_;  ///< there is a file of the temporary name
+};
+
+/// Another name at each call, in all processes: 16 digits and the suffix.
+std::string temporary_name(std::string_view suffix);
+/// True for a name of that many hexadecimal digits and the suffix.
+bool is_numbered(std::string_view name, std::size_t digits, std::string_view suffix);
+/// `high` and `low` as 32 digits, and the suffix.
+std::string numbered_name(std::uint64_t high, std::uint64_t low, std::string_view suffix);
+
+}  // namespace tern
