@@ -274,7 +274,7 @@ def layers_page(html, layers=12):
     return with_data(html, data)
 
 
-# What is wider than the window, of what can be seen; the legend scrolls.
+# Visible elements that are wider than the window; the legend scrolls.
 TOO_WIDE = """[...document.querySelectorAll('header *, main *, aside *')].filter((e) => {
   const r = e.getBoundingClientRect();
   return r.width > 0 && !e.closest('.legend') && (r.right > innerWidth + 1 || r.left < -1);

@@ -57,7 +57,7 @@ json view_ops(const Program& p) {
   return names;
 }
 
-/// For each node of each function the first node of its form. Empty for programs that break rules.
+/// Lists the first node of each node's form, by function. Empty for programs that break rules.
 json forms_of(const Viewed& m) {
   json forms = json::array();
   if (m.program == nullptr) return forms;

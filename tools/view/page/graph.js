@@ -197,7 +197,7 @@ export class GraphView {
     if (item.kind !== "function" && !canOpen(item)) return false;
     const before = this.scene.byId.get(item.id);
     this.open.has(id) ? this.open.delete(id) : this.open.add(id);
-    if (item.repeat && this.open.has(id)) this.open.add(item.repeat.first.id);  // one of all that are alike
+    if (item.repeat && this.open.has(id)) this.open.add(item.repeat.first.id);  // shows one of the equal blocks
     if (item.kind === "node") bodyTrees(item, 0);
     changed(item);
     this.layout();

@@ -27,7 +27,7 @@ function numbered(first, last) {
   return { name: a.slice(Math.max(0, at - 1), at).join("."), from: a[at], to: b[at] };
 }
 
-/** How many times the period of `p` items at `i` follows itself. */
+/** Counts how often the period of `p` items at `i` follows itself. */
 function timesOf(forms, i, p) {
   let times = 1;
   for (let k = i + p; k + p <= forms.length; k += p, ++times) {
