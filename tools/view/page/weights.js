@@ -11,7 +11,7 @@ export function weightsView(models, chosen, diff) {
     { name: "Kind", class: "more", of: (s) => s.kind },
     { name: "Type", class: "wide", of: (s) => typeText(s.type) },
     { name: "Bytes", class: "number", of: (s) => bytesText(s.storage_bytes), sort: (s) => -s.storage_bytes },
-    { name: "Read by", class: "number", of: (s) => String(s.readers.length), sort: (s) => -s.readers.length },
+    { name: "Read by", class: "number more", of: (s) => String(s.readers.length), sort: (s) => -s.readers.length },
   ];
   return el("div", { class: "list" }, longTable("Weights", columns, rows, chosen, (s) => diff?.weight(s)?.kind ?? ""));
 }
