@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "runtime/log.h"
+
 namespace tern {
 namespace {
 
@@ -88,10 +90,10 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   if (done == Put::taken) {
     // torchfrtrace takes names with tern_flight_ in them, and those that end in digits.
     const std::string other = fmt::format("{}/flight-{}-of-process-{}.pickle", folder, rank, getpid());
-    fmt::print(stderr,
-               "tern: '{}' is the flight record of another running process; this one's is '{}'. Give processes of "
-               "different groups folders of their own\n",
-               path, other);
+    log_message(LogLevel::warning,
+                fmt::format("'{}' is the flight record of another running process; this one's is '{}'. Give processes "
+                            "of different groups folders of their own",
+                            path, other));
     path = other;
     done = std::rename(unfinished.c_str(), path.c_str()) == 0 ? Put::done : Put::failed;
   }
