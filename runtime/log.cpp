@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-std::mutex log_mutex;  // of the pair
+std::mutex log_mutex;  // guards both
 LogFunction log_function = nullptr;
 void* log_user = nullptr;
 

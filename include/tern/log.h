@@ -1,4 +1,4 @@
-// Where messages go that no caller gets as an error, such as a flight record that cannot be written.
+// Destination of messages that no caller gets as an error, such as a flight record that cannot be written.
 #pragma once
 
 #include <tern/api.h>

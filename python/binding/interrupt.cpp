@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace tern::python {
 namespace {
 
-// Of the main thread's run. The handler reads them, which is in place only while they are set.
+// Flag of the main thread's run, and the handler before. Set before the handler is installed.
 std::atomic<std::atomic<bool>*> running_flag = nullptr;
 struct sigaction outer_action;
 

@@ -31,7 +31,7 @@ void receive(std::int32_t level, const char* message, void*) {
 
 void add_log(nb::module_& m) {
   set_log(&receive);
-  // For tests.
+  // Tests call it.
   m.def(
       "_log",
       [](std::int32_t level, const std::string& message) {

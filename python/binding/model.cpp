@@ -169,7 +169,7 @@ void add_facts(nb::class_<PyModel>& c) {
       "Facts about the archive: 'torch' is the version that exported it.");
   c.def_prop_ro("path", [](const PyModel& m) { return m.facts->path; });
   c.def_prop_ro(
-      "closed", [](const PyModel& m) { return m.facts->is_closed(); }, "Whether close() was called.");
+      "closed", [](const PyModel& m) { return m.facts->is_closed(); }, "True once close() was called.");
   c.def_prop_ro("device", [](const PyModel& m) { return m.facts->options.device; });
   c.def_prop_ro(
       "precision",

@@ -119,7 +119,8 @@ error.)");
       },
       "function"_a, "The function of this name.");
   c.def_prop_ro(
-      "closed", [](const PySession& s) { return s.session->is_closed(); }, "Whether it or its model was closed.");
+      "closed", [](const PySession& s) { return s.session->is_closed(); },
+      "True once the session or its model was closed.");
   c.def(
       "close", [](const PySession& s) { s.session->close(); },
       "Frees the session's memory at once. Results of calls stay valid; a graph keeps what it needs until it goes. A "

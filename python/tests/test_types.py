@@ -66,7 +66,7 @@ def imported(path):
 
 @pytest.mark.parametrize("path", sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*.pyi")]), ids=lambda p: p.name)
 def test_nothing_heavy_is_imported_by_statement(path):
-    """What import_module loads, type checkers do not read."""
+    """Type checkers do not read modules that import_module loads."""
     assert not HEAVY & {name.split(".")[0] for name in imported(path)}
 
 
@@ -81,7 +81,7 @@ def test_the_stub_has_all_names():
 def check(folder, text):
     """mypy's status, output and seconds, without a cache."""
     (folder / "program.py").write_text(text)
-    # As for an installed package, errors of the package are not the program's.
+    # Errors of the package are ignored, as those of an installed package.
     (folder / "mypy.ini").write_text("[mypy]\nstrict = True\n[mypy-tern.*]\nignore_errors = True\n")
     env = dict(os.environ, MYPYPATH=str(PACKAGE.parent))
     start = time.monotonic()
@@ -93,7 +93,7 @@ def check(folder, text):
 def test_mypy(tmp_path):
     status, text, seconds = check(tmp_path, PROGRAM)
     assert status == 0, text
-    assert seconds < 120  # on a busy machine; 6 s on an idle one
+    assert seconds < 120  # an idle machine takes 6 s
     read = {p.name for p in tmp_path.glob(".mypy_cache/*/*")}
     assert "tern" in read
     assert not HEAVY & {name.split(".")[0] for name in read}, read
