@@ -318,7 +318,8 @@ def check_graph(c, folder):
     c.check("a view that took time is a copy, and stays", g["copied"] == 2, str(g))
     c.check("a circle of views ends", g["circular"] > 0)
     c.check("equal layers are one item", g["label"] == "layers.0 to 11, 12 alike" and g["first"] == "layers.0", str(g))
-    c.check("which holds all of them", g["alike"] == [f"layers.{i}" for i in range(12)], str(g["alike"]))
+    c.check("which holds the first of them and the others", g["alike"] == ["layers.0", "layers.1 to 11, 11 alike"] and
+            g["others"] == [f"layers.{i}" for i in range(1, 12)], str(g["alike"]))
     c.check("other layers stand apart", g["other"] == ["layers.0 to 2, 3 alike", "layers.3", "layers.4 to 7, 4 alike"], str(g["other"]))
     c.check("a pattern of layers repeats", g["pattern"][0] == "layers.0 to 8, 3 × 3 alike", str(g["pattern"]))
     c.check("two layers stay two", g["two"] == ["layers.0", "layers.1"], str(g["two"]))

@@ -56,7 +56,7 @@ showViews(false);
 
 console.log(JSON.stringify({
   hidden, all, copied, circular,
-  label: repeat.label, alike: repeat.children.map((c) => c.label), first: repeat.repeat.first.label,
+  label: repeat.label, alike: repeat.children.map((c) => c.label), others: repeat.children[1].children.map((c) => c.label), first: repeat.repeat.first.label,
   other: modulesOf(treeOf(functionOf(dataOf([8, 8, 8, 9, 8, 8, 8, 8])))),
   pattern: modulesOf(treeOf(functionOf(dataOf([8, 8, 9, 8, 8, 9, 8, 8, 9])))),
   two: modulesOf(treeOf(functionOf(dataOf([8, 8])))),

@@ -43,13 +43,24 @@ function runAt(children, forms, i) {
     const times = timesOf(forms, i, p);
     if (times < kLeastTimes || (best && times * p <= best.times * best.p)) continue;
     const modules = children.slice(i, i + times * p).filter((c) => c.kind === "module");
-    const name = modules.length >= times ? numbered(modules[0], modules.at(-1)) : null;
-    if (name) best = { times, p, name, modules };
+    const each = modules.length / times;
+    if (each >= 1 && numbered(modules[0], modules.at(-1)) && numbered(modules[each], modules.at(-1))) best = { times, p, modules };
   }
   return best;
 }
 
-/** Replaces runs of equal items by one item each, which holds them. */
+/** The item that stands for `times` periods of equal items, `modules` among them. */
+function repeatOf(items, modules, times, path) {
+  const { name, from, to } = numbered(modules[0], modules.at(-1));
+  const count = modules.length / times;
+  const label = `${name ? `${name}.` : ""}${from} to ${to}, ${count > 1 ? `${times} × ${count}` : times} alike`;
+  const repeat = { kind: "module", id: `${path}/${name}.${from}-${to}`, label, module: label, begin: items[0].begin, end: items.at(-1).end,
+    children: items, repeat: { times, first: modules[0] } };
+  for (const item of items) item.parent = repeat;
+  return repeat;
+}
+
+/** Replaces runs of equal items by one item each, which holds the first of them and an item for the others. */
 export function foldRepeats(children, fn, path) {
   if (children.filter((c) => c.kind === "module").length < kLeastTimes) return children;
   const numbers = new Map();
@@ -65,13 +76,13 @@ export function foldRepeats(children, fn, path) {
       result.push(children[i++]);
       continue;
     }
-    const items = children.slice(i, i + run.times * run.p);
-    const { name, from, to } = run.name;
-    const count = run.modules.length / run.times;
-    const label = `${name ? `${name}.` : ""}${from} to ${to}, ${count > 1 ? `${run.times} × ${count}` : run.times} alike`;
-    const repeat = { kind: "module", id: `${path}/${name}.${from}-${to}`, label, begin: items[0].begin, end: items.at(-1).end,
-      children: items, module: label, repeat: { times: run.times, first: run.modules[0] } };
-    for (const item of items) item.parent = repeat;
+    const { times, p, modules } = run;
+    const items = children.slice(i, i + times * p);
+    const others = repeatOf(items.slice(p), modules.slice(modules.length / times), times - 1, path);
+    const repeat = repeatOf(items, modules, times, path);
+    repeat.children = [...items.slice(0, p), others];
+    for (const item of others.children) item.parent = others;
+    others.parent = repeat;
     result.push(repeat);
     i += items.length;
   }
