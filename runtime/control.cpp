@@ -9,6 +9,7 @@
 #include <array>
 #include <vector>
 
+#include "runtime/cancel.h"
 #include "runtime/plan/concrete.h"
 
 namespace tern {
@@ -77,7 +78,7 @@ void check_iteration(Frame& frame, std::uint32_t node, std::int64_t number) {
     frame.context().limits.check_time();
     RunLimits::check_iteration(frame.context().prepared->options, number);
   } catch (const Error& e) {
-    fail(e.code(), frame.describe(node) + ": " + e.what());
+    fail_at(frame.describe(node), e);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "dtypes/checked.h"
 #include "dtypes/convert.h"
+#include "runtime/cancel.h"
 #include "runtime/checks.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/times.h"
@@ -331,7 +332,7 @@ void Frame::execute(PlanRun& run) {
       }
     } catch (const Error& e) {
       if (step.kind == Step::Kind::control) throw;  // names the node inside already
-      fail(e.code(), describe(step.node) + ": " + e.what());
+      fail_at(describe(step.node), e);
     }
   }
   checks.settle(describe_node);

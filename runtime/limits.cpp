@@ -5,15 +5,22 @@
 
 #include <string>
 
+#include "runtime/cancel.h"
+
 namespace tern {
 
 void RunLimits::start(const PrepareOptions& options) {
   deadline_.reset();
+  cancelled_ = cancel_flag();
   seconds_ = options.max_seconds;
   constexpr double kForever = 1e9;  // about 31 years, which a duration still holds
   if (seconds_ <= 0 || seconds_ >= kForever) return;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds_));
+}
+
+void RunLimits::throw_cancelled() {
+  throw Cancelled("the run was cancelled");
 }
 
 void RunLimits::fail_beyond_deadline() const {

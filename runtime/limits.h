@@ -1,8 +1,9 @@
-// What PrepareOptions lets a run take: time and memory.
+// Limits of a run: time and memory that PrepareOptions allows, and cancellation.
 #pragma once
 
 #include <tern/tern.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -14,8 +15,10 @@ class RunLimits {
  public:
   /// A run begins now.
   void start(const PrepareOptions& options);
-  /// Fails with ErrorCode::runtime once the run has taken longer than PrepareOptions::max_seconds.
+  /// Fails with ErrorCode::runtime once the run has taken longer than PrepareOptions::max_seconds, and throws Cancelled
+  /// once the token of the thread's CancelScope is cancelled.
   void check_time() const {
+    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) throw_cancelled();
     if (deadline_) fail_beyond_deadline();
   }
   /// Fails with ErrorCode::runtime before iteration `number` (from 0) of a loop beyond PrepareOptions::max_iterations.
@@ -29,10 +32,12 @@ class RunLimits {
   void check_memory(std::uint64_t bytes, const PrepareOptions& options) const;
 
  private:
+  [[noreturn]] static void throw_cancelled();
   void fail_beyond_deadline() const;
   [[noreturn]] static void fail_beyond_iterations(const PrepareOptions& options);
 
   std::optional<std::chrono::steady_clock::time_point> deadline_;
+  const std::atomic<bool>* cancelled_ = nullptr;
   double seconds_ = 0;
   std::uint64_t used_ = 0;  ///< bytes of all buffers
 };

@@ -14,6 +14,7 @@ set(sources
   c_api/state.cpp
   c_api/structs.cpp
   c_api/trace.cpp
+  cancel.cpp
   checks.cpp
   collective/algorithms.cpp
   collective/call.cpp
@@ -93,6 +94,7 @@ set(sources
   linalg/plan.cpp
   linalg/solve.cpp
   linalg/spectral.cpp
+  log.cpp
   memory.cpp
   model.cpp
   node_algorithms.cpp

@@ -45,10 +45,18 @@ enum {
   TERN_ERROR_UNSUPPORTED = 5,      /* valid, but not supported by this version or device */
   TERN_ERROR_RUNTIME = 6,          /* a failure in a run: an index out of range, a failed assertion of the program */
   TERN_ERROR_OUT_OF_MEMORY = 7,
-  TERN_ERROR_INTERNAL = 8 /* a defect of Tern */
+  TERN_ERROR_INTERNAL = 8, /* a defect of Tern */
+  TERN_ERROR_CANCELLED = 9 /* tern_session_cancel ended the run */
 };
 /* Describes this thread's last error. Never NULL; valid until the thread's next failing call. */
 TERN_C_API const char* tern_last_error(void);
+
+/* Messages that no caller gets as an error, such as a flight record that cannot be written. */
+enum { TERN_LOG_WARNING = 1, TERN_LOG_ERROR = 2 };
+typedef void (*tern_log_function)(int32_t level, const char* message, void* user);
+/* Gives all later messages of the process to `function`, which any thread may call, several at once. `message` is one
+ * line, valid during the call. NULL: messages go to stderr, as at first. */
+TERN_C_API void tern_set_log(tern_log_function function, void* user);
 
 /* Element types, with the numbers of tern/dtype.h. */
 enum {
@@ -201,6 +209,9 @@ TERN_C_API void tern_prepared_free(tern_prepared* prepared);
 
 TERN_C_API tern_status tern_session_create(const tern_prepared* prepared, tern_session** session);
 TERN_C_API void tern_session_free(tern_session* session);
+/* Ends the session's run before its next node: the run returns TERN_ERROR_CANCELLED, and the session stays usable. No
+ * effect without a run. Any thread may call it during a run, and so may a signal handler. */
+TERN_C_API void tern_session_cancel(tern_session* session);
 
 /* Runs a function and waits for its results. `function` may be NULL: "forward", or the only function. `inputs` may be
  * NULL if `count` is 0. If the program updates an input in place, it writes to the input's memory. */

@@ -199,7 +199,7 @@ Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   throw nb::type_error(
       fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and whatever "
                   "has DLPack or a buffer (numpy.asarray makes an array of a list)",
-                  name, nb::cast<std::string>(nb::str(object.type().attr("__name__"))))
+                  name, nb::cast<std::string>(nb::module_::import_("tern._describe").attr("describe")(object)))
           .c_str());
 }
 

@@ -52,7 +52,8 @@ nb::list check(const std::string& path) {
 }
 
 /// The archive as JSON and as text.
-std::pair<std::string, std::string> inspect(const std::string& path, const std::vector<std::string>& sizes) {
+std::pair<std::string, std::string> inspect(const std::string& path, const std::string& label,
+                                            const std::vector<std::string>& sizes) {
   check_fork();
   const WithoutGil released;
   InspectOptions options;
@@ -60,9 +61,9 @@ std::pair<std::string, std::string> inspect(const std::string& path, const std::
   Findings findings(Findings::Mode::collect);
   const ReadArchive archive = read_for_inspection(path, &options.imported, findings);
   if (archive.stage == ReadStage::container)
-    fail(findings.list().front().code, path + ": " + describe(findings.list().front()));
-  const std::string json = inspect_json(path, archive, findings.list(), options);
-  return {json, inspect_text(path, archive, findings.list(), options)};
+    fail(findings.list().front().code, label + ": " + describe(findings.list().front()));
+  const std::string json = inspect_json(label, archive, findings.list(), options);
+  return {json, inspect_text(label, archive, findings.list(), options)};
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ void add_command(nb::module_& m) {
   m.def("_run", &run_text, "words"_a);
   m.def("_main", &run_main, "words"_a);
   m.def("_check", &check, "path"_a);
-  m.def("_inspect", &inspect, "path"_a, "sizes"_a = std::vector<std::string>());
+  m.def("_inspect", &inspect, "path"_a, "label"_a, "sizes"_a = std::vector<std::string>());
 }
 
 }  // namespace tern::python

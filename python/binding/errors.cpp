@@ -1,5 +1,7 @@
 #include "python/binding/errors.h"
 
+#include <tern/cancel.h>
+
 #include <new>
 
 namespace nb = nanobind;
@@ -35,7 +37,9 @@ void set_error(const char* code, const char* message) {
 }  // namespace
 
 void set_python_error(const std::exception& error) {
-  if (const auto* e = dynamic_cast<const Error*>(&error)) {
+  if (const auto* c = dynamic_cast<const Cancelled*>(&error)) {
+    set_error("cancelled", c->what());
+  } else if (const auto* e = dynamic_cast<const Error*>(&error)) {
     set_error(name_of(e->code()), e->what());
   } else if (const auto* b = dynamic_cast<const nb::builtin_exception*>(&error)) {
     PyErr_SetString(b->type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_RuntimeError, b->what());

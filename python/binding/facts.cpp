@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/binding/runner.h"
 #include "schema/op_record.h"
 #include "schema/program.h"
 
@@ -24,7 +25,7 @@ bool remembers_runs(const Program& program) {
 
 Entry entry_of(const FunctionInfo& info, const Function& f) {
   Entry e;
-  e.info = &info;
+  e.info = std::make_shared<const FunctionInfo>(info);
   nb::list inputs, fixed;
   for (const ValueInfo& v : info.inputs) {
     inputs.append(v.name);
@@ -41,15 +42,52 @@ Entry entry_of(const FunctionInfo& info, const Function& f) {
 
 }  // namespace
 
-Facts::Facts(std::string path_, Model model_, PrepareOptions options_)
-    : path(std::move(path_)), model(std::move(model_)), options(std::move(options_)), prepared(model.prepare(options)) {
-  const Program& program = *model.program();
-  for (const FunctionInfo& info : model.functions())
+Facts::Facts(std::string path_, std::shared_ptr<const MemoryFile> file_, Model opened, PrepareOptions options_)
+    : path(std::move(path_)), file(std::move(file_)), options(std::move(options_)), model_(std::move(opened)) {
+  prepared_ = model_->prepare(options);
+  const Program& program = *model_->program();
+  for (const FunctionInfo& info : model_->functions())
     entries.push_back(entry_of(info, program.functions[static_cast<std::size_t>(program.find_entry(info.name))]));
   remembers = remembers_runs(program);
 }
 
+void Facts::check_open() const {
+  if (is_closed()) fail(ErrorCode::invalid_argument, "the model is closed; tern.load() opens it again");
+}
+
+const Model& Facts::model() const {
+  check_open();
+  return *model_;
+}
+
+const Prepared& Facts::prepared() const {
+  check_open();
+  return *prepared_;
+}
+
+void Facts::add(const std::shared_ptr<OneSession>& session) {
+  std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
+  sessions_.push_back(session);
+}
+
+std::vector<std::shared_ptr<OneSession>> Facts::sessions() const {
+  std::vector<std::shared_ptr<OneSession>> all;
+  for (const auto& weak : sessions_) {
+    if (auto session = weak.lock()) all.push_back(std::move(session));
+  }
+  return all;
+}
+
+void Facts::close() {
+  // First: a thread that waits for one of these sessions must find no other.
+  const std::optional<Model> model = std::exchange(model_, std::nullopt);
+  const std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
+  for (const std::shared_ptr<OneSession>& session : sessions()) session->close();
+  file.reset();
+}
+
 const Entry& Facts::entry(std::string_view name) const {
+  check_open();
   std::string names;
   for (const Entry& e : entries) {
     if (e.info->name == name) return e;
@@ -59,6 +97,7 @@ const Entry& Facts::entry(std::string_view name) const {
 }
 
 const Entry& Facts::main() const {
+  check_open();
   for (const Entry& e : entries) {
     if (e.info->name == "forward" || entries.size() == 1) return e;
   }

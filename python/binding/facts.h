@@ -5,10 +5,14 @@
 #include <tern/tern.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tern::python {
+
+class MemoryFile;
+class OneSession;
 
 /// A function of the program.
 struct Entry {
@@ -16,25 +20,41 @@ struct Entry {
     std::string name;
     DType dtype = DType::invalid;
   };
-  const FunctionInfo* info = nullptr;
-  std::vector<Input> inputs;  ///< those that a run takes
+  std::shared_ptr<const FunctionInfo> info;  ///< a copy: outlives the model
+  std::vector<Input> inputs;                 ///< inputs that export did not fix
   /// Python callables where arguments or results are nested, or some are fixed (python/tern/_pytree.py); else None:
   /// flatten(args, kwargs) gives a list of arrays, unflatten(list of results) what a call gives.
   nanobind::object flatten, unflatten;
 };
 
-struct Facts {
-  Facts(std::string path, Model model, PrepareOptions options);
+/// All functions need the GIL.
+class Facts {
+ public:
+  Facts(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options);
   const Entry& entry(std::string_view name) const;  ///< throws Error and lists the names
   const Entry& main() const;                        ///< "forward", or the only one
 
-  std::string path;
-  Model model;
+  /// Throw once the model is closed.
+  void check_open() const;
+  const Model& model() const;
+  const Prepared& prepared() const;
+  bool is_closed() const { return !model_; }
+  /// Closes all sessions, waits for their runs, and frees the model.
+  void close();
+  void add(const std::shared_ptr<OneSession>& session);
+  std::vector<std::shared_ptr<OneSession>> sessions() const;
+
+  std::string path;                        ///< for messages
+  std::shared_ptr<const MemoryFile> file;  ///< copy of an archive given as bytes, else null
   PrepareOptions options;
-  Prepared prepared;
   std::vector<Entry> entries;
   /// Runs of it depend on earlier runs: mutable states, random numbers.
   bool remembers = false;
+
+ private:
+  std::optional<Model> model_;
+  std::optional<Prepared> prepared_;
+  std::vector<std::weak_ptr<OneSession>> sessions_;
 };
 
 }  // namespace tern::python

@@ -15,7 +15,9 @@
 #include "python/binding/arrays.h"
 #include "python/binding/call.h"
 #include "python/binding/fork.h"
+#include "python/binding/gil.h"
 #include "python/binding/instance.h"
+#include "python/binding/memory_file.h"
 #include "python/binding/tensor.h"
 #include "tools/inputs.h"
 
@@ -49,7 +51,8 @@ Value choice(const std::pair<std::string_view, Value> (&choices)[N], const char*
 
 constexpr const char* kLoadText = R"(Opens an archive (.tern), or imports a .pt2 file, and prepares it for a device.
 
-path          a .tern archive, which is mapped, or a .pt2 file
+path          a .tern archive, which is mapped, or a .pt2 file: its path, or its bytes, which are copied (bytes,
+              bytearray, memoryview, a binary file such as io.BytesIO)
 device        'cpu', or one that devices() lists: 'xpu', 'cuda:1'
 threads       threads of a run; 0: as many as OpenMP reports
 precision     in what products of float32 multiply: 'exported', 'bfloat16', 'float16' or 'auto', what is fastest here
@@ -65,12 +68,36 @@ weight_cache  folder for packed weights, or 'off'; '': TERN_WEIGHT_CACHE, else ~
 
 Raises tern.Error.)";
 
-PyModel model_of(std::string path, Model model, PrepareOptions options) {
-  auto facts = std::make_shared<Facts>(std::move(path), std::move(model), std::move(options));
+constexpr const char* kLoadSignature =
+    "def load(path: str | os.PathLike[str] | bytes | bytearray | memoryview | typing.BinaryIO, device: str = 'cpu', *, "
+    "threads: int = 0, precision: str = 'exported', keep: collections.abc.Sequence[str] = [], reproducible: bool = "
+    "False, native_code: bool = False, copy_weights: bool = False, access: str = 'map', verify: str = 'first_use', "
+    "max_seconds: float = 0.0, max_memory: int = 0, max_iterations: int = 0, weight_cache: str = '') -> Model";
+
+PyModel model_of(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options) {
+  auto facts = std::make_shared<Facts>(std::move(path), std::move(file), std::move(model), std::move(options));
   return {facts, std::make_shared<Pool>(facts)};
 }
 
-PyModel load(const std::filesystem::path& file, const std::string& device, int threads, const std::string& precision,
+/// The model of another's archive with other weights.
+PyModel derived(const PyModel& m, Model model) {
+  return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
+}
+
+/// Opens the file; messages name it `label`.
+Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
+  try {
+    const WithoutGil released;
+    return is_pt2(path) ? open_model(path) : Model::open(path, options);
+  } catch (const Error& e) {
+    std::string message = e.what();
+    const std::size_t at = message.find(path);
+    if (path == label || at == std::string::npos) throw;
+    fail(e.code(), message.replace(at, path.size(), label));
+  }
+}
+
+PyModel load(nb::handle source, const std::string& device, int threads, const std::string& precision,
              const std::vector<std::string>& keep, bool reproducible, bool native_code, bool copy_weights,
              const std::string& access, const std::string& verify, double max_seconds, std::uint64_t max_memory,
              std::int64_t max_iterations, const std::string& weight_cache) {
@@ -88,13 +115,20 @@ PyModel load(const std::filesystem::path& file, const std::string& device, int t
   options.max_memory = max_memory;
   options.max_iterations = max_iterations;
   options.weight_cache = weight_cache;
-  const std::string path = file.string();
+  std::shared_ptr<const MemoryFile> file;
+  std::string path, label = "<memory>";
+  if (PyUnicode_Check(source.ptr()) || nb::hasattr(source, "__fspath__")) {
+    path = label = nb::cast<std::filesystem::path>(source).string();
+  } else {
+    file = memory_file_of(source);
+    path = file->path();
+  }
   if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "
                      "load the archive",
-                     path));
-  return model_of(path, is_pt2(path) ? open_model(path) : Model::open(path, open), options);
+                     label));
+  return model_of(label, std::move(file), open_as(path, label, open), options);
 }
 
 PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -123,27 +157,34 @@ void add_facts(nb::class_<PyModel>& c) {
   c.def_prop_ro(
       "outputs", [](const PyModel& m) { return m.facts->main().info->outputs; }, "Results of such a call.");
   c.def_prop_ro(
-      "states", [](const PyModel& m) { return m.facts->model.states(); }, "Weights and other states.");
+      "states", [](const PyModel& m) { return m.facts->model().states(); }, "Weights and other states.");
   c.def_prop_ro(
       "metadata",
       [](const PyModel& m) {
         nb::dict all;
-        for (const auto& [key, value] : m.facts->model.metadata()) all[nb::cast(key)] = value;
+        for (const auto& [key, value] : m.facts->model().metadata()) all[nb::cast(key)] = value;
         return all;
       },
       nb::sig("def metadata(self) -> dict[str, str]"),
       "Facts about the archive: 'torch' is the version that exported it.");
   c.def_prop_ro("path", [](const PyModel& m) { return m.facts->path; });
+  c.def_prop_ro(
+      "closed", [](const PyModel& m) { return m.facts->is_closed(); }, "True once close() was called.");
   c.def_prop_ro("device", [](const PyModel& m) { return m.facts->options.device; });
   c.def_prop_ro(
       "precision",
       [](const PyModel& m) {
-        const Precision p = m.facts->prepared.precision();
+        const Precision p = m.facts->prepared().precision();
         return std::string(std::ranges::find(kPrecision, p, [](const auto& c) { return c.second; })->first);
       },
       "In what products of float32 multiply: 'exported' or 'bfloat16', 'float16'.");
   c.def(
-      "inspect", [](nb::handle self) { return helper("tern._inspect", "inspect")(self.attr("path")); },
+      "inspect",
+      [](const PyModel& m) {
+        m.facts->check_open();
+        return helper("tern._inspect", "inspect_as")(m.facts->file ? m.facts->file->path() : m.facts->path,
+                                                     m.facts->path);
+      },
       nb::sig("def inspect(self) -> tern._inspect.Inspection"),
       "What is in the archive, as a tree; a text by str(), folding HTML in a notebook.");
   c.def("__repr__", [](nb::handle self) { return helper("tern._pytree", "describe_model")(self); });
@@ -179,16 +220,27 @@ void add_state(nb::class_<PyModel>& c) {
 
 void add_makers(nb::class_<PyModel>& c) {
   c.def(
+      "close", [](const PyModel& m) { m.pool->close(); },
+      "Frees the model with all of its sessions at once, after their runs. Results of calls stay valid. A block of "
+      "`with "
+      "tern.load(...) as model` closes it at its end.");
+  add_context<PyModel>(
+      c, "def __enter__(self) -> Model", [](const PyModel& m) { m.facts->check_open(); },
+      [](const PyModel& m) { m.pool->close(); });
+  c.def(
+      "cancel", [](const PyModel& m) { m.pool->cancel(); },
+      "Ends all runs of the model and its sessions on other threads: they raise tern.Cancelled.");
+  c.def(
       "session",
       [](const PyModel& m) {
-        return PySession{m.facts, std::make_shared<OneSession>(m.facts)};
+        return PySession{m.facts, OneSession::make(m.facts)};
       },
       "A new session: its own mutable states, random numbers and memory, the shared weights. One thread at a time.");
   c.def(
       "with_weights",
       [](const PyModel& m, const std::string& path) {
         check_fork();
-        return model_of(m.facts->path, m.facts->model.with_weights(path), m.facts->options);
+        return derived(m, m.facts->model().with_weights(path));
       },
       "path"_a, "A model with the weights of a safetensors file, found by the names of states.");
   c.def(
@@ -196,8 +248,7 @@ void add_makers(nb::class_<PyModel>& c) {
       [](const PyModel& m, const std::string& path, double scale, const std::string& a, const std::string& b,
          const std::string& weight, bool transposed) {
         check_fork();
-        return model_of(m.facts->path, m.facts->model.with_lora(path, {scale, a, b, weight, transposed}),
-                        m.facts->options);
+        return derived(m, m.facts->model().with_lora(path, {scale, a, b, weight, transposed}));
       },
       "path"_a, "scale"_a = 1.0, nb::kw_only(), "a"_a = LoraOptions().a, "b"_a = LoraOptions().b,
       "weight"_a = LoraOptions().weight, "transposed"_a = false,
@@ -232,7 +283,8 @@ calls left, and wait for each other; session() gives a thread its own.)");
   m.def("load", &load, "path"_a, "device"_a = "cpu", nb::kw_only(), "threads"_a = 0, "precision"_a = "exported",
         "keep"_a = std::vector<std::string>(), "reproducible"_a = false, "native_code"_a = false,
         "copy_weights"_a = false, "access"_a = "map", "verify"_a = "first_use", "max_seconds"_a = 0.0,
-        "max_memory"_a = std::uint64_t{0}, "max_iterations"_a = std::int64_t{0}, "weight_cache"_a = "", kLoadText);
+        "max_memory"_a = std::uint64_t{0}, "max_iterations"_a = std::int64_t{0}, "weight_cache"_a = "",
+        nb::sig(kLoadSignature), kLoadText);
 }
 
 }  // namespace tern::python

@@ -31,6 +31,22 @@ void add_session(nanobind::module_& m);
 void add_graph(nanobind::module_& m);
 void add_trace(nanobind::module_& m);
 void add_command(nanobind::module_& m);
+void add_log(nanobind::module_& m);
+
+/// `with object as x`: `enter` throws for a closed object, `close` ends the block.
+template <class T, class Enter, class Close>
+void add_context(nanobind::class_<T>& c, const char* enter_signature, Enter enter, Close close) {
+  c.def(
+      "__enter__",
+      [enter](nanobind::handle self) {
+        enter(nanobind::cast<const T&>(self));
+        return nanobind::borrow(self);
+      },
+      nanobind::sig(enter_signature));
+  c.def(
+      "__exit__", [close](const T& self, const nanobind::args&) { close(self); },
+      nanobind::sig("def __exit__(self, *_: object) -> None"));
+}
 
 /// {name: Function} of the functions, as `runner` runs them.
 nanobind::dict functions_of(const std::shared_ptr<Facts>& facts, const std::shared_ptr<Runner>& runner);

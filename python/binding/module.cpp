@@ -23,4 +23,5 @@ NB_MODULE(_tern, m) {
   tern::python::add_graph(m);
   tern::python::add_trace(m);
   tern::python::add_command(m);
+  tern::python::add_log(m);
 }

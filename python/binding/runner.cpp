@@ -7,6 +7,7 @@
 
 #include "python/binding/fork.h"
 #include "python/binding/gil.h"
+#include "python/binding/interrupt.h"
 
 namespace tern::python {
 
@@ -15,57 +16,100 @@ bool on_device(std::span<const Tensor> inputs) {
 }
 
 OneSession::OneSession(std::shared_ptr<const Facts> facts, bool waits)
-    : facts_(std::move(facts)), session_((check_fork(), facts_->prepared)), waits_(waits) {}
+    : facts_(std::move(facts)), session_((check_fork(), facts_->prepared())), waits_(waits) {}
+
+std::shared_ptr<OneSession> OneSession::make(std::shared_ptr<Facts> facts, bool waits) {
+  const std::shared_ptr<OneSession> session(new OneSession(facts, waits));
+  facts->add(session);
+  return session;
+}
 
 std::unique_lock<std::mutex> OneSession::enter() {
   check_fork();
   std::unique_lock lock(busy_, std::try_to_lock);
-  if (lock.owns_lock()) return lock;
-  if (!waits_)
-    fail(
-        ErrorCode::invalid_argument,
-        "the session runs on another thread; a session belongs to one thread at a time: model.session() makes another");
-  const WithoutGil released;
-  lock.lock();
+  if (!lock.owns_lock()) {
+    if (!waits_)
+      fail(ErrorCode::invalid_argument,
+           "the session runs on another thread; a session belongs to one thread at a time: model.session() makes "
+           "another");
+    const WithoutGil released;
+    lock.lock();
+  }
+  if (is_closed()) {
+    facts_->check_open();
+    fail(ErrorCode::invalid_argument, "the session is closed; model.session() makes another");
+  }
   return lock;
 }
 
-std::vector<Tensor> OneSession::run(std::string_view function, std::span<const Tensor> inputs) {
+void OneSession::close() {
+  check_fork();
+  std::unique_lock lock(busy_, std::defer_lock);
+  {
+    const WithoutGil released;
+    lock.lock();
+  }
+  session_.reset();
+}
+
+template <class Act>
+auto OneSession::run_alone(Act act) {
   const std::unique_lock lock = enter();
-  const WithoutGil released;
-  return on_device(inputs) ? session_.run_on_device(function, inputs) : session_.run_owned(function, inputs);
+  token_.reset();
+  const Interruptible interruptible(token_);
+  try {
+    const WithoutGil released;
+    const CancelScope scope(token_);
+    return act();
+  } catch (const Cancelled&) {
+    raise_interrupt();
+    throw;
+  }
+}
+
+std::vector<Tensor> OneSession::run(std::string_view function, std::span<const Tensor> inputs) {
+  return run_alone([&] {
+    return on_device(inputs) ? session_->run_on_device(function, inputs) : session_->run_owned(function, inputs);
+  });
 }
 
 void OneSession::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  const std::unique_lock lock = enter();
-  const WithoutGil released;
-  session_.run_into(function, inputs, outputs);
+  run_alone([&] { session_->run_into(function, inputs, outputs); });
 }
 
 void OneSession::with(const std::function<void(Session&)>& use) {
-  const std::unique_lock lock = enter();
-  const WithoutGil released;
-  use(session_);
+  run_alone([&] { use(*session_); });
 }
 
 OneSession& Pool::own() {
-  if (own_ == nullptr) own_ = std::make_shared<OneSession>(facts_, true);
+  if (own_ == nullptr) own_ = OneSession::make(facts_, true);
   return *own_;
 }
 
 std::shared_ptr<OneSession> Pool::take() {
+  facts_->check_open();
   if (facts_->remembers) {
     own();
     return own_;
   }
-  if (idle_.empty()) return std::make_shared<OneSession>(facts_);
+  if (idle_.empty()) return OneSession::make(facts_);
   std::shared_ptr<OneSession> session = std::move(idle_.back());
   idle_.pop_back();
   return session;
 }
 
 void Pool::give(std::shared_ptr<OneSession> session) {
-  if (session != own_) idle_.push_back(std::move(session));
+  if (session != own_ && !session->is_closed()) idle_.push_back(std::move(session));
+}
+
+void Pool::close() {
+  facts_->close();
+  idle_.clear();
+  own_.reset();
+}
+
+void Pool::cancel() const {
+  for (const std::shared_ptr<OneSession>& session : facts_->sessions()) session->cancel();
 }
 
 std::vector<Tensor> Pool::run(std::string_view function, std::span<const Tensor> inputs) {

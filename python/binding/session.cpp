@@ -118,6 +118,20 @@ error.)");
         return PyFunction{s.facts, &s.facts->entry(name), s.session};
       },
       "function"_a, "The function of this name.");
+  c.def_prop_ro(
+      "closed", [](const PySession& s) { return s.session->is_closed(); },
+      "True once the session or its model was closed.");
+  c.def(
+      "close", [](const PySession& s) { s.session->close(); },
+      "Frees the session's memory at once. Results of calls stay valid; a graph keeps what it needs until it goes. A "
+      "block of `with model.session() as session` closes it at its end.");
+  c.def(
+      "cancel", [](const PySession& s) { s.session->cancel(); },
+      "Ends a run on another thread before its next node: it raises tern.Cancelled. The session stays usable; its "
+      "mutable states may hold values of that run. No effect without a run.");
+  add_context<PySession>(
+      c, "def __enter__(self) -> Session", [](const PySession& s) { s.session->with([](Session&) {}); },
+      [](const PySession& s) { s.session->close(); });
   add_state(c);
   add_times(c);
   c.def("step", &step, "args"_a, nb::kw_only(), "rate"_a, "kwargs"_a,

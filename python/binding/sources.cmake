@@ -10,6 +10,9 @@ set(sources
   fork.cpp
   function.cpp
   graph.cpp
+  interrupt.cpp
+  log.cpp
+  memory_file.cpp
   model.cpp
   module.cpp
   owner.cpp
@@ -17,5 +20,6 @@ set(sources
   session.cpp
   tensor.cpp
   tensor_buffer.cpp
+  tensor_summary.cpp
   trace.cpp
   values.cpp)

@@ -12,6 +12,7 @@
 #include "python/binding/gil.h"
 #include "python/binding/instance.h"
 #include "python/binding/tensor_buffer.h"
+#include "python/binding/tensor_summary.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -66,14 +67,6 @@ nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version,
   if (moves && (!to_host || (!copy.is_none() && !copies)))
     throw nb::buffer_error(fmt::format("the tern.Tensor lies on {}; move what from_dlpack gives", t.device()).c_str());
   return capsule_of(moves ? copy_on(t, "cpu") : copies ? copy_on(t, t.device()) : t, versioned);
-}
-
-std::string text_of(const Tensor& t) {
-  std::string sizes;
-  for (const std::int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
-  if (t.sizes().size() == 1) sizes += ",";
-  const std::string place = t.device() == "cpu" ? "" : ", device=" + t.device();
-  return fmt::format("tern.Tensor(shape=({}), dtype={}{})", sizes, name_of(t.dtype()), place);
 }
 
 }  // namespace
@@ -161,7 +154,8 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
   c.def("__float__", [](nb::handle self) { return nb::float_(nb::object(helper("numpy")(self).attr("item")())); });
   c.def("__int__", [](nb::handle self) { return nb::int_(nb::object(helper("numpy")(self).attr("item")())); });
   c.def("__bool__", [](nb::handle self) { return nb::cast<bool>(helper("truth")(self)); });
-  c.def("__repr__", &text_of);
+  c.def("__repr__", [](nb::handle self) { return nb::module_::import_("tern._text").attr("text")(self); });
+  c.def("_summary", &summary_of, "edge"_a);
   c.def("__reduce_ex__", [](nb::handle self, int) { return helper("reduce")(self); });
   tensor_type = reinterpret_cast<PyTypeObject*>(c.ptr());
 }

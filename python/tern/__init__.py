@@ -33,6 +33,7 @@ _LATER = {
     "BadFile": "_errors",
     "Unsupported": "_errors",
     "RunError": "_errors",
+    "Cancelled": "_errors",
     "OutOfMemory": "_errors",
     "InternalError": "_errors",
     "Finding": "_files",
@@ -40,9 +41,11 @@ _LATER = {
     "devices": "_devices",
     "Device": "_devices",
     "export": "_export",
+    "ExportReport": "_report",
     "export_llm": "_llm",
     "verify": "_verify",
     "inspect": "_inspect",
+    "set_log": "_log",
 }
 
 __all__ = sorted(

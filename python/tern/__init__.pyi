@@ -1,6 +1,7 @@
 from tern._devices import Device as Device, devices as devices
 from tern._errors import (
     BadFile as BadFile,
+    Cancelled as Cancelled,
     Error as Error,
     InternalError as InternalError,
     InvalidArgument as InvalidArgument,
@@ -13,6 +14,8 @@ from tern._export import export as export
 from tern._files import Finding as Finding, validate as validate
 from tern._inspect import inspect as inspect
 from tern._llm import export_llm as export_llm
+from tern._log import set_log as set_log
+from tern._report import ExportReport as ExportReport
 from tern._tern import (
     Function as Function,
     Graph as Graph,

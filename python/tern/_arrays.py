@@ -46,9 +46,9 @@ def array(tensor, dtype=None, copy=None):
 
 
 def torch(tensor):
-    import torch
+    from importlib import import_module
 
-    return torch.from_dlpack(tensor)
+    return import_module("torch").from_dlpack(tensor)
 
 
 def truth(tensor):

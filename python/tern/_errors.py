@@ -8,7 +8,8 @@ import re
 class Error(Exception):
     """A failure of Tern.
 
-    code    'invalid_argument', 'io', 'bad_file', 'unsupported', 'runtime', 'out_of_memory' or 'internal'
+    code    'invalid_argument', 'io', 'bad_file', 'unsupported', 'runtime', 'cancelled', 'out_of_memory' or
+            'internal'
     node    number of the node in its function, or None
     op      what the node does: Tern's op or the ATen operator, or None
     line    'model.py:4', the Python line that the node comes from, or None
@@ -64,6 +65,12 @@ class RunError(Error, RuntimeError):
     code = "runtime"
 
 
+class Cancelled(Error, RuntimeError):
+    """cancel() ended the run."""
+
+    code = "cancelled"
+
+
 class OutOfMemory(Error, MemoryError):
     code = "out_of_memory"
 
@@ -74,7 +81,7 @@ class InternalError(Error, RuntimeError):
     code = "internal"
 
 
-_CLASSES = {c.code: c for c in (InvalidArgument, IoError, BadFile, Unsupported, RunError, OutOfMemory, InternalError)}
+_CLASSES = {c.code: c for c in (InvalidArgument, IoError, BadFile, Unsupported, RunError, Cancelled, OutOfMemory, InternalError)}
 
 for _class in (Error, *_CLASSES.values()):
     _class.__module__ = "tern"

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tern import _tern
-from tern._words import words
+from tern._calibration import calibration_files
+from tern._describe import describe
+from tern._report import ExportReport, export_report
+from tern._words import text, words
 
 if TYPE_CHECKING:
-    import torch
+    from tern._programs import ExportedProgram
 
 
 @contextmanager
 def pt2_file(program):
-    """The path of a .pt2 file: `program` itself, or where a torch.export.ExportedProgram is stored meanwhile."""
+    """The path of a .pt2 file: `program` itself, or where its bytes or a torch.export.ExportedProgram are stored meanwhile."""
     if isinstance(program, (str, os.PathLike)):
         yield os.fspath(program)
         return
     import tempfile
 
-    import torch
-
-    if not isinstance(program, torch.export.ExportedProgram):
+    if hasattr(program, "read") or isinstance(program, (bytes, bytearray, memoryview)):
+        with tempfile.TemporaryDirectory(prefix="tern-") as folder:
+            path = os.path.join(folder, "program.pt2")
+            with open(path, "wb") as file:
+                file.write(program.read() if hasattr(program, "read") else program)
+            yield path
+        return
+    if not hasattr(program, "graph_signature"):
         raise TypeError(
-            f"a {type(program).__name__} is no program: pass torch.export.export(model, args), or the path of a .pt2 file"
+            f"a {describe(program)} is no program: pass torch.export.export(model, args), or the path of a .pt2 file"
         )
     with tempfile.TemporaryDirectory(prefix="tern-") as folder:
         path = os.path.join(folder, "program.pt2")
-        torch.export.save(program, path)
+        import_module("torch").export.save(program, path)
         yield path
 
 
 def export(
-    program: torch.export.ExportedProgram | str | os.PathLike[str],
+    program: ExportedProgram | str | os.PathLike[str] | bytes | BinaryIO,
     path: str | os.PathLike[str],
     *,
     quantize: str | Sequence[str] | None = None,
@@ -43,7 +52,7 @@ def export(
     scales: str | None = None,
     mx_scales: str | None = None,
     activations: str | None = None,
-    calibrate: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    calibrate: str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any] | None = None,
     target_sqnr: float | None = None,
     function: str | None = None,
     report: str | os.PathLike[str] | None = None,
@@ -63,14 +72,17 @@ def export(
     custom_ops: bool = False,
     unchecked_guards: bool = False,
     verify: bool = False,
-) -> dict[str, Any]:
-    """Turns a PyTorch program into an archive at `path`, and gives what the command reports as JSON: sizes, nodes, errors.
+) -> ExportReport:
+    """Turns a PyTorch program into an archive at `path`. Returns an ExportReport: sizes, nodes, errors of quantized weights.
 
-    program      a torch.export.ExportedProgram, or the path of a .pt2 file, for which torch is not needed
+    program      a torch.export.ExportedProgram; or a .pt2 file, for which torch is not needed: its path, its bytes, or a
+                 binary file
     quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
     group, scales, mx_scales, activations
                  how they are quantized: 32; 'bfloat16', for int4; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
-    calibrate    files or folders with inputs, on which errors are measured; target_sqnr in dB chooses formats by them
+    calibrate    inputs on which errors are measured; target_sqnr in dB chooses formats by them: files and folders, or
+                 samples in memory, in a list or generator. A sample is a dictionary of arrays by input names, a tuple
+                 of arrays by place, or the array of a program with one input
     report       an .svg file for a chart of the errors
     precision    'bfloat16' or 'float16' for weights that only products read
     keep         patterns of nodes that precision and quantize leave as they are
@@ -93,7 +105,7 @@ def export(
     import json
 
     if isinstance(target, (list, tuple)):
-        target = ",".join(target)
+        target = ",".join(text("target", item) for item in target)
     options: dict[str, Any] = {
         "compress": compress,
         "target": target,
@@ -105,7 +117,6 @@ def export(
         "scales": scales,
         "mx_scales": mx_scales,
         "activations": activations,
-        "calibrate": calibrate,
         "target_sqnr": target_sqnr,
         "function": function,
         "report": report,
@@ -125,15 +136,17 @@ def export(
         options["llm"] = True
         for name, value in (llm if isinstance(llm, Mapping) else {}).items():
             several = isinstance(value, (list, tuple))
-            options[name] = (",".join(map(str, value)) or None) if several else value
+            options[name] = (",".join(text(name, item) for item in value) or None) if several else value
     command = ["export", "--output", os.fspath(path), "--json", *words(options)]
     for pattern, notes in (annotate or {}).items():
         for key, value in notes.items():
-            command += ["--annotate", pattern, f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
-    with pt2_file(program) as file:
-        status, text = _tern._run([*command, "--", file])
+            note = str(value).lower() if isinstance(value, bool) else text(f"annotate['{pattern}']", value)
+            command += ["--annotate", pattern, f"{key}={note}"]
+    with calibration_files(calibrate) as files, pt2_file(program) as file:
+        command += words({"calibrate": files})
+        status, output = _tern._run([*command, "--", file])
     if status != 0:
         from tern._errors import InvalidArgument
 
-        raise InvalidArgument(text.removeprefix("tern: ").strip())
-    return json.loads(text)
+        raise InvalidArgument(output.removeprefix("tern: ").strip())
+    return export_report(json.loads(output))

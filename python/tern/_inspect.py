@@ -124,8 +124,16 @@ def inspect(path: str | os.PathLike[str], size: Mapping[str, int] | None = None)
 
     Safe on any bytes.
     """
+    path = os.fspath(path)
+    return inspect_as(path, path, size)
+
+
+def inspect_as(path, label, size=None):
+    """inspect() of a file that the texts call `label`."""
     import json
 
-    sizes = [f"{name}={value}" for name, value in (size or {}).items()]
-    data, text = _tern._inspect(os.fspath(path), sizes)
-    return Inspection(json.loads(data), text)
+    from tern._words import text
+
+    sizes = [f"{name}={text(f'size[{name!r}]', value)}" for name, value in (size or {}).items()]
+    data, shown = _tern._inspect(path, label, sizes)
+    return Inspection(json.loads(data), shown)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from importlib import import_module
 from inspect import signature
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import torch
-    import transformers
+    from tern._programs import ExportedProgram, PreTrainedModel
+    from tern._report import ExportReport
 
 
 def _accepted(model):
@@ -21,7 +23,7 @@ def _accepted(model):
 def _static_cache(config, slots):
     """transformers' StaticCache whose layers all keep `slots` positions. A sliding window is then the mask's work alone,
     so positions beyond the window are right."""
-    from transformers import cache_utils
+    cache_utils = import_module("transformers.cache_utils")
 
     cache = cache_utils.StaticCache(config=config, max_cache_len=slots)
     for i, layer in enumerate(cache.layers):
@@ -39,8 +41,7 @@ def _static_cache(config, slots):
 def _decoder(model, slots, mask):
     """(tokens [1, n], position [1]) -> logits, those of the last token last, with the cache in buffers. `mask`: the
     model is told that no slot is padding, which some make a mask of themselves, of a length that export cannot follow."""
-    import torch
-
+    torch = import_module("torch")
     config = model.config.get_text_config(decoder=True)
     accepted = _accepted(model)
     cache_name = "cache" if "cache" in accepted else "past_key_values"
@@ -101,9 +102,7 @@ def _ready(model):
 def _mask(batch_size, cache_position, kv_length, kv_offset=0, mask_function=None, attention_mask=None, **_):
     """transformers 4's sdpa_mask: true where a token [batch, 1, tokens, positions] is seen. mask_function tells it of
     numbers, and of tensors of them too."""
-    import torch
-    from transformers import masking_utils
-
+    torch, masking_utils = import_module("torch"), import_module("transformers.masking_utils")
     seen = mask_function or masking_utils.causal_mask_function
     padding = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset)
     if padding is not None:
@@ -121,9 +120,9 @@ def _masks_without_vmap():
     """transformers 4 makes masks by vmap, which torch.export.save cannot write. What it has for export instead gives the
     sliding window of some layers to all of them; transformers 5 needs no vmap."""
     try:
-        from transformers.integrations.executorch import sdpa_mask_without_vmap  # noqa: F401  transformers 4 has it
-        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as masks
-    except ImportError:
+        import_module("transformers.integrations.executorch").sdpa_mask_without_vmap  # noqa: B018  transformers 4 has it
+        masks = import_module("transformers.masking_utils").ALL_MASK_ATTENTION_FUNCTIONS
+    except (ImportError, AttributeError):
         yield
         return
     before = masks["sdpa"]
@@ -145,8 +144,7 @@ def _token_ids(model, name):
 
 def _check(model, exported, context):
     """Refuses a program whose logits are not the model's own, without a cache: of a text that is read in two parts."""
-    import torch
-
+    torch = import_module("torch")
     n = min(context, 24)
     tokens = (torch.arange(n) * 7919 % model.config.get_text_config(decoder=True).vocab_size)[None]
     right = model(input_ids=tokens, use_cache=False).logits[0, -1].double()
@@ -164,12 +162,12 @@ def _check(model, exported, context):
         )
 
 
-def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.export.ExportedProgram:
+def decoder_program(model: PreTrainedModel, context: int) -> ExportedProgram:
     """A transformers decoder as a program with a static key/value cache of `context` positions in its buffers:
     (tokens int64[1, n], position int64[1]) -> logits [1, rows, vocabulary], those of the last token last.
     `tern export --llm` takes such a program. Raises ValueError if the model has another cache, or is exported wrongly."""
-    import torch
-    import torch.fx.experimental.symbolic_shapes
+    torch = import_module("torch")
+    unguarded = import_module("torch.fx.experimental.symbolic_shapes").GuardOnDataDependentSymNode
 
     def program(mask):
         n = torch.export.Dim.DYNAMIC(min=1, max=context)
@@ -182,7 +180,7 @@ def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.
     with _ready(model), _masks_without_vmap(), torch.no_grad():
         try:
             exported = program(mask=False)
-        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
+        except unguarded:
             exported = program(mask=True)
     with _ready(model), torch.no_grad():  # the model's own masks
         _check(model, exported, context)
@@ -190,15 +188,15 @@ def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.
 
 
 def export_llm(
-    model: transformers.PreTrainedModel,
+    model: PreTrainedModel,
     path: str | os.PathLike[str],
     *,
     context: int | None = None,
     batch: int | None = None,
     **options: Any,
-) -> dict[str, Any]:
-    """Makes an archive that generates tokens of a transformers decoder (LlamaForCausalLM and the like), and gives what
-    export() gives.
+) -> ExportReport:
+    """Makes an archive that generates tokens of a transformers decoder (LlamaForCausalLM and the like). Returns the
+    ExportReport of export().
 
     context      positions of the key/value cache: the longest prompt and answer together. Default: the model's
                  max_position_embeddings, but at most 4096
@@ -212,8 +210,7 @@ def export_llm(
 
     config = model.config.get_text_config(decoder=True)
     longest = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if context is None:
-        context = min(longest or 4096, 4096)
+    context = min(longest or 4096, 4096) if context is None else index(context)
     if context < 2 or (longest and context > longest):
         raise ValueError(f"context: {context} is not from 2 to {longest or 'any number'}, the positions of the model")
     llm = {"context": context, "bos": _token_ids(model, "bos_token_id")[:1], "eos": _token_ids(model, "eos_token_id")}

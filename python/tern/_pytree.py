@@ -66,14 +66,13 @@ def _flatten(node, value, where, leaves):
     children, keys = node["children_spec"], _keys(node)
     if keys is not None:
         if not isinstance(value, dict) or set(value) != set(keys):
-            given = sorted(map(str, value)) if isinstance(value, dict) else type(value).__name__
+            given = f"the keys {sorted(map(_shown, value))}" if isinstance(value, dict) else _shown(value)
             raise TypeError(f"{where} takes a dictionary with the keys {keys}, not {given}")
         for key, child in zip(keys, children):
             _flatten(child, value[key], f"{where}[{key!r}]", leaves)
         return
     if not isinstance(value, (list, tuple)) or len(value) != len(children):
-        given = f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else type(value).__name__
-        raise TypeError(f"{where} takes a list or tuple of {len(children)}, not {given}")
+        raise TypeError(f"{where} takes a list or tuple of {len(children)}, not {_shown(value)}")
     for i, (item, child) in enumerate(zip(value, children)):
         _flatten(child, item, f"{where}[{i}]", leaves)
 
@@ -94,7 +93,7 @@ def _is_same(value, text):
     if isinstance(value, str):
         return text == f"'{value}'"
     if text in ("True", "False"):
-        return str(value) == text
+        return getattr(value, "shape", ()) == () and str(value) == text
     try:
         number = float(text)
     except ValueError:
@@ -170,7 +169,11 @@ class _Arguments:
 
 
 def _shown(value):
-    return repr(value) if isinstance(value, (Number, str, type(None))) else f"a {type(value).__name__}"
+    from tern._describe import describe as description
+
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:60] + "...")
+    return repr(value) if isinstance(value, (Number, type(None))) else f"a {description(value)}"
 
 
 def _arguments(tree, names):
@@ -213,6 +216,8 @@ def describe(function):
 
 
 def describe_model(model):
+    if model.closed:
+        return f"tern.Model('{model.path}', closed)"
     lines = [f"tern.Model('{model.path}', device='{model.device}')"]
     return "\n  ".join(lines + [describe(f) for f in model.functions.values()])
 

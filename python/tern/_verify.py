@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tern import _tern
 from tern._words import words
 
 if TYPE_CHECKING:
-    import torch
+    from tern._programs import ExportedProgram
 
 
 class Verification:
@@ -62,22 +63,19 @@ def _errors(deviation):
 
 def _leaves(tree):
     """Tensors of nested results, in PyTorch's order; Python numbers as tensors."""
-    import torch
-    from torch.utils import _pytree
-
+    torch, trees = import_module("torch"), import_module("torch.utils._pytree")
     numbers = (bool, int, float, complex)
-    return [torch.tensor(leaf) if isinstance(leaf, numbers) else leaf for leaf in _pytree.tree_leaves(tree)]
+    return [torch.tensor(leaf) if isinstance(leaf, numbers) else leaf for leaf in trees.tree_leaves(tree)]
 
 
 def _inputs(exported, args, kwargs):
     """The inputs that a run takes: those that export did not fix."""
-    from torch.export.graph_signature import ConstantArgument, InputKind
-
-    specs = [s for s in exported.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
+    signature = import_module("torch.export.graph_signature")
+    specs = [s for s in exported.graph_signature.input_specs if s.kind == signature.InputKind.USER_INPUT]
     leaves = _leaves((args, kwargs))
     if len(leaves) != len(specs):
         raise TypeError(f"the program takes {len(specs)} inputs, nested ones counted each, but {len(leaves)} were given")
-    return [leaf for leaf, spec in zip(leaves, specs) if not isinstance(spec.arg, ConstantArgument)]
+    return [leaf for leaf, spec in zip(leaves, specs) if not isinstance(spec.arg, signature.ConstantArgument)]
 
 
 def _tensor(leaf):
@@ -87,13 +85,12 @@ def _tensor(leaf):
 
 def _tensors(prefix, leaves):
     """Tensors of leaves by their places; None and texts are no tensors."""
-    import torch
-
+    torch = import_module("torch")
     return {f"{prefix}{i}": _tensor(leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
 
 
 def verify(
-    program: torch.export.ExportedProgram | str | os.PathLike[str],
+    program: ExportedProgram | str | os.PathLike[str],
     *args: Any,
     device: str = "cpu",
     precision: str | None = None,
@@ -125,11 +122,10 @@ def verify(
     import json
     import tempfile
 
-    import torch
-
     from tern._export import pt2_file
     from tern._safetensors import save
 
+    torch = import_module("torch")
     exported = program if isinstance(program, torch.export.ExportedProgram) else torch.export.load(program)
     if not args and not kwargs and exported.example_inputs is not None:
         args, kwargs = exported.example_inputs

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from numbers import Number
+
+from tern._describe import describe
 
 
-def _text(value):
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+def text(name, value):
+    """A word for an option's value. Refuses objects whose text says something else, such as arrays."""
+    if isinstance(value, (str, Number)):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{name} takes text, numbers or paths, not a {describe(value)}")
 
 
 def words(options):
@@ -23,10 +31,10 @@ def words(options):
             for key, item in value.items():
                 items = item if isinstance(item, (list, tuple)) else [item]
                 for one in items:
-                    result += [flag, f"{key}={_text(one)}"]
+                    result += [flag, f"{key}={text(name, one)}"]
         elif isinstance(value, (list, tuple)):
             for item in value:
-                result += [flag, _text(item)]
+                result += [flag, text(name, item)]
         else:
-            result += [flag, _text(value)]
+            result += [flag, text(name, value)]
     return result

@@ -30,8 +30,8 @@ def generated(path, ids, count, temperature=0.0, seed=0):
 
 
 def test_options_of_export(tmp_path):
-    facts = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"bos": 1, "eos": [2, 7]})
-    assert facts["context"] == 272 and facts["vocabulary"] == 160
+    report = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"bos": 1, "eos": [2, 7]})
+    assert report.context == 272 and report.vocabulary == 160
     metadata = tern.load(tmp_path / "a.tern").metadata
     assert metadata["llm.bos"] == "1" and metadata["llm.eos"] == "2, 7"
     for answer in json.loads((SEABIRDS / "expected.json").read_text()):
@@ -59,15 +59,15 @@ def test_export_llm(tmp_path):
                                                     initializer_range=0.1, bos_token_id=1, eos_token_id=2),
         }[kind]()
         model = transformers.AutoModelForCausalLM.from_config(config).train()
-        facts = tern.export_llm(model, tmp_path / "a.tern")
+        report = tern.export_llm(model, tmp_path / "a.tern")
         assert model.training and all(p.requires_grad for p in model.parameters())
-        assert facts["context"] == 64
+        assert report.context == 64
         assert tern.load(tmp_path / "a.tern").metadata["llm.eos"] == "2"
         ids = torch.randint(3, 90, (1, 9))
         right = model.eval().generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=20, do_sample=False,
                                       eos_token_id=None, pad_token_id=0)
         assert generated(tmp_path / "a.tern", ids[0].tolist(), 20) == right[0, 9:].tolist()
-        facts = tern.export_llm(model, tmp_path / "b.tern", batch=2)
+        report = tern.export_llm(model, tmp_path / "b.tern", batch=2)
         assert tern.load(tmp_path / "b.tern").metadata["llm.batch"] == "2"
         with pytest.raises(ValueError, match="context: 65 is not from 2 to 64"):
             tern.export_llm(model, tmp_path / "a.tern", context=65)
@@ -76,8 +76,8 @@ def test_export_llm(tmp_path):
 @pytest.mark.parametrize("device", DEVICES)
 def test_slots(tmp_path, device):
     """Texts in slots get transformers' tokens, at different positions and with a slot between them that waits."""
-    facts = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"batch": 3})
-    assert facts["context"] == 272
+    report = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"batch": 3})
+    assert report.context == 272
     model = tern.load(tmp_path / "a.tern", device=device)
     assert (model.metadata["llm"], model.metadata["llm.batch"]) == ("2", "3")
     session = model.session()

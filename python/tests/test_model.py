@@ -1,7 +1,10 @@
 """Models: facts, states, sessions, graphs, profiles, errors, and what is refused."""
 
+import io
 import os
+import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +120,119 @@ def test_inspect(digits):
     assert tern.inspect(DIGITS / "digits.pt2").functions["forward"].nodes
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, io.BytesIO, "file"])
+def test_load_from_memory(digits_path, images, recorded, kind):
+    data = digits_path.read_bytes()
+    source = open(digits_path, "rb") if kind == "file" else kind(data)
+    model = tern.load(source, threads=1)
+    if kind is bytearray:
+        source[:] = bytes(len(source))  # the model has a copy
+        del source[100:]
+    np.testing.assert_allclose(model(images).numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    assert model.path == "<memory>" and "<memory>" in repr(model) and "<memory>" in str(model.inspect())
+    open_files = len(os.listdir("/proc/self/fd"))
+    model.close()
+    assert len(os.listdir("/proc/self/fd")) == open_files - 1
+    if kind == "file":
+        assert source.read() == b""
+        source.close()
+
+
+def test_load_from_memory_of_other_kinds(digits_path, images, recorded):
+    model = tern.load((DIGITS / "digits.pt2").read_bytes())
+    np.testing.assert_allclose(model(images).numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    assert model.inspect().functions["forward"].nodes
+    with pytest.raises(tern.InvalidArgument, match="<memory>: a .pt2 file is imported"):
+        tern.load((DIGITS / "digits.pt2").read_bytes(), access="read")
+    data = bytearray(digits_path.read_bytes())
+    with pytest.raises(tern.BadFile, match="^<memory>: "):
+        tern.load(data[:1000])
+    with pytest.raises(tern.BadFile):
+        tern.load(b"")
+    with pytest.raises(TypeError, match=r"binary mode: open\(path, 'rb'\)"):
+        tern.load(io.StringIO("text"))
+    with pytest.raises(TypeError, match="load\\(\\) takes a path, bytes or a binary file, not a list of 2"):
+        tern.load([1, 2])
+    with pytest.raises(BufferError):
+        tern.load(memoryview(data)[::2])
+    assert tern.load(str(digits_path)).path == tern.load(digits_path).path == str(digits_path)
+
+
+def mappings(path):
+    return pathlib.Path("/proc/self/maps").read_text().count(str(path))
+
+
+def test_close_frees_the_model(digits_path, images, recorded, tmp_path):
+    digits_path = shutil.copy(digits_path, tmp_path / "own.tern")  # models of other tests may still map theirs
+    with tern.load(digits_path) as model:
+        assert not model.closed and mappings(digits_path) > 0
+        session, forward = model.session(), model["forward"]
+        logits, other = model(images), session(images)
+    assert model.closed and session.closed and mappings(digits_path) == 0
+    assert repr(model) == f"tern.Model('{digits_path}', closed)"
+    for result in (logits, other):  # results are the caller's
+        np.testing.assert_allclose(result.numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    acts = [lambda: model(images), lambda: forward(images), lambda: session(images), model.session, model.__enter__,
+            lambda: model.states, lambda: model["forward"], lambda: model.seed(1), lambda: model.profile(images)]
+    for act in acts:
+        with pytest.raises(tern.InvalidArgument, match=r"the model is closed; tern.load\(\) opens it again"):
+            act()
+    model.close()
+    assert model.path == str(digits_path)
+
+
+def test_close_of_a_session(digits, images):
+    with digits.session() as session:
+        result = session(images)
+        function = session["forward"]
+        graph = session.capture(images)
+    assert session.closed and not digits.closed
+    for act in (lambda: session(images), lambda: function(images), graph.replay, session.stats, session.__enter__):
+        with pytest.raises(tern.InvalidArgument, match=r"the session is closed; model.session\(\) makes another"):
+            act()
+    session.close()
+    assert digits(images).shape == result.shape == graph.outputs.shape
+    with pytest.raises(KeyError), digits.session() as session:
+        raise KeyError
+    assert session.closed
+
+
+def test_close_frees_memory_at_once(tmp_path):
+    """States and intermediate values are private memory, of the size of a large input."""
+    import resource
+
+    def resident():
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    model = tern.load(DIGITS / "digits.pt2", weight_cache="off")
+    x = np.zeros((4096, 1, 8, 8), "float32")
+    session = model.session()
+    session(x)
+    used = session.stats().arena_bytes
+    assert used > 10e6
+    before = resident()
+    session.close()
+    assert before - resident() > 0.8 * used
+
+
+def test_close_waits_for_runs(digits, recorded):
+    session, wrong = digits.session(), []
+
+    def work():
+        try:
+            while True:
+                session(recorded["images"])
+        except tern.InvalidArgument as e:
+            wrong.append(str(e))
+
+    threads = [threading.Thread(target=work)]
+    [t.start() for t in threads]
+    time.sleep(0.1)
+    digits.close()
+    [t.join(20) for t in threads]
+    assert wrong == ["the model is closed; tern.load() opens it again"]
+
+
 def test_validate(digits_path, tmp_path):
     assert tern.validate(digits_path) == []
     broken = tmp_path / "broken.tern"
@@ -145,7 +261,12 @@ def test_errors_name_node_and_line():
 def test_export_options(tmp_path, images, recorded):
     path = tmp_path / "small.tern"
     report = tern.export(DIGITS / "digits.pt2", path, quantize=["int8"], compress="zstd:3", name_size={"s34": "batch"})
-    assert report["output"] == str(path) and report["bytes"] == path.stat().st_size
+    assert report.path == str(path) and report.bytes == path.stat().st_size
+    assert report.quantized["weights"] and report.data["output"] == report.path and report.context is None
+    text = repr(report)
+    assert text.startswith(f"tern.ExportReport('{path}', ") and "quantized weights" in text and "\n" not in text and len(text) < 200
+    with pytest.raises(AttributeError):
+        report.bytes = 0
     model = tern.load(path)
     assert model.inputs[0].shape[0] == "batch"
     assert (model(images).numpy().argmax(1) == recorded["logits"][:2].argmax(1)).all()
@@ -160,6 +281,51 @@ def test_export_options(tmp_path, images, recorded):
     assert "no option" not in str(e.value)
     tern.export(DIGITS / "digits.pt2", path, train=None)
     assert list(tern.load(path).functions) == ["forward"]
+
+
+def calibrated(path, samples, **options):
+    report = tern.export(DIGITS / "digits.pt2", path, quantize="int4", calibrate=samples, **options)
+    return report.quantized
+
+
+def test_export_of_bytes(tmp_path, images, recorded):
+    data = (DIGITS / "digits.pt2").read_bytes()
+    for source in (data, bytearray(data), io.BytesIO(data)):
+        tern.export(source, tmp_path / "a.tern")
+        np.testing.assert_allclose(tern.load(tmp_path / "a.tern")(images).numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    with pytest.raises(tern.BadFile):
+        tern.export(data[:1000], tmp_path / "a.tern")
+
+
+def test_calibration_in_memory(tmp_path, recorded):
+    """The errors are those of the same samples in a file."""
+    images = recorded["images"]
+    np.savez(tmp_path / "a.npz", images=images[:8])
+    np.savez(tmp_path / "b.npz", images=images[8:16])
+    wanted = calibrated(tmp_path / "x.tern", [tmp_path / "a.npz", tmp_path / "b.npz"])
+    assert wanted["weights"][0]["sqnr_db"] > 0
+    first, second = images[:8], images[8:16]
+    for samples in ([first, second], [{"images": first}, {"images": second}], [(first,), (second,)],
+                    ({"images": x} for x in (first, second)), iter([first, second]), [tmp_path / "a.npz", second],
+                    [tern.Tensor(first), tern.Tensor(second)]):
+        assert calibrated(tmp_path / "x.tern", samples) == wanted
+    np.savez(tmp_path / "all.npz", images=images)
+    wanted = calibrated(tmp_path / "x.tern", tmp_path / "all.npz")
+    for samples in (images, {"images": images}, (images,)):
+        assert calibrated(tmp_path / "x.tern", samples) == wanted
+    for samples, text in (([], "there are no samples"), ([["a"]], "sample 0 is a str, not an array"), (7j, "not a complex"),
+                          ([{"images": first}, {"images": "x"}], "input 'images' of sample 1 is a str")):
+        with pytest.raises((TypeError, ValueError), match=text):
+            calibrated(tmp_path / "x.tern", samples)
+    with pytest.raises(tern.InvalidArgument, match="--calibrate"):
+        calibrated(tmp_path / "x.tern", {"pictures": first})
+
+
+def test_calibration_by_torch(tmp_path, recorded):
+    torch = pytest.importorskip("torch")
+    images = recorded["images"][:8]
+    wanted = calibrated(tmp_path / "x.tern", [images])
+    assert calibrated(tmp_path / "x.tern", [torch.from_numpy(images).requires_grad_()]) == wanted
 
 
 def test_training(tmp_path):

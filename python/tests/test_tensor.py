@@ -237,5 +237,55 @@ def test_pickle_is_refused():
         pickle.dumps(tern.Tensor(np.ones(1)))
 
 
-def test_repr():
-    assert repr(tern.Tensor(np.ones((2,), "float32"))) == "tern.Tensor(shape=(2,), dtype=float32)"
+def text_of(array):
+    return str(tern.Tensor(array))
+
+
+def test_text_shows_values():
+    assert text_of(np.ones((2,), "float32")) == "tern.Tensor([1., 1.], shape=(2,), dtype=float32)"
+    assert text_of(np.array(-3, "int8")) == "tern.Tensor(-3, shape=(), dtype=int8)"
+    assert text_of(np.zeros((0, 4), "float64")) == "tern.Tensor([], shape=(0, 4), dtype=float64)"
+    assert text_of(np.array([[1, 2], [3, 4]])).split() == "tern.Tensor([[1, 2], [3, 4]], shape=(2, 2), dtype=int64)".split()
+    assert text_of(np.array([True, False])) == "tern.Tensor([ True, False], shape=(2,), dtype=bool)"
+    assert text_of(np.array([1 + 2j])) == "tern.Tensor([1.+2.j], shape=(1,), dtype=complex128)"
+    assert text_of(np.array([np.nan, np.inf, 0.5], "float16")) == "tern.Tensor([nan, inf, 0.5], shape=(3,), dtype=float16)"
+    assert text_of(np.arange(12).reshape(3, 4).T[::2]).split() == text_of(np.arange(12).reshape(3, 4).T[::2].copy()).split()
+    assert repr(tern.Tensor(np.ones(1))) == text_of(np.ones(1))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float6_e2m3fn"])
+def test_text_of_small_floats(name):
+    array = np.array([0.5, 2, 1, 4]).astype(getattr(pytest.importorskip("ml_dtypes"), name))
+    values = [float(v) for v in text_of(array).split("[")[1].split("]")[0].split(",")]
+    assert values == [float(x) for x in array]
+    assert f"dtype={tern.Tensor(array).dtype})" in text_of(array)
+
+
+def test_text_of_packed_values(tmp_path):
+    """Values of int4 share bytes; each is shown."""
+    from conftest import DIGITS
+
+    tern.export(DIGITS / "digits.pt2", tmp_path / "int4.tern", quantize="int4")
+    model = tern.load(tmp_path / "int4.tern")
+    name = next(s.name for s in model.states if s.dtype == "int4")
+    codes = model.read_state(name)
+    packed = codes.bits().numpy()
+    values = np.stack([packed & 15, packed >> 4], -1).astype(int).reshape(codes.shape)
+    values[values > 7] -= 16
+    lines = str(codes).replace("\n", " ")
+    first = [int(v) for v in lines.split("[[")[1].split(",")[:3]]
+    assert first == values.reshape(codes.shape[0], -1)[0, :3].tolist() and "dtype=int4" in lines
+
+
+def test_text_of_large_tensors_reads_their_edges_alone():
+    array = np.arange(6_000_000, dtype="float32").reshape(3, 1000, 2000)
+    text = text_of(array)
+    assert text.count("...") == 3 * 7 and len(text) < 3000
+    for value in (array[0, 0, 0], array[2, 999, 1999], array[1, 2, 1998], array[0, 997, 0]):
+        assert f"{value:.6e}" in text or f"{value:.0f}." in text
+    # A tensor of a terabyte of address space: all but the elements shown would be unreadable in time.
+    wide = np.lib.stride_tricks.as_strided(np.ones(1, "float32"), (1 << 20, 1 << 18), (0, 0))
+    assert "..." in text_of(wide) and f"shape={wide.shape}" in text_of(wide)
+    with np.printoptions(threshold=5, edgeitems=1):
+        assert text_of(np.arange(9)) == "tern.Tensor([0, ..., 8], shape=(9,), dtype=int64)"
+    assert len(text_of(np.ones((2,) * 12))) < 200_000

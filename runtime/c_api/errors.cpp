@@ -1,6 +1,9 @@
 #include "runtime/c_api/errors.h"
 
+#include <tern/c_api.h>
+#include <tern/cancel.h>
 #include <tern/error.h>
+#include <tern/log.h>
 
 #include <new>
 #include <string>
@@ -25,6 +28,9 @@ tern_status report() noexcept {
   };
   try {
     throw;
+  } catch (const Cancelled& e) {
+    keep(e.code(), e.what());
+    return TERN_ERROR_CANCELLED;
   } catch (const Error& e) {
     return keep(e.code(), e.what());
   } catch (const std::bad_alloc&) {
@@ -35,6 +41,14 @@ tern_status report() noexcept {
     return keep(ErrorCode::internal, "an unknown exception");
   }
 }
+
+}  // namespace tern::c_api
+
+void tern_set_log(tern_log_function function, void* user) {
+  tern::set_log(function, user);
+}
+
+namespace tern::c_api {
 
 void refuse_null(const char* what) {
   fail(ErrorCode::invalid_argument, std::string(what) + " is NULL");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tern/c_api.h>
+#include <tern/cancel.h>
 #include <tern/tern.h>
 
 #include <vector>
@@ -16,4 +17,5 @@ struct tern_session {
   tern::Session session;
   const std::vector<tern::Tensor>* outputs = nullptr;  // of the last run
   std::vector<tern::Tensor> given;                     // by run_into
+  tern::CancelToken token{};                           // cancels the current run
 };

@@ -10,6 +10,19 @@
 using namespace tern;         // NOLINT: the functions below are C's
 using namespace tern::c_api;  // NOLINT
 
+namespace {
+
+/// A run, which tern_session_cancel may end.
+class Cancellable {
+ public:
+  explicit Cancellable(const tern_session& session) : scope_((session.token.reset(), session.token)) {}
+
+ private:
+  CancelScope scope_;
+};
+
+}  // namespace
+
 extern "C" {
 
 tern_status tern_session_create(const tern_prepared* prepared, tern_session** session) {
@@ -24,10 +37,15 @@ void tern_session_free(tern_session* session) {
   delete session;
 }
 
+void tern_session_cancel(tern_session* session) {
+  if (session != nullptr) session->token.cancel();
+}
+
 tern_status tern_session_run(tern_session* session, const char* function, const tern_array* inputs, size_t count) {
   return guarded([&] {
     need(session, "`session`");
     const std::vector<Tensor> in = tensors_of(inputs, count);
+    const Cancellable run(*session);
     session->outputs = nullptr;
     session->outputs = function == nullptr ? &session->session.run(in) : &session->session.run(function, in);
   });
@@ -44,6 +62,7 @@ tern_status tern_session_run_named(tern_session* session, const char* function, 
       need(names[i], "a name");
       named.push_back({names[i], tensors[i]});
     }
+    const Cancellable run(*session);
     session->outputs = nullptr;
     session->outputs = function == nullptr ? &session->session.run(named) : &session->session.run(function, named);
   });
@@ -55,6 +74,7 @@ tern_status tern_session_run_into(tern_session* session, const char* function, c
     need(session, "`session`");
     const std::vector<Tensor> in = tensors_of(inputs, count);
     std::vector<Tensor> out = tensors_of(outputs, output_count);
+    const Cancellable run(*session);
     session->outputs = nullptr;
     if (function == nullptr) {
       session->session.run_into(in, out);

@@ -15,6 +15,7 @@
 
 #include "runtime/collective/call.h"
 #include "runtime/collective/pickle_writer.h"
+#include "runtime/log.h"
 
 namespace tern {
 namespace {
@@ -201,7 +202,7 @@ void FlightRecorder::failed(int rank) noexcept {
     }
     if (!folder.empty()) write(folder, rank);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "tern: the flight record was not written: {}\n", e.what());
+    log_message(LogLevel::error, std::string("the flight record was not written: ") + e.what());
   }
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/log.h"
 #include "user_files/temporary_file.h"
 
 namespace tern {
@@ -89,10 +90,10 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
     // torchfrtrace takes names with tern_flight_ in them, and those that end in digits.
     const std::string other = fmt::format("flight-{}-of-process-{}.pickle", rank, getpid());
     const std::string other_path = fmt::format("{}/{}", folder, other);
-    fmt::print(stderr,
-               "tern: '{}' is the flight record of another running process; this one's is '{}'. Give processes of "
-               "different groups folders of their own\n",
-               path, other_path);
+    log_message(LogLevel::warning,
+                fmt::format("'{}' is the flight record of another running process; this one's is '{}'. Give processes "
+                            "of different groups folders of their own",
+                            path, other_path));
     path = other_path;
     done = file.rename(other) ? Put::done : Put::failed;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "runtime/cancel.h"
 #include "runtime/control.h"
 #include "runtime/devices/times.h"
 
@@ -50,7 +51,7 @@ void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const 
     try {
       RunLimits::check_iteration(captured.prepared->options, iteration);
     } catch (const Error& e) {
-      fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
+      fail_at(describe(*captured.prepared, item.function, item.node), e);
     }
     run(*loop.body);
   }
@@ -69,7 +70,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
     try {
       step.kernel->run(call);
     } catch (const Error& e) {
-      fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
+      fail_at(describe(*captured.prepared, item.function, item.node), e);
     }
   };
   if (!session.is_watched()) return run();

@@ -169,6 +169,8 @@ static void check_null(void) {
   tern_model_free(NULL);
   tern_prepared_free(NULL);
   tern_session_free(NULL);
+  tern_session_cancel(NULL);
+  tern_set_log(NULL, NULL);
 }
 
 static void check_dlpack(void) {
@@ -227,6 +229,7 @@ int main(int argc, char** argv) {
   EXPECT(tern_session_create(prepared, &session) == TERN_OK);
   tern_prepared_free(prepared); /* the session keeps what it needs */
   if (session == NULL) return 1;
+  tern_session_cancel(session); /* without a run, it has no effect */
   check_runs(session, in.name, out.name);
   check_state(session, model);
   tern_session_free(session);

@@ -1,11 +1,14 @@
 // Programs whose declared sizes are not those of a run: the run fails before memory is touched. None of them went
 // through the validator, which refuses some.
 #include <gtest/gtest.h>
+#include <tern/cancel.h>
 #include <tern/graph.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
+#include <thread>
 
 #include "tests/runtime/support.h"
 
@@ -214,6 +217,82 @@ TEST(RunLimits, EndARun) {
     EXPECT_NE(message.find(kind == 0 ? "--max-seconds" : "no end after 1000 iterations"), std::string::npos) << message;
     EXPECT_EQ(values_of(s.run({end})[0]), (Floats{2e30F}));  // the session is as good as before
   }
+}
+
+/// Cancels the token after 20 ms.
+std::jthread cancel_soon(const CancelToken& token) {
+  return std::jthread([token] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    token.cancel();
+  });
+}
+
+TEST(Cancel, EndsARunOnAnotherThread) {
+  const TestProgram p = endless();
+  const Tensor start = floats({}, {0}), end = floats({}, {2e30F});
+  Session s(p.model().prepare());
+  const CancelToken token;
+  {
+    const CancelScope scope(token);
+    const std::jthread canceller = cancel_soon(token);
+    EXPECT_THROW(s.run({start}), Cancelled);
+    EXPECT_THROW(s.run({end}), Cancelled) << "the token stays cancelled";
+    token.reset();
+    EXPECT_EQ(values_of(s.run({end})[0]), (Floats{2e30F}));
+    token.cancel();
+  }
+  EXPECT_EQ(values_of(s.run({end})[0]), (Floats{2e30F})) << "the scope has ended";
+}
+
+TEST(Cancel, NamesTheNodeAndKeepsItsCode) {
+  const TestProgram p = endless();
+  Session s(p.model().prepare());
+  const CancelToken token;
+  const CancelScope scope(token);
+  const std::jthread canceller = cancel_soon(token);
+  try {
+    s.run({floats({}, {0})});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::runtime);
+    EXPECT_NE(std::string(e.what()).find("the run was cancelled"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("node 0"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Cancel, ScopesNest) {
+  const TestProgram p = endless();
+  Session s(p.model().prepare());
+  const CancelToken outer, inner;
+  const CancelScope outer_scope(outer);
+  outer.cancel();
+  {
+    const CancelScope scope(inner);
+    s.run({floats({}, {2e30F})});
+  }
+  EXPECT_THROW(s.run({floats({}, {2e30F})}), Cancelled);
+}
+
+TEST(Cancel, EndsAReplay) {
+  const TestProgram p = endless();
+  const Stream stream("cpu");
+  Session s(p.model().prepare(), stream);
+  const CancelToken token;
+  const CancelScope scope(token);
+  Tensor start = floats({}, {0});
+  Graph graph;
+  graph.capture_begin(stream);
+  const std::vector<Tensor>& results = s.run({start});
+  graph.capture_end();
+  {
+    const std::jthread canceller = cancel_soon(token);
+    EXPECT_THROW(graph.replay(), Cancelled);
+  }
+  token.reset();
+  start.span<float>()[0] = 2e30F;
+  graph.replay();
+  stream.synchronize();
+  EXPECT_EQ(values_of(results[0]), (Floats{2e30F}));
 }
 
 TEST(RunLimits, OfMemoryHoldBeforeItIsTaken) {

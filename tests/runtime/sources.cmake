@@ -18,6 +18,7 @@ set(sources
   linalg_sizes_test.cpp
   linalg_test.cpp
   load_bytes_test.cpp
+  log_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp
   optim_test.cpp

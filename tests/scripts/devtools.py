@@ -84,6 +84,9 @@ class Page:
         self.number, self.log = 0, []
         for domain in ("Runtime", "Page", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.size(width, height)
+
+    def size(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     @staticmethod

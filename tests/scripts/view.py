@@ -260,6 +260,11 @@ def check_files(c, tern, folder, model):
         error = data["compared"][states[w["weight"]]]
         c.check(f"error of {w['weight']}, foretold", abs(formats["int8"]["sqnr_db"] - w["sqnr_db"]) < 1e-3 and formats["int8"]["bytes"] == w["bytes"])
         c.check(f"error of {w['weight']}, found", abs(error["sqnr_db"] - w["sqnr_db"]) < 1e-3)
+    for m in data["models"]:
+        for function, forms in zip(m["inspect"]["functions"], m["forms"], strict=True):
+            c.check("forms of nodes", len(forms) == len(function["nodes"]) and all(0 <= f <= i and forms[f] == f and
+                    function["nodes"][f]["op"] == function["nodes"][i]["op"] for i, f in enumerate(forms)), str(forms))
+    c.check("ops of views", data["models"][0]["view_ops"] and set(data["models"][0]["view_ops"]) <= {"reshape", "permute", "slice", "expand"})
     run = data["models"][0]["run"]
     nodes = data["models"][0]["inspect"]["functions"][0]["nodes"]
     c.check("a run", run["runs"] >= 1 and all(n["seconds"] > 0 for n in run["nodes"]) and
@@ -332,6 +337,33 @@ def check_sources(c):
             c.check(f"{name} parses", got.returncode == 0, got.stderr)
 
 
+def check_graph(c, folder):
+    """Hidden views and repeated layers, where there is a JavaScript to run the page's modules."""
+    if not shutil.which("node"):
+        return
+    modules = folder / "modules"
+    shutil.copytree(PAGE, modules)
+    (modules / "package.json").write_text('{"type": "module"}')
+    got = subprocess.run(["node", ROOT / "tests/scripts/view_graph.mjs", modules], capture_output=True, text=True)
+    c.check("the graph of equal layers", got.returncode == 0, got.stderr)
+    if got.returncode != 0:
+        return
+    g = json.loads(got.stdout)
+    hidden, shown = g["hidden"], g["all"]
+    c.check("views are hidden", hidden["views"] == 25 and hidden["leaves"] == shown["leaves"] - 25, str(g))
+    c.check("edges go through them", hidden["source"] and hidden["result"] and hidden["readers"] == ["attention"], str(hidden))
+    c.check("a hidden view has a node that stands for it", hidden["standIn"] == "matmul", str(hidden))
+    c.check("all views can be shown", shown["leaves"] == shown["nodes"] and shown["views"] == 0, str(shown))
+    c.check("a view that took time is a copy, and stays", g["copied"] == 2, str(g))
+    c.check("a circle of views ends", g["circular"] > 0)
+    c.check("equal layers are one item", g["label"] == "layers.0 to 11, 12 alike" and g["first"] == "layers.0", str(g))
+    c.check("which holds the first of them and the others", g["alike"] == ["layers.0", "layers.1 to 11, 11 alike"] and
+            g["others"] == [f"layers.{i}" for i in range(1, 12)], str(g["alike"]))
+    c.check("other layers stand apart", g["other"] == ["layers.0 to 2, 3 alike", "layers.3", "layers.4 to 7, 4 alike"], str(g["other"]))
+    c.check("a pattern of layers repeats", g["pattern"][0] == "layers.0 to 8, 3 × 3 alike", str(g["pattern"]))
+    c.check("two layers stay two", g["two"] == ["layers.0", "layers.1"], str(g["two"]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", required=True)
@@ -341,6 +373,7 @@ def main():
         model = str(pathlib.Path(folder) / "digits.tern")
         subprocess.run([tern, "export", DIGITS, "-o", model], check=True, capture_output=True)
         check_sources(c)
+        check_graph(c, pathlib.Path(folder))
         check_files(c, tern, pathlib.Path(folder), model)
         check_server(c, tern, model)
         check_browser(c, tern, pathlib.Path(folder), model)

@@ -178,6 +178,13 @@ def check_difference(c, page, tern, folder, model):
     c.check("and its weights", sorted(weights) == ["classifier.1.weight", "classifier.4.weight", "features.3.weight"], str(weights))
     page.key("4")
     c.check("the list", page.js("document.querySelectorAll('#view-differences .row.changed').length") == 6)
+    equal = page.js("document.querySelector('#view-differences .fold').textContent")
+    c.check("what is equal is folded", "equal node" in equal and "equal weight" in equal and page.js("document.querySelectorAll('#view-differences .row.same').length") == 0, equal)
+    page.js("document.querySelector('#view-differences .fold').click()")
+    kinds = page.js("[...document.querySelectorAll('#view-differences .rows .row')].map((r) => r.classList[1])")
+    c.check("and opens below what differs", kinds[:6] == ["changed"] * 6 and kinds == sorted(kinds, key=["changed", "removed", "added", "same"].index) and
+            kinds[-1] == "same", str(kinds))
+    page.js("document.querySelector('#view-differences .fold').click()")
     page.js("document.querySelector('#view-differences .row.changed').click()")
     c.check("how it differs", "Differs" in shown(page) and "int8" in shown(page), shown(page))
     matmul = page.js("tern.models[0].functions[0].nodes.findIndex((n) => n.op === 'matmul')")
@@ -208,6 +215,8 @@ def check_control_flow(c, page, tern, folder, programs):
         page.until("window.tern !== undefined")
         wrong = page.js(LAYOUT)
         c.check(f"layout of {program.name}", wrong == [], str(wrong))
+        wrong = page.js(f"tern.toggleViews(true), {LAYOUT}")
+        c.check(f"layout of {program.name} with views", wrong == [], str(wrong))
         quiet(c, page, html.as_uri())
         for op in ops:
             reached = page.js(f"""(() => {{ const g = {GRAPH}; let ok = 0, all = 0;
@@ -231,9 +240,92 @@ def large_page(html, nodes=10000, block=10):
                      "origin": {"op": "aten.add.Tensor", "module": f"layers.{i // block // 10}.blocks.{i // block % 10}", "source": f"m.py:{i}"}})
     data["models"][0]["inspect"]["functions"] = [{"name": "forward", "entry": True, "inputs": [{"name": "x", "kind": "user", "value": 0, "type": t}],
                                                   "outputs": [{"name": "y", "kind": "tensor", "value": nodes, "type": t}], "writes_back": [], "nodes": made}]
-    data["models"][0].update(memory=[], run=None)
+    data["models"][0].update(memory=[], run=None, view_ops=[], forms=[[0] * nodes])
+    return with_data(html, data)
+
+
+def with_data(html, data):
     begin = html.index('id="data">') + len('id="data">')
     return html[:begin] + json.dumps(data).replace("<", "\\u003c") + html[html.index("</script>", begin):]
+
+
+def layers_page(html, layers=12):
+    """The page of digits with another graph: equal layers, each with three views."""
+    data = data_of(html)
+    t = {"dtype": "float32", "sizes": [4, 8]}
+    made, forms = [], []
+
+    def add(op, module, *inputs):
+        made.append({"op": op, "version": 1, "inputs": list(inputs), "outputs": [len(made) + 1], "types": [t],
+                     "origin": {"op": "aten.x.default", "module": module, "source": "m.py:1"}})
+        return len(made)
+
+    hidden = add("embedding", "model.embed", 0)
+    for i in range(layers):
+        module = f"model.layers.{i}"
+        x = add("matmul", f"{module}.attn.q", hidden)
+        x = add("attention", f"{module}.attn", add("permute", f"{module}.attn", add("reshape", f"{module}.attn", x)))
+        hidden = add("pointwise", module, hidden, add("matmul", f"{module}.attn.out", add("reshape", f"{module}.attn", x)))
+    last = add("matmul", "head", hidden)
+    each = 7
+    forms = [i if i <= each or i == last - 1 else (i - 1) % each + 1 for i in range(last)]
+    data["models"][0]["inspect"]["functions"] = [{"name": "forward", "entry": True, "inputs": [{"name": "x", "kind": "user", "value": 0, "type": t}],
+                                                  "outputs": [{"name": "y", "kind": "tensor", "value": last, "type": t}], "writes_back": [], "nodes": made}]
+    data["models"][0].update(memory=[], run=None, view_ops=["permute", "reshape"], forms=[forms])
+    return with_data(html, data)
+
+
+# Visible elements that are wider than the window; the legend scrolls.
+TOO_WIDE = """[...document.querySelectorAll('header *, main *, aside *')].filter((e) => {
+  const r = e.getBoundingClientRect();
+  return r.width > 0 && !e.closest('.legend') && (r.right > innerWidth + 1 || r.left < -1);
+}).map((e) => `${e.tagName} ${e.id} ${e.className}`).slice(0, 5)"""
+
+
+def check_layers(c, page, tern, folder, model):
+    html = folder / "layers.html"
+    subprocess.run([tern, "view", model, "--html", html], check=True, capture_output=True)
+    html.write_text(layers_page(html.read_text()))
+    page.open(html.as_uri())
+    page.until("window.tern !== undefined")
+    titles = page.js(f"{GRAPH}.scene.shapes.map((s) => s.title)")
+    c.check("equal layers open as one", "layers.0 to 11, 12 alike" in titles and len(titles) < 10, str(titles))
+    page.js(f"{GRAPH}.canvas.focus(); {GRAPH}.select({GRAPH}.scene.shapes.find((s) => s.item.repeat).item.id)")
+    page.key("Enter")
+    opened = page.js(f"{GRAPH}.scene.shapes.filter((s) => /^layers/.test(s.title)).map((s) => [s.title, s.open])")
+    c.check("opened, one of them is open", opened == [["layers.0 to 11, 12 alike", True], ["layers.0", True], ["layers.1 to 11, 11 alike", False]], str(opened))
+    page.js(f"{GRAPH}.goTo({GRAPH}.fn.nodes[7 * 7 + 1])")
+    c.check("a node of another layer can be gone to", page.js(f"{GRAPH}.itemOf({GRAPH}.state.selected).node.index") == 50)
+    page.js(f"{GRAPH}.openAll(true)")
+    nodes = page.js(f"{GRAPH}.scene.shapes.filter((s) => s.item.kind === 'node').length")
+    page.key("v")
+    everything = page.js(f"{GRAPH}.scene.shapes.filter((s) => s.item.kind === 'node').length")
+    c.check("v shows views", everything == page.js(f"{GRAPH}.fn.nodes.length") == nodes + 36 and page.js("document.getElementById('show-views').checked"),
+            f"{nodes} {everything}")
+    page.key("v")
+    c.check("and hides them", page.js(f"{GRAPH}.scene.shapes.filter((s) => s.item.kind === 'node').length") == nodes)
+    page.js(f"{GRAPH}.openAll(true)")
+    view = page.js(f"{GRAPH}.fn.nodes.findIndex((n) => n.op === 'permute')")
+    page.key("/")
+    page.type("permute")
+    page.key("Enter")
+    c.check("search finds a hidden view", f"node {view}" in shown(page) and page.js(f"{GRAPH}.itemOf({GRAPH}.state.selected).node.op") == "matmul", shown(page))
+    quiet(c, page, html.as_uri())
+
+
+def check_narrow(c, page, folder):
+    """At 480 pixels all tabs and panels are in the window. The page compares two models."""
+    page.size(480, 800)
+    page.open((folder / "difference.html").as_uri())
+    page.until("window.tern !== undefined")
+    for name in ("graph", "weights", "memory", "differences"):
+        page.js(f"document.getElementById('tab-{name}').click()")
+        wide = page.js(TOO_WIDE)
+        c.check(f"{name} fits 480 pixels", wide == [] and page.js("document.documentElement.scrollWidth") <= 480, str(wide))
+    c.check("both graphs have room", page.js("document.getElementById('tab-graph').click(); tern.graphs.every((g) => g.canvas.clientHeight > 100 && g.canvas.clientWidth > 400)"))
+    page.js("document.getElementById('help').click()")
+    c.check("the keys fit, too", page.js("document.getElementById('keys').getBoundingClientRect().right") <= 480)
+    page.size(1440, 900)
 
 
 def check_speed(c, page, tern, folder, model):
@@ -266,6 +358,8 @@ def main():
         try:
             check_digits(c, page, tern, model)
             check_difference(c, page, tern, folder, model)
+            check_narrow(c, page, folder)
+            check_layers(c, page, tern, folder, model)
             if options.programs:
                 check_control_flow(c, page, tern, folder, options.programs)
             check_speed(c, page, tern, folder, model)

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "schema/forms.h"
+#include "schema/op_record.h"
 #include "tools/inspect/cost.h"
 #include "tools/inspect/inspect.h"
 #include "tools/sizes.h"
@@ -44,6 +46,25 @@ json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
   return all;
 }
 
+/// Names of the program's ops that only change how elements are addressed.
+json view_ops(const Program& p) {
+  std::set<std::string> names;
+  for (const Function& f : p.functions) {
+    for (const Node& n : f.nodes) {
+      if (has_trait(n.op, Trait::view)) names.insert(std::string(op_name(n.op)));
+    }
+  }
+  return names;
+}
+
+/// Lists the first node of each node's form, by function. Empty for programs that break rules.
+json forms_of(const Viewed& m) {
+  json forms = json::array();
+  if (m.program == nullptr) return forms;
+  for (const Function& f : m.program->functions) forms.push_back(first_of_form(f));
+  return forms;
+}
+
 /// Names and messages may hold any bytes: those that are not UTF-8 become U+FFFD.
 std::string dump(const json& j) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -56,6 +77,8 @@ std::string join(const Shown& s, bool served, const std::string& more) {
     text += (i > 0 ? ",\n{\"inspect\": " : "{\"inspect\": ") + inspected(s.models[i], s.sizes);
     text += ",\n\"memory\": " + dump(memory_of(s.models[i], s.sizes));
     text += ",\n\"sizes\": " + dump(size_values(s.models[i], s.sizes));
+    text += ",\n\"view_ops\": " + dump(view_ops(*s.models[i].archive.program));
+    text += ",\n\"forms\": " + dump(forms_of(s.models[i]));
     text += ",\n\"run\": " + (s.runs[i] ? dump(to_json(*s.runs[i])) : "null") + "}";
   }
   return text + "],\n\"served\": " + (served ? "true" : "false") + more + "}";

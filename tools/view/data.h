@@ -18,7 +18,8 @@ struct Shown {
 };
 
 /// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null,
-/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds}],
+/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds,
+/// "view_ops": names of ops that make views, "forms": for each function and node the first node of its form}],
 /// "served": bool}
 std::string data_json(const Shown& shown, bool served);
 

@@ -197,8 +197,9 @@ export class Difference {
     return item.difference;
   }
 
+  /** Changed nodes and weights first, then those of one model alone. */
   rows() {
-    const kinds = { removed: 0, added: 1, changed: 2 };
+    const kinds = { changed: 0, removed: 1, added: 2 };
     const rows = [];
     for (const [node, d] of this.nodes) {
       if (d.kind === "changed" && node.fn.model.number === 1) continue;
@@ -208,7 +209,15 @@ export class Difference {
       if (d.kind === "same" || (d.kind === "changed" && state.model.number === 1)) continue;
       rows.push({ kind: d.kind, state, reasons: d.reasons });
     }
-    return rows.sort((p, q) => (p.state ? 1 : 0) - (q.state ? 1 : 0) || kinds[p.kind] - kinds[q.kind] || (p.node?.index ?? 0) - (q.node?.index ?? 0));
+    return rows.sort((p, q) => kinds[p.kind] - kinds[q.kind] || (p.state ? 1 : 0) - (q.state ? 1 : 0) || (p.node?.index ?? 0) - (q.node?.index ?? 0));
+  }
+
+  /** Nodes, then weights, that are equal in both models. */
+  equalRows() {
+    const [a] = this.models;
+    const nodes = a.functions.flatMap((f) => f.nodes).filter((n) => this.match.has(n) && !this.nodes.has(n));
+    const states = a.states.filter((s) => this.weights.get(s)?.kind === "same");
+    return [...nodes.map((node) => ({ kind: "same", node, reasons: [] })), ...states.map((state) => ({ kind: "same", state, reasons: [] }))];
   }
 
   summary() {

@@ -1,11 +1,12 @@
-// The list of what differs.
+// The list of what differs, and below it, folded at first, what is equal.
 import { el } from "./dom.js";
 import { longTable } from "./table.js";
+import { plural } from "./text.js";
 
-const kWords = { removed: "only in A", added: "only in B", changed: "changed" };
+const kWords = { removed: "only in A", added: "only in B", changed: "changed", same: "equal" };
 
 export function differencesView(diff, chosen) {
-  const rows = diff.rows();
+  const rows = diff.rows(), equal = diff.equalRows();
   const summary = el("p", { class: "note" }, rows.length === 0 ? "Nothing differs." : diff.summary().map(([what, text]) => `${what}: ${text}`).join(" · "));
   const columns = [
     { name: "", class: "mark", of: (r) => kWords[r.kind] },
@@ -13,5 +14,16 @@ export function differencesView(diff, chosen) {
     { name: "Where", class: "wide", of: (r) => (r.node ? r.node.origin.module || r.node.fn.name : r.state.name) },
     { name: "How", class: "wide more", of: (r) => r.reasons.join("; ") },
   ];
-  return el("div", { class: "list" }, el("div", { class: "bar" }, summary), longTable("Differences", columns, rows, chosen, (r) => r.kind));
+  const tableOf = (shown) => longTable("Differences", columns, shown, chosen, (r) => r.kind);
+  const list = el("div", { class: "list" }, el("div", { class: "bar" }, summary), tableOf(rows));
+  const nodes = equal.filter((r) => r.node).length;
+  const text = [[nodes, "equal node"], [equal.length - nodes, "equal weight"]].filter(([n]) => n > 0).map(([n, what]) => plural(n, what)).join(", ");
+  if (equal.length === 0) return list;
+  const fold = el("button", { type: "button", class: "fold", "aria-expanded": "false", onclick: () => {
+    const open = fold.getAttribute("aria-expanded") === "false";
+    fold.setAttribute("aria-expanded", String(open));
+    list.querySelector(".table").replaceWith(tableOf(open ? [...rows, ...equal] : rows));
+  } }, text);
+  list.append(fold);
+  return list;
 }

@@ -6,6 +6,7 @@ import { changed, firstOpen, sceneOf } from "./layout.js";
 import { canOpen, bodyTrees, treeOf } from "./modules.js";
 import { largestOf, totalOf } from "./paint.js";
 import { plural, typeText } from "./text.js";
+import { edgesOf, hiddenViews, sourceOf, standInOf } from "./views.js";
 
 const kLeast = 0.02, kMost = 3;
 
@@ -57,8 +58,24 @@ export class GraphView {
 
   layout() {
     this.scene = sceneOf(this.tree, this.open);
-    this.caption.textContent = `${this.model.name} · ${this.fn.name} · ${plural(this.fn.nodes.length, "node")}`;
+    const hidden = hiddenViews(this.fn);
+    this.caption.textContent = `${this.model.name} · ${this.fn.name} · ${plural(this.fn.nodes.length, "node")}${hidden ? `, ${plural(hidden, "view")} hidden` : ""}`;
     this.draw();
+  }
+
+  /** Makes the trees again once other nodes are hidden. What is open stays open, and the picture where it is. */
+  rebuild() {
+    if (!this.tree) return;
+    const selected = this.state.selected && this.itemOf(this.state.selected);
+    for (const [fn, shown] of this.trees) shown.tree = treeOf(fn);
+    Object.assign(this, this.trees.get(this.fn));
+    this.layout();
+    const node = selected?.kind === "node" ? standInOf(selected.node) : null;
+    if (node) this.goTo(node);
+    else {
+      this.select(selected && this.itemOf(selected.id) ? selected.id : null, false);
+      this.fit();
+    }
   }
 
   // Painting.
@@ -160,9 +177,9 @@ export class GraphView {
   select(id, tell = true) {
     this.state.selected = id;
     const item = id ? this.itemOf(id) : null;
-    const values = !item ? [] : item.kind === "node" ? [...item.node.inputs, ...item.node.raw.outputs.filter((v) => v !== null)]
-      : item.value !== undefined ? [item.value] : [];
     const owner = item ? this.functionOf(item) : null;
+    const values = !item ? [] : item.kind === "node" ? [...edgesOf(item.node.fn).inputs.get(item.node) ?? [], ...item.node.raw.outputs.filter((v) => v !== null)]
+      : item.value !== undefined ? [sourceOf(item.fn, item.value)] : [];
     this.state.chosen = item ? { values: new Set(values), fn: owner } : null;
     this.draw();
     if (!tell) return;
@@ -180,6 +197,7 @@ export class GraphView {
     if (item.kind !== "function" && !canOpen(item)) return false;
     const before = this.scene.byId.get(item.id);
     this.open.has(id) ? this.open.delete(id) : this.open.add(id);
+    if (item.repeat && this.open.has(id)) this.open.add(item.repeat.first.id);  // shows one of the equal blocks
     if (item.kind === "node") bodyTrees(item, 0);
     changed(item);
     this.layout();
@@ -209,8 +227,8 @@ export class GraphView {
 
   /** Opens what a node lies in, chooses it and brings it into sight. Looks into bodies where it has to. */
   goTo(chosen, tell = true) {
-    let node = chosen;
-    while (node.absorbedBy) node = node.absorbedBy;
+    const node = standInOf(chosen);
+    if (!node) return false;
     const path = pathTo(this.tree, node, this.model, 0) ?? (() => {
       const entry = this.model.functions.find((f) => f.entry && f !== this.fn && (f === node.fn || pathTo(treeOf(f), node, this.model, 0)));
       if (entry) this.show(entry);

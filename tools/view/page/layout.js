@@ -5,6 +5,7 @@
 import { layered } from "./layered.js";
 import { bodyTrees } from "./modules.js";
 import { shapeText, plural } from "./text.js";
+import { edgesOf, isHidden, sourceOf } from "./views.js";
 
 const kPad = 14, kHead = 26, kMostPorts = 24, kLine = 15;
 
@@ -66,7 +67,8 @@ function sizeNode(item) {
 
 function sizeFolded(item) {
   const title = fitted(item.label, kTitleFont, 220);
-  const lines = [plural(item.end - item.begin, "node")];
+  const count = item.end - item.begin;
+  const lines = [item.repeat ? `${item.repeat.times} × ${plural(Math.round(count / item.repeat.times), "node")}` : plural(count, "node")];
   return { w: Math.max(130, widthOf(title, kTitleFont) + 54), h: 44, title, note: "", lines };
 }
 
@@ -123,16 +125,17 @@ function depthOf(item) {
 
 /** Values that nodes [begin, end) take from outside, and those that others take from them. */
 function crossing(fn, begin, end) {
-  const taken = new Set(), given = new Set();
+  const taken = new Set(), given = new Set(), edges = edgesOf(fn);
   for (let i = begin; i < end; ++i) {
     const node = fn.nodes[i];
-    for (const v of node.inputs) {
+    if (isHidden(node)) continue;
+    for (const v of edges.inputs.get(node)) {
       const from = fn.producer.get(v);
       if (!from || from.index < begin) taken.add(v);
     }
     for (const v of node.raw.outputs) {
       if (v === null) continue;
-      if (fn.readers.get(v)?.some((n) => n.index >= end) || fn.results.has(v)) given.add(v);
+      if (edges.readers.get(v)?.some((n) => n.index >= end) || edges.results.has(v)) given.add(v);
     }
   }
   return { taken, given };
@@ -177,9 +180,9 @@ function layoutLevel(container, fn, open) {
       if (from !== undefined) connect(base + from, base + i, v);
       else if (inPorts.has(v)) connect(inPorts.get(v), base + i, v);
     };
-    if (item.kind === "output") reads(item.value);
+    if (item.kind === "output") reads(sourceOf(fn, item.value));
     if (item.begin === undefined) return;
-    for (let n = item.begin; n < item.end; ++n) fn.nodes[n].inputs.forEach(reads);
+    for (let n = item.begin; n < item.end; ++n) edgesOf(fn).inputs.get(fn.nodes[n])?.forEach(reads);
   });
   for (const [v, at] of outPorts) if (ofValue.has(v)) connect(base + ofValue.get(v), after + at, v);
   const list = [...edges.values()].filter((e) => e.from < e.to);
@@ -254,12 +257,12 @@ export function sceneOf(tree, open) {
   return scene;
 }
 
-/** What is open at first: the largest modules, while the picture stays small. */
+/** Modules that open at first: the largest, while the picture stays small. Repeated blocks stay folded. */
 export function firstOpen(tree) {
   const kEnough = 46;
   const open = new Set();
   let shown = tree.children.length;
-  const waiting = tree.children.filter((c) => c.kind === "module");
+  const waiting = tree.children.filter((c) => c.kind === "module" && !c.repeat);
   while (waiting.length > 0) {
     waiting.sort((a, b) => (b.end - b.begin) - (a.end - a.begin));
     const next = waiting.findIndex((c) => shown + c.children.length - 1 <= kEnough);
@@ -267,7 +270,7 @@ export function firstOpen(tree) {
     const [group] = waiting.splice(next, 1);
     open.add(group.id);
     shown += group.children.length - 1;
-    waiting.push(...group.children.filter((c) => c.kind === "module"));
+    waiting.push(...group.children.filter((c) => c.kind === "module" && !c.repeat));
   }
   return open;
 }

@@ -4,18 +4,19 @@ import { firstTheme, isDark, setTheme } from "./colors.js";
 import { Details } from "./details.js";
 import { Difference } from "./diff.js";
 import { differencesView } from "./differences.js";
-import { byId, el, fill } from "./dom.js";
+import { byId, el, fill, say } from "./dom.js";
 import { startFetching } from "./fetch.js";
 import { GraphView } from "./graph.js";
 import { legend } from "./legend.js";
 import { makeModel } from "./model.js";
 import { kPaints, largestOf, paintsFor } from "./paint.js";
 import { startSearch } from "./search.js";
+import { isHidden, showViews, viewsShown } from "./views.js";
 import { weightsView } from "./weights.js";
 
 const kKeys = [["/", "search"], ["1 2 3 4", "graph, weights, memory, differences"], ["arrows", "to the next box in that direction"], ["Enter", "open or fold"],
   ["Escape", "to the module around"], ["Shift + arrows", "move the picture"], ["+ −", "zoom; also Ctrl + wheel"], ["f   0", "fit; all of it"],
-  ["o   c", "open or fold all modules"], ["d", "from the graph to the details"], ["t", "dark or light"], ["?", "this list"]];
+  ["o   c", "open or fold all modules"], ["v", "show or hide views"], ["d", "from the graph to the details"], ["t", "dark or light"], ["?", "this list"]];
 
 function start() {
   firstTheme();
@@ -23,6 +24,7 @@ function start() {
   startFetching(data);
   const models = data.models.map(makeModel);
   const diff = models.length === 2 ? new Difference(...models) : null;
+  for (const node of diff?.nodes.keys() ?? []) node.differs = true;
   document.title = `${models.map((m) => m.name).join(" and ")} · tern`;
   fill(byId("title"), el("b", {}, "tern"), models.map((m, i) => el("span", {}, models.length > 1 ? el("i", { class: "which" }, "AB"[i]) : null, m.name)));
 
@@ -31,7 +33,7 @@ function start() {
       show("graph");
       const graph = graphs[node.fn.model.number];
       if (graph.goTo(node)) graph.canvas.focus();
-      if (node.absorbedBy) details.node(node);
+      if (isHidden(node)) details.node(node);
     },
     weight: (state) => details.weight(state),
   };
@@ -72,7 +74,7 @@ function start() {
       element.hidden = other !== name;
       byId(`tab-${other}`).setAttribute("aria-selected", String(other === name));
     }
-    byId("paint-label").hidden = name !== "graph";
+    for (const id of ["paint-label", "views-label"]) byId(id).hidden = name !== "graph";
   }
   show("graph");
 
@@ -111,6 +113,15 @@ function start() {
     }
   });
 
+  const viewsBox = byId("show-views");
+  const toggleViews = (on) => {
+    viewsBox.checked = on;
+    showViews(on);
+    for (const g of graphs) g.rebuild();
+    say(on ? "views are shown" : "views are hidden");
+  };
+  viewsBox.addEventListener("change", () => toggleViews(viewsBox.checked));
+
   const turn = () => setTheme(isDark() ? "light" : "dark");
   byId("theme").addEventListener("click", turn);
   const keys = byId("keys");
@@ -118,7 +129,7 @@ function start() {
   byId("help").addEventListener("click", () => keys.showModal());
   document.addEventListener("keydown", (e) => {
     if (e.target.matches("input, select, dialog, dialog *") || e.ctrlKey || e.metaKey || e.altKey) return;
-    const act = { "/": () => byId("query").focus(), "?": () => keys.showModal(), t: turn, d: () => byId("details").focus() }[e.key]
+    const act = { "/": () => byId("query").focus(), "?": () => keys.showModal(), t: turn, v: () => toggleViews(!viewsShown()), d: () => byId("details").focus() }[e.key]
       ?? (/^[1-4]$/.test(e.key) ? () => show(Object.keys(views)[Number(e.key) - 1]) : null);
     if (!act) return;
     e.preventDefault();
@@ -127,7 +138,7 @@ function start() {
   details.model(models[0]);
   graphs[0].canvas.focus();
   // For tests.
-  window.tern = { models, graphs, diff, arena, details };
+  window.tern = { models, graphs, diff, arena, details, toggleViews };
 }
 
 start();

@@ -25,18 +25,18 @@ function partsOf(module) {
   return parts.length <= kMostParts ? parts : [...parts.slice(0, kMostParts - 1), parts.slice(kMostParts - 1).join(".")];
 }
 
-function makeNode(fn, raw, index) {
+function makeNode(fn, raw, index, form) {
   const origin = raw.origin ?? { op: "", module: "", source: "" };
   const traced = shortOrigin(origin.op);
   return {
-    fn, index, raw, origin,
+    fn, index, raw, origin, form,
     op: raw.op,
     family: familyOf(raw.op),
     title: raw.op === "pointwise" && traced ? traced : raw.op,
     parts: partsOf(origin.module),
     inputs: [], consumers: [], weights: [],
     type: raw.types.find((t) => t) ?? null,
-    absorbs: [], absorbedBy: null, algorithm: null, figures: null, resultBytes: 0,
+    absorbs: [], absorbedBy: null, differs: false, algorithm: null, figures: null, resultBytes: 0,
   };
 }
 
@@ -74,7 +74,7 @@ function boundStates(functions) {
   return bound;
 }
 
-function makeFunction(model, raw, index, bound) {
+function makeFunction(model, raw, index, bound, forms) {
   const fn = { model, index, raw, name: raw.name, entry: raw.entry, nodes: [], inputs: [], outputs: raw.outputs,
     results: new Set(raw.outputs.map((o) => o.value)),
     producer: new Map(), types: new Map(), states: new Map(), readers: new Map() };
@@ -87,7 +87,7 @@ function makeFunction(model, raw, index, bound) {
     else if (input.kind === "state") fn.states.set(input.value, model.stateByName.get(input.state));
     else if (input.kind === "user") fn.inputs.push(input);
   });
-  fn.nodes = raw.nodes.map((node, i) => makeNode(fn, node, i));
+  fn.nodes = raw.nodes.map((node, i) => makeNode(fn, node, i, forms?.[i] ?? i));
   for (const node of fn.nodes) {
     node.raw.outputs.forEach((v, i) => {
       if (v === null) return;
@@ -192,10 +192,11 @@ export function makeModel(raw, number) {
   const inspect = raw.inspect;
   const model = { number, inspect, name: inspect.file, run: null, functions: [], states: [], stateByName: new Map() };
   model.sizes = raw.sizes ?? {};
+  model.viewOps = new Set(raw.view_ops ?? []);
   model.states = inspect.states.map((s, i) => ({ ...s, index: i, model, readers: [] }));
   for (const s of model.states) model.stateByName.set(s.name, s);
   const bound = boundStates(inspect.functions);
-  model.functions = inspect.functions.map((f, i) => makeFunction(model, f, i, bound[i]));
+  model.functions = inspect.functions.map((f, i) => makeFunction(model, f, i, bound[i], raw.forms?.[i]));
   addPlan(model, raw.memory);
   addRun(model, raw.run);
   return model;

@@ -3,34 +3,41 @@
 // A module is a run of nodes that follow one another. Nodes are in an order that can be executed, so modules of one
 // level never depend on each other in a circle, however often PyTorch called one.
 import { bodiesOf } from "./model.js";
+import { foldRepeats } from "./repeats.js";
+import { isHidden } from "./views.js";
 
 function leafOf(node, path) {
   return { kind: "node", id: `${path}/n${node.index}`, node, begin: node.index, end: node.index + 1, children: null };
 }
 
 function groupsOf(nodes, depth, path) {
-  const children = [];
+  const children = [], seen = new Map();
   for (let i = 0; i < nodes.length;) {
     const part = nodes[i].parts[depth];
     let j = i + 1;
     while (part !== undefined && j < nodes.length && nodes[j].parts[depth] === part) ++j;
     // A module of one node is that node.
     if (part === undefined || j === i + 1) children.push(leafOf(nodes[i], path));
-    else children.push(groupOf(nodes.slice(i, j), depth, path));
+    else {
+      const earlier = seen.get(part) ?? 0;
+      seen.set(part, earlier + 1);
+      children.push(groupOf(nodes.slice(i, j), depth, path, earlier));
+    }
     i = j;
   }
-  return children;
+  return nodes.length > 0 ? foldRepeats(children, nodes[0].fn, path) : children;
 }
 
-function groupOf(nodes, depth, path) {
+/** `earlier`: calls of the same module before this one. */
+function groupOf(nodes, depth, path, earlier) {
   const { parts, index: begin } = nodes[0];
   // "0" alone says little.
   const label = /^\d+$/.test(parts[depth]) && depth > 0 ? `${parts[depth - 1]}.${parts[depth]}` : parts[depth];
-  const id = `${path}/${label}@${begin}`;
+  const id = `${path}/${label}@${earlier}`;
   const children = groupsOf(nodes, depth + 1, id);
   // A module that holds one module alone is one with it.
   if (children.length === 1 && children[0].kind === "module") {
-    children[0].label = children[0].module;
+    if (!children[0].repeat) children[0].label = children[0].module;
     return children[0];
   }
   const group = { kind: "module", id, label, begin, end: nodes.at(-1).index + 1, children, module: parts.slice(0, depth + 1).join(".") };
@@ -40,8 +47,8 @@ function groupOf(nodes, depth, path) {
 
 /** The tree of a function; bodies of control flow get theirs when they are opened. `path`: where it is called. */
 export function treeOf(fn, path = `f${fn.index}`, depth = 0) {
-  let children = groupsOf(fn.nodes.filter((n) => !n.absorbedBy), 0, path);
-  if (children.length === 1 && children[0].kind === "module") children = children[0].children;
+  let children = groupsOf(fn.nodes.filter((n) => !isHidden(n)), 0, path);
+  if (children.length === 1 && children[0].kind === "module" && !children[0].repeat) children = children[0].children;
   const root = { kind: "function", id: path, label: fn.name, fn, begin: 0, end: fn.nodes.length, children, parent: null, depth };
   for (const child of children) child.parent = root;
   return root;

@@ -8,10 +8,10 @@ export function weightsView(models, chosen, diff) {
   const columns = [
     ...(models.length > 1 ? [{ name: "", class: "which", of: (s) => (s.model.number === 0 ? "A" : "B") }] : []),
     { name: "Name", class: "wide", of: (s) => s.name },
-    { name: "Kind", of: (s) => s.kind },
+    { name: "Kind", class: "more", of: (s) => s.kind },
     { name: "Type", class: "wide", of: (s) => typeText(s.type) },
     { name: "Bytes", class: "number", of: (s) => bytesText(s.storage_bytes), sort: (s) => -s.storage_bytes },
-    { name: "Read by", class: "number", of: (s) => String(s.readers.length), sort: (s) => -s.readers.length },
+    { name: "Read by", class: "number more", of: (s) => String(s.readers.length), sort: (s) => -s.readers.length },
   ];
   return el("div", { class: "list" }, longTable("Weights", columns, rows, chosen, (s) => diff?.weight(s)?.kind ?? ""));
 }

@@ -1,0 +1,54 @@
+// Ends runs early, from another thread or a signal handler.
+//
+//   tern::CancelToken token;
+//   std::jthread worker([&] {
+//     const tern::CancelScope scope(token);  // runs of this thread heed the token
+//     session.run({input});                  // throws tern::Cancelled
+//   });
+//   token.cancel();
+#pragma once
+
+#include <tern/error.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace tern {
+
+/// Thrown by a run whose token was cancelled. The session stays usable; mutable state may hold values of the run that
+/// ended. Its code is ErrorCode::runtime.
+class TERN_API Cancelled : public Error {
+ public:
+  explicit Cancelled(const std::string& message) : Error(ErrorCode::runtime, message) {}
+};
+
+/// A flag that any thread may set. Copies share it.
+class CancelToken {
+ public:
+  CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
+  /// Ends runs in scopes of this token before their next node or iteration, and lets no others begin until reset(). May
+  /// be called in a signal handler.
+  void cancel() const noexcept { flag_->store(true, std::memory_order_relaxed); }
+  void reset() const noexcept { flag_->store(false, std::memory_order_relaxed); }
+  bool is_cancelled() const noexcept { return flag_->load(std::memory_order_relaxed); }
+  const std::shared_ptr<std::atomic<bool>>& flag() const { return flag_; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> flag_;
+};
+
+/// Runs and replays that this thread begins before the scope ends heed the token. Scopes nest: the innermost counts.
+class TERN_API CancelScope {
+ public:
+  explicit CancelScope(const CancelToken& token);
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  CancelToken token_;
+  const std::atomic<bool>* outer_;
+};
+
+}  // namespace tern

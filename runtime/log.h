@@ -1,0 +1,12 @@
+// Messages that no caller gets as an error.
+#pragma once
+
+#include <tern/log.h>
+
+#include <string>
+
+namespace tern {
+
+void log_message(LogLevel level, const std::string& message) noexcept;
+
+}  // namespace tern
