@@ -93,11 +93,13 @@ set(sources
   import/written_inputs.cpp
   importer.cpp
   kernels/add_kernels.cpp
+  kernels/compile_kernel.cpp
   kernels/msl.cpp
   kernels/plugin_targets.cpp
   kernels/process.cpp
   kernels/record.cpp
   kernels/recording_device.cpp
+  kernels/run_compiler.cpp
   kernels/spirv.cpp
   kernels/targets.cpp
   layout/weights.cpp

@@ -53,6 +53,7 @@ set(sources
   inspect/nodes.cpp
   inspect/read.cpp
   inspect/text.cpp
+  isolated.cpp
   llm_options.cpp
   machine.cpp
   main.cpp
