@@ -10,6 +10,7 @@ set(sources
   constants.cpp
   expr_parse.cpp
   expr_text.cpp
+  file_kind.cpp
   fold/attention_mask.cpp
   fold/batch_norm.cpp
   fold/convolution.cpp

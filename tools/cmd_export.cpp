@@ -216,7 +216,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
 }
 
 int run_export(ExportArguments& a) {
-  refuse_standard_input(a.input);
+  check_program_file(a.input);
   if (a.output == "-") {
     fail(ErrorCode::invalid_argument,
          "--output - : an archive is not written to standard output, because its header is written last; give a file's "

@@ -17,6 +17,7 @@
 #include "python/binding/fork.h"
 #include "python/binding/instance.h"
 #include "python/binding/tensor.h"
+#include "tools/files/any.h"
 #include "tools/inputs.h"
 
 namespace nb = nanobind;
@@ -89,6 +90,7 @@ PyModel load(const std::filesystem::path& file, const std::string& device, int t
   options.max_iterations = max_iterations;
   options.weight_cache = weight_cache;
   const std::string path = file.string();
+  check_program_file(path);
   if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "
