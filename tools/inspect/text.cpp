@@ -265,8 +265,10 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
                                                           a.prologue.minor, human_bytes(a.prologue.index_size));
   std::string out = fmt::format("{}: {}, {}\n", escape_name(path), human_bytes(a.file->bytes().size()), kind);
   if (a.program != nullptr) {
-    for (const auto& [key, value] : a.program->metadata)
+    for (const auto& [key, value] : a.program->metadata) {
+      if (value.empty()) continue;  // a mark
       out += fmt::format("{}: {}\n", escape_name(key), escape_name(value));
+    }
   }
   if (!findings.empty()) {
     out += fmt::format("\n{} finding{}; 'tern validate' lists them. The first:\n  {}\n", findings.size(),
