@@ -60,6 +60,7 @@ set(sources
   name_sizes.cpp
   names.cpp
   op_text.cpp
+  option_headings.cpp
   option_text.cpp
   output.cpp
   pages/bash.cpp

@@ -11,6 +11,7 @@ set(sources
   files_npz_test.cpp
   files_safetensors_test.cpp
   generation_facts_test.cpp
+  help_test.cpp
   inspect_test.cpp
   names_test.cpp
   operators_test.cpp
