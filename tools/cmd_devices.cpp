@@ -65,7 +65,7 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
 
 /// The problem, its lines indented by two columns.
 std::string problem_text(const nlohmann::ordered_json& problem) {
-  return printable_lines(indented(problem.get<std::string>()));
+  return escape_message(indented(problem.get<std::string>()), 4000);
 }
 
 std::string line_of(const nlohmann::ordered_json& d) {

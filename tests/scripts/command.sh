@@ -168,6 +168,12 @@ lines_of_errors() {
   grep -q '^  mylib.rope' "$out/log" && [[ $(grep -vc '^  ' "$out/log") == 1 ]] && ! grep -qF '\x0a' "$out/log"
 }
 try 'lines of errors' lines_of_errors
+lines_of_findings() {
+  "$tern" "$@" examples/custom_op/rope.pt2 >"$out/log" 2>&1
+  grep -q '^  mylib.rope' "$out/log" && ! grep -qF '\x0a' "$out/log"
+}
+try 'lines of findings' lines_of_findings validate
+try 'lines of a failed case' lines_of_findings conform
 try 'export into no folder' ends 3 'cannot create' "$tern" export $digits -o "$out/none/model.tern"
 limited() { (ulimit -f 8 && "$@"); }
 try 'export to a full disk' ends 3 'File too large' limited "$tern" export $digits -o "$out/large.tern"
