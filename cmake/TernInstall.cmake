@@ -1,10 +1,10 @@
-# What `cmake --install` puts where.
+# What `cmake --install` puts where. It installs what was built, and says at its end what was not.
 include(CMakePackageConfigHelpers)
 
 if(TERN_SHARED)
-  install(TARGETS libtern EXPORT tern_targets)
+  install(TARGETS libtern EXPORT tern_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endif()
-install(TARGETS tern_static EXPORT tern_static_targets ARCHIVE OPTIONAL)  # `./dev build libtern` does not make it
+install(TARGETS tern_static EXPORT tern_static_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The pages as they lie in the sources, so that their links to each other and to the examples hold.
 foreach(page IN ITEMS LICENSE README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md)
@@ -13,12 +13,13 @@ endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   PATTERN __pycache__ EXCLUDE)
 if(TARGET tern)
-  install(TARGETS tern)
+  install(TARGETS tern RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
+  install(TARGETS tern_kernel_compiler RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/tern OPTIONAL)
   if(TARGET tern_view_server)
-    install(TARGETS tern_view_server LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tern)
+    install(TARGETS tern_view_server LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tern OPTIONAL)
   endif()
   if(NOT CMAKE_CROSSCOMPILING)
-    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
   endif()
 endif()
 
@@ -46,3 +47,17 @@ foreach(name IN ITEMS tern tern-c)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+get_property(plugins GLOBAL PROPERTY TERN_INSTALLED_PLUGINS)  # and engines
+set(code "")
+foreach(target IN LISTS plugins ITEMS libtern tern_static tern tern_kernel_compiler tern_view_server)
+  if(TARGET ${target})
+    string(APPEND code "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")\n  list(APPEND left_out ${target})\nendif()\n")
+  endif()
+endforeach()
+install(CODE "set(left_out)
+${code}
+if(left_out)
+  list(JOIN left_out \", \" left_out)
+  message(STATUS \"Left out, since they were not built: \${left_out}. './dev build' or 'ninja' builds all of them.\")
+endif()")

@@ -6,8 +6,7 @@
 namespace tern {
 
 void fail(ErrorCode code, const std::string& message) {
-  // A message has one line, and quotes names of files: a line break in one would forge lines of ours.
-  throw Error(code, printable(message));
+  throw Error(code, printable_lines(message));  // the message quotes names of files
 }
 
 }  // namespace tern

@@ -53,4 +53,19 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_lines(std::string_view text) {
+  const std::size_t end = text.find("\n  ");
+  if (end == std::string_view::npos) return printable(text);
+  return printable(text.substr(0, end)) + '\n' + printable_lines(text.substr(end + 1));
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, text.find_last_not_of('\n') + 1)) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  return out;
+}
+
 }  // namespace tern

@@ -6,6 +6,7 @@
 #include "exporter/archive/index.h"
 #include "exporter/archive/segments.h"
 #include "exporter/archive/sink.h"
+#include "exporter/target_name.h"
 #include "loader/atomic_file.h"
 #include "loader/prologue.h"
 #include "loader/read_archive.h"
@@ -56,7 +57,8 @@ WriteReport write_archive(const Program& program, const std::string& path, const
   AtomicFile file(path);
   writing::FileSink sink(file);
   const WriteReport report = write(program, sink, options);
-  if (!file.temporary_path().empty()) check_written(FileBytes::open(file.temporary_path(), Access::map));
+  if (const std::string& written = file.temporary_path(); !written.empty())
+    with_target_name(written, path, [&] { check_written(FileBytes::open(written, Access::map)); });
   file.commit();
   return report;
 }

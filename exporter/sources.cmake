@@ -10,6 +10,7 @@ set(sources
   constants.cpp
   expr_parse.cpp
   expr_text.cpp
+  file_kind.cpp
   fold/attention_mask.cpp
   fold/batch_norm.cpp
   fold/convolution.cpp
@@ -97,11 +98,13 @@ set(sources
   import/written_inputs.cpp
   importer.cpp
   kernels/add_kernels.cpp
+  kernels/compile_kernel.cpp
   kernels/msl.cpp
   kernels/plugin_targets.cpp
   kernels/process.cpp
   kernels/record.cpp
   kernels/recording_device.cpp
+  kernels/run_compiler.cpp
   kernels/spirv.cpp
   kernels/targets.cpp
   layout/weights.cpp

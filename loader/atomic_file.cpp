@@ -49,7 +49,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) break;
   }
-  if (fd_ < 0) fail_with_errno("cannot create", temporary_);
+  if (fd_ < 0) fail_with_errno("cannot create", path_);
   // Replacing a file keeps its permissions; a file system that has none of its own may refuse, which is harmless.
   if (exists && ::fchmod(fd_, existing.st_mode & 0777) != 0) errno = 0;
 }

@@ -58,7 +58,9 @@ Container read_container(std::span<const std::byte> file, Findings& findings) {
   const std::size_t seen = std::min<std::size_t>(file.size(), kMagic.size());
   if (seen == 0 || std::memcmp(file.data(), kMagic.data(), seen) != 0) {
     findings.add("prologue.magic", 0, "prologue",
-                 file.empty() ? "the file is empty" : "this is not a Tern archive: it does not begin as one");
+                 file.empty() ? "the file is empty"
+                              : "this is not a Tern archive: it does not begin as one; 'tern export FILE.pt2 -o "
+                                "FILE.tern' makes one, 'tern inspect' says what another file is");
     return c;
   }
   if (file.size() < kPrologueSize) {

@@ -88,14 +88,6 @@ std::string list_inputs(const Function& f) {
 }  // namespace
 
 std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given) {
-  std::vector<Tensor> ordered;
-  for (const FunctionInput& in : f.inputs) {
-    if (in.kind != FunctionInput::Kind::user) continue;
-    const auto found = std::ranges::find(given, in.name, &NamedTensor::name);
-    if (found == given.end())
-      fail(ErrorCode::invalid_argument, fmt::format("input '{}' of '{}' was not given", in.name, f.name));
-    ordered.push_back(found->tensor);
-  }
   for (const NamedTensor& g : given) {
     const auto is = [&](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user && in.name == g.name; };
     if (std::ranges::count(given, g.name, &NamedTensor::name) > 1)
@@ -103,6 +95,14 @@ std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& 
     if (std::ranges::none_of(f.inputs, is))
       fail(ErrorCode::invalid_argument,
            fmt::format("'{}' has no input '{}'; it takes {}", f.name, g.name, list_inputs(f)));
+  }
+  std::vector<Tensor> ordered;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind != FunctionInput::Kind::user) continue;
+    const auto found = std::ranges::find(given, in.name, &NamedTensor::name);
+    if (found == given.end())
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' of '{}' was not given", in.name, f.name));
+    ordered.push_back(found->tensor);
   }
   return ordered;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "exporter/file_kind.h"
 #include "exporter/importer.h"
 #include "loader/validate.h"
 #include "tools/exit_codes.h"
@@ -49,7 +50,12 @@ int FileCheck::status() const {
 FileCheck check_file(const std::string& path) {
   FileCheck check{path, {}, {}};
   try {
-    refuse_standard_input(path);
+    if (const FileKind kind = kind_of_file(path);
+        !kind.name.empty() && kind.code != ErrorCode::io && !kind.is_program()) {
+      check.findings = {{"prologue.magic", ErrorCode::bad_file, kind.text(), 0, {}}};
+      return check;
+    }
+    check_program_file(path);
     check.findings = is_pt2(path) ? check_pt2(path) : validate_archive(path);
   } catch (const Error& e) {
     check.failure = e;

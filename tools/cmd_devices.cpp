@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <chrono>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "dtypes/printable.h"
 #include "runtime/devices/plugin/open.h"
 #include "tools/absent_plugins.h"
 #include "tools/command.h"
+#include "tools/isolated.h"
 #include "tools/output.h"
 #include "tools/text.h"
 
@@ -59,10 +63,14 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
   return entry;
 }
 
+/// The problem, its lines indented by two columns.
+std::string problem_text(const nlohmann::ordered_json& problem) {
+  return escape_message(indented(problem.get<std::string>()), 4000);
+}
+
 std::string line_of(const nlohmann::ordered_json& d) {
   const std::string name = escape_name(d["name"].get<std::string>());
-  if (d.contains("problem"))
-    return fmt::format("{:8}  cannot be used: {}\n", name, escape_name(d["problem"].get<std::string>()));
+  if (d.contains("problem")) return fmt::format("{:8}  cannot be used: {}\n", name, problem_text(d["problem"]));
   std::string further;
   for (const auto& e : d["extensions"]) further += (further.empty() ? "; has " : ", ") + e.get<std::string>();
   if (d.contains("memory_limit"))
@@ -77,14 +85,42 @@ std::string line_of(const nlohmann::ordered_json& d) {
                      d["float64"].get<bool>() ? "" : ", no float64", further);
 }
 
+/// Lists the devices of a plugin: their name, each one, and the problem where there are none.
+nlohmann::ordered_json plugin_entry(const std::string& path) {
+  const Plugin& plugin = plugin_of_file(path);
+  nlohmann::ordered_json entry{
+      {"name", plugin.name()}, {"problem", plugin.problem}, {"devices", nlohmann::ordered_json::array()}};
+  for (int i = 0; i < plugin.count; ++i) entry["devices"].push_back(device_entry(plugin, i));
+  return entry;
+}
+
+/// The same in a process of its own: drivers of several vendors may not share one, and some crash.
+nlohmann::ordered_json isolated_entry(const std::string& path) {
+  constexpr std::chrono::minutes kLimit(2);
+  const IsolatedResult result = run_isolated(kLimit, [&] {
+    return plugin_entry(path).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  });
+  if (result.problem.empty()) return nlohmann::ordered_json::parse(result.text);
+  return {
+      {"name", ""},
+      {"problem", result.problem + " while its devices were listed: update its driver, or take it out of the folder"},
+      {"devices", nlohmann::ordered_json::array()}};
+}
+
 int run_devices(bool json) {
   nlohmann::ordered_json devices = nlohmann::ordered_json::array(), problems = nlohmann::ordered_json::array(),
                          absent = nlohmann::ordered_json::array();
-  std::vector<std::string> paths;
-  for (const Plugin& p : device_plugins()) {
-    paths.push_back(p.path);
-    if (!p.problem.empty()) problems.push_back({{"plugin", p.path}, {"problem", p.problem}});
-    for (int i = 0; i < p.count; ++i) devices.push_back(device_entry(p, i));
+  const std::vector<std::string> paths = plugin_paths();
+  std::map<std::string, std::string> path_of;  // key: name of devices
+  for (const std::string& path : paths) {
+    nlohmann::ordered_json p = output_is_taken() ? plugin_entry(path) : isolated_entry(path);
+    const std::string name = p["name"];
+    if (const auto [same, is_new] = path_of.emplace(name, path); !is_new && !name.empty()) {
+      p["problem"] = fmt::format("{} has devices named '{}' already", same->second, name);
+      p["devices"].clear();
+    }
+    if (p["problem"] != "") problems.push_back({{"plugin", path}, {"problem", p["problem"]}});
+    for (auto& d : p["devices"]) devices.push_back(std::move(d));
   }
   for (const AbsentPlugin& p : absent_plugins(known_plugins(), paths))
     absent.push_back({{"name", p.name}, {"devices", p.devices}, {"problem", p.problem}});
@@ -100,8 +136,7 @@ int run_devices(bool json) {
       fmt::print("{:8}  libraries: {}\n", "", escape_name(d["libraries"].get<std::string>(), 4000));
   }
   for (const auto& p : problems) {
-    fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()),
-               escape_name(p["problem"].get<std::string>(), 4000));
+    fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()), problem_text(p["problem"]));
   }
   for (const auto& p : absent) {
     fmt::print("\nNo plugin: {} ({})\n  {}\n", p["name"].get<std::string>(), p["devices"].get<std::string>(),

@@ -178,7 +178,7 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   if (quiet) return;
   print_output(fmt::format("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes)));
   for (const std::string& kind : report.left_out)
-    print_output(fmt::format("{}: none for a {}\n", name, escape_name(kind, 400)));
+    print_output(fmt::format("{}: none for a {}\n", name, escape_message(kind, 400)));
 }
 
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
@@ -217,7 +217,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
 }
 
 int run_export(ExportArguments& a) {
-  refuse_standard_input(a.input);
+  check_program_file(a.input);
   if (a.output == "-") {
     fail(ErrorCode::invalid_argument,
          "--output - : an archive is not written to standard output, because its header is written last; give a file's "
@@ -325,7 +325,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
        "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and "
        "others: those of GPUs, where NVRTC or hiprtc is installed. metal:msl: their texts for Apple's GPUs. Several "
        "with "
-       "commas between; a wrong name lists all")
+       "commas between; a wrong name lists those of its plugin")
       ->delimiter(',')
       ->type_name("TARGET,...");
   c->add_flag("--tune", a->tune,

@@ -18,7 +18,7 @@ struct InspectArguments {
 };
 
 int run_inspect(InspectArguments& a) {
-  refuse_standard_input(a.path);
+  check_program_file(a.path);
   Findings findings(Findings::Mode::collect);
   const ReadArchive archive = read_for_inspection(a.path, &a.options.imported, findings);
   const std::string text = a.json ? inspect_json(a.path, archive, findings.list(), a.options)

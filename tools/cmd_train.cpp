@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "exporter/pt2/container.h"
 #include "exporter/training/methods.h"
 #include "loader/atomic_file.h"
 #include "loader/file_bytes.h"
@@ -236,7 +237,7 @@ int train_archive(Arguments& a, const Ranks& ranks) {
 }
 
 int run_train(Arguments& a) {
-  refuse_standard_input(a.options.model);
+  check_program_file(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
     fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
   parse_held_out(a);
@@ -251,6 +252,7 @@ int run_train(Arguments& a) {
     check_names(a.options, a.trace.path);
     if (ranks.leads()) check_outputs(a.options);
     if (is_pt2(a.options.model)) {
+      pt2::Container::open(a.options.model);  // says where it is another kind of zip archive
       fail(ErrorCode::invalid_argument,
            "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
     }

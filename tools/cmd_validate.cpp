@@ -43,10 +43,10 @@ void print_text(const FileCheck& c) {
   const std::string path = escape_name(c.path);
   for (const Finding& f : c.findings) {
     fmt::print("{}: byte {}: {} {}: {}{}{}\n", path, f.offset, severity(f), f.rule, escape_name(f.where, 2000),
-               f.where.empty() ? "" : ": ", escape_name(f.message, 2000));
+               f.where.empty() ? "" : ": ", escape_message(f.message));
   }
   if (c.failure) {
-    fmt::print("{}: not checked: {}\n", path, escape_name(c.failure->what(), 2000));
+    fmt::print("{}: not checked: {}\n", path, escape_message(c.failure->what()));
   } else if (c.findings.empty()) {
     fmt::print("{}: valid\n", path);
   } else {

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
@@ -70,6 +73,20 @@ bool is_plain(const VerifyArguments& a, const Program& program) {
   return !chosen && a.against != "reproducible" && (a.against == "exported" || !has_marks(program));
 }
 
+/// True if the nodes of both functions correspond by their numbers, and so do their values.
+bool has_same_nodes(const Function& f, const Function& g) {
+  const auto type_of = [](const Function& h, ValueId v) {
+    const TensorType& t = h.values[static_cast<std::size_t>(v)].type;
+    return std::pair(t.dtype, t.shape.size());
+  };
+  return f.nodes.size() == g.nodes.size() &&
+         std::equal(f.nodes.begin(), f.nodes.end(), g.nodes.begin(), [&](const Node& a, const Node& b) {
+           return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs &&
+                  std::ranges::all_of(a.outputs,
+                                      [&](ValueId v) { return v == kNoValue || type_of(f, v) == type_of(g, v); });
+         });
+}
+
 void measure(const VerifyArguments& a, const Side& test, const Side& reference, const Calls& calls,
              VerifyReport& report) {
   Progress progress("nodes");
@@ -120,8 +137,13 @@ int run_verify(VerifyArguments& a) {
   }
   report.broken = broken_limits(report.results.compared.front(), a.limits, calls.size() > 1);
   // What fails is explained by its nodes.
-  if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty()))
-    measure(a, test, reference_side(model, name, a), calls, report);
+  if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty())) {
+    report.nodes_of_model_alone = reference.program == nullptr || !has_same_nodes(test.f(), reference.f());
+    const Side against = report.nodes_of_model_alone ? reference_side(model, name, a) : reference;
+    report.nodes_run = test.title;
+    report.nodes_against = against.title;
+    if (!report.nodes_of_model_alone || !is_plain(a, *model.program())) measure(a, test, against, calls, report);
+  }
   print_output(a.json ? verify_json(report) : verify_text(report));
   return report.broken.empty() ? 0 : kExitFindings;
 }
@@ -151,7 +173,7 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       ->type_name("RUN");
   c->add_option("--reference", a->reference,
                 "Take the results of this model for the reference: the .pt2 of an archive with narrower weights. Nodes "
-                "are compared with MODEL's own")
+                "are compared with its nodes where both programs have the same ones, else with MODEL's own run")
       ->type_name("FILE");
   c->add_option("--expected", a->expected,
                 "Compare with the tensors of this .safetensors, .npz or .npy file too: outK or the outputs' names, "
@@ -180,7 +202,8 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       "the equal elements\n"
       "Elements that are NaN or infinite in one run only are counted apart, and fail every limit. Inputs and states "
       "that the program writes are results, too. Of several calls the table shows the worst; --json has all.\n\n"
-      "With --nodes, 'own' is the error of the node alone, given the operands of the reference run; 'accumulated' is "
+      "With --nodes, the report says which two runs the nodes are of: 'own' is the error of the node alone, given the "
+      "operands of the reference run; 'accumulated' is "
       "that of its value in the run under test. Nodes of cond and loop bodies count as the node that calls them. "
       "Values are observed in portions of bounded memory, so the program runs several times.\n\n"
       "Exit status: 1 if a result breaks a limit, or has another type or other sizes than its reference. Then the "

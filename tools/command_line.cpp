@@ -154,6 +154,7 @@ int run(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& e) {
     return report(ErrorCode::io, e.what());
   } catch (const std::system_error& e) {
+    if (e.code() == std::errc::broken_pipe) return kExitReaderGone;
     if (output_failed())  // {fmt} throws where stdio returns an error
       return report(ErrorCode::io, "cannot write to standard output: " + e.code().message());
     return report(ErrorCode::internal, e.what());
@@ -212,6 +213,7 @@ int run_command_line(int argc, char** argv) {
   const int status = run(argc, argv);
   const bool reported = output_failed() && status == static_cast<int>(ErrorCode::io);
   const std::string lost = finish_output();
+  if (status == kExitReaderGone || (!lost.empty() && reader_has_gone())) return end_without_reader();
   if (lost.empty() || reported) return status;
   return report(ErrorCode::io, lost);
 }

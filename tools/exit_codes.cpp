@@ -22,6 +22,7 @@ constexpr std::array kCodes = {
     ExitCode{7, "out of memory", 7},
     ExitCode{8, "a defect of Tern", 8},
     ExitCode{kExitInterrupted, "train was ended by Ctrl-C, and has written a checkpoint", 7},
+    ExitCode{kExitReaderGone, "the reader of its output has gone (SIGPIPE), as 'head' does", 7},
     ExitCode{kExitTerminated, "train was ended by SIGTERM, and has written a checkpoint", 7},
 };
 

@@ -19,6 +19,7 @@ inline constexpr int kExitFindings = 1;  ///< a check that ran to its end found 
 inline constexpr int kExitUsage = 2;     ///< wrong options or arguments, as ErrorCode::invalid_argument
 
 inline constexpr int kExitInterrupted = 130;  ///< Ctrl-C, as shells have it: 128 + SIGINT
+inline constexpr int kExitReaderGone = 141;   ///< 128 + SIGPIPE
 inline constexpr int kExitTerminated = 143;   ///< 128 + SIGTERM
 
 /// The more severe of two statuses: what a command with several files ends with.

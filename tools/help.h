@@ -1,4 +1,5 @@
-// How --help looks: usage, arguments, options with their values and presets, then examples and notes.
+// Layout of --help: usage, arguments, options in groups with their values and presets, then examples and notes. As wide
+// as COLUMNS or the terminal, 80 columns elsewhere.
 #pragma once
 
 #include <CLI/CLI.hpp>

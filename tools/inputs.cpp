@@ -52,7 +52,7 @@ bool is_pt2(const std::string& path) {
 }
 
 Model open_model(const std::string& path) {
-  refuse_standard_input(path);
+  check_program_file(path);
   if (is_pt2(path)) return Model(std::make_shared<const Program>(import_pt2(path)));
   return Model::open(path);
 }

@@ -1,12 +1,15 @@
 #include "tools/output.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+
+#include "tools/exit_codes.h"
 
 namespace tern {
 namespace {
@@ -39,6 +42,10 @@ OutputText::~OutputText() {
   taker = outer_;
 }
 
+bool output_is_taken() {
+  return taker != nullptr;
+}
+
 void keep_write_errors() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -46,6 +53,17 @@ void keep_write_errors() {
 
 bool output_failed() {
   return std::ferror(stdout) != 0;
+}
+
+bool reader_has_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+int end_without_reader() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  return kExitReaderGone;
 }
 
 std::string finish_output() {

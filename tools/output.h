@@ -24,11 +24,21 @@ class OutputText {
   OutputText* outer_;
 };
 
-/// Makes a closed pipe a failed write rather than the end of the process. Call once, before anything is written.
+/// True if a program takes what this thread prints: then the process is not this command's own.
+bool output_is_taken();
+
+/// Makes a closed pipe a failed write rather than the end of the process: what a command has begun, it can clean up.
+/// Call once, before anything is written.
 void keep_write_errors();
 
 /// True when something printed to standard output has failed to reach it.
 bool output_failed();
+
+/// True when standard output is a pipe whose reader has gone, as 'head' does.
+bool reader_has_gone();
+
+/// Ends the process as SIGPIPE does, quietly. Returns the status of that where the signal is blocked.
+int end_without_reader();
 
 /// Flushes and closes standard output. Returns why what was printed is not there; empty when all of it is.
 std::string finish_output();

@@ -53,12 +53,14 @@ set(sources
   inspect/nodes.cpp
   inspect/read.cpp
   inspect/text.cpp
+  isolated.cpp
   llm_options.cpp
   machine.cpp
   main.cpp
   name_sizes.cpp
   names.cpp
   op_text.cpp
+  option_headings.cpp
   option_text.cpp
   output.cpp
   pages/bash.cpp

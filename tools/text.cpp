@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace tern {
@@ -54,6 +55,13 @@ std::string escape_name(std::string_view name, std::size_t max_bytes) {
     name.remove_prefix(raw.size());
   }
   return out;
+}
+
+std::string escape_message(std::string_view message, std::size_t max_bytes) {
+  const std::size_t end = std::min(message.find("\n  "), message.size());
+  std::string out = escape_name(message.substr(0, end), max_bytes);
+  if (end == message.size() || out.size() >= max_bytes) return out;
+  return out + '\n' + escape_message(message.substr(end + 1), max_bytes - out.size());
 }
 
 std::string json_escape(std::string_view text) {

@@ -12,6 +12,9 @@ namespace tern {
 /// text, and bytes that are not UTF-8 become \xNN, a backslash \\. Longer than max_bytes, it is cut and ends in "...".
 std::string escape_name(std::string_view name, std::size_t max_bytes = 200);
 
+/// The message of an error, escaped so line by line: further lines of a message begin with two spaces.
+std::string escape_message(std::string_view message, std::size_t max_bytes = 2000);
+
 /// The inside of a JSON string, without the quotes. Valid for any bytes: those that are not UTF-8 become \ufffd.
 std::string json_escape(std::string_view text);
 

@@ -47,21 +47,22 @@ void Missing::check() const {
     if (i >= kShown) continue;
     lines += fmt::format("\n  {}: {} use{}, first at {}", printable(op.target), op.count, op.count == 1 ? "" : "s",
                          printable(op.where));
-    if (!op.reason.empty()) lines += "\n    " + printable(op.reason);
+    if (!op.reason.empty()) lines += "\n    " + indented(op.reason);
   }
   if (ops_.size() > kShown) lines += fmt::format("\n  and {} more", ops_.size() - kShown);
   std::string message = fmt::format("{} operator{} of the program cannot be imported ({} use{}):{}", ops_.size(),
                                     ops_.size() == 1 ? "" : "s", uses, uses == 1 ? "" : "s", lines);
   if (unknown) {
     message +=
-        "\nCalling exported = exported.run_decompositions() before torch.export.save may replace them by simpler ones.";
+        "\n  Calling exported = exported.run_decompositions() before torch.export.save may replace them by simpler "
+        "ones.";
   }
   if (foreign) {
     message +=
-        "\nOperators of other libraries can be provided by one of yours: give it with --ops LIBRARY, or keep their "
+        "\n  Operators of other libraries can be provided by one of yours: give it with --ops LIBRARY, or keep their "
         "names with --custom-ops and give it when the archive runs (tern/custom_op.h, examples/custom_op).";
   }
-  throw Error(ErrorCode::unsupported, message);  // of several lines, unlike those of fail()
+  fail(ErrorCode::unsupported, message);
 }
 
 void Missing::check_guards(bool accept, std::vector<std::string>* warnings) const {

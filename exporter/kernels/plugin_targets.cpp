@@ -1,63 +1,127 @@
 #include "exporter/kernels/plugin_targets.h"
 
 #include <fmt/format.h>
+#include <link.h>
 #include <tern/error.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <string_view>
 
+#include "exporter/kernels/run_compiler.h"
 #include "loader/kernel_modules.h"
 #include "runtime/devices/plugin/library.h"
 #include "runtime/devices/plugin/tables.h"
+#include "runtime/own_folders.h"
 
 namespace tern {
 namespace {
 
-std::vector<std::byte> compile(const tern_device_plugin& plugin, const tern_device_kernel_compiler_functions& compiler,
-                               const std::string& target, const std::string& name, const std::string& text) {
-  tern_device_source source{};
-  source.size = sizeof source;
-  source.dialect = compiler.dialect;
-  source.name = name.c_str();
-  source.text = text.c_str();
-  source.length = text.size();
-  std::vector<std::byte> module;
-  const auto take = [](void* context, const void* bytes, std::uint64_t length) {
-    const auto* begin = static_cast<const std::byte*>(bytes);
-    static_cast<std::vector<std::byte>*>(context)->assign(begin, begin + length);
-  };
-  if (compiler.compile(target.c_str(), &source, take, &module) != TERN_DEVICE_OK)
-    fail(ErrorCode::unsupported, fmt::format("--target {}: {}: {}", target, name, plugin.last_message()));
+/// The compilers of Tern's own plugins: the variable that names the compiler's library, and how its file is called.
+struct VendorCompiler {
+  std::string_view plugin;
+  const char *name, *variable, *library;
+};
+constexpr VendorCompiler kVendorCompilers[] = {{"cuda", "NVRTC", "TERN_NVRTC", "libnvrtc.so"},
+                                               {"rocm", "hiprtc", "TERN_HIPRTC", "libhiprtc.so"}};
+
+const VendorCompiler* vendor_compiler(std::string_view plugin) {
+  const auto* found = std::ranges::find(kVendorCompilers, plugin, &VendorCompiler::plugin);
+  return found == std::end(kVendorCompilers) ? nullptr : found;
+}
+
+/// The path of a library that this process has loaded, such as the NVRTC of a package of Python; empty without one.
+std::string loaded_library(std::string_view name) {
+  struct Search {
+    std::string_view name;
+    std::string path;
+  } search{name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* context) {
+        auto& wanted = *static_cast<Search*>(context);
+        if (std::filesystem::path(info->dlpi_name).filename().string().starts_with(wanted.name))
+          wanted.path = info->dlpi_name;
+        return wanted.path.empty() ? 0 : 1;
+      },
+      &search);
+  return search.path;
+}
+
+/// A compiler of this process serves the other one, too.
+EnvironmentVariables variables_of(const VendorCompiler* vendor) {
+  if (vendor == nullptr || std::getenv(vendor->variable) != nullptr) return {};
+  const std::string path = loaded_library(vendor->library);
+  if (path.empty()) return {};
+  return {{vendor->variable, path}};
+}
+
+std::string compiler_program() {
+  constexpr const char* kName = "tern_kernel_compiler";
+  std::string folders;
+  for (const std::string& path : own_folders(kName)) {
+    if (::access(path.c_str(), X_OK) == 0) return path;
+    folders += (folders.empty() ? "" : ", ") + std::filesystem::path(path).parent_path().string();
+  }
+  fail(ErrorCode::unsupported,
+       fmt::format("the program {}, which runs the compilers of device plugins, is missing from "
+                   "{}: install Tern anew",
+                   kName, folders));
+}
+
+/// Runs the plugin's compiler with words that follow the target.
+std::string run(const Plugin& plugin, const std::string& target, const std::string& work,
+                const std::vector<std::string>& words, const CompilerFolder* folder = nullptr) {
+  const VendorCompiler* vendor = vendor_compiler(plugin.name());
+  const std::string name = vendor == nullptr ? "the compiler of " + plugin.path : vendor->name;
+  const std::string remedy = vendor == nullptr
+                                 ? "update " + plugin.path
+                                 : fmt::format("name the library of another {} by {}", vendor->name, vendor->variable);
+  std::vector<std::string> arguments = {plugin.path, target};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  try {
+    return run_compiler({name, compiler_program(), remedy}, work, arguments, folder, variables_of(vendor));
+  } catch (const Error& e) {
+    fail(e.code(), fmt::format("--target {}: {}", target, e.what()));
+  }
+}
+
+std::vector<std::byte> compile(const Plugin& plugin, const std::string& target, const std::string& name,
+                               const std::string& text) {
+  const CompilerFolder folder;
+  const std::string source = folder.file("source"), output = folder.file("module");
+  write_source(source, text);
+  run(plugin, target, "compiling " + name, {name, source, output}, &folder);
+  std::vector<std::byte> module = read_module(output);
   if (const std::string problem = module_problem(target, module); !problem.empty() || module.empty())
     fail(ErrorCode::internal, fmt::format("--target {}: what the plugin made of {}: {}", target, name,
                                           module.empty() ? "nothing" : problem));
   return module;
 }
 
-std::string compiler_of(const tern_device_plugin& plugin, const tern_device_kernel_compiler_functions& compiler,
-                        const std::string& target) {
-  const char* text = compiler.compiler(target.c_str());
-  if (text == nullptr) fail(ErrorCode::unsupported, fmt::format("--target {}: {}", target, plugin.last_message()));
-  return text;
+std::string compiler_of(const Plugin& plugin, const std::string& target) {
+  std::string text = run(plugin, target, "saying its version", {});
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);  // libraries may print before
 }
 
 }  // namespace
 
-std::vector<KernelTarget> plugin_targets() {
+std::vector<KernelTarget> plugin_targets(const std::string& name) {
   std::vector<KernelTarget> targets;
-  for (const Plugin& p : device_plugins()) {
-    if (p.table == nullptr) continue;
-    const tern_device_plugin& plugin = *p.table;
-    const auto* compiler = PluginTables(plugin).kernel_compiler;
-    if (compiler == nullptr) continue;
-    std::istringstream words(compiler->targets());
-    for (std::string name; words >> name;) {
-      targets.push_back({name,
-                         {{"GPU", compiler->dialect, compiler->features, 0}},
-                         [&plugin, compiler, name](const std::string& kernel, const std::string& text) {
-                           return compile(plugin, *compiler, name, kernel, text);
-                         },
-                         [&plugin, compiler, name] { return compiler_of(plugin, *compiler, name); }});
-    }
+  const Plugin* plugin = device_plugin(name, false);
+  const auto* compiler = plugin == nullptr ? nullptr : PluginTables(*plugin->table).kernel_compiler;
+  if (compiler == nullptr) return targets;
+  std::istringstream words(compiler->targets());
+  for (std::string target; words >> target;) {
+    targets.push_back({target,
+                       {{"GPU", compiler->dialect, compiler->features, 0}},
+                       [plugin, target](const std::string& kernel, const std::string& text) {
+                         return compile_once(target, text, [&] { return compile(*plugin, target, kernel, text); });
+                       },
+                       [plugin, target] { return compiler_of(*plugin, target); }});
   }
   return targets;
 }

@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <tern/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 extern char** environ;
 
@@ -34,12 +39,21 @@ class Descriptor {
   int number_;
 };
 
+/// The child leads a process group: one signal ends what it has started, too.
 struct Actions {
-  Actions() { posix_spawn_file_actions_init(&list); }
-  ~Actions() { posix_spawn_file_actions_destroy(&list); }
+  Actions() {
+    posix_spawn_file_actions_init(&list);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  }
+  ~Actions() {
+    posix_spawn_file_actions_destroy(&list);
+    posix_spawnattr_destroy(&attributes);
+  }
   Actions(const Actions&) = delete;
   Actions& operator=(const Actions&) = delete;
   posix_spawn_file_actions_t list{};
+  posix_spawnattr_t attributes{};
 };
 
 }  // namespace
@@ -56,7 +70,10 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-ProcessResult run_program(const std::string& path, const std::vector<std::string>& arguments) {
+ProcessResult run_program(const std::string& path, const std::vector<std::string>& arguments,
+                          std::chrono::milliseconds limit, const EnvironmentVariables& variables) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + limit;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno)));
   Descriptor read_end(ends[0]), write_end(ends[1]);
@@ -69,20 +86,44 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
+  std::vector<std::string> added;
+  for (const auto& [name, value] : variables) added.push_back(name + "=" + value);
+  std::vector<char*> environment;
+  for (std::string& a : added) environment.push_back(a.data());
+  for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);  // the first value of a name counts
+  environment.push_back(nullptr);
   pid_t child = 0;
-  if (const int error = posix_spawn(&child, path.c_str(), &actions.list, nullptr, argv.data(), environ); error != 0)
-    fail(ErrorCode::io, fmt::format("{} cannot be run: {}", path, std::strerror(error)));
+  const int error =
+      posix_spawn(&child, path.c_str(), &actions.list, &actions.attributes, argv.data(), environment.data());
+  if (error != 0) fail(ErrorCode::io, fmt::format("{} cannot be run: {}", path, std::strerror(error)));
   write_end.close();
   constexpr std::size_t kMost = std::size_t{1} << 20;
   ProcessResult result;
   char piece[4096];
-  for (ssize_t n = 0; (n = read(read_end.number(), piece, sizeof piece)) != 0;) {
+  while (true) {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd ready{read_end.number(), POLLIN, 0};
+    const int polled = poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(rest, 0, 1'000'000)));
+    if (polled < 0 && errno == EINTR) continue;
+    if (polled == 0 && rest <= 0) {
+      result.is_late = true;
+      kill(-child, SIGKILL);
+      break;
+    }
+    if (polled == 0) continue;
+    const ssize_t n = read(read_end.number(), piece, sizeof piece);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
+    if (n <= 0) break;
     result.output.append(piece, std::min(static_cast<std::size_t>(n), kMost - result.output.size()));
   }
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  // The program may have closed its output and run on.
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (!result.is_late && Clock::now() >= deadline) {
+      result.is_late = true;
+      kill(-child, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   constexpr int kSignals = 256;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignals + WTERMSIG(status);

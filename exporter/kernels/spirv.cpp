@@ -3,18 +3,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <mutex>
-#include <span>
-#include <utility>
 
-#include "exporter/kernels/process.h"
-#include "loader/hash.h"
+#include "exporter/kernels/run_compiler.h"
 #include "loader/spirv.h"
 
 namespace tern {
@@ -46,70 +37,35 @@ const Tools& tools() {
   return found;
 }
 
-/// A folder that is gone when this goes out of scope.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "tern-kernel-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      fail(ErrorCode::io, fmt::format("no temporary folder can be made in '{}'", fs::temp_directory_path().string()));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-void run(const std::string& kernel, const std::string& program, const std::vector<std::string>& arguments) {
-  const ProcessResult result = run_program(program, arguments);
-  if (result.status == 0) return;
-  constexpr std::size_t kMost = 2000;
-  fail(ErrorCode::internal, fmt::format("{} refuses the kernel {} (status {}): {}", program, kernel, result.status,
-                                        result.output.substr(0, kMost)));
+void run(const CompilerFolder& folder, const std::string& kernel, const std::string& program,
+         const std::vector<std::string>& arguments) {
+  run_compiler({fs::path(program).filename().string(), program,
+                "install other versions of clang, llvm-spirv and spirv-val, first on PATH"},
+               "compiling " + kernel, arguments, &folder);
 }
 
 std::vector<std::byte> compile(const std::string& name, const std::string& text) {
-  const TemporaryFolder folder;
+  const CompilerFolder folder;
   const std::string source = folder.file("kernel.cl"), bitcode = folder.file("kernel.bc"),
                     module = folder.file("kernel.spv");
-  if (!(std::ofstream(source, std::ios::binary) << text).flush())
-    fail(ErrorCode::io, fmt::format("'{}' cannot be written", source));
+  write_source(source, text);
   // Optimised by the driver alone: what clang's passes leave is not always what llvm-spirv takes.
-  run(name, tools().clang,
+  run(folder, name, tools().clang,
       {"-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header",
        "-Xclang", "-fdeclare-opencl-builtins", "-O2", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off",
        "-emit-llvm", "-c", "-w", source, "-o", bitcode});
-  run(name, tools().translator, {"--spirv-max-version=1.0", "--spirv-fp-contract=off", bitcode, "-o", module});
-  if (!tools().validator.empty()) run(name, tools().validator, {"--target-env", "opencl2.1", module});
-  std::ifstream in(module, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-  const auto view = std::as_bytes(std::span(bytes));
-  if (const std::string problem = spirv_problem(view); !problem.empty())
+  run(folder, name, tools().translator, {"--spirv-max-version=1.0", "--spirv-fp-contract=off", bitcode, "-o", module});
+  if (!tools().validator.empty()) run(folder, name, tools().validator, {"--target-env", "opencl2.1", module});
+  std::vector<std::byte> bytes = read_module(module);
+  if (const std::string problem = spirv_problem(bytes); !problem.empty())
     fail(ErrorCode::internal, fmt::format("{} made of {}: {}", tools().translator, name, problem));
-  return {view.begin(), view.end()};
+  return bytes;
 }
 
 }  // namespace
 
 std::vector<std::byte> compile_spirv(const std::string& name, const std::string& text) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> made;  // by the hash of the text
-  const Hash128 hash = hash_of(std::as_bytes(std::span(text)));
-  const std::pair key(hash.low, hash.high);
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto at = made.find(key); at != made.end()) return at->second;
-  }
-  std::vector<std::byte> module = compile(name, text);
-  const std::lock_guard lock(mutex);
-  return made.emplace(key, std::move(module)).first->second;
+  return compile_once("xpu:spirv", text, [&] { return compile(name, text); });
 }
 
 std::string spirv_compiler() {

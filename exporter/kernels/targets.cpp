@@ -6,6 +6,7 @@
 #include "exporter/kernels/msl.h"
 #include "exporter/kernels/plugin_targets.h"
 #include "exporter/kernels/spirv.h"
+#include "runtime/devices/plugin/library.h"
 
 namespace tern {
 namespace {
@@ -36,14 +37,19 @@ std::vector<KernelTarget> own_targets() {
 
 KernelTarget kernel_target(std::string_view name) {
   std::string names = "cpu";
-  for (const auto list : {own_targets, plugin_targets}) {  // the second loads plugins, and so the drivers of devices
-    for (KernelTarget& t : list()) {
-      if (t.name == name) return std::move(t);
+  const std::string plugin(name.substr(0, name.find(':')));
+  for (const auto& list : {own_targets(), plugin_targets(plugin)}) {
+    for (const KernelTarget& t : list) {
+      if (t.name == name) return t;
       names += fmt::format(", {}", t.name);
     }
   }
-  fail(ErrorCode::invalid_argument,
-       fmt::format("there is no target '{}'; the targets are: {}", name.substr(0, 80), names));
+  if (const std::string plugins = plugin_names(); !plugins.empty())
+    names += fmt::format(", and those that the plugins {} compile for (docs/devices.md)", plugins);
+  fail(
+      ErrorCode::invalid_argument,
+      fmt::format("there is no target '{}'; the targets are: {}. 'tern devices' says which plugins are absent, and why",
+                  name.substr(0, 80), names));
 }
 
 }  // namespace tern

@@ -19,8 +19,9 @@ struct KernelTarget {
   std::function<std::string()> compiler;  ///< for people; fails (unsupported) where it is missing
 };
 
-/// The targets that Tern and the device plugins of this machine compile for; a plugin needs no device for that. If the
-/// target does not exist, fails (invalid_argument) with the names of those that do.
+/// A target that Tern or a device plugin of this machine compiles for; a plugin needs no device for that, and only the
+/// plugin NAME of a target NAME:... is loaded. If the target does not exist, fails (invalid_argument) with the names of
+/// those that do.
 KernelTarget kernel_target(std::string_view name);
 
 }  // namespace tern

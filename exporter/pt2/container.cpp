@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "exporter/file_kind.h"
 #include "exporter/pt2/mapped_file.h"
 #include "exporter/pt2/recognise.h"
 #include "exporter/pt2/text.h"
@@ -70,6 +71,8 @@ Container Container::open(const std::string& path) {
   auto state = std::make_shared<State>();
   state->file = MappedFile::open(path);
   state->bytes = state->file->bytes();
+  if (const FileKind kind = kind_of(state->bytes); !kind.name.empty() && kind.format != "zip")
+    fail(kind.code, fmt::format("{}: {}", path, kind.text()));
   state->label = path;
   state->load();
   return Container(std::move(state));

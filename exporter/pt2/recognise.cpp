@@ -45,6 +45,10 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
     other(ErrorCode::unsupported,
           fmt::format("written by torch.export.save of PyTorch 2.7 or older, which keeps weights as Python pickles; {}",
                       kSaveAgain));
+  if (std::ranges::all_of(records, [](const ZipRecord& r) { return r.name.ends_with(".npy"); }))
+    other(
+        ErrorCode::unsupported,
+        "arrays of NumPy (.npz), which hold no program; 'tern run MODEL --input FILE.npz' and 'tern verify' take them");
   if (slash == std::string::npos || slash == 0)
     other(ErrorCode::bad_file,
           fmt::format("the first entry {} is in no folder, so this is no .pt2 archive", quoted(first)));

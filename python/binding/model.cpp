@@ -19,6 +19,7 @@
 #include "python/binding/instance.h"
 #include "python/binding/memory_file.h"
 #include "python/binding/tensor.h"
+#include "tools/files/any.h"
 #include "tools/inputs.h"
 
 namespace nb = nanobind;
@@ -123,6 +124,7 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
     file = memory_file_of(source);
     path = file->path();
   }
+  check_program_file(path);
   if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "

@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -158,6 +159,29 @@ TEST(Process, StatusAndOutput) {
   EXPECT_GT(run_program(shell, {"-c", "kill -9 $$"}).status, 255);
   EXPECT_EQ(run_program(shell, {"-c", "head -c 3000000 /dev/zero"}).output.size(), std::size_t{1} << 20);
   EXPECT_EQ(run_program(shell, {"-c", "cat"}).output, "");  // there is no input
+}
+
+TEST(Process, WhatRunsTooLongIsEndedWithAllThatItStarted) {
+  using namespace std::chrono_literals;
+  const std::string shell = find_program("sh");
+  const auto begin = std::chrono::steady_clock::now();
+  // A child that holds the output, one that has closed it, and one that goes on without its parent's output.
+  for (const char* text : {"sleep 100; echo done", "exec >/dev/null 2>&1; sleep 100", "sleep 100 & wait"}) {
+    const ProcessResult result = run_program(shell, {"-c", text}, 300ms);
+    EXPECT_TRUE(result.is_late) << text;
+    EXPECT_GT(result.status, 255) << text;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+  EXPECT_FALSE(run_program(shell, {"-c", "exit 0"}, 60s).is_late);
+}
+
+TEST(Process, VariablesAreAdded) {
+  setenv("TERN_TEST_A", "old", 1);
+  EXPECT_EQ(run_program(find_program("sh"), {"-c", "echo $TERN_TEST_A $TERN_TEST_B"}, std::chrono::hours(1),
+                        {{"TERN_TEST_A", "new"}, {"TERN_TEST_B", "b"}})
+                .output,
+            "new b\n");
+  unsetenv("TERN_TEST_A");
 }
 
 TEST(Process, ProgramsThatAreNotThere) {

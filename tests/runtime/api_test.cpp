@@ -46,6 +46,10 @@ TEST(NamedTensors, AreTakenInAnyOrder) {
               s.run({{"in0", x}, {"in1", x}, {"mask", x}});
             }),
             "'forward' has no input 'mask'; it takes 'in0', 'in1'");
+  EXPECT_EQ(message_of([&] {
+              s.run({{"in0", x}, {"imges", x}});
+            }),
+            "'forward' has no input 'imges'; it takes 'in0', 'in1'");
   EXPECT_EQ(message_of([&] { s.run({{"in0", x}, {"in1", x}, {"in0", x}}); }), "input 'in0' was given twice");
   EXPECT_EQ(message_of([&] { (void)s.output("logits"); }), "'forward' has no result 'logits'; it has 'out0', 'out1'");
   EXPECT_NE(message_of([&] { (void)Session(p.model().prepare()).output("out0"); }), "no error");

@@ -27,13 +27,16 @@ to() {
   shift
   "$@" >"$target"
 }
-# With standard output in a pipe whose reader is gone.
-into_closed_pipe() {
-  py 'import os, subprocess, sys
+# With standard output in a pipe whose reader is gone: the command says nothing and ends as SIGPIPE ends one.
+quiet_without_reader() {
+  py 'import os, signal, subprocess, sys
 reader, writer = os.pipe()
 os.close(reader)
-sys.exit(subprocess.run(sys.argv[1:], stdout=writer).returncode)' "$@"
+done = subprocess.run(sys.argv[1:], stdout=writer, stderr=subprocess.PIPE)
+sys.exit(0 if (done.returncode, done.stderr) == (-signal.SIGPIPE, b"") else f"{done}")' "$@"
 }
+# Standard error goes into the same pipe.
+both_without_reader() { quiet_without_reader sh -c 'exec "$@" 2>&1' sh "$@"; }
 # On a terminal, with standard input from there too.
 on_terminal() {
   if command -v script >/dev/null; then
@@ -180,14 +183,39 @@ try 'export -o /dev/full' ends 3 'No space left' "$tern" export $digits -o /dev/
 for file in results.npz results.npy results.safetensors; do
   try "run -o into no folder, $file" ends 3 'cannot' "$tern" run "$model" --random --size s34=2 -o "$out/none/$file"
 done
+try 'the name of the target' ends 3 "cannot create $out/none/model.tern: No such" "$tern" export $digits -o "$out/none/model.tern"
+if [[ -d /proc/self ]]; then try 'a folder that takes no file' ends 3 "cannot create /proc/model.tern: " "$tern" export $digits -o /proc/model.tern; fi
+# Several lines are lines, and nothing from a file begins one.
+lines_of_errors() {
+  ! "$tern" export examples/custom_op/rope.pt2 -o "$out/x.tern" 2>"$out/log"
+  grep -q '^  mylib.rope' "$out/log" && [[ $(grep -vc '^  ' "$out/log") == 1 ]] && ! grep -qF '\x0a' "$out/log"
+}
+try 'lines of errors' lines_of_errors
+lines_of_findings() {
+  "$tern" "$@" examples/custom_op/rope.pt2 >"$out/log" 2>&1
+  grep -q '^  mylib.rope' "$out/log" && ! grep -qF '\x0a' "$out/log"
+}
+try 'lines of findings' lines_of_findings validate
+try 'lines of a failed case' lines_of_findings conform
 try 'export into no folder' ends 3 'cannot create' "$tern" export $digits -o "$out/none/model.tern"
 limited() { (ulimit -f 8 && "$@"); }
 try 'export to a full disk' ends 3 'File too large' limited "$tern" export $digits -o "$out/large.tern"
 try 'nothing is left of it' test ! -e "$out/large.tern"
-for command in ops version "inspect $model"; do
+for command in ops 'ops --json' version --help "inspect $model" "inspect $model --json" "validate $model" devices \
+  "run $model --random --size s34=2" "bench $model --runs 2 --size s34=2" \
+  "export $digits -o $out/w.tern" "verify $model --random --size s34=2 --precision bfloat16" 'help run'; do
   # shellcheck disable=SC2086
-  try "$command into a closed pipe" ends 3 'Broken pipe' into_closed_pipe "$tern" $command
+  try "$command without a reader" quiet_without_reader "$tern" $command
 done
+try 'without a reader of either stream' both_without_reader "$tern" run "$model" --random --size s34=2 -o - --format npz
+# The first line is there and the rest is not missed.
+first_line() {
+  local status
+  "$tern" ops 2>"$out/log" | head -n 1 >"$out/line"
+  status=${PIPESTATUS[0]}
+  [[ -s $out/line && ! -s $out/log && $status =~ ^(0|141)$ ]]
+}
+try 'ops | head -n 1' first_line
 # A command does not replace what it reads.
 cp "$digits" "$out/own.pt2"
 try 'export over its input' ends 2 '--output would replace' "$tern" export "$out/own.pt2" -o "$out/../${out##*/}/own.pt2"
@@ -285,6 +313,15 @@ try 'verify --expected, other sizes' ends 1 'FAIL ' "$tern" verify "$model" --ra
 try 'verify --expected, of too many calls' ends 2 'is of call 1' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/sequence.safetensors"
 try 'verify --expected, no results' ends 2 'output' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/arrays.npz"
 try 'verify --reference' ends 0 'float32 of ' "$tern" verify "$model" -i "$out/single.npy" --reference $digits --min-cosine 0.999999
+# The nodes are of MODEL's own run: the report says so, and not "exact" beside a result that is not.
+"$tern" export $digits -o "$out/int4.tern" --quantize int4 >/dev/null
+try 'verify --reference --nodes, weights alone' ends 0 'No nodes: without --precision' "$tern" verify "$out/int4.tern" -i "$out/single.npy" --reference $digits --nodes
+without_exact() { ! grep -q exact "$out/log"; }
+try 'verify --reference --nodes, nothing is exact' without_exact
+try 'verify --reference --nodes, a precision' ends 0 "Nodes of $out/int4.tern alone, bfloat16 against float32 of the same weights" "$tern" verify \
+  "$out/int4.tern" -i "$out/single.npy" --reference $digits --nodes --precision bfloat16
+try 'verify --reference --nodes, the same nodes' ends 0 "Nodes, bfloat16 against float32 of $digits" "$tern" verify "$model" \
+  -i "$out/single.npy" --reference $digits --nodes --precision bfloat16
 try 'verify, a missing model' ends 3 'tern: ' "$tern" verify "$out/missing.tern" --random --precision bfloat16
 exact() {
   "$tern" verify "$model" -i "$out/single.npy" --expected "$out/expected.safetensors" --json | py 'import json, sys
@@ -299,6 +336,8 @@ try 'verify --json' exact
 try 'inspect' ends 0 'parameters: ' "$tern" inspect "$model"
 try 'inspect: a run' ends 0 "a run of 'forward', s34 = 4: " "$tern" inspect "$model" --size s34=4
 try 'inspect: inputs as run has them' ends 0 "--input $input=FILE" "$tern" inspect "$model"
+no_empty_lines_of_facts() { ! "$tern" inspect "$model" | grep -E '^[a-z]+: *$'; }
+try 'inspect: no fact without a value' no_empty_lines_of_facts
 try 'inspect .pt2' ends 0 'peak memory' "$tern" inspect $digits
 same_cost() {
   local a b

@@ -310,6 +310,8 @@ part 'groups, xpu' $scripts/device.sh intel $scripts/groups.py build --data "$da
   --device rocm
 [[ $full == --full ]] && check 'groups, Slurm' $scripts/slurm.sh build "$data/tensor_parallel"
 part command $scripts/command.sh build
+part 'kinds of files' $scripts/file_kinds.py --tern build/tern
+part 'compilers of kernels' $scripts/kernel_compilers.sh build
 part view $scripts/view.py --tern build/tern
 part tutorial $scripts/tutorial.sh build
 part 'generating tokens' $scripts/generate.py --build build

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Checks that the names in the pages exist: links, paths in backticks, commands with their options, variables, tests, rules.
 
-  links.py [--tern TERN]      ends with `N passed, N failed`, a check for each page and one for the rules of the format
+  links.py [--tern TERN]      ends with `N passed, N failed`, a check for each page, one for the rules of the format and one for
+                              the tables of contents of ./dev site
 """
 import argparse
+import ast
+import fnmatch
 import os
 import pathlib
 import re
@@ -111,13 +114,29 @@ class Checker:
         return [f"docs/format.md lacks the rule {r}" for r in sorted(known - documented)] + \
                [f"docs/format.md has the rule {r}, which no source names" for r in sorted(documented - known)]
 
+    def contents(self):
+        """Each page of the HTML (include_patterns of docs/site/conf.py) is in a table of contents; else ./dev site fails."""
+        patterns = re.search(r"^include_patterns = (\[.*\])$", (ROOT / "docs/site/conf.py").read_text(), re.M)[1]
+        pages = {p.relative_to(ROOT).with_suffix("") for pattern in ast.literal_eval(patterns)
+                 for p in ROOT.glob(pattern.replace("**.md", "**/*.md"))}  # fmt: skip
+        index = pathlib.PurePath("docs/site/index")
+        lines = [line for tree in re.findall(r"```\{toctree\}\n(.*?)```", (ROOT / f"{index}.md").read_text(), re.S)
+                 for line in tree.splitlines() if line and not line.startswith(":")]  # fmt: skip
+        entries = [line[1:] if line.startswith("/") else f"{index.parent}/{line}" for line in lines]
+        problems = [f"no toctree of {index}.md has {page}.md" for page in sorted(pages - {index})
+                    if not any(fnmatch.fnmatchcase(str(page), entry) for entry in entries)]  # fmt: skip
+        problems += [f"{index}.md lists {entry}, which is no page" for entry in entries
+                     if not any(fnmatch.fnmatchcase(str(page), entry) for page in pages)]  # fmt: skip
+        return problems
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", default=str(ROOT / "build/tern"))
     checker = Checker(os.path.abspath(parser.parse_args().tern))
     pages = [p for pattern in ("*.md", "docs/*.md", "docs/site/*.md", "examples/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
-    found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages] + [("rules of the format", checker.rules())]
+    found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages] 
+    found += [("rules of the format", checker.rules()), ("tables of contents", checker.contents())]
     for name, problems in found:
         for problem in problems:
             print(f"FAIL {name}: {problem}")

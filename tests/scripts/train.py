@@ -572,6 +572,7 @@ def messages(c):
            "cross_entropy", "--freeze", "encoder.*", "-o", out)
     c.ends("a .pt2", 2, "tern export MODEL.pt2 --train", "train", CNN, "--data", IMAGES, "-o", out)
     c.ends("no array", 2, "there is no array 'target'", "train", model, "--data", IMAGES, "-o", out)
+    c.ends("an array for no input", 2, "--array traget=labels: ", "train", model, "--data", IMAGES, "-o", out, "--array", "traget=labels")
     c.ends("sizes of an array", 2, "array 'logits' is float32[360, 10]", *c.train_command(
         model, "--array", "images=logits"))
     c.ends("types of an array", 2, "--cast converts it", *c.train_command(model, "--array", "target=floats", data=floats(c)))

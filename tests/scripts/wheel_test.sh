@@ -34,10 +34,24 @@ says_what_the_readme_says() {
   cat "$root/srv/out.txt"
   grep -qxF "    $(cat "$root/srv/out.txt")" README.md
 }
+# Every kind of command, the server of `tern view` with a file of its own among them.
+command_in_full() {
+  cat >"$root/srv/view.py" <<'EOF'
+import re, subprocess, urllib.request
+view = subprocess.Popen(["here/bin/tern", "view", "d.tern", "--no-browser", "--port", "0"], stdout=subprocess.PIPE, text=True)
+address = re.search(r"http://\S+", next(line for line in view.stdout if "http://" in line))[0]
+page = urllib.request.urlopen(address).read().decode()
+view.terminate()
+assert "<html" in page.lower(), page[:200]
+EOF
+  inside "$root" 'set -e; here/bin/tern export examples/digits/digits.pt2 -o d.tern; here/bin/tern run d.tern --random --size s34=1
+    here/bin/tern ops softmax; here/bin/tern devices; here/bin/tern inspect d.tern; here/bin/python view.py'
+}
 try 'debootstrap' bare_debian12 "$root" python3-venv
 try 'pip install' install
 try 'no library but those of a bare system' inside "$root" \
   '! ldd here/lib/python3*/site-packages/tern/*.so here/lib/python3*/site-packages/tern/devices/*.so | grep "not found"'
 try "the README's lines" says_what_the_readme_says
+try 'the command in full' command_in_full
 try 'tern --version' inside "$root" 'here/bin/tern --version'
 report

@@ -12,6 +12,7 @@ set(sources
   files_safetensors_test.cpp
   flight_test.cpp
   generation_facts_test.cpp
+  help_test.cpp
   inspect_test.cpp
   names_test.cpp
   operators_test.cpp

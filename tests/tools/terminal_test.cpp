@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dtypes/printable.h"
 #include "tests/tools/support.h"
 
 namespace tern {
@@ -26,6 +27,21 @@ TEST(EscapeName, LeavesTextAndShowsTheRest) {
   EXPECT_EQ(escape_name("\x80 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82"),
             "\\x80 \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82");
   EXPECT_EQ(escape_name(std::string(1000, 'x')), std::string(200, 'x') + "...");
+}
+
+TEST(EscapeMessage, KeepsLinesThatAreIndented) {
+  EXPECT_EQ(escape_message("two operators:\n  a\x1b[2J\n    why\ntern: forged"),
+            "two operators:\n  a\\x1b[2J\n    why\\x0atern: forged");
+  EXPECT_EQ(escape_message("long\n  " + std::string(100, 'x'), 20), "long\n  xxxxxxxxxxxxxx...");
+  EXPECT_EQ(escape_message(""), "");
+}
+
+TEST(PrintableLines, ErrorsKeepTheirLines) {
+  try {
+    fail(ErrorCode::internal, "a log:\n  " + indented("one\ntwo\x1b[31m\n") + ", name 'x\ntern: ok'");
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "a log:\n  one\n  two\\x1b[31m, name 'x\\x0atern: ok'");
+  }
 }
 
 TEST(JsonEscape, IsReadBackByAParser) {

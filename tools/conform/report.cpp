@@ -100,7 +100,7 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
     ++failed;
     if (shown >= options.failures) continue;
     ++shown;
-    out += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_name(r.message, 600));
+    out += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_message(r.message, 600));
   }
   if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
   for (const ConformResult& r : results) {

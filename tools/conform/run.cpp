@@ -15,6 +15,7 @@
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
 #include "exporter/kernels/add_kernels.h"
+#include "exporter/target_name.h"
 #include "kernels/custom/library.h"
 #include "tools/conform/bits.h"
 #include "tools/conform/case.h"
@@ -227,8 +228,10 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     const TemporaryFile file("tern-conform");
     if (options.through_archive) {
       stage = "archive";
-      write_archive(*program, file.path(), {});
-      program = Model::open(file.path(), {Access::map, Verify::now}).program();
+      program = with_target_name(file.path(), "the archive of " + pt2_path, [&] {
+        write_archive(*program, file.path(), {});
+        return Model::open(file.path(), {Access::map, Verify::now}).program();
+      });
     }
     Model model(program);
     const std::vector<FunctionInfo> functions = model.functions();

@@ -9,6 +9,8 @@
 #include <cctype>
 #include <filesystem>
 
+#include "exporter/file_kind.h"
+#include "exporter/target_name.h"
 #include "tools/files/npy.h"
 #include "tools/files/npz.h"
 #include "tools/files/safetensors.h"
@@ -32,8 +34,9 @@ bool is_format(const std::string& name) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& path) {
-  fail(ErrorCode::invalid_argument,
-       fmt::format("{}: its name does not end in .safetensors, .npz or .npy", escape_name(path)));
+  const FileKind kind = kind_of_file(path);
+  fail(ErrorCode::invalid_argument, fmt::format("{}: its name does not end in .safetensors, .npz or .npy{}",
+                                                escape_name(path), kind.name.empty() ? "" : "; " + kind.text()));
 }
 
 std::string format_of(const std::string& path, const std::string& format) {
@@ -85,7 +88,7 @@ bool is_tensor_file(const std::string& path) {
   return is_format(ending_of(path));
 }
 
-NamedTensors read_tensors(const std::string& path, bool* unnamed) {
+NamedTensors read_tensors(const std::string& path, bool* unnamed) try {
   bool is_npy = false;
   NamedTensors result;
   const std::string ending = ending_of(path);
@@ -102,13 +105,20 @@ NamedTensors read_tensors(const std::string& path, bool* unnamed) {
   }
   if (unnamed != nullptr) *unnamed = is_npy;
   return result;
+} catch (const Error& e) {
+  if (e.code() != ErrorCode::bad_file && e.code() != ErrorCode::io) throw;
+  const FileKind kind = kind_of_file(path);
+  if (kind.name.empty() || kind.format == (ending_of(path) == "npz" ? "zip" : ending_of(path))) throw;
+  fail(e.code(), fmt::format("{}: {}", e.what(), kind.text()));
 }
 
 void write_tensors(const std::string& path, const NamedTensors& tensors, const std::string& format) {
   const std::string chosen = format_of(path, format);
   if (!is_stream(path)) return write_file(path, tensors, chosen);
   const TemporaryFile file("tern-output");
-  write_file(file.path(), tensors, chosen);
+  const std::string target = path == "-" ? "standard output" : escape_name(path);
+  with_target_name(file.path(), target + ", collected in the folder for temporary files",
+                   [&] { write_file(file.path(), tensors, chosen); });
   copy_to_stream(file.path(), path);
 }
 
@@ -120,10 +130,11 @@ void check_output(const std::string& path, const std::string& format) {
   }
 }
 
-void refuse_standard_input(const std::string& path) {
-  if (path != "-") return;
-  fail(ErrorCode::invalid_argument,
-       "a program cannot be read from standard input: it is mapped, so give a file's name");
+void check_program_file(const std::string& path) {
+  if (path == "-")
+    fail(ErrorCode::invalid_argument,
+         "a program cannot be read from standard input: it is mapped, so give a file's name");
+  refuse_other_kinds(path);
 }
 
 }  // namespace tern

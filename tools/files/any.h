@@ -25,7 +25,8 @@ void write_tensors(const std::string& path, const NamedTensors& tensors, const s
 /// before work is done whose results would be lost.
 void check_output(const std::string& path, const std::string& format);
 
-/// Fails (invalid_argument) on "-": archives and .pt2 files are mapped, so they have to be files.
-void refuse_standard_input(const std::string& path);
+/// Fails (invalid_argument) on "-": archives and .pt2 files are mapped, so they have to be files. Fails on files of
+/// other kinds, naming the kind and the step that takes it.
+void check_program_file(const std::string& path);
 
 }  // namespace tern

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "tools/files/byte_source.h"
 #include "tools/text.h"
@@ -28,6 +29,7 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& name
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EPIPE) throw std::system_error(errno, std::generic_category());  // the reader has gone
     if (n < 0) fail_with_errno("write to", name);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }

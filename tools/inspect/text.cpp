@@ -108,7 +108,7 @@ void add_cost(std::string& out, const Program& p, const ProgramCost& cost) {
     for (const auto& [name, value] : c.sizes) sizes += fmt::format(", {} = {}", escape_name(name), value);
     out += fmt::format("a run of '{}'{}: ", escape_name(c.name), sizes);
     if (!c.problem.empty()) {
-      out += "cannot be planned: " + escape_name(c.problem, 1000) + "\n";
+      out += "cannot be planned: " + escape_message(c.problem, 1000) + "\n";
       continue;
     }
     out += fmt::format("{}, peak memory {} beside the weights ({} intermediate values, {} mutable state)\n",
@@ -270,12 +270,14 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
                                                           a.prologue.minor, human_bytes(a.prologue.index_size));
   std::string out = fmt::format("{}: {}, {}\n", escape_name(path), human_bytes(a.file->bytes().size()), kind);
   if (a.program != nullptr) {
-    for (const auto& [key, value] : a.program->metadata)
+    for (const auto& [key, value] : a.program->metadata) {
+      if (value.empty()) continue;  // a mark
       out += fmt::format("{}: {}\n", escape_name(key), escape_name(value));
+    }
   }
   if (!findings.empty()) {
     out += fmt::format("\n{} finding{}; 'tern validate' lists them. The first:\n  {}\n", findings.size(),
-                       findings.size() == 1 ? "" : "s", escape_name(describe(findings.front()), 2000));
+                       findings.size() == 1 ? "" : "s", escape_message(describe(findings.front())));
   }
   if (a.stage == ReadStage::program) {
     const Program& p = *a.program;

@@ -2,7 +2,7 @@
 #include <tern/version.h>
 
 #include "tools/exit_codes.h"
-#include "tools/option_text.h"
+#include "tools/option_headings.h"
 #include "tools/pages/footer.h"
 #include "tools/pages/pages.h"
 
@@ -64,7 +64,14 @@ std::string man_page(const CLI::App& app) {
                                 TERN_VERSION_STRING, roff(page), roff(app.get_description()));
   out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", roff(command), roff(usage_of(app)));
   std::string arguments, options;
-  for (const OptionText& o : options_of(app)) (o.positional ? arguments : options) += option_entry(o);
+  for (const OptionText& o : options_of(app)) {
+    if (o.positional) arguments += option_entry(o);
+  }
+  const std::vector<OptionGroup> groups = option_groups(app);
+  for (const OptionGroup& group : groups) {
+    if (groups.size() > 1) options += ".SS " + roff(group.heading) + "\n";
+    for (const OptionText& o : group.options) options += option_entry(o);
+  }
   if (!arguments.empty()) out += ".SH ARGUMENTS\n" + arguments;
   out += ".SH OPTIONS\n" + options;
   std::string also;

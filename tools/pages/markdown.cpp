@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "tools/exit_codes.h"
-#include "tools/option_text.h"
+#include "tools/option_headings.h"
 #include "tools/pages/footer.h"
 #include "tools/pages/pages.h"
 
@@ -51,7 +51,15 @@ std::string section(const CLI::App& app) {
   std::string out = fmt::format("## {}\n\n{}```sh\n{} {}\n```\n\n", name, paragraph(app.get_description() + "."), name,
                                 usage_of(app));
   for (const OptionText& o : options_of(app)) {
-    if (o.names.back() != "--help") out += entry(o);  // stands above, once for all
+    if (o.positional) out += entry(o);
+  }
+  const std::vector<OptionGroup> groups = option_groups(app);
+  for (const OptionGroup& group : groups) {
+    const bool only_help = group.options.size() == 1 && group.options[0].names.back() == "--help";
+    if (groups.size() > 1 && !only_help) out += fmt::format("\n{}:\n\n", group.heading);
+    for (const OptionText& o : group.options) {
+      if (o.names.back() != "--help") out += entry(o);  // stands above, once for all
+    }
   }
   return out + "\n" + footer(app);
 }

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "exporter/file_kind.h"
 #include "tools/text.h"
 #include "tools/trace/stream.h"
 
@@ -180,10 +181,14 @@ json parse_trace(std::istream& text, const std::string& name, const TraceParse& 
   return handler.take_rest();
 }
 
-json parse_trace_file(const std::string& path, const TraceParse& parse) {
+json parse_trace_file(const std::string& path, const TraceParse& parse) try {
   TraceBuffer buffer(path);
   std::istream text(&buffer);
   return parse_trace(text, path, parse);
+} catch (const Error& e) {
+  const FileKind kind = kind_of_file(path);
+  if (e.code() != ErrorCode::bad_file || kind.name.empty() || kind.format == "json" || kind.format == "gzip") throw;
+  fail(e.code(), fmt::format("{}; {}", e.what(), kind.text()));
 }
 
 }  // namespace tern

@@ -25,6 +25,12 @@ double number_of(const Tensor& t) {
   return value;
 }
 
+/// The names of --array, each of which is for an input.
+const ArrayNames& checked_names(const FunctionInfo& f, std::string_view without, const TrainOptions& options) {
+  check_array_names(f, without, options.arrays);
+  return options.arrays;
+}
+
 }  // namespace
 
 Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings,
@@ -33,7 +39,8 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
       options_(options),
       ranks_(ranks),
       methods_(find_methods(model, options.method)),
-      data_(methods_.step, rate_input(), options.data, options.cast, options.arrays),
+      data_(methods_.step, rate_input(), options.data, options.cast,
+            checked_names(methods_.step, rate_input(), options)),
       session_(prepared),
       step_run_(session_, methods_.step.name, options.graph),
       accumulate_run_(session_, std::string(training::kAccumulate), options.graph),
@@ -52,7 +59,6 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
     fail(ErrorCode::invalid_argument,
          "--lr, --schedule and --warmup: rprop has no rate; its first step sizes are --lr of 'tern export'");
   }
-  check_array_names(methods_.step, rate_input(), options_.arrays);
   if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch() * ranks_.size());
   join();
   divide();

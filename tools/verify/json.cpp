@@ -42,6 +42,8 @@ std::string verify_json(const VerifyReport& report) {
               {"compared", Json::array()}};
   for (const Compared& c : report.results.compared) all["compared"].push_back(json_of(c));
   if (report.nodes_asked) {
+    all["nodes_compared"] = {
+        {"run", report.nodes_run}, {"against", report.nodes_against}, {"own_weights", report.nodes_of_model_alone}};
     all["nodes"] = Json::array();
     for (const NodeDeviation& n : shown_nodes(report))
       all["nodes"].push_back(json_of(n, *report.program, report.program->functions[report.number]));

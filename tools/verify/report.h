@@ -20,6 +20,8 @@ struct VerifyReport {
   bool nodes_asked = false;                ///< else they were measured for the advice alone
   std::size_t worst = 0;                   ///< how many nodes to show, by their own errors; 0: all, in program order
   std::vector<NodeDeviation> nodes;
+  std::string nodes_run, nodes_against;  ///< the two runs whose nodes these are
+  bool nodes_of_model_alone = false;     ///< the reference of the results is another program, with other nodes
   Advice advice;
   Limits limits;
   std::vector<std::string> broken;

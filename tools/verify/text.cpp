@@ -66,7 +66,23 @@ std::string origin_text(const Program& program, const Node& n) {
   return escape_name(o.op + (o.module.empty() ? "" : " in " + o.module) + (o.source.empty() ? "" : ", " + o.source));
 }
 
+/// Names the two runs whose nodes are listed.
+std::string nodes_title(const VerifyReport& report) {
+  const std::string runs =
+      fmt::format("{} against {}", escape_name(report.nodes_run), escape_name(report.nodes_against));
+  if (!report.nodes_of_model_alone) return fmt::format("\nNodes, {}: ", runs);
+  return fmt::format(
+      "\nNodes of {} alone, {} of the same weights: what the weights themselves cost is in both runs, and so in no "
+      "figure here.\n",
+      escape_name(report.model), runs);
+}
+
 std::string nodes_text(const VerifyReport& report) {
+  if (report.nodes.empty() && report.nodes_of_model_alone)
+    return fmt::format(
+        "\nNo nodes: without --precision, --device or --reproducible, {} runs as its own float32 run does, and no node "
+        "adds an error.\nThe differences above come from its weights, or from how the expected results were made.\n",
+        escape_name(report.model));
   const std::vector<NodeDeviation> nodes = shown_nodes(report);
   const Function& f = report.program->functions[report.number];
   TextTable table({{"node"},
@@ -89,10 +105,10 @@ std::string nodes_text(const VerifyReport& report) {
       report.worst > 0 ? fmt::format("{} of {} nodes, the largest own errors first", nodes.size(), report.nodes.size())
                        : fmt::format("{} nodes, in program order", nodes.size());
   return fmt::format(
-      "\n{}\n{}\nOwn: the node alone, on the operands of the reference run. Accumulated: the node in the run under "
+      "{}{}\n{}\nOwn: the node alone, on the operands of the reference run. Accumulated: the node in the run under "
       "test, "
       "against the\nreference run. Views, integers and nodes of bodies have no line.\n",
-      which, table.str());
+      nodes_title(report), which, table.str());
 }
 
 std::string options_text(const std::vector<std::string>& patterns) {

@@ -12,13 +12,20 @@
 namespace tern::view {
 namespace {
 
-/// The module's path in a build folder or an installed Tern; if it is nowhere, its name, for the loader to say so.
+[[noreturn]] void fail_without(const std::string& why) {
+  fail(ErrorCode::unsupported, why + "; --html FILE writes the same page to a file");
+}
+
+/// The module's path in a build folder or an installed Tern.
 std::string module_path() {
+  std::string folders;
   for (const std::string& folder : own_folders("")) {
     const std::string path = folder + kServerModule;
     if (::access(path.c_str(), R_OK) == 0) return path;
+    folders += (folders.empty() ? "" : ", ") + folder;
   }
-  return kServerModule;
+  fail_without(std::string("the server of 'tern view', ") + kServerModule + ", is in none of the folders " + folders +
+               ": install Tern with it, which cpp-httplib is needed for when Tern is built (libcpp-httplib-dev)");
 }
 
 /// It stays loaded.
@@ -27,10 +34,8 @@ ServeFunction load() {
   void* const function = module == nullptr ? nullptr : ::dlsym(module, kServeFunction);
   if (function != nullptr) return reinterpret_cast<ServeFunction>(function);
   const char* const why = ::dlerror();
-  fail(ErrorCode::unsupported,
-       std::string("the server of 'tern view' cannot be loaded, which needs cpp-httplib (libcpp-httplib-dev when Tern "
-                   "is built); --html FILE writes the same page to a file: ") +
-           (why != nullptr ? why : ""));
+  fail_without(std::string("the server of 'tern view' cannot be loaded: ") +
+               (why != nullptr ? why : "no reason given"));
 }
 
 }  // namespace

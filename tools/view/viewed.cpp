@@ -22,7 +22,7 @@ std::string name_in(const std::string& size) {
 }  // namespace
 
 Viewed open_viewed(const std::string& path) {
-  refuse_standard_input(path);
+  check_program_file(path);
   Viewed m;
   m.name = std::filesystem::path(path).filename().string();
   m.imported = is_pt2(path);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "dtypes/printable.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/product_tiles.h"
 #include "runtime/devices/plugin/constants.h"
@@ -125,7 +126,7 @@ PluginDevice::~PluginDevice() {
 void PluginDevice::check(tern_device_status status, const char* what) const {
   if (status == TERN_DEVICE_OK) return;
   const char* message = plugin_.last_message();
-  fail(code_of(status), fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : message));
+  fail(code_of(status), fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : indented(message)));
 }
 
 std::byte* PluginDevice::allocate(std::uint64_t bytes) {

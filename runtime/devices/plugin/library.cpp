@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "runtime/own_folders.h"
 
@@ -37,37 +39,45 @@ std::string why_not(const tern_device_plugin* t) {
   return {};
 }
 
-Plugin load(const std::string& path) {
-  Plugin p;
-  p.path = path;
+void load(Plugin& p) {
+  if (std::exchange(p.loaded, true)) return;
   std::error_code ignored;
-  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {  // a pipe would keep dlopen() waiting
+  if (fs::exists(p.path, ignored) && !fs::is_regular_file(p.path, ignored)) {  // a pipe would keep dlopen() waiting
     p.problem = "it is no regular file";
-    return p;
+    return;
   }
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(p.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     p.problem = dlerror();
-    return p;
+    return;
   }
   using Entry = const tern_device_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_device_library"));
   if (entry == nullptr) {
     p.problem = "it does not export tern_device_library";
-    return p;
+    return;
   }
   const tern_device_plugin* table = entry();
   p.problem = why_not(table);
-  if (!p.problem.empty()) return p;
-  p.table = table;
+  if (p.problem.empty()) p.table = table;
+}
+
+void count_devices(Plugin& p) {
+  if (p.table == nullptr || std::exchange(p.counted, true)) return;
   std::int32_t count = 0;
-  if (table->count(&count) != TERN_DEVICE_OK) {
-    p.problem = table->last_message();
+  if (p.table->count(&count) != TERN_DEVICE_OK) {
+    p.problem = p.table->last_message();
   } else {
     p.count = std::max(0, count);
     if (p.count == 0) p.problem = "it finds no device on this machine";
   }
-  return p;
+}
+
+/// NAME of libtern_NAME.so; empty for other files.
+std::string name_of_file(const Plugin& p) {
+  constexpr std::string_view kPrefix = "libtern_";
+  const std::string stem = fs::path(p.path).stem().string();
+  return stem.starts_with(kPrefix) ? stem.substr(kPrefix.size()) : std::string();
 }
 
 bool is_library(const fs::path& p) {
@@ -105,25 +115,73 @@ std::vector<Plugin> find() {
   }
   std::vector<Plugin> plugins;
   for (const std::string& path : paths) {
-    if (std::ranges::find(plugins, path, &Plugin::path) != plugins.end()) continue;
-    Plugin p = load(path);
-    const auto same = std::ranges::find_if(
-        plugins, [&](const Plugin& other) { return p.table != nullptr && other.name() == p.name(); });
-    if (same != plugins.end()) {
-      p.problem = fmt::format("{} has devices named '{}' already", same->path, p.name());
-      p.table = nullptr;
-      p.count = 0;
-    }
-    plugins.push_back(std::move(p));
+    if (std::ranges::find(plugins, path, &Plugin::path) == plugins.end()) plugins.push_back({path, nullptr, {}});
   }
+  return plugins;
+}
+
+std::mutex mutex;
+
+/// All libraries that there are, in the order of search.
+std::vector<Plugin>& found_plugins() {
+  static std::vector<Plugin> plugins = find();
   return plugins;
 }
 
 }  // namespace
 
 const std::vector<Plugin>& device_plugins() {
-  static const std::vector<Plugin> plugins = find();
+  const std::lock_guard lock(mutex);
+  std::vector<Plugin>& plugins = found_plugins();
+  for (auto p = plugins.begin(); p != plugins.end(); ++p) {
+    load(*p);
+    const auto same = std::find_if(
+        plugins.begin(), p, [&](const Plugin& other) { return p->table != nullptr && other.name() == p->name(); });
+    if (same == p) {
+      count_devices(*p);
+    } else {
+      p->problem = fmt::format("{} has devices named '{}' already", same->path, p->name());
+      p->table = nullptr;
+    }
+  }
   return plugins;
+}
+
+const Plugin* device_plugin(const std::string& name, bool count) {
+  const std::lock_guard lock(mutex);
+  for (Plugin& p : found_plugins()) {
+    const std::string named = name_of_file(p);
+    if (!named.empty() && named != name) continue;
+    load(p);
+    if (p.name() != name) continue;
+    if (count) count_devices(p);
+    return &p;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> plugin_paths() {
+  std::vector<std::string> paths;
+  for (const Plugin& p : found_plugins()) paths.push_back(p.path);
+  return paths;
+}
+
+const Plugin& plugin_of_file(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  Plugin& p = *std::ranges::find(found_plugins(), path, &Plugin::path);
+  load(p);
+  count_devices(p);
+  return p;
+}
+
+std::string plugin_names() {
+  const std::lock_guard lock(mutex);
+  std::string names;
+  for (const Plugin& p : found_plugins()) {
+    std::string name = p.loaded ? p.name() : name_of_file(p);
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
 }
 
 }  // namespace tern

@@ -9,18 +9,6 @@
 #include <utility>
 
 namespace tern {
-namespace {
-
-std::string what_there_is() {
-  std::string list = "cpu";
-  for (const Plugin& p : device_plugins()) {
-    for (int i = 0; i < p.count; ++i) list += fmt::format(", {}:{}", p.name(), i);
-  }
-  return list;
-}
-
-}  // namespace
-
 PluginDevice& plugin_device(const Plugin& plugin, int index) {
   static std::mutex mutex;
   // Never destroyed: at the end of the process drivers may be gone already, and memory is theirs to give back.
@@ -39,20 +27,23 @@ PluginDevice& open_plugin_device(const std::string& name) {
     const std::string digits = name.substr(colon + 1);
     if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
       fail(ErrorCode::invalid_argument,
-           fmt::format("'{}' is not a device name; the devices are: {}", name, what_there_is()));
+           fmt::format("'{}' is not a device name such as '{}:0'; 'tern devices' lists the devices", name, kind));
     index = std::stoul(digits);
   }
-  for (const Plugin& p : device_plugins()) {
-    if (p.name() != kind) continue;
-    if (index >= static_cast<std::size_t>(p.count)) {
-      fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'{}; there are: {}", name,
-                                                    p.problem.empty() ? "" : " (" + p.problem + ")", what_there_is()));
-    }
-    return plugin_device(p, static_cast<int>(index));
+  const Plugin* p = device_plugin(kind, true);
+  if (p == nullptr) {
+    const std::string names = plugin_names();
+    fail(ErrorCode::invalid_argument,
+         fmt::format("there is no device '{}'; there are: cpu{}{}. 'tern devices' says what was looked for, and why it "
+                     "was not loaded",
+                     name, names.empty() ? "" : ", and devices of the plugins ", names));
   }
-  fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'; there are: {}. 'tern devices' says what was "
-                                                "looked for, and why it was not loaded",
-                                                name, what_there_is()));
+  if (index >= static_cast<std::size_t>(p->count)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("there is no device '{}': {}", name,
+                     p->problem.empty() ? fmt::format("the plugin {} has {}", kind, p->count) : p->problem));
+  }
+  return plugin_device(*p, static_cast<int>(index));
 }
 
 }  // namespace tern

@@ -1,0 +1,64 @@
+// The program tern_kernel_compiler: the compiler of a device plugin in a process of its own, which two vendors'
+// compilers cannot share, and which one that crashes takes along.
+//   tern_kernel_compiler PLUGIN TARGET                      prints the compiler's name and version
+//   tern_kernel_compiler PLUGIN TARGET NAME SOURCE MODULE   compiles the file SOURCE
+#include <dlfcn.h>
+#include <sys/prctl.h>
+#include <tern/device.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+int failed(const char* what) {
+  std::fputs(what == nullptr ? "it does not say why" : what, stderr);
+  return 1;
+}
+
+int compile(const tern_device_plugin& plugin, const tern_device_kernel_compiler_functions& compiler, char** words) {
+  std::ifstream in(words[3], std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  tern_device_source source{};
+  source.size = sizeof source;
+  source.dialect = compiler.dialect;
+  source.name = words[2];
+  source.text = text.c_str();
+  source.length = text.size();
+  std::string module;
+  const auto take = [](void* context, const void* bytes, std::uint64_t length) {
+    static_cast<std::string*>(context)->assign(static_cast<const char*>(bytes), length);
+  };
+  if (compiler.compile(words[1], &source, take, &module) != TERN_DEVICE_OK) return failed(plugin.last_message());
+  if (!(std::ofstream(words[4], std::ios::binary) << module).flush()) return failed("the module cannot be written");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 6) return failed("usage: tern_kernel_compiler PLUGIN TARGET [NAME SOURCE MODULE]\n");
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return failed(dlerror());
+  using Entry = const tern_device_plugin* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, "tern_device_library"));
+  const tern_device_plugin* plugin = entry == nullptr ? nullptr : entry();
+  if (plugin == nullptr || plugin->abi != TERN_DEVICE_ABI) return failed("it is no plugin of this version of Tern");
+  const auto* compiler = static_cast<const tern_device_kernel_compiler_functions*>(
+      plugin->get_extension("kernel_compiler", TERN_DEVICE_EXTENSION_VERSION));
+  if (compiler == nullptr) return failed("it has no compiler");
+  int status = 0;
+  if (argc == 6) {
+    status = compile(*plugin, *compiler, argv + 1);
+  } else if (const char* name = compiler->compiler(argv[2]); name != nullptr) {
+    std::puts(name);
+  } else {
+    status = failed(plugin->last_message());
+  }
+  std::fflush(stdout);
+  std::_Exit(status);  // the ends of compilers crash, too
+}

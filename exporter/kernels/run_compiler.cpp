@@ -1,0 +1,111 @@
+#include "exporter/kernels/run_compiler.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "dtypes/printable.h"
+#include "loader/hash.h"
+
+namespace tern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSignals = 256;              // ProcessResult::status of a program that signal 0 would have ended
+constexpr std::size_t kMostOutput = 2000;  // characters of a compiler's output that a message shows
+
+std::chrono::seconds time_limit() {
+  constexpr int kSeconds = 300, kMostSeconds = 1'000'000;
+  const char* text = std::getenv("TERN_COMPILER_SECONDS");
+  if (text == nullptr || *text == 0) return std::chrono::seconds(kSeconds);
+  int seconds = 0;
+  const char* end = text + std::strlen(text);
+  if (const auto read = std::from_chars(text, end, seconds);
+      read.ec != std::errc() || read.ptr != end || seconds < 1 || seconds > kMostSeconds)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("TERN_COMPILER_SECONDS is '{}'; it takes a whole number of seconds from 1 to {}", text,
+                     kMostSeconds));
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace
+
+std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
+                         const std::vector<std::string>& arguments, const CompilerFolder* folder,
+                         const EnvironmentVariables& variables) {
+  const std::chrono::seconds limit = time_limit();
+  ProcessResult result = run_program(compiler.path, arguments, limit, variables);
+  if (result.status == 0 && !result.is_late) return std::move(result.output);
+  std::string output = result.output.substr(0, kMostOutput);
+  output = indented(folder == nullptr ? output : folder->without_path(output));
+  if (result.is_late)
+    fail(ErrorCode::unsupported,
+         fmt::format("{} did not end within {} s of {}, and was stopped: {}, or give it more time by "
+                     "TERN_COMPILER_SECONDS",
+                     compiler.name, limit.count(), work, compiler.remedy));
+  if (result.status > kSignals)
+    fail(ErrorCode::unsupported,
+         fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignals), work,
+                     compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
+  fail(ErrorCode::unsupported,
+       fmt::format("{} failed (status {}) while {}: {}", compiler.name, result.status, work, output));
+}
+
+CompilerFolder::CompilerFolder() {
+  path_ = (fs::temp_directory_path() / "tern-kernel-XXXXXX").string();
+  if (mkdtemp(path_.data()) == nullptr)
+    fail(ErrorCode::io, fmt::format("no temporary folder can be made in '{}'; TMPDIR names another place",
+                                    fs::temp_directory_path().string()));
+}
+
+CompilerFolder::~CompilerFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string CompilerFolder::without_path(std::string text) const {
+  for (std::size_t at = 0; (at = text.find(path_ + "/", at)) != std::string::npos;) text.erase(at, path_.size() + 1);
+  return text;
+}
+
+void write_source(const std::string& path, const std::string& text) {
+  if (!(std::ofstream(path, std::ios::binary) << text).flush())
+    fail(ErrorCode::io, fmt::format("the text of a kernel cannot be written in '{}'; TMPDIR names another place",
+                                    fs::temp_directory_path().string()));
+}
+
+std::vector<std::byte> read_module(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+std::vector<std::byte> compile_once(const std::string& target, const std::string& text,
+                                    const std::function<std::vector<std::byte>()>& compile) {
+  static std::mutex mutex;
+  static std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, std::vector<std::byte>> made;
+  const Hash128 hash = hash_of(std::as_bytes(std::span(text)));
+  const std::tuple key(target, hash.low, hash.high);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = made.find(key); at != made.end()) return at->second;
+  }
+  std::vector<std::byte> module = compile();
+  const std::lock_guard lock(mutex);
+  return made.emplace(key, std::move(module)).first->second;
+}
+
+}  // namespace tern
