@@ -1,5 +1,8 @@
 #include "exporter/llm/specialise.h"
 
+#include <fmt/format.h>
+#include <tern/error.h>
+
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -18,6 +21,7 @@ class Replacement {
     if (known != functions_.end()) return known->second;
     Function f = program_.functions[number];
     f.name = name;
+    name_ = name;
     for (const Node& n : f.nodes) rename_bound(n);
     replace_in(f);
     for (Node& n : f.nodes) {
@@ -33,6 +37,7 @@ class Replacement {
     for (Value& v : f.values) {
       for (Dim& d : v.type.shape) d = of(d);
     }
+    std::erase_if(f.nodes, [this](const Node& n) { return is_settled(n); });
     for (Node& n : f.nodes) {
       for (Attr& a : n.attrs) {
         if (auto* dims = std::get_if<Dims>(&a.data)) {
@@ -51,6 +56,22 @@ class Replacement {
   }
 
  private:
+  /// True for a relation between inputs that the new sizes decide. Tracing assumes of a size that it differs from
+  /// another one, mostly 1, where it broadcasts: ops decide this again.
+  bool is_settled(const Node& n) {
+    if (n.op != Op::assert_dim || !n.has(AttrKey::sizes)) return false;
+    const Dim before = n.dim(AttrKey::dim), condition = of(before);
+    if (!condition.is_const() || before.is_const()) return false;
+    const std::vector<ExprNode>& nodes = program_.pool.nodes();
+    const ExprNode& relation = nodes[before.index()];
+    const bool differs = relation.op == ExprOp::logical_not && nodes[relation.a].op == ExprOp::eq;
+    if (condition.is(0) && !differs)
+      fail(ErrorCode::unsupported,
+           fmt::format("the program assumes {}, which does not hold for the sizes of '{}'; trace it with such sizes",
+                       n.text(AttrKey::text), name_));
+    return true;
+  }
+
   void rename_bound(const Node& n) {
     if (!n.has(AttrKey::symbols)) return;
     for (const Dim d : n.dims(AttrKey::symbols)) {
@@ -108,6 +129,7 @@ class Replacement {
   }
 
   Program& program_;
+  std::string name_ = "forward";  ///< the function, for messages
   std::unordered_map<int, Dim> symbols_;
   std::unordered_map<std::uint32_t, std::uint32_t>
       functions_;  ///< done, and their copies: bodies may be run by several nodes

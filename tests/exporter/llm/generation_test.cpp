@@ -156,5 +156,36 @@ TEST(Specialise, CopiesWithASizeFixedAndBoundSymbolsFresh) {
   EXPECT_EQ(p.program().functions[0].values[static_cast<std::size_t>(x)].type.shape[0], n);  // as it was
 }
 
+TEST(Specialise, DropsRelationsThatTheSizeDecides) {
+  TestProgram p;
+  Builder& b = p.b();
+  ExprPool& pool = b.pool();
+  const Dim n = pool.symbol("n", 0, 9), m = pool.symbol("m", 0, 9);
+  const ValueId x = p.input(DType::i64, {n, m});
+  const auto assume = [&](Dim condition, const char* text) {
+    b.add_all(Op::assert_dim, {},
+              {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text), attr(AttrKey::sizes, Dims{n}),
+               attr_text(AttrKey::name, "x.shape[0]")});
+  };
+  assume(pool.ne(n, 1), "x.shape[0] != 1");
+  assume(pool.le(n, 8), "x.shape[0] <= 8");
+  assume(pool.lt(n, m), "x.shape[0] < x.shape[1]");
+  p.output(b.reshape(x, {m, n}));
+  const std::uint32_t copy = specialise(p.program(), 0, pool.symbol_of(n), 1, "decode");
+  std::vector<std::string> kept;
+  for (const Node& node : p.program().functions[copy].nodes) {
+    if (node.op == Op::assert_dim) kept.push_back(node.text(AttrKey::text));
+  }
+  EXPECT_EQ(kept, std::vector<std::string>{"x.shape[0] < x.shape[1]"});
+
+  assume(pool.le(4, n), "x.shape[0] >= 4");
+  try {
+    specialise(p.program(), 0, pool.symbol_of(n), 1, "decode");
+    FAIL() << "a relation of the author that does not hold";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the program assumes x.shape[0] >= 4"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace tern::testing
