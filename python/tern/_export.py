@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 from tern import _tern
 from tern._calibration import calibration_files
@@ -44,7 +44,7 @@ def pt2_file(program):
 
 
 def export(
-    program: ExportedProgram | str | os.PathLike[str] | bytes | BinaryIO,
+    program: ExportedProgram | str | os.PathLike[str] | bytes | IO[bytes],
     path: str | os.PathLike[str],
     *,
     quantize: str | Sequence[str] | None = None,

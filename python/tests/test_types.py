@@ -39,6 +39,14 @@ def main(path: pathlib.Path, program: tern.ExportReport | None) -> float:
         except tern.Error as e:
             raise SystemExit(str(e)) from e
         session.cancel()
+        total = float(logits[0, 0] + 1)
+        with tern.Trace("run.json") as trace, tern.scope("warm-up"):
+            session(logits)
+        graph = session.capture(logits)
+        print(trace.events, graph.outputs.shape, graph.replay(), total, repr(logits).upper())
+        with session.profile() as times:
+            session(logits)
+        print([n.seconds for n in times.nodes], tern.inspect(path).functions["forward"].root["features"].nodes)
     tern.set_log(lambda level, message: print(level.upper(), message))
     tern.load(path)
     tern.load(os.fspath(path))

@@ -70,6 +70,7 @@ export class GraphView {
     for (const [fn, shown] of this.trees) shown.tree = treeOf(fn);
     Object.assign(this, this.trees.get(this.fn));
     this.layout();
+    this.paintBy(this.state.paint);  // hidden views count for nothing
     const node = selected?.kind === "node" ? standInOf(selected.node) : null;
     if (node) this.goTo(node);
     else {

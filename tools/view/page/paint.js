@@ -2,6 +2,7 @@
 import { leaves } from "./modules.js";
 import { bodiesOf } from "./model.js";
 import { bytesText, flopsText, timeText } from "./text.js";
+import { isHidden } from "./views.js";
 
 const figure = (name) => (node) => node.figures?.[name] ?? 0;
 
@@ -10,7 +11,7 @@ export const kPaints = [
   { key: "time", name: "time", of: figure("seconds"), text: timeText, run: true },
   { key: "flops", name: "operations", of: figure("flops"), text: flopsText, run: true },
   { key: "bytes", name: "bytes moved", of: figure("bytes"), text: bytesText, run: true },
-  { key: "memory", name: "memory of results", of: (node) => node.resultBytes, text: bytesText },
+  { key: "memory", name: "memory of results", of: (node) => (isHidden(node) ? 0 : node.resultBytes), text: bytesText },
   { key: "weights", name: "memory of weights", of: (node) => (node.absorbedBy ? [] : node.weights).reduce((n, s) => n + s.storage_bytes, 0), text: bytesText },
 ];
 
