@@ -76,6 +76,7 @@ set(sources
   import/operand.cpp
   import/origins.cpp
   import/recorded.cpp
+  import/refused.cpp
   import/results.cpp
   import/scalars.cpp
   import/scope.cpp
