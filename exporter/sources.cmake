@@ -80,6 +80,7 @@ set(sources
   import/origins.cpp
   import/prims.cpp
   import/recorded.cpp
+  import/refused.cpp
   import/results.cpp
   import/scalars.cpp
   import/scope.cpp

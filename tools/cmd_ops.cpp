@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "exporter/import/refused.h"
 #include "exporter/operator_names.h"
 #include "schema/op_record.h"
 #include "tools/command.h"
@@ -41,6 +42,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 struct Listing {
   std::vector<OperatorName> names;
+  std::vector<importing::Refusal> refused;
   std::vector<OpRecord> ops;
 };
 
@@ -48,6 +50,9 @@ Listing listing(const std::string& pattern) {
   Listing l;
   for (OperatorName& n : operator_names()) {
     if (matches(pattern, n.name)) l.names.push_back(std::move(n));
+  }
+  for (const importing::Refusal& r : importing::refusals()) {
+    if (matches(pattern, r.name)) l.refused.push_back(r);
   }
   for (int number = 1; number <= kMaxOp; ++number) {
     const OpRecord& info = op_record(static_cast<Op>(number));
@@ -64,6 +69,13 @@ void print_json(const Listing& l) {
                operator_kind_name(n.kind));
     if (!n.twin.empty()) fmt::print(", \"computed_as\": \"{}\"", json_escape(n.twin));
     fmt::print("}}");
+    separator = ",";
+  }
+  fmt::print("\n  ],\n  \"refused\": [");
+  separator = "";
+  for (const importing::Refusal& r : l.refused) {
+    fmt::print("{}\n    {{\"name\": \"{}\", \"reason\": \"{}\"}}", separator, json_escape(r.name),
+               json_escape(r.reason));
     separator = ",";
   }
   fmt::print("\n  ],\n  \"ops\": [");
@@ -89,6 +101,8 @@ void print_text(const Listing& l, const std::string& pattern) {
     }
     fmt::print("{}", names.str());
   }
+  for (const importing::Refusal& r : l.refused)
+    fmt::print("{}{} is refused: {}\n", l.names.empty() ? "" : "\n", r.name, r.reason);
   if (!l.ops.empty()) {
     TextTable ops({{"Tern's op"},
                    {"number", TextTable::Align::right},
@@ -111,7 +125,7 @@ void print_text(const Listing& l, const std::string& pattern) {
 int run_ops(const OpsArguments& a) {
   const Listing l = listing(a.pattern);
   a.json ? print_json(l) : print_text(l, a.pattern);
-  return l.names.empty() && l.ops.empty() ? kExitFindings : 0;
+  return l.names.empty() && l.refused.empty() && l.ops.empty() ? kExitFindings : 0;
 }
 
 }  // namespace

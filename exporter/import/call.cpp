@@ -7,6 +7,7 @@
 
 #include "exporter/gradients/detach.h"
 #include "exporter/import/calls.h"
+#include "exporter/import/refused.h"
 #include "exporter/import/twins.h"
 #include "exporter/import/views.h"
 #include "kernels/custom/library.h"
@@ -38,7 +39,7 @@ void Calls::run(const pt2::Node& node, const pt2::Schema* schema, const Call& ca
     if (schema == nullptr && (shared_.options.custom_ops || find_custom_op(custom_op_name(call.target)) != nullptr)) {
       custom_call(node, call);
     } else {
-      shared_.missing.add(node);
+      shared_.missing.add(node, std::string(reason_against(call.target)));
       scope_.substitute(node);
     }
     return;

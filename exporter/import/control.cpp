@@ -9,6 +9,7 @@
 
 #include "exporter/gradients/detach.h"
 #include "exporter/import/names.h"
+#include "exporter/import/refused.h"
 #include "exporter/import/views.h"
 #include "exporter/import/walker.h"
 #include "schema/infer/control_types.h"
@@ -189,7 +190,7 @@ void ControlFlow::without_gradient(const pt2::Node& node) {
 
 void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (!contains(control_names(), name)) {
-    shared_.missing.add(node, std::string(reason_against(name)));
+    shared_.missing.add(node, std::string(reason_against(fmt::format("higher_order.{}", name))));
     scope_.substitute(node);
     return;
   }

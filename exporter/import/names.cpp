@@ -49,29 +49,6 @@ constexpr std::string_view kControl[] = {"cond",
                                          "wrap_with_set_grad_enabled",
                                          "wrap_with_autocast"};
 
-struct Reason {
-  std::string_view name, text;
-};
-constexpr Reason kNotControl[] = {
-    {"flex_attention",
-     "write its score function as terms of attn_mask of torch.nn.functional.scaled_dot_product_attention, which runs "
-     "as "
-     "one kernel with any mask"},
-    {"flex_attention_backward", "export the forward program"},
-    {"associative_scan", "call exported.run_decompositions(), or use combine_mode='generic'"},
-    {"auto_functionalized",
-     "an operator of another library that writes its arguments: make one that returns them (mutates_args=())"},
-    {"auto_functionalized_v2",
-     "an operator of another library that writes its arguments: make one that returns them (mutates_args=())"},
-    {"triton_kernel_wrapper_functional",
-     "kernels in Triton run under PyTorch only: give the operator to a library of "
-     "your own (tern/custom_op.h)"},
-    {"triton_kernel_wrapper_mutation",
-     "kernels in Triton run under PyTorch only: give the operator to a library of "
-     "your own (tern/custom_op.h)"},
-    {"executorch_call_delegate", "the program was lowered for ExecuTorch: save it before to_edge()"},
-};
-
 constexpr std::string_view kStrided[] = {"aten.as_strided.default", "aten.as_strided_copy.default",
                                          "aten.as_strided_scatter.default"};
 
@@ -98,11 +75,6 @@ std::span<const std::string_view> names_without_effect() {
 std::span<const std::string_view> subclass_names() {
   return kSubclass;
 }
-std::string_view reason_against(std::string_view control) {
-  const auto* at = std::ranges::find(kNotControl, control, &Reason::name);
-  return at == std::end(kNotControl) ? std::string_view{} : at->text;
-}
-
 std::span<const std::string_view> control_names() {
   return kControl;
 }

@@ -18,8 +18,6 @@ std::span<const std::string_view> subclass_names();
 
 /// Higher-order operators, without "higher_order.": control.cpp.
 std::span<const std::string_view> control_names();
-/// Advice for a higher-order operator that is not among them; may be empty.
-std::string_view reason_against(std::string_view control);
 
 /// Views of a tensor's memory, whatever part of it the operand is: strided.cpp.
 std::span<const std::string_view> strided_names();

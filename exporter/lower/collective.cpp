@@ -94,6 +94,36 @@ Values batch(Builder& b, const Call& c) {
 Values wait(Builder& b, const Call& c) {
   return {b.add(Op::wait, {c.tensor("tensor")}, {})};
 }
+Values wait_list(Builder& b, const Call& c) {
+  Values results;
+  for (const ValueId x : c.tensors("tensors")) results.push_back(b.add(Op::wait, {x}, {}));
+  return results;
+}
+
+/// DTensor's change from a shard along one axis to a shard along another one. All ranks have shards of equal sizes.
+Values shard_dim_all_to_all(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  const auto axis_of = [&](std::int64_t axis) { return axis < 0 ? axis + b.rank(x) : axis; };
+  const std::int64_t gathered = axis_of(c.integer("gather_dim")), divided = axis_of(c.integer("shard_dim"));
+  if (gathered == divided) c.unsupported("gather_dim and shard_dim are the same axis");
+  Dims shape = b.type(x).shape;
+  const Dim whole = c.declared.at(0).shape.at(static_cast<std::size_t>(gathered));
+  Dim& own = shape.at(static_cast<std::size_t>(gathered));
+  Dim& rows = shape.at(static_cast<std::size_t>(divided));
+  if (!whole.is_const() || !own.is_const() || !rows.is_const() || own.value() == 0)
+    c.unsupported("the number of ranks follows from sizes, which have to be constants: export it for fixed sizes");
+  const std::int64_t ranks = whole.value() / own.value();
+  if (ranks == 0 || rows.value() % ranks != 0) c.unsupported("the axis shard_dim does not divide among the ranks");
+  rows = Dim(rows.value() / ranks);
+  own = whole;
+  const Dims counts(static_cast<std::size_t>(ranks), rows);
+  const ValueId all = add_collective(b, c, b.move_axis(x, divided, 0), Kind::all_to_all, ranks, "", 0, counts, counts);
+  Dims parts = b.type(all).shape;
+  parts[0] = rows;
+  parts.insert(parts.begin(), Dim(ranks));
+  const ValueId back = b.move_axis(b.reshape(all, parts), 1, divided + 1);
+  return {b.reshape(b.move_axis(back, 0, gathered), shape)};
+}
 Values same(Builder&, const Call& c) {
   return {c.tensor("input")};
 }
@@ -117,9 +147,11 @@ constexpr Lowering kTable[] = {
     {"_c10d_functional.reduce_scatter_tensor_coalesced.default", reduce_scatter_list},
     {"_c10d_functional.reduce_scatter_tensor_out.default", reduce_scatter},
     {"_c10d_functional.wait_tensor.default", wait},
+    {"_c10d_functional.wait_tensors.default", wait_list},
     {"_c10d_functional_autograd.all_gather_into_tensor.default", all_gather},
     {"_c10d_functional_autograd.all_to_all_single.default", all_to_all},
     {"_c10d_functional_autograd.reduce_scatter_tensor.default", reduce_scatter},
+    {"_dtensor.shard_dim_alltoall.default", shard_dim_all_to_all},
 };
 
 }  // namespace

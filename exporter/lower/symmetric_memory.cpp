@@ -70,6 +70,7 @@ Values matmul_reduce_scatter(Builder& b, const Call& c) {
 
 constexpr Lowering kTable[] = {
     {"symm_mem._low_contention_all_gather.default", all_gather},
+    {"symm_mem._low_contention_all_gather_ce_multicast.default", all_gather},
     {"symm_mem._low_contention_reduce_scatter.default", reduce_scatter},
     {"symm_mem.fused_all_gather_matmul.default", all_gather_matmul},
     {"symm_mem.fused_matmul_reduce_scatter.default", matmul_reduce_scatter},

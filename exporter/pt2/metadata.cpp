@@ -73,6 +73,11 @@ void read_stack(std::string_view trace, SourceInfo& info) {
   }
 }
 
+/// TorchDynamo marks nodes for itself beside the user's annotations.
+bool is_of_dynamo(std::string_view key) {
+  return key.starts_with("_torchdynamo_");
+}
+
 }  // namespace
 
 SourceInfo source_info(const Node& node) {
@@ -91,8 +96,10 @@ std::vector<std::pair<std::string, std::string>> custom_annotations(const Node& 
     if (document.root().kind() != JsonValue::Kind::object) return annotations;
     // The document above keeps the order; and its limit on depth holds for dump(), which recurses.
     const auto values = nlohmann::json::parse(*text);
-    for (const JsonValue member : document.root())
+    for (const JsonValue member : document.root()) {
+      if (is_of_dynamo(member.key())) continue;
       annotations.emplace_back(member.key(), values[std::string(member.key())].dump());
+    }
   } catch (const Error&) {
     // Ignore other contents: they belong to the user.
     annotations.clear();

@@ -66,6 +66,14 @@ TEST(Pt2Metadata, GivesAnnotationsInOrder) {
   EXPECT_TRUE(custom_annotations(node_with("custom", std::string(1'000'000, '['))).empty());
 }
 
+TEST(Pt2Metadata, MarksOfTorchDynamoAreNoAnnotations) {
+  const auto annotations = custom_annotations(node_with(
+      "custom",
+      R"({"_torchdynamo_disable": true, "_torchdynamo_disable_recursive": true, "stage": 1, "my_torchdynamo_": 2})"));
+  const std::vector<std::pair<std::string, std::string>> expected = {{"stage", "1"}, {"my_torchdynamo_", "2"}};
+  EXPECT_EQ(annotations, expected);
+}
+
 TEST(Pt2Metadata, AnnotationsCannotBeMarksOfTheExporter) {
   const std::vector<Annotation> found = importing::annotations_of(node_with(
       "custom", R"({"tern.detached": true, "gradient.padding_idx": 1, "tern.precision": "f32", "stage": 2})"));

@@ -246,7 +246,10 @@ def document(known, uses):
         out += head("operator of Core ATen", "why") + "".join(row(f"`{short_name(n)}`", missing[n]) for n in absent) + "\n"
     else:
         out += "No operator of Core ATen is missing.\n\n"
-    out += "`tern export` refuses any operator that is not on this page. One message names all of them.\n\n"
+    out += "`tern export` refuses any operator that is not on this page. One message names all of them, and the reason against each of these:"
+    out += "\n\n"
+    out += head("operator", "reason, and a replacement") + "".join(
+        row(f"`{r['name']}*`, all others" if r["name"].endswith(".") else f"`{r['name']}`", r["reason"]) for r in known["refused"]) + "\n"
 
     counts = {op["name"]: sum(op["name"] in uses[n].ops for n in tested) for op in known["ops"]}
     return out + own_ops(known["ops"], counts)

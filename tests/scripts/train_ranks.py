@@ -166,8 +166,37 @@ def runs_continue(c, full):
         status, _, errors = c.ranks(engine, 2, command)
         c.check(f"ranks continue with the same bits, {engine}", not any(status) and
                 (c.folder / "out.tern").read_bytes() == expected, f"{status} {errors}")
-    c.ends("one rank does not continue two", 2, "ranks: 2 there, 1 now", *c.train_command(
-        model, *options, "--checkpoint", c.folder / "ranks_gloo", "--resume"))
+
+
+def another_number_of_ranks_continues(c, _):
+    """Runs of two ranks that stop after 30 steps go on with one, three and four, and have the losses of one rank."""
+    model = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "adamw", "--lr", 2e-3, "--data-parallel")
+    options = ["--batch", 50, "--epochs", 40, "--steps", 60, "--json", "--seed", 4]
+    done = c.train(model, *options)
+    alone = json.loads(done.stdout)["losses"] if done.returncode == 0 else [done.stderr]
+    first = c.folder / "of_two"
+    processes = c.start("gloo", 2, c.train_command(model, *options, "--checkpoint", first, "--every", 1))
+    end = time.time() + LIMIT
+    while train.newest_step(first) < 20 and time.time() < end and processes[0].poll() is None:
+        time.sleep(0.001)
+    for p in processes:
+        p.send_signal(signal.SIGTERM)
+    status, _, errors = ended(processes)
+    at = train.newest_step(first)
+    c.check("two ranks are stopped between steps", set(status) == {train.TERMINATED} and 20 <= at < 60, f"{at} {errors}")
+    for ranks in (1, 3, 4):
+        folder = c.folder / f"of_{ranks}"
+        shutil.copytree(first, folder)
+        command = c.train_command(model, *options, "--checkpoint", folder, "--resume")
+        if ranks == 1:
+            done = c.run(*command)
+            status, out, errors = [done.returncode], [done.stdout], [done.stderr]
+        else:
+            status, out, errors = c.ranks("gloo", ranks, command)
+        losses = trained_losses(c, f"{ranks} ranks continue two", status, out, errors)
+        c.check(f"{ranks} ranks continue two: losses of one rank", error_of(losses, alone) < CLOSE_TO_ALONE,
+                error_of(losses, alone) if losses else errors)
+        c.check(f"{ranks} ranks continue two: a warning", f"of 2 ranks, and {ranks} continue" in errors[0], errors)
 
 
 def names_of_ranks(c, _):
@@ -229,7 +258,8 @@ def communication_runs_beside_the_backward_pass(c, _):
     c.check("gradients travel beside the backward pass", len(steps) == 16 and beside >= 1, f"{beside} of {len(steps)} steps")
 
 
-CHECKS = (losses_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue, names_of_ranks,
+CHECKS = (losses_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue,
+          another_number_of_ranks_continues, names_of_ranks,
           a_rank_fails, communication_runs_beside_the_backward_pass)
 
 

@@ -167,10 +167,8 @@ void restore(const NamedTensors& file, const Model& model, const Extent& extent,
              History& history) {
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
-  if (offsets.size() != static_cast<std::size_t>(ranks.size()))
-    fail(ErrorCode::bad_file, fmt::format("a checkpoint of {} ranks, and there are {}", offsets.size(), ranks.size()));
-  const RandomPosition random{ranks.seed_of(whole(file, "random.seed")),
-                              offsets[static_cast<std::size_t>(ranks.rank())]};
+  const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank has a stream of its own
+  const RandomPosition random{ranks.seed_of(whole(file, "random.seed")), offsets[own < offsets.size() ? own : 0]};
   for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
   session.set_random_position(random);
   history = std::move(there);
@@ -179,9 +177,9 @@ void restore(const NamedTensors& file, const Model& model, const Extent& extent,
 void require_same(const NamedTensors& file, const Settings& settings, const std::string& path) {
   std::string others;
   for (const auto& [key, value] : settings) {
+    if (key == "ranks") continue;  // batches and positions count the samples of all ranks
     const auto found = file.metadata.find(std::string(kSetting) + key);
-    const char* const missing = key == "ranks" ? "1" : "nothing";  // checkpoints of one rank need not have it
-    const std::string before = found == file.metadata.end() ? missing : found->second;
+    const std::string before = found == file.metadata.end() ? "nothing" : found->second;
     if (before != value)
       others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
   }

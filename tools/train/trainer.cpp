@@ -109,6 +109,10 @@ void Trainer::restore() {
   }
   ranks_.share_of_first(file);
   if (file.tensors.empty()) return;
+  if (const std::size_t before = random_offsets_of(file).size(); before != static_cast<std::size_t>(ranks_.size()))
+    warnings_.push_back(fmt::format(
+        "the checkpoint is of {} rank{}, and {} continue: the losses are the same but for rounding and random numbers",
+        before, before == 1 ? "" : "s", ranks_.size()));
   train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
   saved_step_ = history_.position.step;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the cases of tests/data/collective.tar.zst: programs that several ranks run together, run by PyTorch's gloo.
 
-  make.py OUT [PART]   needs torch 2.12 and safetensors; PART: only the cases with it in their names
+  make.py OUT [PART]   needs torch 2.12 to 2.15 and safetensors; PART: only the cases with it in their names
 
 Tensors are `rankR.callC.inK` and so on; every rank runs the program that rank 0 exported.
 """
@@ -115,6 +115,19 @@ class InPlace(torch.nn.Module):
         return y, z
 
 
+class Out(torch.nn.Module):
+    """Collectives into buffers of the caller."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def forward(self, x, whole, part):
+        rows = ops.all_gather_into_tensor_out(x, self.size, group, out=whole)
+        shares = ops.reduce_scatter_tensor_out(x, "sum", self.size, group, out=part)
+        return ops.wait_tensor(rows) + 1, ops.wait_tensor(shares) + 1
+
+
 class Beside(torch.nn.Module):
     """Products run while sums and rows are on their way, which are waited for in another order."""
 
@@ -166,6 +179,12 @@ class Mesh(torch.nn.Module):
         parts = ops.all_gather_into_tensor(y, self.size, self.rows)
         largest = ops.wait_tensor(ops.all_reduce(y, "max", group))
         return ops.wait_tensor(mean) + x, ops.wait_tensor(parts), largest
+
+
+def steps(rank, dtype, *sizes):
+    """Multiples of 0.5 whose sums and averages are exact in 16 bits, in any order."""
+    generator = torch.Generator().manual_seed(rank + 1)
+    return (torch.randint(-8, 9, sizes, generator=generator) / 2).to(dtype)
 
 
 def numbers(rank, dtype, *sizes):
@@ -220,6 +239,34 @@ def cases(size):
         *ops.all_reduce_coalesced([x, y], "sum", group), *ops.all_gather_into_tensor_coalesced([x, y], size, group),
         *ops.reduce_scatter_tensor_coalesced([x, y], "max", size, group))]
     yield "lists", Function(lists), lambda r: [[numbers(r, torch.float32, size, 2), numbers(r + 7, torch.float32, size)]]
+    # A list has one wait; tensors have no elements, or fewer than there are ranks.
+    coalesced = lambda *xs: [t for ts in (
+        ops.all_reduce_coalesced(list(xs), "sum", group), ops.all_reduce_coalesced_([x + 1 for x in xs], "max", group),
+        ops.all_gather_into_tensor_coalesced(list(xs), size, group),
+        ops.reduce_scatter_tensor_coalesced([x.repeat(size, 1) for x in xs], "sum", size, group))
+        for t in ops.wait_tensors(ts)]
+    lists = lambda *xs: [y for i in range(0, len(xs), 3) for y in coalesced(*xs[i:i + 3])]
+    yield "wait_tensors", Function(lists), lambda r: [
+        [steps(r + i, t, *sizes) for t in (torch.float32, *FLOATS[2:]) for i, sizes in enumerate(((3, 1), (5, 2), (0, 2)))]]
+    shards = lambda *xs: [torch.ops._dtensor.shard_dim_alltoall(x, g, s, group) for x in xs
+                          for g, s in ((0, 1), (1, 0), (2, 1))]
+    yield "shard_dim", Function(shards), lambda r: [[numbers(r, t, 2 * size, size, 3) for t in (torch.float32, torch.int64)]]
+    yield "out", Out(size), lambda r: [
+        [numbers(r, torch.float32, 2 * size, 3), torch.zeros(2 * size * size, 3), torch.zeros(2, 3)]]
+    # 16 bits: sums that are exact in each order, of any number of elements
+    sixteen = lambda *xs: [y for x in xs for y in (all_reduce(x, "sum"), all_reduce(x, "avg"), all_reduce(x, "min"),
+                                                   all_gather(x, size))]
+    yield "sixteen_bits", Function(sixteen), lambda r: [
+        [steps(r, t, *sizes) for t in FLOATS[2:] for sizes in ((1,), (size + 1,), (0, 3), (7, 5))]]
+    halves = lambda *xs: [y for x in xs for y in (reduce_scatter(x, "sum", size), reduce_scatter(x, "avg", size),
+                                                  reduce_scatter(x, "max", size))]
+    yield "sixteen_bits_scattered", Function(halves), lambda r: [
+        [steps(r, t, rows * size, 3) for t in FLOATS[2:] for rows in (0, 1, 5)]]
+    if size > 2:  # rank 1 sends nothing; nobody sends to the last rank
+        count = lambda r, q: 0 if r == 1 or q == size - 1 else (r + 2 * q) % 4
+        yield "all_to_all_uneven_bfloat16", Uneven(), lambda r: [
+            [numbers(r, torch.bfloat16, sum(count(r, q) for q in range(size)), 3),
+             torch.tensor([count(r, q) for q in range(size)]), torch.tensor([count(q, r) for q in range(size)])]]
     yield "beside", Beside(size), lambda r: [[numbers(r, torch.float32, 6, 6), numbers(0, torch.float32, 6, 6)]]
     if size < 4:
         yield "symmetric_memory", Symmetric(), lambda r: [
