@@ -45,6 +45,7 @@ class SessionUses : public ::testing::Test {
  protected:
   SessionUses() {
     load_ops(TERN_TEST_OPS);
+    session.emplace(model().prepare());
     hook_ = static_cast<void (**)()>(dlsym(dlopen(TERN_TEST_OPS, RTLD_NOW | RTLD_NOLOAD), "tests_hook"));
     *hook_ = act;
   }
@@ -65,7 +66,7 @@ class SessionUses : public ::testing::Test {
     }
   }
 
-  std::optional<Session> session{model().prepare()};
+  std::optional<Session> session;
 
  private:
   void (**hook_)() = nullptr;
