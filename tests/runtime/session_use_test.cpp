@@ -148,7 +148,7 @@ TEST_F(SessionUses, WhatAnOperatorThrowsNamesIt) {
   EXPECT_NE(error.find("'tests::call'"), std::string::npos) << error;
   EXPECT_NE(error.find("no\\x0aluck"), std::string::npos) << error;
   EXPECT_NE(error_of([] { throw 42; }).find("'tests::call'"), std::string::npos);
-  EXPECT_EQ(error_of([] { fail(ErrorCode::unsupported, "of the operator"); }), "of the operator");
+  EXPECT_EQ(error_of([] { fail(ErrorCode::unsupported, "an Error"); }), "node 0 of 'forward' (custom): an Error");
   EXPECT_EQ(error_of([] {}), "");
 }
 
