@@ -1,4 +1,4 @@
 # Written by ./dev sources.
 set(sources
-  temporary_file.cpp
+  pending_file.cpp
   user_folder.cpp)

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 #include "user_files/user_folder.h"
 
 namespace tern {
@@ -120,7 +120,7 @@ void keep_program(const std::string& identity, const std::string& program) {
   h.program = hash(program);
   h.bytes = program.size();
   {
-    TemporaryFile file(folder.descriptor(), kUnfinished, sizeof h + h.bytes);
+    PendingFile file(folder.descriptor(), kUnfinished, sizeof h + h.bytes);
     if (!file.is_open() || !file.write(std::as_bytes(std::span(&h, 1))) ||
         !file.write(std::as_bytes(std::span(program))) || !file.rename(name_of(key)))
       return;

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "runtime/log.h"
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 namespace tern {
 namespace {
@@ -41,7 +41,7 @@ FlightFiles::~FlightFiles() {
 }
 
 // Other processes may do this at the same time, as at a signal that all of them get.
-FlightFiles::Put FlightFiles::put(TemporaryFile& file, int folder, const std::string& name,
+FlightFiles::Put FlightFiles::put(PendingFile& file, int folder, const std::string& name,
                                   const std::string& path) const {
   constexpr int kTurns = 100;  // in which others have come between
   const auto rename = [&] { return file.rename(name) ? Put::done : Put::failed; };
@@ -82,7 +82,7 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   // Others may write to the folder: nothing that they put there is followed, and the folder stays the one that was
   // opened.
   const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  TemporaryFile file(there.number(), kUnfinished, bytes.size(), 0666);
+  PendingFile file(there.number(), kUnfinished, bytes.size(), 0666);
   // It is not closed, which would tell other hosts of a file system of its bytes.
   const bool complete = file.is_open() && file.write(std::as_bytes(std::span(bytes))) && fsync(file.descriptor()) == 0;
   Put done = complete ? put(file, there.number(), name, path) : Put::failed;

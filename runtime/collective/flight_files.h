@@ -9,7 +9,7 @@
 
 namespace tern {
 
-class TemporaryFile;
+class PendingFile;
 
 /// One thread at a time.
 class FlightFiles {
@@ -26,7 +26,7 @@ class FlightFiles {
   static constexpr std::size_t kHeld = 64;  ///< files; more are not locked
   enum class Put { done, taken, failed };
   /// Gives a file the name `name`, instead of one that no running process holds.
-  Put put(TemporaryFile& file, int folder, const std::string& name, const std::string& path) const;
+  Put put(PendingFile& file, int folder, const std::string& name, const std::string& path) const;
   void hold(const std::string& path, int descriptor);
 
   std::map<std::string, int> held_;  ///< descriptors by path

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "loader/hash.h"
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 namespace tern {
 namespace {

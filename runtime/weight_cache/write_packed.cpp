@@ -7,7 +7,7 @@
 #include "runtime/weight_cache/file_names.h"
 #include "runtime/weight_cache/packed_format.h"
 #include "runtime/weight_cache/room.h"
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 namespace tern {
 namespace {
@@ -27,7 +27,7 @@ bool write_packed(const CacheFolder& folder, const std::string& key, std::span<c
   const std::uint64_t size = head_size(key) + bytes.size();
   if (!folder.usable() || bytes.empty() || !make_room(folder, size)) return false;
   const auto head = packed_head(key, bytes.size(), hash_alone(bytes));
-  TemporaryFile file(folder.descriptor(), kUnfinishedPacked, size);
+  PendingFile file(folder.descriptor(), kUnfinishedPacked, size);
   return file.is_open() && file.write(head) && file.write(bytes) && file.rename(packed_name(key));
 }
 

@@ -1,6 +1,5 @@
 // Values that the enums of public structs lack are the caller's mistake.
 #include <gtest/gtest.h>
-#include <tern/collective.h>
 #include <tern/linalg.h>
 #include <tern/optim.h>
 
@@ -63,17 +62,6 @@ TEST(PublicEnums, Optim) {
 
 TEST(PublicEnums, Tensors) {
   expect_refused([] { Tensor(static_cast<DType>(kNone), {2}); });
-}
-
-TEST(PublicEnums, Collectives) {
-  const auto group = local_group(1);
-  float value = 1;
-  Collective call{
-      .kind = static_cast<CollectiveKind>(kNone), .dtype = DType::f32, .count = 1, .in = &value, .out = &value};
-  expect_refused([&] { group[0]->run(call); });
-  call.kind = CollectiveKind::all_reduce;
-  call.reduce = static_cast<ReduceOp>(kNone);
-  expect_refused([&] { group[0]->run(call); });
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "tests/runtime/weight_cache/temporary_folder.h"
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 namespace tern::testing {
 namespace {
@@ -43,28 +43,28 @@ TEST(UserFolders, AnEmptyPathIsNone) {
   EXPECT_FALSE(UserFolder("").usable());
 }
 
-TEST(TemporaryFiles, GetTheirNameOnceComplete) {
+TEST(PendingFiles, GetTheirNameOnceComplete) {
   const TemporaryFolder there;
   const UserFolder folder(there.path());
   {
-    TemporaryFile file(folder.descriptor(), ".tmp", 4);
+    PendingFile file(folder.descriptor(), ".tmp", 4);
     ASSERT_TRUE(file.is_open());
     EXPECT_TRUE(is_numbered(file.name(), 16, ".tmp"));
     EXPECT_TRUE(file.write(bytes_of("text")));
     EXPECT_TRUE(file.rename("name"));
   }
   EXPECT_EQ(read_file(there.path("name")), "text");
-  TemporaryFile(folder.descriptor(), ".tmp", 4).write(bytes_of("text"));
+  PendingFile(folder.descriptor(), ".tmp", 4).write(bytes_of("text"));
   EXPECT_EQ(there.names(), std::vector<std::string>{"name"});
-  EXPECT_FALSE(TemporaryFile(-1, ".tmp", 4).is_open());
+  EXPECT_FALSE(PendingFile(-1, ".tmp", 4).is_open());
 }
 
-TEST(TemporaryFiles, RenamingReplacesALinkAndNotItsTarget) {
+TEST(PendingFiles, RenamingReplacesALinkAndNotItsTarget) {
   const TemporaryFolder there;
   const UserFolder folder(there.path());
   write_file(there.path("precious"), "precious");
   ASSERT_EQ(::symlink("precious", there.path("name").c_str()), 0);
-  TemporaryFile file(folder.descriptor(), ".tmp", 4);
+  PendingFile file(folder.descriptor(), ".tmp", 4);
   EXPECT_TRUE(file.write(bytes_of("text")) && file.rename("name"));
   EXPECT_EQ(read_file(there.path("precious")), "precious");
   EXPECT_EQ(read_file(there.path("name")), "text");

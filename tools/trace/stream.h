@@ -12,8 +12,8 @@
 
 namespace tern {
 
-/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io if the file cannot be read; bad_file if its
-/// compression is damaged, or its text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
+/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io if the file cannot be read; bad_file if
+/// its compression is damaged, or its text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
 class TraceBuffer final : public std::streambuf {
  public:
   static constexpr std::uint64_t kMostText = std::uint64_t{16} << 30;

@@ -12,7 +12,7 @@
 
 #include "runtime/weight_cache/file_names.h"
 #include "tests/runtime/weight_cache/temporary_folder.h"
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 namespace tern::testing {
 namespace {

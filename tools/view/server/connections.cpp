@@ -17,8 +17,11 @@ namespace tern::view {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{16} << 10;
-constexpr const char* kTooLarge =
-    "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+std::string too_large(const std::string& request) {
+  const bool line = request.find('\n') == std::string::npos;
+  return std::string("HTTP/1.1 ") + (line ? "414 URI Too Long" : "431 Request Header Fields Too Large") +
+         "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+}
 
 bool would_wait() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -136,7 +139,7 @@ void Connections::read(Connection& c) {
   if (end == std::string::npos && c.bytes.size() < limits_.request_bytes) return;
   ++answering_;
   if (end == std::string::npos || end > limits_.request_bytes) {
-    c.bytes = kTooLarge;
+    c.bytes = too_large(c.bytes);
     c.state = Connection::State::taking;
     c.deadline = Clock::now() + limits_.to_close;
     return;

@@ -12,14 +12,14 @@
 namespace tern {
 
 /// A file without its final name, which goes away unless it gets it. Nobody else has made it: no link, no pipe.
-class TemporaryFile {
+class PendingFile {
  public:
   /// Makes the file in the folder that `folder` has open, under temporary_name(suffix). Not open where that fails, or
   /// where this process may not write files of `bytes` bytes.
-  TemporaryFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode = 0600);
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  PendingFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode = 0600);
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
 
   bool is_open() const { return file_.is_open(); }
   const std::string& name() const { return name_; }

@@ -1,4 +1,4 @@
-#include "user_files/temporary_file.h"
+#include "user_files/pending_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,7 +36,7 @@ std::string digits_of(std::uint64_t number) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode)
+PendingFile::PendingFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode)
     : folder_(folder),
       name_(temporary_name(suffix)),
       file_(folder < 0 || is_too_large(bytes) ? -1 : create(folder, name_, mode)),
@@ -45,11 +45,11 @@ TemporaryFile::TemporaryFile(int folder, std::string_view suffix, std::uint64_t 
   if (file_.is_open()) ::flock(file_.number(), LOCK_EX | LOCK_NB);
 }
 
-TemporaryFile::~TemporaryFile() {
+PendingFile::~PendingFile() {
   if (is_unnamed_) ::unlinkat(folder_, name_.c_str(), 0);
 }
 
-bool TemporaryFile::write(std::span<const std::byte> bytes) {
+bool PendingFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::size_t now = std::min(bytes.size(), kPiece - size_ % kPiece);
     const ssize_t n = ::write(file_.number(), bytes.data(), now);
@@ -61,7 +61,7 @@ bool TemporaryFile::write(std::span<const std::byte> bytes) {
   return is_open();
 }
 
-bool TemporaryFile::rename(const std::string& name) {
+bool PendingFile::rename(const std::string& name) {
   if (!is_unnamed_ || ::renameat(folder_, name_.c_str(), folder_, name.c_str()) != 0) return false;
   is_unnamed_ = false;
   return true;
