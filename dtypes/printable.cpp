@@ -30,9 +30,8 @@ bool is_harmful(std::uint32_t c) {
   return false;
 }
 
-}  // namespace
-
-std::string printable(std::string_view text) {
+/// With `lines`, line breaks that two spaces follow stay.
+std::string escaped(std::string_view text, bool lines) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
@@ -40,7 +39,7 @@ std::string printable(std::string_view text) {
     std::uint32_t code = 0;
     const std::size_t bytes = decode(text, &code);
     const std::string_view raw = text.substr(0, bytes == 0 ? 1 : bytes);
-    if (bytes != 0 && !is_harmful(code)) {
+    if ((bytes != 0 && !is_harmful(code)) || (lines && text.starts_with("\n  "))) {
       out += raw;
     } else {
       for (const char c : raw) {
@@ -53,18 +52,19 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+}  // namespace
+
+std::string printable(std::string_view text) {
+  return escaped(text, false);
+}
+
 std::string printable_lines(std::string_view text) {
-  const std::size_t end = text.find("\n  ");
-  if (end == std::string_view::npos) return printable(text);
-  return printable(text.substr(0, end)) + '\n' + printable_lines(text.substr(end + 1));
+  return escaped(text, true);
 }
 
 std::string indented(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, text.find_last_not_of('\n') + 1)) {
-    out += c;
-    if (c == '\n') out += "  ";
-  }
+  std::string out(text.substr(0, text.find_last_not_of('\n') + 1));
+  for (std::size_t at = 0; (at = out.find('\n', at)) != std::string::npos; at += 3) out.insert(at + 1, "  ");
   return out;
 }
 

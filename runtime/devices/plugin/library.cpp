@@ -75,9 +75,11 @@ void count_devices(Plugin& p) {
 
 /// NAME of libtern_NAME.so; empty for other files.
 std::string name_of_file(const Plugin& p) {
-  constexpr std::string_view kPrefix = "libtern_";
-  const std::string stem = fs::path(p.path).stem().string();
-  return stem.starts_with(kPrefix) ? stem.substr(kPrefix.size()) : std::string();
+  constexpr std::string_view kPrefix = "/libtern_";
+  const std::size_t begin = p.path.rfind('/');
+  if (p.path.compare(begin, kPrefix.size(), kPrefix) != 0) return {};
+  const std::size_t from = begin + kPrefix.size();
+  return p.path.substr(from, p.path.find('.', from) - from);
 }
 
 bool is_library(const fs::path& p) {
