@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "exporter/expr_parse.h"
+#include "exporter/lower/quantization.h"
 
 namespace tern {
 namespace {
@@ -83,6 +84,10 @@ class Compiler {
     if (n.kind == Kind::name) {
       const ExprArg& a = args_[find(n.name)];
       return a.value == kNoValue ? std::optional(a.number) : std::nullopt;
+    }
+    if (n.kind == Kind::rounded) {
+      const std::optional<Number> x = known(n.parts[0]);
+      return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
     if (n.kind != Kind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
     const std::optional<Number> x = known(n.parts[0]);

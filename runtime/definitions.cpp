@@ -1,13 +1,9 @@
 #include "runtime/definitions.h"
 
+#include <algorithm>
+
 namespace tern {
 namespace {
-
-bool comes_from_addcdiv(const Program& program, const Node& n) {
-  if (n.op != Op::pointwise || n.origin < 0) return false;
-  const std::string& op = program.origins[static_cast<std::size_t>(n.origin)].op;
-  return op.find("addcdiv") != std::string::npos;
-}
 
 /// Removes instruction `gone`, which has no reader.
 void erase(std::vector<Instruction>& code, std::uint16_t gone) {
@@ -26,7 +22,13 @@ int reads(const std::vector<Instruction>& code, std::uint16_t k) {
   return n;
 }
 
-/// Replaces x + (v * a) / b, whose parts have no other reader, by fma(v, a / b, x).
+/// Tells whether a sum, a quotient and a product are all that is computed.
+bool has_three_steps(const std::vector<Instruction>& code) {
+  return std::ranges::count_if(
+             code, [](const Instruction& i) { return scalar_info(i.op).operands > 0 && i.op != Scalar::convert; }) == 3;
+}
+
+/// Replaces x + (v * a) / b by fma(v, a / b, x).
 void divide_first(std::vector<Instruction>& code) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction sum = code[i];
@@ -44,9 +46,9 @@ void divide_first(std::vector<Instruction>& code) {
 
 }  // namespace
 
-Function with_definitions(const Program& program, Function f) {
+Function with_definitions(Function f) {
   for (Node& n : f.nodes) {
-    if (comes_from_addcdiv(program, n)) divide_first(n.expr.code);
+    if (n.op == Op::pointwise && has_three_steps(n.expr.code)) divide_first(n.expr.code);
   }
   return f;
 }

@@ -1,12 +1,12 @@
-// What `reproducible` means for operators whose definition is not the formula in the archive.
+// What `reproducible` means for formulas whose definition is another one.
 #pragma once
 
 #include "schema/program.h"
 
 namespace tern {
 
-/// `addcdiv` as fma(value, t1 / t2, input), as PyTorch's eager kernels on GPUs compute it; archives hold the formula of
-/// its kernel for CPUs, input + (value * t1) / t2. Nodes keep their numbers.
-Function with_definitions(const Program& program, Function f);
+/// Nodes whose whole formula is `addcdiv`'s, x + (value * t1) / t2, which is that of PyTorch's kernel for CPUs, compute
+/// fma(value, t1 / t2, x) instead, as its eager kernels for GPUs do. Nodes keep their numbers.
+Function with_definitions(Function f);
 
 }  // namespace tern

@@ -23,7 +23,7 @@ struct ConformArguments {
   bool no_table = false;
   int jobs = 0;
   int threads = 1;
-  bool direct = false, graph = false, gradients = false;
+  bool direct = false, graph = false, gradients = false, no_texts = false;
   DeviceChoice device;
   std::vector<std::string> same_bits;
   std::string save_bits, check_bits, target;
@@ -58,8 +58,8 @@ int run_conform(ConformArguments& a) {
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
-  ConformOptions options{a.threads,   !a.direct, a.same_bits,         a.device.reproducible,
-                         a.gradients, a.graph,   a.device.native_code};
+  ConformOptions options{a.threads,   !a.direct, a.same_bits,          a.device.reproducible,
+                         a.gradients, a.graph,   a.device.native_code, a.no_texts};
   if (!a.target.empty()) {
     options.target = std::make_shared<KernelTarget>(kernel_target(a.target));
     options.native_code = true;  // it is of this command
@@ -112,6 +112,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
              ->capture_default_str(),
          bounds::kEvery);
+  c->add_flag("--no-texts", arguments->no_texts,
+              "Remove origins, names of values and annotations from each program first: no result depends on them");
   add_device_options(*c, arguments->device);
   c->add_option("--same-bits", arguments->same_bits,
                 "Run each case on each of these devices (cpu,xpu); a case fails if one gives other bits than the first")

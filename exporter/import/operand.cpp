@@ -41,6 +41,14 @@ bool row_major(const Layout& l) {
   return true;
 }
 
+/// Axis 1 is the innermost one; false where the layout is not known.
+bool channels_last(Layout l) {
+  if (!l.known || l.sizes.size() < 3) return false;
+  std::rotate(l.sizes.begin() + 1, l.sizes.begin() + 2, l.sizes.end());
+  std::rotate(l.strides.begin() + 1, l.strides.begin() + 2, l.strides.end());
+  return row_major(l);
+}
+
 }  // namespace
 
 Operand Arguments::operand(const pt2::Argument& a) {
@@ -68,7 +76,9 @@ Operand Arguments::operand(const pt2::Argument& a) {
       if (b.kind == BindingKind::tensor || b.kind == BindingKind::quantized) {
         o.kind = OK::tensor;
         o.value = scope_.value_of(b);
-        o.contiguous = row_major(scope_.layout_of(a.name));
+        const Layout layout = scope_.layout_of(a.name);
+        o.contiguous = row_major(layout);
+        o.channels_last = channels_last(layout);
       } else {
         scalar(b);
       }

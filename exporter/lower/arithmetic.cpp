@@ -9,12 +9,33 @@
 namespace tern {
 namespace {
 
+/// Tells whether PyTorch computes `self` with `other` in the result's type of 16 bits, rounding each step.
+bool in_steps(Builder& b, const Call& c) {
+  return is_floating(c.result_dtype()) && element_size(c.result_dtype()) == 2 && !is_single(b, c, "other");
+}
+
+Values floor_divide(Builder& b, const Call& c) {
+  if (!in_steps(b, c)) return {lower_text(b, c, "floordiv(self, other)", ComputeIn::factors)};
+  return {
+      lower_text(b, c,
+                 "m = fmod(self, other); q = rounded(rounded(self - m) / other); "
+                 "d = m != 0 && (other < 0) != (m < 0) ? rounded(q - 1) : q; f = floor(d); "
+                 "other == 0 ? self / other : d == 0 ? copysign(0, self / other) : rounded(d - f) > 0.5 ? f + 1 : f")};
+}
+
 Values div_mode(Builder& b, const Call& c) {
   const std::string mode = c.text_or("rounding_mode", "");
-  if (mode.empty()) return {lower_text(b, c, "self / other")};
-  if (mode == "floor") return {lower_text(b, c, "floordiv(self, other)")};
-  if (mode == "trunc") return {lower_text(b, c, "truncdiv(self, other)")};
+  if (mode.empty()) return {lower_text(b, c, "self / other", ComputeIn::factors)};
+  if (mode == "floor") return floor_divide(b, c);
+  if (mode == "trunc" && in_steps(b, c)) return {lower_text(b, c, "trunc(rounded(self / other))")};
+  if (mode == "trunc") return {lower_text(b, c, "truncdiv(self, other)", ComputeIn::factors)};
   c.unsupported("rounding mode '" + mode + "'");
+}
+
+/// A product with a power, which is an operator of its own in PyTorch.
+Values ldexp(Builder& b, const Call& c) {
+  if (in_steps(b, c)) return {lower_text(b, c, "self * rounded(exp2(other))")};
+  return {lower_text(b, c, "self * exp2(other)", ComputeIn::factors)};
 }
 
 /// The exponents that PyTorch computes without pow().
@@ -182,6 +203,11 @@ constexpr std::array kTable = {
     Lowering{"aten.div.Scalar_mode", div_mode},
     Lowering{"aten.divide.Tensor_mode", div_mode},
     Lowering{"aten.divide.Scalar_mode", div_mode},
+    Lowering{"aten.floor_divide.default", floor_divide},
+    Lowering{"aten.floor_divide.Tensor", floor_divide},
+    Lowering{"aten.floor_divide.Scalar", floor_divide},
+    Lowering{"aten.ldexp.default", ldexp},
+    Lowering{"aten.ldexp.Tensor", ldexp},
     Lowering{"aten.pow.Tensor_Scalar", pow_scalar},
     Lowering{"aten.clamp.default", clamp},
     Lowering{"aten.clamp.Tensor", clamp},

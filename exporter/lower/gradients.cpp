@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "exporter/lower/quantization.h"
+
 namespace tern {
 namespace {
 
@@ -76,7 +78,7 @@ Values shrink(Builder& b, const Call& c) {
   return {formula(b, c, "x >= -l && x <= l ? 0 : g",
                   {{"g", c.tensor(soft ? ArgumentName("grad_output") : "grad_out")},
                    {"x", c.tensor("self")},
-                   {"l", c.number("lambd")}})};
+                   {"l", rounded_to(c.number("lambd"), b.dtype(c.tensor("self")))}})};
 }
 Values glu(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), g = c.tensor("grad_output");

@@ -33,9 +33,10 @@ struct Operand {
     memory_format
   };
   Kind kind = Kind::none;
-  ValueId value = kNoValue;          ///< tensor
-  bool contiguous = true;            ///< tensor: whether PyTorch had it in row-major order
-  Dim integer;                       ///< integer (may be symbolic), boolean (0 or 1, may be symbolic)
+  ValueId value = kNoValue;    ///< tensor
+  bool contiguous = true;      ///< tensor: whether PyTorch had it in row-major order
+  bool channels_last = false;  ///< tensor: whether PyTorch had its axis 1 innermost, the others in row-major order
+  Dim integer;                 ///< integer (may be symbolic), boolean (0 or 1, may be symbolic)
   double number = 0, imaginary = 0;  ///< number, complex
   std::string text;                  ///< text, device
   DType dtype = DType::invalid;      ///< dtype

@@ -76,6 +76,23 @@ void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
   }
 }
 
+/// The names of operands, as against settings, in the schemas of pointwise operators.
+constexpr std::string_view kOperandNames[] = {"self", "other", "exponent", "end", "n", "x"};
+
+/// Numbers and tensors of another type are rounded to a type of 16 bits before the arithmetic, but the operand
+/// `unrounded`. Types of a byte lose nothing.
+void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::string_view unrounded) {
+  if (in != DType::f16 && in != DType::bf16) return;
+  for (ExprArg& a : args) {
+    if (a.name == unrounded) continue;
+    if (a.value != kNoValue) {
+      if (element_size(b.dtype(a.value)) > 1 && !is_complex(b.dtype(a.value))) a.value = b.cast(a.value, in);
+    } else if (std::ranges::find(kOperandNames, a.name) != std::end(kOperandNames)) {
+      a.number = rounded_to(rounded_to(a.number.real(), DType::f32), in);
+    }
+  }
+}
+
 /// The higher class of operand decides, unless a lower one is of another kind of number (c10's combine_categories).
 DType combine(DType higher, DType lower) {
   if (higher == DType::invalid) return lower;
@@ -128,6 +145,11 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   return combine(with_dimensions, combine(without, number));
 }
 
+bool is_single(Builder& b, const Call& c, ArgumentName name) {
+  if (!c.is_tensor(name)) return true;
+  return std::ranges::all_of(b.shape(c.tensor(name)), [](Dim d) { return d == Dim(1); });
+}
+
 ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn compute) {
   const std::vector<std::string_view> names = arguments_in(c, text);
   std::vector<ExprArg> args;
@@ -136,11 +158,14 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
   DType in = result;
   switch (compute) {
     case ComputeIn::result:
+    case ComputeIn::factors:
       if (is_integral(result)) wrap_operands(b, args, common_dtype(b, c, names));
+      round_operands(b, args, result, compute == ComputeIn::factors && is_single(b, c, "other") ? "other" : "");
       break;
     case ComputeIn::operands:
       in = common_dtype(b, c, names);
       wrap_operands(b, args, in);
+      round_operands(b, args, in, "");
       for (ExprArg& a : args) {
         if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
       }
@@ -149,6 +174,7 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
     case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
     case ComputeIn::boolean:
       wrap_operands(b, args, common_dtype(b, c, names));
+      round_operands(b, args, common_dtype(b, c, names), "");
       in = DType::boolean;
       break;
   }

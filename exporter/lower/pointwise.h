@@ -21,14 +21,19 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
 /// In which type an expression is computed.
 enum class ComputeIn {
   result,    ///< that of the result: arithmetic
-  operands,  ///< the common type of the operands, with numbers rounded to it: comparisons
+  factors,   ///< the same; a single number `other` keeps digits that the result's 16 bits do not have
+  operands,  ///< the common type of the operands: comparisons
   self,      ///< that of the first operand: predicates
   floating,  ///< the common type of the operands, float for integers
   boolean,   ///< operands only count as true or false
 };
 
-/// The expression over those arguments of the call that it names, as result 0.
+/// The expression over those arguments of the call that it names, as result 0. PyTorch converts operands to their
+/// common type, numbers too; settings of the operator (alpha, value, beta ...) it does not, unless the text says so.
 ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn compute = ComputeIn::result);
+
+/// Tells whether `other` is a number or a tensor of one element, which PyTorch multiplies and divides by as it is.
+bool is_single(Builder& b, const Call& c, ArgumentName name);
 
 /// A conversion that PyTorch was asked for. What does not fit float8_e4m3fn becomes NaN in programs of PyTorch before
 /// 2.15, and the largest number in later ones.

@@ -17,6 +17,7 @@ struct Row {
   ComputeIn compute = ComputeIn::result;
 };
 
+constexpr auto kFactors = ComputeIn::factors;
 constexpr auto kOperands = ComputeIn::operands;
 constexpr auto kSelf = ComputeIn::self;
 constexpr auto kFloating = ComputeIn::floating;
@@ -30,12 +31,11 @@ constexpr std::string_view kTwo =
 // clang-format off
 constexpr std::array kRows = {
     // arithmetic
-    Row{"add", kTwo, "self + alpha * other"},
-    Row{"sub subtract", kTwo, "self - alpha * other"},
-    Row{"rsub", kTwo, "other - alpha * self"},
-    Row{"mul multiply", kTwo, "self * other"},
-    Row{"div divide true_divide", kTwo, "self / other"},
-    Row{"floor_divide", kTwo, "floordiv(self, other)"},
+    Row{"add", kTwo, "self + rounded(alpha) * other"},
+    Row{"sub subtract", kTwo, "self - rounded(alpha) * other"},
+    Row{"rsub", kTwo, "other - rounded(alpha) * self"},
+    Row{"mul multiply", kTwo, "self * other", kFactors},
+    Row{"div divide true_divide", kTwo, "self / other", kFactors},
     Row{"remainder", kTwo, "remainder(self, other)"},
     Row{"fmod", kTwo, "fmod(self, other)"},
     Row{"neg negative _neg_view _neg_view_copy", kOne, "-self"},
@@ -57,9 +57,8 @@ constexpr std::array kRows = {
     Row{"lcm", kOne, "lcm(self, other)"},
     Row{"copysign", kTwo, "copysign(self, other)"},
     Row{"atan2 arctan2", kOne, "atan2(self, other)"},
-    Row{"ldexp", kTwo, "self * exp2(other)"},
-    Row{"xlogy special_xlogy", kTwo, "isnan(other) ? nan : self == 0 ? 0 : self * log(other)"},
-    Row{"special_xlog1py", kTwo, "isnan(other) ? nan : self == 0 ? 0 : self * log1p(other)"},
+    Row{"xlogy special_xlogy", kTwo, "isnan(other) ? nan : self == 0 ? 0 : self * rounded(log(other))"},
+    Row{"special_xlog1py", kTwo, "isnan(other) ? nan : self == 0 ? 0 : self * rounded(log1p(other))"},
     Row{"heaviside", kOne, "self == 0 ? values : self > 0 ? 1 : 0"},
     // comparisons
     Row{"eq", kTwo, "self == other", kOperands},
@@ -157,14 +156,14 @@ constexpr std::array kRows = {
     Row{"abs absolute", kOne, "abs(self)", kSelf},
     // activations
     Row{"relu", kOne, "max(self, 0)"},
-    Row{"_add_relu", kTwo, "max(self + alpha * other, 0)"},
+    Row{"_add_relu", kTwo, "max(self + rounded(alpha) * other, 0)"},
     Row{"_masked_scale", kOne, "self * mask * scale"},
     Row{"relu6", kOne, "min(max(self, 0), 6)"},
     Row{"hardtanh", kOne, "min(max(self, min_val), max_val)"},
     Row{"hardswish", kOne, "self * (min(max(self + 3, 0), 6) * 0.16666666666666666)"},
     Row{"hardsigmoid", kOne, "min(max(self + 3, 0), 6) * 0.16666666666666666"},
-    Row{"hardshrink", kOne, "self >= -lambd && self <= lambd ? 0 : self"},
-    Row{"softshrink", kOne, "self > lambd ? self - lambd : self < -lambd ? self + lambd : self * 0"},
+    Row{"hardshrink", kOne, "self >= -rounded(lambd) && self <= rounded(lambd) ? 0 : self"},
+    Row{"softshrink", kOne, "self > rounded(lambd) ? self - rounded(lambd) : self < -rounded(lambd) ? self + rounded(lambd) : self * 0"},
     Row{"softplus", kOne, "self * beta > threshold ? self : log1p(exp(self * beta)) / beta"},
     Row{"elu", kOne, "self > 0 ? self * scale : expm1(self * input_scale) * (alpha * scale)"},
     Row{"celu", kOne, "self > 0 ? self : expm1(self * (1 / alpha)) * alpha"},

@@ -12,27 +12,13 @@
 namespace tern::portable {
 namespace {
 
-bool is_image(const KernelCall& c) {
-  const auto mode = static_cast<ResizeMode>(c.node->integer(AttrKey::mode));
-  return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && mode != ResizeMode::nearest &&
-         mode != ResizeMode::nearest_exact;
-}
-
-template <class T>
-cpu::ResizeTable<T> table_of(const Node& node, int axis, std::int64_t in, std::int64_t out) {
-  const auto a = static_cast<std::size_t>(axis - 2);
-  return cpu::resize_table<T>({in, out, node.number_at(AttrKey::scales, a), node.integer(AttrKey::align_corners) != 0},
-                              static_cast<ResizeMode>(node.integer(AttrKey::mode)),
-                              node.integer(AttrKey::antialias) != 0);
-}
-
 /// The table of the gradient: for each input element of `t` the outputs that read it, in their order. Rows are as long
-/// as the longest, and at least 2, with weights of zero at their ends.
+/// as the longest, and at least 2.
 template <class T>
 cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
   std::vector<std::int64_t> readers(static_cast<std::size_t>(t.in), 0);
   for (std::size_t k = 0; k < t.index.size(); ++k) {
-    if (t.weight[k] != 0) ++readers[static_cast<std::size_t>(t.index[k])];
+    if (t.index[k] >= 0) ++readers[static_cast<std::size_t>(t.index[k])];
   }
   cpu::ResizeTable<T> r;
   r.in = t.out;
@@ -41,11 +27,11 @@ cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
   r.identity = false;
   if (r.taps > (1 << 28) / r.out)
     fail(ErrorCode::unsupported, "the gradient of so uneven a resize takes too much memory");
-  r.index.assign(static_cast<std::size_t>(r.taps * r.out), 0);
+  r.index.assign(static_cast<std::size_t>(r.taps * r.out), -1);
   r.weight.assign(r.index.size(), T(0));
   std::ranges::fill(readers, 0);
   for (std::size_t k = 0; k < t.index.size(); ++k) {
-    if (t.weight[k] == 0) continue;
+    if (t.index[k] < 0) continue;
     const auto x = static_cast<std::size_t>(t.index[k]);
     const std::size_t at = x * static_cast<std::size_t>(r.taps) + static_cast<std::size_t>(readers[x]++);
     r.index[at] = static_cast<std::int64_t>(k) / t.taps;
@@ -57,16 +43,15 @@ cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
 /// An axis after the other, the innermost first; what is between lies in the scratch.
 template <class T>
 void resize_in(const KernelCall& c, Launches& list, DType t) {
-  const Node& node = *c.node;
-  const bool gradient = node.op == Op::resize_gradient;
+  const bool gradient = c.node->op == Op::resize_gradient;
   const TensorView &x = c.in[0], &out = c.out[0];
-  const bool image = is_image(c);
+  const bool image = cpu::resizes_bytes(*c.node, x);
   TensorView now = x;
   bool first = true;
   std::uint64_t from = 0;
   for (int axis = x.rank - 1; axis >= 2; --axis) {
-    cpu::ResizeTable<T> table = gradient ? transposed(table_of<T>(node, axis, out.size(axis), x.size(axis)))
-                                         : table_of<T>(node, axis, x.size(axis), out.size(axis));
+    cpu::ResizeTable<T> table = cpu::resize_table<T>(c, axis);
+    if (gradient) table = transposed(table);
     if (image) cpu::quantise(table.index, table.weight, table.out, table.taps);
     const bool last = axis == 2;
     TensorView next = now;
@@ -78,6 +63,7 @@ void resize_in(const KernelCall& c, Launches& list, DType t) {
     Launch k("resize_axis");
     k.type("T", t);
     k.source.define("IMAGE", image && !table.identity ? 1 : 0);
+    k.source.define("GRADIENT", gradient ? 1 : 0);
     k.source.define("BYTES", last && out.dtype == DType::u8 ? 1 : 0);
     const DType x_type = first ? x.dtype : t;
     if (first) {

@@ -24,6 +24,7 @@ inline constexpr std::string_view kReduceOpNames[] = {"sum",  "avg", "product", 
                                                       "band", "bor", "bxor",    "premul_sum"};
 inline constexpr std::string_view kPoolNames[] = {"max", "avg"};
 inline constexpr std::string_view kResizeNames[] = {"nearest", "nearest_exact", "linear", "cubic", "lanczos"};
+inline constexpr std::string_view kImageLayoutNames[] = {"row_major", "channels_last"};
 inline constexpr std::string_view kGridNames[] = {"linear", "nearest", "cubic"};
 inline constexpr std::string_view kGridPaddingNames[] = {"zeros", "border", "reflection"};
 inline constexpr std::string_view kRnnNames[] = {"lstm", "gru", "tanh", "relu"};

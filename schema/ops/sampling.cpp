@@ -37,8 +37,9 @@ void resized(Inference& c) {
 }
 
 // x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
-// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each
-// axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions from these.
+// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, layout, scales:
+// for each axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions
+// from these.
 // u8 is rounded to nearest and clamped.
 void resize(Inference& c) {
   require_plain(c, 0);
@@ -49,6 +50,8 @@ void resize(Inference& c) {
 
 // g [n, c, spatial...] -> [n, c, sizes...]: what reaches each element of an image of these sizes, which resize with the
 // same attributes made the spatial sizes of g. Element x[i] is the sum over j of g[j] times the weight of i in j.
+// PyTorch's gradient is not that of its own resize everywhere, nor is this one: nearest positions are always those of
+// layout channels_last, antialiasing filters equal sizes, too, and a bicubic gradient of equal images is a copy.
 void resize_gradient(Inference& c) {
   require_floating(c, 0);
   resized(c);
@@ -117,6 +120,8 @@ constexpr AttrRecord kResize[] = {
     need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(1),
     flag(AttrKey::align_corners, "corner elements keep their places"),
     flag(AttrKey::antialias, "each result averages over the elements that it covers"),
+    with(AttrKey::layout, kImageLayoutNames, 0,
+         "nearest: channels_last where PyTorch had more than three channels so; its positions differ then"),
     with_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
                 AttrType::numbers),
 };

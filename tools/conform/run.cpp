@@ -185,6 +185,18 @@ Findings run_ranks(const ConformCase& c, const Program& program, const FunctionI
   return all;
 }
 
+/// Removes what only messages show.
+void remove_texts(Program& program) {
+  program.origins.clear();
+  for (Function& f : program.functions) {
+    for (Value& v : f.values) v.name.clear();
+    for (Node& n : f.nodes) {
+      n.origin = -1;
+      n.annotations.clear();
+    }
+  }
+}
+
 /// What has other bits; nothing where all are the same. Bit for bit, but all NaN are one.
 std::string other_bits(const Results& actual, const Results& expected) {
   for (std::size_t i = 0; i < expected.size() && i < actual.size(); ++i) {
@@ -224,6 +236,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       stage = "compile";
       add_kernels(imported, *options.target, {});
     }
+    if (options.without_texts) remove_texts(imported);
     auto program = std::make_shared<const Program>(std::move(imported));
     const TemporaryFile file("tern-conform");
     if (options.through_archive) {

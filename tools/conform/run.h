@@ -15,9 +15,10 @@ struct ConformOptions {
   bool through_archive = true;                 ///< write the archive and open it again, as a user would
   std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
   bool reproducible = false;
-  bool gradients = false;    ///< derive the gradients and compare those, too
-  bool graph = false;        ///< capture each call as a graph and replay it, where its sizes do not depend on data
-  bool native_code = false;  ///< PrepareOptions::native_code
+  bool gradients = false;      ///< derive the gradients and compare those, too
+  bool graph = false;          ///< capture each call as a graph and replay it, where its sizes do not depend on data
+  bool native_code = false;    ///< PrepareOptions::native_code
+  bool without_texts = false;  ///< remove origins, names of values and annotations from the program
   std::shared_ptr<const KernelTarget> target;  ///< compile its kernels into the archive, if there is one
 };
 

@@ -20,30 +20,19 @@ struct Tables : KernelState {
   std::array<ResizeTable<T>, 3> axes;  ///< missing axes come first
 };
 
-bool is_image(const KernelCall& c) {
-  const auto mode = static_cast<ResizeMode>(c.node->integer(AttrKey::mode));
-  return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && mode != ResizeMode::nearest &&
-         mode != ResizeMode::nearest_exact;
-}
-
 bool in_double(const KernelCall& c) {
-  return c.in[0].dtype == DType::f64 || c.in[0].dtype == DType::u8;
+  return c.in[0].dtype == DType::f64 ||
+         (c.in[0].dtype == DType::u8 && c.node->integer(AttrKey::mode) > static_cast<int>(ResizeMode::nearest_exact));
 }
 
 template <class T>
 std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
-  const Node& node = *c.node;
   auto r = std::make_unique<Tables<T>>();
-  const int n = c.in[0].rank - 2;
-  for (int i = 0; i < n; ++i) {
-    const ResizeAxis a{c.in[0].size(i + 2), c.out[0].size(i + 2),
-                       node.number_at(AttrKey::scales, static_cast<std::size_t>(i)),
-                       node.integer(AttrKey::align_corners) != 0};
-    r->axes[static_cast<std::size_t>(3 - n + i)] =
-        resize_table<T>(a, static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);
+  for (int axis = 2; axis < c.in[0].rank; ++axis) {
+    ResizeTable<T>& t = r->axes[static_cast<std::size_t>(5 - c.in[0].rank + axis - 2)];
+    t = resize_table<T>(c, axis);
     if constexpr (std::is_same_v<T, double>) {
-      ResizeTable<double>& t = r->axes[static_cast<std::size_t>(3 - n + i)];
-      if (is_image(c)) quantise(t.index, t.weight, t.out, t.taps);
+      if (resizes_bytes(*c.node, c.in[0])) quantise(t.index, t.weight, t.out, t.taps);
     }
   }
   for (const ResizeTable<T>& t : r->axes)
@@ -65,7 +54,7 @@ void to_bytes(T* v, std::int64_t n) {
 
 template <class T>
 void resize(KernelCall& c) {
-  const bool image = is_image(c);
+  const bool image = resizes_bytes(*c.node, c.in[0]);
   std::unique_ptr<Tables<T>> own;
   const auto* tables = static_cast<const Tables<T>*>(c.state);
   if (tables == nullptr) {

@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "dtypes/checked.h"
 
 namespace tern::cpu {
 namespace {
+
+struct ResizeAxis {
+  std::int64_t in, out;
+  double factor;  ///< output size / input size as given, 0 if not
+  bool align_corners;
+};
 
 /// Input elements per output element.
 template <class T>
@@ -31,26 +38,35 @@ void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
   *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
 }
 
+/// PyTorch has two kernels. One computes in T, but takes the floor of a float. The other one, here `direct`, multiplies
+/// by a float, and takes the sizes' word where they are equal or one is twice the other.
 template <class T>
-void nearest(const ResizeAxis& a, bool exact, ResizeTable<T>& t) {
-  const T scale = scale_of<T>(a, false);
+void nearest(ResizeAxis a, bool exact, bool direct, ResizeTable<T>& t) {
+  if (direct && !exact && (a.out == a.in || a.out == 2 * a.in)) a.factor = 0;
+  const T scale = direct ? static_cast<T>(scale_of<float>(a, false)) : scale_of<T>(a, false);
   for (std::int64_t i = 0; i < a.out; ++i) {
-    const T source = source_index(scale, i, !exact, exact) + (exact ? T(0.5) : T(0));
-    t.index[static_cast<std::size_t>(i)] = std::clamp<std::int64_t>(clamped_to(std::floor(source)), 0, a.in - 1);
-    t.weight[static_cast<std::size_t>(i)] = T(1);
+    double source = 0;
+    if (!exact || direct) {
+      source = static_cast<double>(scale) * (static_cast<double>(i) + (exact ? 0.5 : 0.0));
+    } else {
+      source = static_cast<double>(source_index(scale, i, false, false)) + 0.5;
+    }
+    t.index[static_cast<std::size_t>(i)] =
+        std::clamp<std::int64_t>(clamped_to(std::floor(static_cast<float>(source))), 0, a.in - 1);
   }
 }
 
 template <class T>
 void linear(const ResizeAxis& a, ResizeTable<T>& t) {
   const T scale = scale_of<T>(a, a.align_corners);
+  const bool same = a.in == a.out;  // whatever the factor
   for (std::int64_t i = 0; i < a.out; ++i) {
-    std::int64_t at = 0;
+    std::int64_t at = i;
     T rest = 0;
-    floor_and_rest(source_index(scale, i, a.align_corners, false), a.in, &at, &rest);
+    if (!same) floor_and_rest(source_index(scale, i, a.align_corners, false), a.in, &at, &rest);
     const auto k = static_cast<std::size_t>(2 * i);
     t.index[k] = at;
-    t.index[k + 1] = at + (at < a.in - 1 ? 1 : 0);
+    t.index[k + 1] = at + (at < a.in - 1 && !same ? 1 : 0);
     t.weight[k] = T(1) - rest;
     t.weight[k + 1] = rest;
   }
@@ -103,13 +119,14 @@ void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
   t.taps = std::min<std::int64_t>(a.in, std::min(clamped_to(std::ceil(support)), a.in) * 2 + 1);
   if (t.taps > (1 << 28) / a.out)
     fail(ErrorCode::unsupported, "an antialiased resize by so small a factor takes too much memory");
-  t.index.assign(static_cast<std::size_t>(t.taps * a.out), 0);
+  t.index.assign(static_cast<std::size_t>(t.taps * a.out), -1);
   t.weight.assign(static_cast<std::size_t>(t.taps * a.out), T(0));
   for (std::int64_t i = 0; i < a.out; ++i) {
     const T centre = scale * (static_cast<T>(i) + T(0.5));
     const std::int64_t first = std::clamp<std::int64_t>(clamped_to(centre - support + T(0.5)), 0, a.in);
     const std::int64_t count = std::min(std::min(clamped_to(centre + support + T(0.5)), a.in) - first, t.taps);
     T total = 0;
+    t.index[static_cast<std::size_t>(i * t.taps)] = 0;
     for (std::int64_t j = 0; j < count; ++j) {
       const auto k = static_cast<std::size_t>(i * t.taps + j);
       t.index[k] = first + j;
@@ -141,35 +158,50 @@ void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, st
   for (T& w : weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? T(-0.5) : T(0.5))), -precision);
 }
 
+bool resizes_bytes(const Node& node, const TensorView& x) {
+  const auto mode = static_cast<ResizeMode>(node.integer(AttrKey::mode));
+  return x.dtype == DType::u8 && x.rank == 4 && mode != ResizeMode::nearest && mode != ResizeMode::nearest_exact;
+}
+
 template <class T>
-ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias) {
+ResizeTable<T> resize_table(const KernelCall& c, int axis) {
+  const Node& node = *c.node;
+  const bool gradient = node.op == Op::resize_gradient, antialias = node.integer(AttrKey::antialias) != 0;
+  const TensorView &x = gradient ? c.out[0] : c.in[0], &y = gradient ? c.in[0] : c.out[0];
+  const auto mode = static_cast<ResizeMode>(node.integer(AttrKey::mode));
+  const ResizeAxis a{x.size(axis), y.size(axis), node.number_at(AttrKey::scales, static_cast<std::size_t>(axis - 2)),
+                     node.integer(AttrKey::align_corners) != 0};
   ResizeTable<T> t;
   t.in = a.in;
   t.out = a.out;
-  t.identity = false;
-  if (antialias) {
+  // PyTorch filters axes one after the other where it has to, and gives bicubic gradients of equal images as they are.
+  const bool one_by_one = antialias || resizes_bytes(node, x);
+  t.identity =
+      a.in == a.out &&
+      (gradient ? mode == ResizeMode::cubic && !antialias && std::ranges::equal(x.shape(), y.shape()) : one_by_one);
+  if (antialias && !t.identity) {
     antialiased(a, mode, t);
     return t;
   }
-  t.taps = mode == ResizeMode::cubic ? 4 : mode == ResizeMode::linear ? 2 : 1;
+  t.taps = t.identity ? 1 : mode == ResizeMode::cubic ? 4 : mode == ResizeMode::linear ? 2 : 1;
   t.index.resize(static_cast<std::size_t>(t.taps * a.out));
-  t.weight.resize(t.index.size());
-  switch (mode) {
-    case ResizeMode::cubic: cubic(a, t); break;
-    case ResizeMode::linear:
-      linear(a, t);
-      t.identity = a.in == a.out;
-      break;
-    case ResizeMode::nearest:
-    case ResizeMode::nearest_exact: nearest(a, mode == ResizeMode::nearest_exact, t); break;
-    case ResizeMode::lanczos: break;  // always antialiased
+  t.weight.resize(t.index.size(), T(1));
+  if (t.identity) {
+    std::iota(t.index.begin(), t.index.end(), 0);
+  } else if (mode == ResizeMode::cubic) {
+    cubic(a, t);
+  } else if (mode == ResizeMode::linear) {
+    linear(a, t);
+  } else {
+    const bool small = x.rank == 4 && y.size(2) + y.size(3) <= 128;
+    nearest(a, mode == ResizeMode::nearest_exact, gradient || small || node.integer(AttrKey::layout) != 0, t);
   }
   return t;
 }
 
 template void quantise(const std::vector<std::int64_t>&, std::vector<float>&, std::int64_t, std::int64_t);
 template void quantise(const std::vector<std::int64_t>&, std::vector<double>&, std::int64_t, std::int64_t);
-template ResizeTable<float> resize_table(const ResizeAxis&, ResizeMode, bool);
-template ResizeTable<double> resize_table(const ResizeAxis&, ResizeMode, bool);
+template ResizeTable<float> resize_table(const KernelCall&, int);
+template ResizeTable<double> resize_table(const KernelCall&, int);
 
 }  // namespace tern::cpu

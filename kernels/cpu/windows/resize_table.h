@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "schema/window_kinds.h"
 
 namespace tern::cpu {
 
-/// Output i is the sum over k < taps of weight[i * taps + k] times input index[i * taps + k].
+/// Output i is the sum over k < taps of weight[i * taps + k] times input index[i * taps + k]. A row ends before the
+/// first index that is negative; index[i * taps] never is.
 template <class T>
 struct ResizeTable {
   std::int64_t in = 1, out = 1, taps = 1;
@@ -19,15 +21,13 @@ struct ResizeTable {
   std::vector<T> weight;
 };
 
-struct ResizeAxis {
-  std::int64_t in, out;
-  double factor;  ///< output size / input size as given, 0 if not
-  bool align_corners;
-};
+/// Tells whether `node` resizes such elements in PyTorch's arithmetic for images of bytes.
+bool resizes_bytes(const Node& node, const TensorView& x);
 
-/// T is float or double.
+/// Axis `axis` of a call of resize or resize_gradient. T is float or double; bytes take the double one, but float in
+/// the nearest modes.
 template <class T>
-ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias);
+ResizeTable<T> resize_table(const KernelCall& c, int axis);
 
 /// to [count] = the sum over k < taps of weight[k] times from(k) [count], in this order.
 template <class T, class From>
@@ -56,8 +56,10 @@ void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t
       if (t.taps == 1) {
         std::copy_n(from + index[0] * inner, inner, to);
       } else {
-        weighted_sum([&](std::int64_t k) { return from + index[k] * inner; }, t.weight.data() + i * t.taps, t.taps,
-                     inner, to);
+        std::int64_t taps = t.taps;
+        while (index[taps - 1] < 0) --taps;
+        weighted_sum([&](std::int64_t k) { return from + index[k] * inner; }, t.weight.data() + i * t.taps, taps, inner,
+                     to);
       }
     }
   }
