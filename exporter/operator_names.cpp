@@ -5,6 +5,7 @@
 #include <map>
 
 #include "exporter/import/names.h"
+#include "exporter/import/prims.h"
 #include "exporter/import/twins.h"
 #include "exporter/lower/lower.h"
 #include "exporter/pt2/aten_schema.h"
@@ -47,6 +48,7 @@ std::vector<OperatorName> operator_names() {
   for (const Lowering& l : all_lowerings()) {
     names[std::string(l.target)] = {std::string(l.target), OperatorKind::lowered, {}};
   }
+  for (const auto& [prim, aten] : importing::prims_as_aten()) names[prim] = {prim, OperatorKind::lowered, aten};
   add_mutating(&names);
   const auto add = [&](std::span<const std::string_view> list, OperatorKind kind, const std::string& prefix = {}) {
     for (const std::string_view name : list) names[prefix + std::string(name)] = {prefix + std::string(name), kind, {}};
@@ -56,6 +58,7 @@ std::vector<OperatorName> operator_names() {
   add(importing::subclass_names(), OperatorKind::memory);
   add(importing::names_without_effect(), OperatorKind::no_effect);
   add(importing::control_names(), OperatorKind::control, "higher_order.");
+  add(importing::dual_names(), OperatorKind::control);
   std::vector<OperatorName> result;
   result.reserve(names.size());
   for (auto& [name, line] : names) result.push_back(std::move(line));

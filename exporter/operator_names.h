@@ -20,7 +20,7 @@ std::string_view operator_kind_name(OperatorKind kind);
 struct OperatorName {
   std::string name;  ///< "aten.add_.Tensor"
   OperatorKind kind = OperatorKind::lowered;
-  std::string twin;  ///< "aten.add.Tensor"; of written only, and empty where the lowering is of the name itself
+  std::string twin;  ///< "aten.add.Tensor"; empty where the lowering is of the name itself
 };
 
 /// Sorted by name, each once. Pointwise tables, families, in-place twins of all schemas: some ten milliseconds.

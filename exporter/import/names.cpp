@@ -37,6 +37,8 @@ constexpr std::string_view kNoEffect[] = {
 
 constexpr std::string_view kSubclass[] = {"export.access_subclass_inner_tensor.default"};
 
+constexpr std::string_view kDuals[] = {"aten._make_dual.default", "aten._unpack_dual.default"};
+
 constexpr std::string_view kControl[] = {"cond",
                                          "while_loop",
                                          "scan",

@@ -16,6 +16,8 @@ std::span<const std::string_view> names_without_effect();
 /// Operators that take a tensor subclass apart: subclass_calls.cpp.
 std::span<const std::string_view> subclass_names();
 
+/// Operators that make dual numbers and take them apart: duals.cpp.
+std::span<const std::string_view> dual_names();
 /// Higher-order operators, without "higher_order.": control.cpp.
 std::span<const std::string_view> control_names();
 

@@ -98,4 +98,11 @@ std::optional<pt2::Node> aten_call_of(const pt2::Node& prim) {
   return node;
 }
 
+std::vector<std::pair<std::string, std::string>> prims_as_aten() {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const Row& row : kRows)
+    names.emplace_back("prims." + std::string(row.prim) + ".default", "aten." + std::string(row.aten));
+  return names;
+}
+
 }  // namespace tern::importing
