@@ -74,6 +74,9 @@ std::span<const std::string_view> host_names() {
 std::span<const std::string_view> names_without_effect() {
   return kNoEffect;
 }
+std::span<const std::string_view> dual_names() {
+  return kDuals;
+}
 std::span<const std::string_view> subclass_names() {
   return kSubclass;
 }
