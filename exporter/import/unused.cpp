@@ -11,9 +11,11 @@
 namespace tern::importing {
 namespace {
 
-/// Namespaces of PyTorch's own operators: those whose schema is not known here are of a newer PyTorch, and without
-/// effect unless their name ends in an underscore.
-constexpr std::string_view kOwn[] = {"aten.", "prims.", "quantized_decomposed."};
+/// Namespaces of operators that only write what their schemas say. Collectives have partners, and operators of others
+/// may do anything. An operator without a schema here is from a newer PyTorch, and writes if its name ends in an
+/// underscore.
+constexpr std::string_view kPure[] = {"aten.",       "prims.",  "quantized_decomposed.", "quantized.", "torchvision.",
+                                      "torchaudio.", "torchao."};
 constexpr std::string_view kScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
@@ -27,9 +29,11 @@ bool has_no_effect(const pt2::Node& node) {
   if (!name.starts_with(kOps)) return false;
   name.remove_prefix(kOps.size());
   // Reading a number off a tensor gives a symbol its value.
-  if (node.outputs.empty() || contains(host_names(), name) || contains(names_without_effect(), name)) return false;
+  if (!starts_with_any(name, kPure) || node.outputs.empty() || contains(host_names(), name) ||
+      contains(names_without_effect(), name))
+    return false;
   if (const pt2::Schema* schema = pt2::find_schema(node)) return !schema->mutates();
-  return starts_with_any(name, kOwn) && !name.substr(0, name.rfind('.')).ends_with('_');
+  return !name.substr(0, name.rfind('.')).ends_with('_');
 }
 
 }  // namespace
