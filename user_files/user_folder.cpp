@@ -72,7 +72,7 @@ std::vector<UserFolder::File> UserFolder::files(bool (*is_wanted)(const std::str
   while (const dirent* entry = ::readdir(listing.get())) {  // NOLINT(concurrency-mt-unsafe): the listing is our own
     struct stat info {};
     if (!is_wanted(entry->d_name) || ::fstatat(descriptor(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (S_ISREG(info.st_mode)) files.push_back({entry->d_name, static_cast<std::uint64_t>(info.st_size), age_of(info)});
+    if (is_own_file(info)) files.push_back({entry->d_name, static_cast<std::uint64_t>(info.st_size), age_of(info)});
   }
   return files;
 }

@@ -34,7 +34,7 @@ class UserFolder {
 
   /// Opens a file to read it, and neither follows a link nor waits for a pipe. Check what is opened by is_own_file().
   Descriptor open(const std::string& name) const;
-  /// The regular files whose names `is_wanted`.
+  /// The files of the user whose names `is_wanted`.
   std::vector<File> files(bool (*is_wanted)(const std::string& name)) const;
   void remove(const std::string& name) const;
 
