@@ -30,7 +30,7 @@ bool is_harmful(std::uint32_t c) {
   return false;
 }
 
-/// With `lines`, line breaks that two spaces follow stay.
+/// Escapes the text; keeps line breaks that two spaces follow where `lines` is true.
 std::string escaped(std::string_view text, bool lines) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

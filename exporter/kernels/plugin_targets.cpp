@@ -82,7 +82,7 @@ std::string run(const Plugin& plugin, const std::string& target, const std::stri
   std::vector<std::string> arguments = {plugin.path, target};
   arguments.insert(arguments.end(), words.begin(), words.end());
   try {
-    return run_compiler({name, compiler_program(), remedy}, work, arguments, folder, variables_of(vendor));
+    return run_compiler({name, compiler_program(), remedy, true}, work, arguments, folder, variables_of(vendor));
   } catch (const Error& e) {
     fail(e.code(), fmt::format("--target {}: {}", target, e.what()));
   }
@@ -102,7 +102,7 @@ std::vector<std::byte> compile(const Plugin& plugin, const std::string& target, 
 }
 
 std::string compiler_of(const Plugin& plugin, const std::string& target) {
-  std::string text = run(plugin, target, "saying its version", {});
+  std::string text = run(plugin, target, "asking for its version", {});
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);  // libraries may print before
 }

@@ -89,8 +89,12 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
   std::vector<std::string> added;
   for (const auto& [name, value] : variables) added.push_back(name + "=" + value);
   std::vector<char*> environment;
-  for (std::string& a : added) environment.push_back(a.data());
-  for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);  // the first value of a name counts
+  for (std::string& variable : added) environment.push_back(variable.data());
+  for (char** e = environ; *e != nullptr; ++e) {
+    const bool is_replaced =
+        std::ranges::any_of(variables, [e](const auto& v) { return std::string_view(*e).starts_with(v.first + "="); });
+    if (!is_replaced) environment.push_back(*e);
+  }
   environment.push_back(nullptr);
   pid_t child = 0;
   const int error =

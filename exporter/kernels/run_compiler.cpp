@@ -59,6 +59,7 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
     fail(ErrorCode::unsupported,
          fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignals), work,
                      compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
+  if (compiler.explains) fail(ErrorCode::unsupported, work + ": " + output);
   fail(ErrorCode::unsupported,
        fmt::format("{} failed (status {}) while {}: {}", compiler.name, result.status, work, output));
 }

@@ -11,9 +11,10 @@
 namespace tern {
 
 struct CompilerProgram {
-  std::string name;    ///< name in messages: "clang-15", "hiprtc"
-  std::string path;    ///< file of the program
-  std::string remedy;  ///< advice in messages: "name another hiprtc by TERN_HIPRTC"
+  std::string name;       ///< name in messages: "clang-15", "hiprtc"
+  std::string path;       ///< file of the program
+  std::string remedy;     ///< advice in messages: "name another hiprtc by TERN_HIPRTC"
+  bool explains = false;  ///< true if a failure's output is the whole message
 };
 
 /// A folder for the files of one compilation, removed with it.
