@@ -44,7 +44,7 @@ void lu_factor(const KernelCall& c, Launches& list) {
   k.store("STORE", w.number, a.dtype);
   k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
   k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("rows", rows);
   k.parameter("columns", columns);
@@ -71,7 +71,7 @@ void cholesky(const KernelCall& c, Launches& list) {
   k.optional_output("FACTOR", "factor", 0, a.dtype, c.wants(0));
   k.store("STORE", w.number, a.dtype);
   k.optional_output("INFO", "info", 1, DType::i32, c.wants(1));
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);
   add_matrices(list, std::move(k), groups, count, n);

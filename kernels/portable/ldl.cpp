@@ -22,7 +22,7 @@ void ldl_factor(const KernelCall& c, Launches& list) {
   k.store("STORE", w.number, a.dtype);
   k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
   k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);
   add_items(list, std::move(k), count, n);
@@ -47,7 +47,7 @@ void ldl_solve(const KernelCall& c, Launches& list) {
   k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
   k.output("out", 0, out.dtype);
   k.store("STORE", w.number, out.dtype);
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", matrices * vectors);
   k.parameter("n", n);
   k.parameter("vectors", vectors);

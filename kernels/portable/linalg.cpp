@@ -1,6 +1,7 @@
 #include "kernels/portable/linalg.h"
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/failure.h"
 
 namespace tern::portable {
 
@@ -18,8 +19,19 @@ void Numbers::declare(Launch& k) const {
   k.source.define("W_IMAGINARY(a)", pair ? "((a).y)" : "((R_T)0)");
   k.source.define("W_OF(r)", pair ? make + "((r), (R_T)0)" : "(r)");
   k.source.define("W_SCALE(a, r)", pair ? make + "((a).x * (r), (a).y * (r))" : "((a) * (r))");
+  // The reciprocal of a subnormal number is infinite: 2^60 lifts the number first.
+  k.source.define("W_LIFT(r)", "((r) < (R_T)1.2e-38f ? (R_T)1152921504606846976.0f : (R_T)1)");
+  k.source.define("W_OVER(a, r)", "W_SCALE(W_SCALE(a, W_LIFT(r)), 1 / ((r) * W_LIFT(r)))");
   k.source.define("W_SIZE(a)", pair ? "(fabs((a).x) + fabs((a).y))" : "fabs(a)");
   k.source.define("W_NORM2(a)", pair ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
+}
+
+void may_fail_of_matrix(Launch& k) {
+  k.may_fail();
+#define TERN_FAILURE_DEFINE(number, name, message) k.source.define("TERN_FAIL_" #name, std::int64_t{number});
+  TERN_MATRIX_FAILURES(TERN_FAILURE_DEFINE)
+#undef TERN_FAILURE_DEFINE
+  k.source.use("matrix_failure");
 }
 
 void declare_finished(Launch& k, const KernelCall& c, std::size_t extra) {

@@ -9,12 +9,16 @@ namespace tern::portable {
 struct Numbers {
   Numbers(DType t, const Target& target);
   DType number, real;
-  /// W_T with its arithmetic, and R_T, the type of its parts: W_CONJ, W_REAL, W_OF(r), W_SCALE(a, r), W_SIZE (a norm
-  /// that is cheap: LAPACK's cabs1), W_NORM2 (the square of the absolute value).
+  /// W_T with its arithmetic, and R_T, the type of its parts: W_CONJ, W_REAL, W_OF(r), W_SCALE(a, r), W_SIZE (a cheap
+  /// norm: LAPACK's cabs1), W_NORM2 (the square of the absolute value). W_OVER(a, r) is `a` by the reciprocal of a
+  /// positive number.
   void declare(Launch& k) const;
   std::uint64_t bytes(std::int64_t count) const;
   std::uint64_t real_bytes(std::int64_t count) const;
 };
+
+/// TERN_FAIL_AT(code, matrix, count) in the text says what is wrong with a matrix.
+void may_fail_of_matrix(Launch& k);
 
 /// FINISHED(b): matrix `b` is left alone. A call may have an operand more than the op, `extra`: int32 for each matrix,
 /// 0 for the finished ones. The kernels of a device's library leave the others to the portable kernel.

@@ -64,7 +64,7 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
     k.parameter("pivots_row", std::int64_t{0});
     k.source.view("pivots", {}, {});
   }
-  k.may_fail();
+  may_fail_of_matrix(k);
   if (!groups) k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
   k.output("out", 0, out.dtype);
   k.store("STORE", w.number, out.dtype);

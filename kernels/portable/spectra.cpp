@@ -48,7 +48,7 @@ void eigh(const KernelCall& c, Launches& list) {
   k.optional_output("VECTORS", "vectors", 1, a.dtype, c.wants(1));
   k.store("STORE_VALUE", w.real, real_part(a.dtype));
   k.store("STORE", w.number, a.dtype);
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));
@@ -87,7 +87,7 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   k.source.choice("WIDE", wide ? 1 : 0);
   k.source.choice("VECTORS", u || vh ? 1 : 0);
   declare(k);
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("length", length);
   k.parameter("n", n);
@@ -150,7 +150,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   k.optional_output("VALUES", "values_out", 3, real, stored);
   k.store("STORE", w.number, a.dtype);
   k.store("STORE_REAL", w.real, real);
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count * (vectors + 1));
   k.parameter("rows", rows);
   k.parameter("columns", columns);
@@ -178,7 +178,7 @@ void eig(const KernelCall& c, Launches& list) {
   k.optional_output("VALUES", "values", 0, complex, c.wants(0));
   k.optional_output("VECTORS", "vectors", 1, complex, c.wants(1));
   k.store("STORE", w.number, complex);
-  k.may_fail();
+  may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));

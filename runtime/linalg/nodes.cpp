@@ -39,8 +39,9 @@ void Nodes::require_factored(const Tensor& info, const char* why) const {
   const auto numbers = info.span<std::int32_t>();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == 0) continue;
-    fail(ErrorCode::runtime, fmt::format("tern::linalg::{}: matrix {} of the batch {}", function_, i,
-                                         fmt::format(fmt::runtime(why), numbers[i])));
+    const std::string matrix = numbers.size() > 1 ? fmt::format("matrix {} of the batch", i) : "the matrix";
+    fail(ErrorCode::runtime,
+         fmt::format("tern::linalg::{}: {} {}", function_, matrix, fmt::format(fmt::runtime(why), numbers[i])));
   }
 }
 

@@ -148,14 +148,14 @@ TEST_P(MatricesTest, NameTheMatrixThatFails) {
   const auto error = [&](Op op, const Tensor& x, std::int64_t check) {
     return error_of(GetParam(), op, check != 0 ? flags({{AttrKey::check, check}}) : std::vector<Attr>{}, x);
   };
-  EXPECT_NE(error(Op::lu_factor, singular, 1).find("a matrix is singular: matrix 1"), std::string::npos);
+  EXPECT_NE(error(Op::lu_factor, singular, 1).find("matrix 1 of the batch is singular"), std::string::npos);
   Tensor x = matrices(t, 3, kSide, kSide);  // the first and the last one are positive definite
   const auto put = [&](std::size_t i, double value) {
     t == DType::f64 ? x.span<double>()[i] = value : x.span<float>()[i] = static_cast<float>(value);
   };
   for (std::size_t i = 0; i < 3 * kElements; i += i % kElements == kElements - 1 ? 1 : kSide + 1)
     put(i, i / kElements == 1 ? 0 : 200);
-  EXPECT_NE(error(Op::cholesky, x, 1).find("a matrix is not positive definite: matrix 1"), std::string::npos);
+  EXPECT_NE(error(Op::cholesky, x, 1).find("matrix 1 of the batch is not positive definite"), std::string::npos);
   put(kElements + kSide, std::numeric_limits<double>::infinity());
   for (const Op op : {Op::eigh, Op::svd}) EXPECT_NE(error(op, x, 0).find("matrix 1 of the batch"), std::string::npos);
 }

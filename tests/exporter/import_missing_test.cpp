@@ -74,14 +74,14 @@ TEST(ImportMissing, KnownHigherOrderOperatorsComeWithAdvice) {
 
 TEST(ImportMissing, RefusedOperatorsOfLibrariesComeWithAReplacement) {
   const std::pair<const char*, const char*> expected[] = {
-      {"c10d_functional.all_reduce.default", "run_decompositions()"},
+      {"c10d_functional.wait_tensor.default", "run_decompositions()"},
       {"symm_mem.get_remote_tensors.default", "call a collective"},
       {"symm_mem.all_to_all_vdev_2d.default", "call all_to_all_single"},
       {"torchcomms.torchcomm_all_reduce.default", "TorchComm object"}};
   for (const auto& [name, advice] : expected) {
     TracedModel m;
     m.user("x", meta({2}));
-    m.node(std::string("torch.ops.") + name, {{"x", tensor("x")}}, {{"y", meta({2})}});
+    m.node(std::string("torch.ops.") + name, {{"self", tensor("x")}}, {{"y", meta({2})}});
     m.result("y");
     const std::string error = error_of([&] { m.load(); }, ErrorCode::unsupported);
     EXPECT_NE(error.find(name), std::string::npos) << error;

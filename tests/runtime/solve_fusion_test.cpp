@@ -182,9 +182,7 @@ TEST_P(SolveFusionTest, SaysWhichMatrixIsSingular) {
       session.run({tensor(GetParam(), {20, n, n}, a), tensor(GetParam(), {20, n, 1}, some_numbers(20 * n, 2, false))});
       FAIL() << "no error";
     } catch (const Error& e) {
-      const char* expected =
-          is_complex(GetParam()) ? "matrix 13 of the batch" : "matrix 13 of the batch is singular: U[2, 2]";
-      EXPECT_NE(std::string(e.what()).find(expected), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("matrix 13 of the batch is singular"), std::string::npos) << e.what();
     }
   }
 }

@@ -14,6 +14,7 @@ set(sources
   import_aliasing_test.cpp
   integer_layers_test.cpp
   linalg_factors_test.cpp
+  linalg_failures_test.cpp
   linalg_lowering_test.cpp
   linalg_sizes_test.cpp
   linalg_test.cpp

@@ -40,8 +40,8 @@ std::int64_t batch_count(const TensorView& v, int core) {
   return n;
 }
 
-void fail_matrix(const Failure& f, std::int64_t count, const std::string& why) {
-  fail(ErrorCode::runtime, count > 1 ? fmt::format("matrix {} of the batch {}", f.matrix(), why) : "the matrix " + why);
+void fail_matrix(const Failure& f, std::int64_t count) {
+  fail(ErrorCode::runtime, portable::matrix_failure(f.kind(), f.matrix(), count));
 }
 
 void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure) {

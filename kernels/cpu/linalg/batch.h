@@ -13,6 +13,7 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/linalg/lanes/loops.h"
 #include "kernels/kernel.h"
+#include "kernels/portable/failure.h"
 #include "threads/loop_recorder.h"
 #include "threads/parallel.h"
 
@@ -119,28 +120,29 @@ bool all_finite(const T* x, std::int64_t n) {
   return true;
 }
 
-/// The first matrix of a batch with which something was wrong, and LAPACK's number for it.
+/// The first matrix of a batch with which something was wrong.
 class Failure {
  public:
-  void report(std::int64_t matrix, int info) {
+  using Kind = portable::KernelFailure;
+  void report(std::int64_t matrix, Kind kind) {
     const std::lock_guard lock(mutex_);
     if (matrix >= matrix_) return;
     matrix_ = matrix;
-    info_ = info;
+    kind_ = kind;
   }
   bool any() const { return matrix_ != kNone; }
   std::int64_t matrix() const { return matrix_; }
-  int info() const { return info_; }
+  Kind kind() const { return kind_; }
 
  private:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   std::mutex mutex_;
   std::int64_t matrix_ = kNone;
-  int info_ = 0;
+  Kind kind_ = Kind::singular;
 };
 
-/// Fails with "what: matrix 3 of the batch: why".
-[[noreturn]] void fail_matrix(const Failure& f, std::int64_t count, const std::string& why);
+/// Fails with "matrix 3 of the batch is singular". `count`: matrices of the batch.
+[[noreturn]] void fail_matrix(const Failure& f, std::int64_t count);
 
 /// A size as LAPACK counts; fails where it, or a workspace of `factor` times its square, is too large.
 int lapack_size(std::int64_t n, std::int64_t factor = 0);
@@ -159,9 +161,9 @@ inline std::int64_t workers_for(std::int64_t count, double flops) {
   return std::min(count, threads);
 }
 
-// A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure, `failed`
-// says what a failure means. It has members `count` and `flops`, and is copied for each thread. Its name must be its
-// own among all jobs: g++ 12 gives functions of a template of an unnamed namespace one symbol for each name.
+// A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure. It has
+// members `count` and `flops`, and is copied for each thread. Its name must be its own among all jobs: g++ 12 gives
+// functions of a template of an unnamed namespace one symbol for each name.
 
 /// A job without its type: code that is the same for all of them is there once.
 struct AnyJob {
@@ -200,7 +202,7 @@ void run_job(KernelCall& c) {
   if (job.count == 0) return;
   Failure failure;
   run_any_job(c, {&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, failure);
-  if (failure.any()) job.failed(failure);
+  if (failure.any()) fail_matrix(failure, job.count);
 }
 
 template <template <class> class Job>

@@ -1,7 +1,5 @@
 // cholesky: LAPACK's potrf in place of the result. Row-major A is A^T in column-major order, whose upper factor U, read
 // row-major, is the lower one of A (and the other way round), for complex numbers too.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -39,10 +37,7 @@ struct CholeskyJob {
       std::fill(l + r * n + begin, l + r * n + end, T(0));
     }
     if (auto* out = output<std::int32_t>(*c, 1, i, 1)) *out = info;
-    if (info != 0 && check) failure.report(i, info);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count, fmt::format("is not positive definite: its leading minor of order {} is not", f.info()));
+    if (info != 0 && check) failure.report(i, Failure::Kind::not_positive_definite);
   }
 
   const KernelCall* c;

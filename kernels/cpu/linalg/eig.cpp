@@ -1,6 +1,4 @@
 // eig: LAPACK's geev; for real matrices, pairs of real columns become conjugate eigenvectors.
-#include <fmt/format.h>
-
 #include <vector>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -9,8 +7,6 @@
 
 namespace tern::cpu {
 namespace {
-
-constexpr int kNotFinite = -1000;
 
 template <class T>
 struct EigJob {
@@ -68,18 +64,13 @@ struct EigJob {
   void one(std::int64_t i, Failure& failure) {
     if (n == 0) return;
     a.copy_columns(i, matrix, n);
-    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, kNotFinite);
+    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);
     const int info = lapack::geev(vectors ? 'V' : 'N', n, matrix, n, values, found, n, work, work_length, real_work);
-    if (info != 0) return failure.report(i, info);
+    if (info != 0) return failure.report(i, Failure::Kind::no_convergence);
     if (C* out = output<C>(*c, 0, i, n)) {
       for (std::int64_t k = 0; k < n; ++k) out[k] = value(k);
     }
     if (C* out = output<C>(*c, 1, i, a.rows * a.columns)) store_vectors(out);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count,
-                f.info() == kNotFinite ? "has NaN or infinities"
-                                       : fmt::format("has eigenvalues that were not found (LAPACK: {})", f.info()));
   }
 
   const KernelCall* c;

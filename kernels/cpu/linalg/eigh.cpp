@@ -1,7 +1,5 @@
 // eigh: LAPACK's divide and conquer (syevd, heevd); for real eigenvectors its steps (sytrd, stedc), and own products
 // that bring the eigenvectors back.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "kernels/cpu/linalg/back_transform.h"
@@ -12,8 +10,6 @@
 
 namespace tern::cpu {
 namespace {
-
-constexpr int kNotFinite = -1000;
 
 template <class T>
 struct EighJob {
@@ -52,7 +48,7 @@ struct EighJob {
     for (std::int64_t col = 0; col < n; ++col) {
       const std::int64_t begin = lower ? col : 0, end = lower ? n : col + 1;
       const T* at = matrix + col * n;
-      if (!all_finite(at + begin, end - begin)) return failure.report(i, kNotFinite);
+      if (!all_finite(at + begin, end - begin)) return failure.report(i, Failure::Kind::not_finite);
       for (std::int64_t r = begin; kReal && r < end; ++r) most = std::max(most, std::abs(at[r]));
     }
     const T* found = matrix;
@@ -64,7 +60,7 @@ struct EighJob {
       info = lapack::heevd(vectors ? 'V' : 'N', lower ? 'L' : 'U', n, matrix, n, values, work, work_length, real_work,
                            real_length, integer_work, integer_length);
     }
-    if (info != 0) return failure.report(i, info);
+    if (info != 0) return failure.report(i, Failure::Kind::no_convergence);
     if (R* out = output<R>(*c, 0, i, n)) std::copy(values, values + n, out);
     if (T* out = output<T>(*c, 1, i, a.rows * a.columns)) store_columns(found, n, n, n, out);
   }
@@ -78,11 +74,6 @@ struct EighJob {
       apply_reflections<T, false>(n, 1, matrix, tau, z, rest);
     }
     return info;
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count,
-                f.info() == kNotFinite ? "has NaN or infinities"
-                                       : fmt::format("has eigenvalues that were not found (LAPACK: {})", f.info()));
   }
 
   const KernelCall* c;

@@ -58,7 +58,6 @@ struct HouseholderJob {
       store_columns(reflectors, rows, rows, columns, out);
     }
   }
-  void failed(const Failure&) const {}
 
   const KernelCall* c;
   std::int64_t count;

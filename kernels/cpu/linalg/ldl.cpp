@@ -1,6 +1,4 @@
 // ldl_factor and ldl_solve with LAPACK's sytrf and sytrs (hetrf and hetrs).
-#include <fmt/format.h>
-
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
@@ -40,10 +38,7 @@ struct LdlFactorJob {
       if (auto* out = output<std::int32_t>(*c, 1, i, n)) std::copy(pivots, pivots + n, out);
     }
     if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
-    if (info != 0 && check) failure.report(i, info);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count, fmt::format("is singular: D[{0}, {0}] of its LDL factors is zero", f.info()));
+    if (info != 0 && check) failure.report(i, Failure::Kind::singular);
   }
 
   const KernelCall* c;
@@ -87,7 +82,7 @@ struct LdlSolveJob {
     T* out = output<T>(*c, 0, i, b.rows * b.columns);
     if (out == nullptr || n == 0 || k == 0) return;
     pivots.copy_rows(i, swaps);
-    if (!sound()) return failure.report(i, 0);
+    if (!sound()) return failure.report(i, Failure::Kind::ldl_pivots);
     a.copy_columns(i, matrix, n);
     b.copy_columns(i, x, n);
     if (hermitian) {
@@ -96,9 +91,6 @@ struct LdlSolveJob {
       lapack::sytrs(n, k, matrix, n, swaps, x, n);
     }
     store_columns(x, n, n, k, out);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count, "has pivots that no LDL factorization gives");
   }
 
   const KernelCall* c;

@@ -1,6 +1,4 @@
 // lstsq: LAPACK's gels, gelsy, gelsd and gelss; instead of gelsy, QR without pivoting where the rank is surely full.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -13,8 +11,6 @@
 
 namespace tern::cpu {
 namespace {
-
-constexpr int kNotFinite = -1000;
 
 /// Whether sums of squares of the numbers neither overflow nor underflow; zeros may be among them, or all.
 template <class T>
@@ -110,14 +106,17 @@ struct LstsqJob {
     b.copy_columns(i, rhs, ldb);
     if (k > 0) {
       a.copy_columns(i, matrix, m);
-      if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
-        return failure.report(i, kNotFinite);
+      if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);
+      if (!all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
+        return failure.report(i, Failure::Kind::right_side_not_finite);
       const bool tries_qr = driver == LstsqDriver::gelsy;
       if (!tries_qr || !by_qr(i)) {
         if (tries_qr) a.copy_columns(i, matrix, m);
         std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
         const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
-        if (info != 0) return failure.report(i, info);
+        if (info != 0)
+          return failure.report(
+              i, driver == LstsqDriver::gels ? Failure::Kind::not_of_full_rank : Failure::Kind::no_singular_values);
       }
     } else {
       for (std::int64_t col = 0; col < columns; ++col) std::fill_n(rhs + col * ldb, n, T(0));
@@ -133,11 +132,6 @@ struct LstsqJob {
       for (std::int64_t r = n; r < m; ++r) sum += std::norm(rhs[col * ldb + r]);
       out[col] = sum;
     }
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count,
-                f.info() == kNotFinite ? "or its right hand side has NaN or infinities"
-                                       : fmt::format("gives no least squares solution (LAPACK: {})", f.info()));
   }
 
   const KernelCall* c;

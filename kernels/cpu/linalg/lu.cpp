@@ -1,7 +1,5 @@
 // lu_factor with own loops (lu/), of complex numbers and of few long rows or columns with LAPACK's getrf; lu_solve and
 // triangular_solve with BLAS's trsm, which reads row-major matrices, and products (triangle.h).
-#include <fmt/format.h>
-
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
@@ -12,10 +10,6 @@
 
 namespace tern::cpu {
 namespace {
-
-[[noreturn]] void fail_singular(const Failure& f, std::int64_t count) {
-  fail_matrix(f, count, fmt::format("is singular: U[{0}, {0}] of its LU factors is zero", f.info()));
-}
 
 struct Nothing {};
 
@@ -64,9 +58,8 @@ struct LuFactorJob {
       if (auto* out = output<std::int32_t>(*c, 1, i, k)) std::copy(pivots, pivots + k, out);
     }
     if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
-    if (info != 0 && check) failure.report(i, info);
+    if (info != 0 && check) failure.report(i, Failure::Kind::singular);
   }
-  [[noreturn]] void failed(const Failure& f) const { fail_singular(f, count); }
 
   const KernelCall* c;
   std::int64_t count;
@@ -143,7 +136,6 @@ struct TriangularJob : RowSolveJob<T> {
     const T* at = this->matrix(i, &leading);
     this->solve(at, leading, upper, unit, x);
   }
-  void failed(const Failure&) const {}
 
   bool upper, unit;
 };
@@ -175,7 +167,7 @@ struct LuSolveJob : RowSolveJob<T> {
     if (x == nullptr || this->m == 0 || this->k == 0) return;
     pivots.copy_rows(i, swaps);
     for (int p = 0; p < this->n; ++p) {
-      if (swaps[p] < 1 || swaps[p] > this->n) return failure.report(i, swaps[p]);
+      if (swaps[p] < 1 || swaps[p] > this->n) return failure.report(i, Failure::Kind::pivots);
     }
     this->b.copy_rows(i, x);
     int leading = 0;
@@ -186,9 +178,6 @@ struct LuSolveJob : RowSolveJob<T> {
     this->solve(at, leading, !lower_first, lower_first, x);
     this->solve(at, leading, lower_first, !lower_first, x);
     if (!lower_first) swap(x, false);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, this->count, fmt::format("has pivot {}, which is no row", f.info()));
   }
 
   Operand pivots;
@@ -220,7 +209,7 @@ struct FactorSolveJob {
       info = factor.run(pivots);
       if (T* x = output<T>(*c, 0, i, a.rows * b.columns); x != nullptr && k > 0) solve(i, x);
     }
-    if (info != 0 && check) failure.report(i, info);
+    if (info != 0 && check) failure.report(i, Failure::Kind::singular);
   }
   void solve(std::int64_t i, T* x) {
     b.copy_rows(i, x);
@@ -238,7 +227,6 @@ struct FactorSolveJob {
       solve_triangle<T>(CblasLeft, {lu, row, CblasUpper, CblasNoTrans, CblasNonUnit}, n, k, x, k);
     }
   }
-  [[noreturn]] void failed(const Failure& f) const { fail_singular(f, count); }
 
   const KernelCall* c;
   std::int64_t count;
@@ -260,7 +248,7 @@ void run_unfactored(KernelCall& c) {
   if (!FactorSolve::fits(c)) return wide ? run_job<FactorSolveJob<double>>(c) : run_job<FactorSolveJob<float>>(c);
   lanes::Leftover leftover;
   FactorSolve::run(c, leftover);
-  if (leftover.failure.any()) fail_singular(leftover.failure, batch_count(c.out[0], 2));
+  if (leftover.failure.any()) fail_matrix(leftover.failure, batch_count(c.out[0], 2));
 }
 
 bool is_factored(const KernelCall& c) {

@@ -97,7 +97,6 @@ struct ExpJob {
     }
     for (std::int64_t k = 0; k < size(); ++k) out[k] = static_cast<T>(u[k]);
   }
-  void failed(const Failure&) const {}
 
   const KernelCall* c;
   std::int64_t count;

@@ -47,7 +47,6 @@ struct QrJob {
     lapack::orgqr(m, inner, k, matrix, m, tau, work, work_length);
     store_columns(matrix, m, m, inner, q);
   }
-  void failed(const Failure&) const {}
 
   const KernelCall* c;
   std::int64_t count;

@@ -1,8 +1,6 @@
 // svd: LAPACK's gesdd on A^T, which is what row-major A is in column-major order: its left vectors are then Vh
 // row-major, its right ones U, and nothing has to be transposed. Of real square matrices, its steps (gebrd, bdsdc), and
 // own products that bring the vectors back.
-#include <fmt/format.h>
-
 #include "kernels/cpu/linalg/back_transform.h"
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
@@ -11,8 +9,6 @@
 
 namespace tern::cpu {
 namespace {
-
-constexpr int kNotFinite = -1000;
 
 template <class T>
 void identity(T* to, std::int64_t n) {
@@ -80,7 +76,7 @@ struct SvdJob {
       return;
     }
     a.copy_rows(i, matrix);
-    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, kNotFinite);
+    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);
     if (u == nullptr) u = own_u;
     if (v == nullptr) v = own_v;
     R most(0);
@@ -88,13 +84,8 @@ struct SvdJob {
     const int info = in_steps() && !is_scaled(most) ? steps(u, v)
                                                     : lapack::gesdd(job, n, m, matrix, n, values, v, n, u, full ? m : k,
                                                                     work, work_length, real_work, integer_work);
-    if (info != 0) return failure.report(i, info);
+    if (info != 0) return failure.report(i, Failure::Kind::no_singular_values);
     if (R* out = output<R>(*c, 1, i, k)) std::copy(values, values + k, out);
-  }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count,
-                f.info() == kNotFinite ? "has NaN or infinities"
-                                       : fmt::format("has singular values that were not found (LAPACK: {})", f.info()));
   }
 
   const KernelCall* c;

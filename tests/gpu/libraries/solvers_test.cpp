@@ -436,8 +436,8 @@ TEST_F(SolverTest, MatricesWithoutResultsAreTold) {
       Number value;
       const char* message;
     };
-    for (const Case& c : {Case{Op::cholesky, -1, "not positive definite: matrix 1"},
-                          {Op::lu_factor, 0, "singular: matrix 1"},
+    for (const Case& c : {Case{Op::cholesky, -1, "matrix 1 of the batch is not positive definite"},
+                          {Op::lu_factor, 0, "matrix 1 of the batch is singular"},
                           {Op::eigh, nan, "matrix 1"},
                           {Op::svd, infinity, "matrix 1"}}) {
       wrong = batch;

@@ -31,7 +31,7 @@ struct FactorSolveTiles : SolveTiles<T> {
     Infos infos;
     at_once ? together(first, used, infos) : in_steps(first, used, infos);
     for (int l = 0; l < used && check; ++l) {
-      if (infos[l] != 0) leftover.failure.report(first + l, infos[l]);
+      if (infos[l] != 0) leftover.failure.report(first + l, Failure::Kind::singular);
     }
   }
   void together(std::int64_t first, int used, Infos& infos) const {

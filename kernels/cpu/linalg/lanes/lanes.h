@@ -32,7 +32,7 @@ void run_leftover(const KernelCall& c, const Leftover& leftover) {
   const Job job(c);
   Failure failure;
   run_any_leftover({&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, leftover, failure);
-  if (failure.any()) job.failed(failure);
+  if (failure.any()) fail_matrix(failure, job.count);
 }
 
 template <class Lanes, int kSmall>

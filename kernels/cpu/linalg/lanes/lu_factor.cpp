@@ -34,7 +34,7 @@ struct LuFactorTiles {
     auto* info = output<std::int32_t>(*c, 2, first, 1);
     for (int l = 0; l < used; ++l) {
       if (info != nullptr) info[l] = infos[l];
-      if (check && infos[l] != 0) leftover.failure.report(first + l, infos[l]);
+      if (check && infos[l] != 0) leftover.failure.report(first + l, Failure::Kind::singular);
     }
   }
 
