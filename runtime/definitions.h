@@ -1,4 +1,4 @@
-// What `reproducible` means for formulas whose definition is another one.
+// Formulas that `reproducible` defines in another way.
 #pragma once
 
 #include "schema/program.h"

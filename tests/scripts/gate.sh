@@ -112,6 +112,7 @@ conform subclasses build $data/subclasses
 conform import build $data/import
 conform traced build $data/traced
 conform results build $data/results
+conform values build $data/values
 conform optimizers build $data/optimizers
 part 'optimizers, recognised' $scripts/recognised.py --tern build/tern $data/optimizers
 conform quantized build $data/quantized
@@ -156,7 +157,7 @@ same_bits() {
   [[ $full == --full ]] && every=1
   part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern \
     --same-bits "cpu,$(device_of "$runtime")" --every "$every" \
-    --may-pass --known tests/data/reproducible_expected_failures.txt $data/results "$ops"
+    --may-pass --known tests/data/reproducible_expected_failures.txt $data/results $data/values "$ops"
 }
 # As same_bits, for instruction sets: each other one against the first.
 for level in avx2 avx512 baseline; do
@@ -167,7 +168,7 @@ for level in avx2 avx512 baseline; do
     --known tests/data/reproducible_expected_failures.txt $data/conformance
 done
 # Origins, names of values and annotations are for messages: without them the bits are the same.
-for folder in programs models results optimizers; do
+for folder in programs models results values optimizers; do
   for use in save check; do
     texts=()
     [[ $use == check ]] && texts=(--no-texts)
