@@ -32,8 +32,17 @@ Values div_mode(Builder& b, const Call& c) {
   c.unsupported("rounding mode '" + mode + "'");
 }
 
-/// A product with a power, which is an operator of its own in PyTorch.
+/// A product with a power, which is an operator of its own in PyTorch, but for whole numbers: those scale in three
+/// steps here, each of which any number bears.
 Values ldexp(Builder& b, const Call& c) {
+  const bool whole =
+      c.is_tensor("other") && is_integral(b.dtype(c.tensor("other"))) && is_floating(b.dtype(c.tensor("self")));
+  if (whole) {
+    const int most = b.dtype(c.tensor("self")) == DType::f64 ? 2200 : 300;
+    return {b.expr("n = min(max(other, -most), most); a = trunc(n / 3); self * exp2(a) * exp2(a) * exp2(n - 2 * a)",
+                   {{"self", c.tensor("self")}, {"other", c.tensor("other")}, {"most", static_cast<double>(most)}},
+                   c.result_dtype())};
+  }
   if (in_steps(b, c)) return {lower_text(b, c, "self * rounded(exp2(other))")};
   return {lower_text(b, c, "self * exp2(other)", ComputeIn::factors)};
 }
@@ -50,27 +59,23 @@ Values pow_scalar(Builder& b, const Call& c) {
   if (known && n == 1) return {b.cast(c.tensor("self"), result)};
   if (known && n == 2) return {lower_text(b, c, "self * self")};
   if (known && n == 3) return {lower_text(b, c, "self * self * self")};
-  if (known && floating && n == 0.5) return {lower_text(b, c, "sqrt(self)")};
-  if (known && floating && n == -0.5) return {lower_text(b, c, "rsqrt(self)")};
+  if (known && floating && n == 0.5 && result != DType::f16) return {lower_text(b, c, "sqrt(self)")};
+  if (known && floating && n == -0.5 && result != DType::f16) return {lower_text(b, c, "rsqrt(self)")};
   if (known && floating && n == -1) return {lower_text(b, c, "reciprocal(self)")};
   if (known && floating && n == -2) return {lower_text(b, c, "reciprocal(self * self)")};
   return {lower_text(b, c, "pow(self, exponent)")};
 }
 
-/// NaN passes; where min > max, max wins.
+/// NaN passes; where min > max, max wins. Of two equal numbers, which are zeros of both signs at most, the second one
+/// of an extreme is taken: that of `self`, but where a bound is a tensor.
 Values clamp(Builder& b, const Call& c) {
   const bool low = c.has("min");
   const bool high = c.has("max");
-  if (low && high) return {lower_text(b, c, "min(max(self, min), max)")};
-  if (low) return {lower_text(b, c, "max(self, min)")};
-  if (high) return {lower_text(b, c, "min(self, max)")};
+  const bool tensors = (low && c.is_tensor("min")) || (high && c.is_tensor("max"));
+  if (low && high) return {lower_text(b, c, tensors ? "min(max(self, min), max)" : "min(max, max(min, self))")};
+  if (low) return {lower_text(b, c, tensors ? "max(self, min)" : "max(min, self)")};
+  if (high) return {lower_text(b, c, tensors ? "min(self, max)" : "min(max, self)")};
   c.unsupported("neither min nor max is given");
-}
-Values clamp_min(Builder& b, const Call& c) {
-  return {lower_text(b, c, "max(self, min)")};
-}
-Values clamp_max(Builder& b, const Call& c) {
-  return {lower_text(b, c, "min(self, max)")};
 }
 
 /// Shifts are made in 64 bits, so that those by a narrower type's width or more, and by negative numbers, are told
@@ -180,12 +185,12 @@ Values addr(Builder& b, const Call& c) {
   const bool zero = beta.value == kNoValue && beta.number == std::complex<double>(0);
   std::vector<ExprArg> args = {{"column", column}, {"row", row}, expr_arg(b, c, "alpha")};
   if (zero) {
-    const ValueId x = b.expr("alpha * column * row", args, t);
+    const ValueId x = b.expr("rounded(rounded(alpha) * column) * row", args, t);
     return {b.expand(x, {b.size(column, 0), b.size(row, 1)})};
   }
   args.push_back({"self", c.tensor("self")});
   args.push_back(beta);
-  return {b.expr("beta * self + alpha * column * row", args, t)};
+  return {b.expr("rounded(rounded(beta) * self) + rounded(rounded(rounded(alpha) * column) * row)", args, t)};
 }
 
 Values fill(Builder& b, const Call& c) {
@@ -213,10 +218,10 @@ constexpr std::array kTable = {
     Lowering{"aten.clamp.Tensor", clamp},
     Lowering{"aten.clip.default", clamp},
     Lowering{"aten.clip.Tensor", clamp},
-    Lowering{"aten.clamp_min.default", clamp_min},
-    Lowering{"aten.clamp_min.Tensor", clamp_min},
-    Lowering{"aten.clamp_max.default", clamp_max},
-    Lowering{"aten.clamp_max.Tensor", clamp_max},
+    Lowering{"aten.clamp_min.default", clamp},
+    Lowering{"aten.clamp_min.Tensor", clamp},
+    Lowering{"aten.clamp_max.default", clamp},
+    Lowering{"aten.clamp_max.Tensor", clamp},
     Lowering{"aten.bitwise_left_shift.Tensor", shift_left},
     Lowering{"aten.bitwise_left_shift.Tensor_Scalar", shift_left},
     Lowering{"aten.bitwise_left_shift.Scalar_Tensor", shift_left},

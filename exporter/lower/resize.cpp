@@ -56,7 +56,7 @@ Values upsample(Builder& b, const Call& c) {
     attrs.push_back(attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0)));
   }
   if (antialias) attrs.push_back(attr(AttrKey::antialias, Dim(1)));
-  if constexpr (n > 1 && (mode == ResizeMode::nearest || mode == ResizeMode::nearest_exact)) {
+  if constexpr (n > 1 && !antialias && mode != ResizeMode::cubic) {
     const Dim channels = b.size(x, 1);
     const bool few = channels.is_const() && channels.value() <= 3;
     if (c.arg(image).channels_last && !few) attrs.push_back(attr(AttrKey::layout, Dim(1)));

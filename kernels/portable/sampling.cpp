@@ -12,8 +12,8 @@
 namespace tern::portable {
 namespace {
 
-/// The table of the gradient: for each input element of `t` the outputs that read it, in their order. Rows are as long
-/// as the longest, and at least 2.
+/// The table of the gradient: for each input element of `t` the outputs that read it, in their order. All rows have
+/// the length of the longest, and at least 2.
 template <class T>
 cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
   std::vector<std::int64_t> readers(static_cast<std::size_t>(t.in), 0);

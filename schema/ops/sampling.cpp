@@ -121,7 +121,7 @@ constexpr AttrRecord kResize[] = {
     flag(AttrKey::align_corners, "corner elements keep their places"),
     flag(AttrKey::antialias, "each result averages over the elements that it covers"),
     with(AttrKey::layout, kImageLayoutNames, 0,
-         "nearest: channels_last where PyTorch had more than three channels so; its positions differ then"),
+         "channels_last where PyTorch had more than three channels so; its positions differ then"),
     with_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
                 AttrType::numbers),
 };

@@ -111,6 +111,8 @@ TEST(ExprText, PositionsAndRounding) {
   EXPECT_EQ(compiled("rounded(x + y) * x", DType::f16),
             "load float16 #0; convert float32 0; load float16 #1; convert float32 2; add float32 1 3; "
             "convert float16 4; convert float32 5; mul float32 6 1; convert float16 7");
+  EXPECT_EQ(compiled("rounded(0.3) * x", DType::f16),
+            "constant float32 0.300048828; load float16 #0; convert float32 1; mul float32 0 2; convert float16 3");
 }
 
 TEST(ExprText, PartsOfOtherTypes) {

@@ -23,6 +23,7 @@ struct Rules {
   GridMode mode;
   GridPadding padding;
   bool align_corners;
+  int axes;
 };
 
 using std::abs;
@@ -47,12 +48,18 @@ T reflected(T x, T low, T span) {
 }
 
 template <class T>
+bool is_nan(T x) {
+  return std::isnan(static_cast<float_of<T>>(x));
+}
+
+/// NaN becomes the first place of an image, and the last one of a volume.
+template <class T>
 T padded(T x, std::int64_t size, const Rules& r) {
   if (r.padding == GridPadding::reflection) {
     x = r.align_corners ? reflected(x, T(0), T(size - 1)) : reflected(x, T(-0.5), T(size));
   }
-  if (r.padding != GridPadding::zeros) x = std::min(std::max(T(0), x), T(size - 1));  // NaN to 0
-  return x;
+  if (r.padding == GridPadding::zeros) return x;
+  return is_nan(x) && r.axes == 3 ? T(size - 1) : std::min(std::max(T(0), x), T(size - 1));
 }
 
 /// What no integer holds (and NaN) lies outside.
@@ -81,15 +88,24 @@ void cubic_weights(T t, T* w) {
   w[3] = far(T(2) - t);
 }
 
+/// A sum that is no number: elements outside an image are zeros, too, that PyTorch multiplies by weights.
+template <class T>
+void find_nan(T nan, Samples<T>& s) {
+  s.rows = s.columns = 1;
+  s.index[0] = 0;
+  s.weight[0] = nan;
+}
+
 template <class T>
 void find_cubic(const T* at, const std::int64_t* size, const Rules& r, Samples<T>& s) {
   T weight[2][4];
   std::int64_t place[2][4];
   for (int axis = 0; axis < 2; ++axis) {
-    const T x = bounded(unnormalised(at[axis], size[axis], r.align_corners)), low = floor(x);
-    cubic_weights(x - low, weight[axis]);
+    const T x = unnormalised(at[axis], size[axis], r.align_corners), low = floor(x), rest = x - low;
+    if (is_nan(rest)) return find_nan(rest, s);
+    cubic_weights(rest, weight[axis]);
     for (int i = 0; i < 4; ++i) {
-      place[axis][i] = static_cast<std::int64_t>(padded(low + T(i - 1), size[axis], r));
+      place[axis][i] = static_cast<std::int64_t>(bounded(padded(low + T(i - 1), size[axis], r)));
     }
   }
   s.rows = s.columns = 4;
@@ -111,7 +127,9 @@ void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Sampl
   std::int64_t low[3] = {0, 0, 0};
   T rest[3] = {T(0), T(0), T(0)};
   for (int axis = 0; axis < axes; ++axis) {
-    const T x = bounded(padded(unnormalised(at[axis], size[axis], r.align_corners), size[axis], r));
+    const T position = padded(unnormalised(at[axis], size[axis], r.align_corners), size[axis], r);
+    if (r.mode == GridMode::linear && axes == 2 && is_nan(position - position)) return find_nan(position - position, s);
+    const T x = bounded(position);
     const T whole = r.mode == GridMode::nearest ? nearbyint(x) : floor(x);
     low[axis] = static_cast<std::int64_t>(whole);
     rest[axis] = x - whole;
@@ -135,14 +153,15 @@ void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Sampl
   }
 }
 
+/// `zero` is where sums start, -0 where the first element alone is kept as it is.
 template <class T, class Element>
-T apply(const Samples<T>& s, const Element* plane) {
-  T sum = T(0);
+T apply(const Samples<T>& s, const Element* plane, T zero) {
+  T sum = zero;
   for (int j = 0; j < s.rows; ++j) {
-    T row = T(0);
+    T row = zero;
     for (int i = 0; i < s.columns; ++i) {
       const auto k = static_cast<std::size_t>(j * s.columns + i);
-      if (s.index[k] >= 0) row += T(static_cast<float_of<T>>(plane[s.index[k]])) * s.weight[k];
+      row += s.index[k] >= 0 ? T(static_cast<float_of<T>>(plane[s.index[k]])) * s.weight[k] : T(0);
     }
     sum += s.rows == 1 ? row : row * s.row[static_cast<std::size_t>(j)];
   }
@@ -156,13 +175,14 @@ void sample(KernelCall& c) {
   const int axes = x.rank - 2;
   const Rules rules{static_cast<GridMode>(c.node->integer(AttrKey::mode)),
                     static_cast<GridPadding>(c.node->integer(AttrKey::kind)),
-                    c.node->integer(AttrKey::align_corners) != 0};
+                    c.node->integer(AttrKey::align_corners) != 0, axes};
   std::int64_t size[3] = {1, 1, 1}, in = 1;
   for (int i = 0; i < axes; ++i) {
     size[i] = x.size(x.rank - 1 - i);
     in *= size[i];
   }
   const std::int64_t channels = x.size(1), points = y.numel() / (y.size(0) * channels);
+  const T zero = axes == 3 && rules.mode == GridMode::linear ? T(0) : T(-0.0);
   const std::int64_t grain = grain_for(channels * (rules.mode == GridMode::cubic ? 16 : 8));
   parallel_for(x.size(0) * points, grain, [&](std::int64_t begin, std::int64_t end) {
     Samples<T> s;
@@ -173,7 +193,7 @@ void sample(KernelCall& c) {
       for (int a = 0; a < axes; ++a) at[a] = T(static_cast<float_of<T>>(position[a]));
       find(at, size, axes, rules, s);
       for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
-        const T sum = apply(s, x.as<const Element>() + channel * in);
+        const T sum = apply(s, x.as<const Element>() + channel * in, zero);
         y.as<Element>()[channel * points + p] = Element(static_cast<float_of<T>>(sum));
       }
     }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "dtypes/checked.h"
+#include "dtypes/convert.h"
 
 namespace tern::cpu {
 namespace {
@@ -16,7 +17,23 @@ struct ResizeAxis {
   std::int64_t in, out;
   double factor;  ///< output size / input size as given, 0 if not
   bool align_corners;
+  /// PyTorch has two kernels: a general one, and a direct one for small images, channels last and gradients.
+  bool direct;
+  bool fused;  ///< the build of PyTorch contracts the position's product and difference
+  DType dtype;
 };
+
+/// The general kernel stores weights in the image's type.
+template <class T>
+T stored(T weight, const ResizeAxis& a) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (a.direct || (a.dtype != DType::f16 && a.dtype != DType::bf16)) return weight;
+    std::uint16_t bits = 0;
+    convert(&weight, DType::f32, &bits, a.dtype, 1);
+    convert(&bits, a.dtype, &weight, DType::f32, 1);
+  }
+  return weight;
+}
 
 /// Input elements per output element.
 template <class T>
@@ -26,9 +43,10 @@ T scale_of(const ResizeAxis& a, bool align_corners) {
 }
 
 template <class T>
-T source_index(T scale, std::int64_t i, bool align_corners, bool cubic) {
-  if (align_corners) return scale * static_cast<T>(i);
-  const T source = scale * (static_cast<T>(i) + T(0.5)) - T(0.5);
+T source_index(T scale, std::int64_t i, const ResizeAxis& a, bool cubic) {
+  if (a.align_corners) return scale * static_cast<T>(i);
+  const T centre = static_cast<T>(i) + T(0.5);
+  const T source = a.fused ? std::fma(scale, centre, T(-0.5)) : scale * centre - T(0.5);
   return !cubic && source < T(0) ? T(0) : source;
 }
 
@@ -38,20 +56,17 @@ void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
   *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
 }
 
-/// PyTorch has two kernels. One computes in T, but takes the floor of a float. The other one, here `direct`, multiplies
-/// by a float, and takes the sizes' word where they are equal or one is twice the other.
-template <class T>
-void nearest(ResizeAxis a, bool exact, bool direct, ResizeTable<T>& t) {
-  if (direct && !exact && (a.out == a.in || a.out == 2 * a.in)) a.factor = 0;
-  const T scale = direct ? static_cast<T>(scale_of<float>(a, false)) : scale_of<T>(a, false);
+/// The general kernel computes in the image's type, double where it is `wide`, but takes the floor of a float. The
+/// direct one multiplies by a float, and takes the sizes' word where they are equal or one is twice the other.
+void nearest(ResizeAxis a, bool exact, bool wide, std::vector<std::int64_t>& index) {
+  const auto rounded = [&](double x) { return wide ? x : static_cast<double>(static_cast<float>(x)); };
+  wide = wide && !a.direct;
+  if (a.direct && !exact && (a.out == a.in || a.out == 2 * a.in)) a.factor = 0;
+  const double scale = wide ? scale_of<double>(a, false) : static_cast<double>(scale_of<float>(a, false));
   for (std::int64_t i = 0; i < a.out; ++i) {
-    double source = 0;
-    if (!exact || direct) {
-      source = static_cast<double>(scale) * (static_cast<double>(i) + (exact ? 0.5 : 0.0));
-    } else {
-      source = static_cast<double>(source_index(scale, i, false, false)) + 0.5;
-    }
-    t.index[static_cast<std::size_t>(i)] =
+    double source = scale * (static_cast<double>(i) + (exact ? 0.5 : 0.0));
+    if (exact && !a.direct) source = std::max(rounded(rounded(source) - 0.5), 0.0) + 0.5;
+    index[static_cast<std::size_t>(i)] =
         std::clamp<std::int64_t>(clamped_to(std::floor(static_cast<float>(source))), 0, a.in - 1);
   }
 }
@@ -63,12 +78,12 @@ void linear(const ResizeAxis& a, ResizeTable<T>& t) {
   for (std::int64_t i = 0; i < a.out; ++i) {
     std::int64_t at = i;
     T rest = 0;
-    if (!same) floor_and_rest(source_index(scale, i, a.align_corners, false), a.in, &at, &rest);
+    if (!same) floor_and_rest(source_index(scale, i, a, false), a.in, &at, &rest);
     const auto k = static_cast<std::size_t>(2 * i);
     t.index[k] = at;
     t.index[k + 1] = at + (at < a.in - 1 && !same ? 1 : 0);
-    t.weight[k] = T(1) - rest;
-    t.weight[k + 1] = rest;
+    t.weight[k + 1] = stored(rest, a);
+    t.weight[k] = stored(T(1) - t.weight[k + 1], a);
   }
 }
 
@@ -88,12 +103,12 @@ void cubic(const ResizeAxis& a, ResizeTable<T>& t) {
   for (std::int64_t i = 0; i < a.out; ++i) {
     std::int64_t at = 0;
     T x = 0;
-    floor_and_rest(source_index(scale, i, a.align_corners, true), a.in, &at, &x);
+    floor_and_rest(source_index(scale, i, a, true), a.in, &at, &x);
     const T weights[4] = {cubic_far(x + 1, A), cubic_near(x, A), cubic_near(1 - x, A), cubic_far(2 - x, A)};
     for (std::int64_t j = 0; j < 4; ++j) {
       const auto k = static_cast<std::size_t>(4 * i + j);
       t.index[k] = std::clamp<std::int64_t>(at + j - 1, 0, a.in - 1);
-      t.weight[k] = weights[j];
+      t.weight[k] = stored(weights[j], a);
     }
   }
 }
@@ -169,8 +184,15 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   const bool gradient = node.op == Op::resize_gradient, antialias = node.integer(AttrKey::antialias) != 0;
   const TensorView &x = gradient ? c.out[0] : c.in[0], &y = gradient ? c.in[0] : c.out[0];
   const auto mode = static_cast<ResizeMode>(node.integer(AttrKey::mode));
-  const ResizeAxis a{x.size(axis), y.size(axis), node.number_at(AttrKey::scales, static_cast<std::size_t>(axis - 2)),
-                     node.integer(AttrKey::align_corners) != 0};
+  const bool small = x.rank == 4 && y.size(2) + y.size(3) <= 128;
+  const bool direct = gradient || (mode != ResizeMode::cubic && (small || node.integer(AttrKey::layout) != 0));
+  const ResizeAxis a{x.size(axis),
+                     y.size(axis),
+                     node.number_at(AttrKey::scales, static_cast<std::size_t>(axis - 2)),
+                     node.integer(AttrKey::align_corners) != 0,
+                     direct,
+                     !resizes_bytes(node, x) && (mode == ResizeMode::cubic ? !gradient : direct),
+                     x.dtype};
   ResizeTable<T> t;
   t.in = a.in;
   t.out = a.out;
@@ -193,8 +215,7 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   } else if (mode == ResizeMode::linear) {
     linear(a, t);
   } else {
-    const bool small = x.rank == 4 && y.size(2) + y.size(3) <= 128;
-    nearest(a, mode == ResizeMode::nearest_exact, gradient || small || node.integer(AttrKey::layout) != 0, t);
+    nearest(a, mode == ResizeMode::nearest_exact, std::is_same_v<T, double>, t.index);
   }
   return t;
 }
