@@ -10,8 +10,8 @@ struct Numbers {
   Numbers(DType t, const Target& target);
   DType number, real;
   /// W_T with its arithmetic, and R_T, the type of its parts: W_CONJ, W_REAL, W_OF(r), W_SCALE(a, r), W_SIZE (a cheap
-  /// norm: LAPACK's cabs1), W_NORM2 (the square of the absolute value). W_OVER(a, r) is `a` by the reciprocal of a
-  /// positive number.
+  /// norm: LAPACK's cabs1), W_NORM2 (the square of the absolute value). W_LIFT(r) is 1, or a power of two for a
+  /// positive subnormal number.
   void declare(Launch& k) const;
   std::uint64_t bytes(std::int64_t count) const;
   std::uint64_t real_bytes(std::int64_t count) const;
