@@ -22,7 +22,7 @@ std::int64_t bits_of(double value) {
 }
 
 using Function = double (*)(double);
-/// In the order of RealFunction.
+/// Keeps the order of RealFunction.
 constexpr Function kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
                                        std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
                                        std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// In the order of RealFunction.
+/// Keeps the order of RealFunction.
 constexpr const char* kFunctionNames[kRealFunctionCount] = {"floor", "ceil", "trunc", "round", "abs",  "sqrt",
                                                             "exp",   "log",  "log2",  "sin",   "cos",  "tan",
                                                             "asin",  "acos", "atan",  "sinh",  "cosh", "tanh"};

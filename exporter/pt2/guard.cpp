@@ -40,7 +40,7 @@ constexpr Infix kInfix[] = {
 };
 
 struct Function {
-  std::string_view name;   ///< what follows "torch.", "math." and the like
+  std::string_view name;   ///< bare, behind the name of a module
   std::string_view shown;  ///< in messages
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
