@@ -87,6 +87,7 @@ class Compiler {
     }
     if (n.kind == Kind::rounded) {
       const std::optional<Number> x = known(n.parts[0]);
+      if (compute_ == result_) return x;  // the arithmetic rounds it, and other readers see the number itself
       return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
     if (n.kind != Kind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;

@@ -176,6 +176,7 @@ TEST(ImportLimits, IntegersThatCountLoops) {
              {{"row", integer(rows)}, {"col", integer(columns)}, {"offset", integer(offset)}},
              {{name, meta({2, 0}, kI64)}});
     }
+    m.result("x");
     m.result("y");
     return error_of([&] { m.load(); }, ErrorCode::unsupported);
   };

@@ -221,16 +221,16 @@ TEST_F(TrainCheckpoint, NoDamageGoesUnnoticed) {
   }
 }
 
-/// A file of two ranks in which only rank 0's place in the random numbers stands, and one of a rank too few.
-TEST_F(TrainCheckpoint, RefusesFewerPlacesInTheRandomNumbersThanRanks) {
+/// A file of two ranks in which only rank 0's place in the random numbers stands is refused; a whole one continues with
+/// one rank.
+TEST_F(TrainCheckpoint, HasAPlaceInTheRandomNumbersForEachRank) {
   settings = {{"ranks", "2"}};
   checkpoints.save(model, session, history_at(3), settings, {5});
   History h;
   EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("without 'random.offset.1'"),
             std::string::npos);
   checkpoints.save(model, session, history_at(3), settings, {5, 6});
-  EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("of 2 ranks, and there are 1"),
-            std::string::npos);
+  EXPECT_TRUE(restored(session, h));
 }
 
 TEST_F(TrainCheckpoint, RefusesAnotherRun) {
