@@ -136,7 +136,9 @@ def joins(checks, build):
         ends = 1 + turn % 3
         processes[ends].kill()
         text, status, hung, errors = wait(processes)
-        said = [line for line in text.splitlines() if f"rank {ends} has ended" in line or f"missing: rank {ends}" in line]
+        # A divided group, which a slow machine has already reached, numbers its own ranks.
+        said = [line for line in text.splitlines() if f"rank {ends} has ended" in line or f"missing: rank {ends}" in line
+                or ("group 'part'" in line and "has ended" in line)]
         thrown = status.count(-signal.SIGABRT)  # Debian's Gloo throws in its own thread in rare cases (docs/collectives.md)
         checks.expect(f"gloo, rank {ends} is killed while the others connect", not hung and thrown < 2 and
                       len(said) + thrown == 3 and "pair.cc" not in text, f"{status} {text}{errors}")
