@@ -27,6 +27,7 @@
 #include "tools/quantize/chart.h"
 #include "tools/quantize/options.h"
 #include "tools/quantize/report.h"
+#include "tools/relations.h"
 #include "tools/same_file.h"
 #include "tools/sizes.h"
 #include "tools/subgroups.h"
@@ -44,7 +45,7 @@ struct ExportArguments {
   LlmArguments llm;
   std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
-  std::vector<std::string> targets, sizes, size_names, groups;
+  std::vector<std::string> targets, sizes, size_names, ignored_guards, groups;
   double tune_seconds = 60;
   bool tune = false, custom_ops = false, unchecked_guards = false, no_fold = false, no_origins = false, verify = false,
        json = false;
@@ -205,6 +206,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
   }
   options.store_weights = a.quantize.calibrate.empty();
   Program program = import_pt2(a.input, options, &report);
+  leave_out_relations(program, a.ignored_guards);
   name_sizes(program, a.size_names);
   if (options.store_weights) return program;
   const FloatProgram floats(std::make_shared<const Program>(program), options, a.quantize.function);
@@ -355,6 +357,12 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "sizes. Messages and --size use the new name. May be repeated")
       ->type_name("OLD=NEW");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
+  c->add_option(
+       "--ignore-guard", a->ignored_guards,
+       "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all "
+       "that match a pattern (* ?). Tracing assumes that sizes differ from 1 where the program need not: "
+       "'k != 1'. May be repeated")
+      ->type_name("RELATION");
   c->add_flag("--unchecked-guards", a->unchecked_guards,
               "Accept relations between sizes that the program assumes and Tern cannot check before a run");
   c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");

@@ -19,8 +19,8 @@ const std::vector<Heading>& headings() {
   static const std::vector<Heading> all = {
       {"export",
        "Archive",
-       {"--output", "--compress", "--name-size", "--annotate", "--custom-ops", "--unchecked-guards", "--no-fold",
-        "--no-origins", "--verify", "--json"}},
+       {"--output", "--compress", "--name-size", "--annotate", "--custom-ops", "--ignore-guard", "--unchecked-guards",
+        "--no-fold", "--no-origins", "--verify", "--json"}},
       {"export", "Kernels and devices", {"--target", "--size", "--tune", "--tune-seconds", "--groups"}},
       {"export",
        "Narrower numbers",

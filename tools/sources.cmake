@@ -87,6 +87,7 @@ set(sources
   quantize/samples.cpp
   quantize/svg.cpp
   quantize/weights_text.cpp
+  relations.cpp
   same_file.cpp
   scaling/account.cpp
   scaling/json.cpp

@@ -33,11 +33,13 @@ PY
 fi
 
 "$python" "$here/make.py" "$folder/model" "$folder"
-build/tern export "$folder/search.pt2" -o "$folder/search.tern"
+# PyTorch traced more than one result for more than one query.
+any_number=(--ignore-guard "k != 1" --ignore-guard "k*queries.shape[0] >= 2")
+build/tern export "$folder/search.pt2" -o "$folder/search.tern" "${any_number[@]}"
 # The same with weights of 8 bits: a folder of its own, for --model.
 mkdir -p "$folder/int8"
 cp "$folder/vocab.txt" "$folder/int8/"
-build/tern export "$folder/search.pt2" -o "$folder/int8/search.tern" --quantize int8
+build/tern export "$folder/search.pt2" -o "$folder/int8/search.tern" --quantize int8 "${any_number[@]}"
 rm "$folder/search.pt2"
 
 cmake --install build --prefix "$folder/tern" >/dev/null

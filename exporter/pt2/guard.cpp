@@ -112,6 +112,9 @@ class Parser {
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool take(std::string_view sign) {
     skip_spaces();
+    return take_here(sign);
+  }
+  bool take_here(std::string_view sign) {
     if (!text_.substr(at_).starts_with(sign)) return false;
     at_ += sign.size();
     return true;
@@ -377,20 +380,20 @@ class Parser {
     const std::size_t start = at_;
     ++at_;
     while (true) {
-      if (take("[")) {
+      if (take_here("[")) {
         s.path.push_back(key());
         expect("]");
-      } else if (take(".size()")) {
+      } else if (take_here(".size()")) {
         s.property = GuardSource::Property::size;
         s.axis = axis();
         property = fmt::format(".shape[{}]", s.axis);
         break;
-      } else if (take(".stride()")) {
+      } else if (take_here(".stride()")) {
         s.property = GuardSource::Property::stride;
         s.axis = axis();
         property = fmt::format(".stride({})", s.axis);
         break;
-      } else if (take(".storage_offset()")) {
+      } else if (take_here(".storage_offset()")) {
         s.property = GuardSource::Property::storage_offset;
         property = ".storage_offset()";
         break;

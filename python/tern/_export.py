@@ -70,6 +70,7 @@ def export(
     fold: bool = True,
     origins: bool = True,
     custom_ops: bool = False,
+    ignore_guard: str | Sequence[str] | None = None,
     unchecked_guards: bool = False,
     verify: bool = False,
 ) -> ExportReport:
@@ -96,6 +97,7 @@ def export(
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
+    ignore_guard relations between sizes to leave out: ['k != 1']
     fold, origins, custom_ops, unchecked_guards, verify
                  fold constants; keep module paths and Python lines; keep unknown operators; check what was written
 
@@ -124,6 +126,7 @@ def export(
         "size": size,
         "name_size": name_size,
         "custom_ops": custom_ops,
+        "ignore_guard": ignore_guard,
         "unchecked_guards": unchecked_guards,
         "no_fold": not fold,
         "no_origins": not origins,

@@ -53,6 +53,7 @@ TEST(Guards, ReadsSourcesAndWritesThemForPeople) {
   EXPECT_EQ(g.sources[1].property, pt2::GuardSource::Property::stride);
   EXPECT_EQ(g.text, "d.a.0.shape[1] > 2*x.stride(0) + d.a.0.shape[1]");
   EXPECT_EQ(parsed("L['p'].left.size()[0] == L[\"q\"].storage_offset()").text, "p.left.shape[0] == q.storage_offset()");
+  EXPECT_EQ(parsed("L['n'] != 1 and 2 <= L['n']").text, "n != 1 and 2 <= n");
   EXPECT_EQ(parsed("torch.sym_max(3, L['n']) > math.trunc(0.5*torch.sym_float(L['n']))").text,
             "max(3, n) > int(0.5*float(n))");
 }

@@ -20,6 +20,8 @@ from checks import Checks
 HERE = pathlib.Path(__file__).resolve().parents[2] / "examples/search"
 # Of float32 sums in another order, for numbers up to 1: PyTorch's own threads change as much.
 TOLERANCE = 2e-6
+# PyTorch traced more than one result for more than one query.
+ANY_NUMBER = ["--ignore-guard", "k != 1", "--ignore-guard", "k*queries.shape[0] >= 2"]
 
 
 def read_npy(path):
@@ -63,7 +65,7 @@ def main():
     corpus = str(HERE / "corpus.txt")
     with tempfile.TemporaryDirectory() as work:
         shutil.copy(HERE / "tiny/vocab.txt", work)
-        subprocess.run([args.tern, "export", HERE / "tiny/search.pt2", "-o", f"{work}/search.tern"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([args.tern, "export", HERE / "tiny/search.pt2", "-o", f"{work}/search.tern", *ANY_NUMBER], check=True, stdout=subprocess.DEVNULL)
         search = Search(f"{args.examples}/search", work)
 
         texts = "".join(json.dumps(s["text"]) + "\n" for s in expected["strings"])

@@ -6,6 +6,7 @@
 #include "tools/exit_codes.h"
 #include "tools/name_sizes.h"
 #include "tools/option_text.h"
+#include "tools/relations.h"
 #include "tools/sizes.h"
 
 namespace tern {
@@ -90,6 +91,31 @@ TEST(Names, NameSizesInRelations) {
   name_sizes(p, {"s77=width"});
   EXPECT_EQ(p.functions[0].nodes[0].text(AttrKey::text), "width > y.shape[1] + xx.shape[1]*2");
   EXPECT_EQ(p.functions[0].nodes[0].text(AttrKey::name), "width\ny.shape[1]\nxx.shape[1]");
+}
+
+TEST(Names, RelationsToLeaveOut) {
+  const auto program = [] {
+    Program p = with_sizes();
+    for (const char* text : {"k != 1", "k*x.shape[0] >= 2", "k <= x.shape[0]"}) {
+      Node n;
+      n.op = Op::assert_dim;
+      n.set(AttrKey::dim, Dims{1});
+      n.set(AttrKey::text, std::string(text));
+      n.set(AttrKey::sizes, Dims{});
+      p.functions[0].nodes.push_back(n);
+    }
+    return p;
+  };
+  Program p = program();
+  leave_out_relations(p, {"k != 1", "k*x.shape[0] >= 2"});
+  ASSERT_EQ(p.functions[0].nodes.size(), 1u);
+  EXPECT_EQ(p.functions[0].nodes[0].text(AttrKey::text), "k <= x.shape[0]");
+  p = program();
+  leave_out_relations(p, {"k*"});
+  EXPECT_TRUE(p.functions[0].nodes.empty());
+  p = program();
+  const std::string error = error_of([&] { leave_out_relations(p, {"k != 2"}); }, ErrorCode::invalid_argument);
+  EXPECT_NE(error.find("there is no relation 'k != 2'; did you mean 'k != 1'?"), std::string::npos) << error;
 }
 
 TEST(Names, WorseExit) {
