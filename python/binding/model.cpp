@@ -70,7 +70,8 @@ weight_cache  folder for packed weights, or 'off'; '': TERN_WEIGHT_CACHE, else ~
 Raises tern.Error.)";
 
 constexpr const char* kLoadSignature =
-    "def load(path: str | os.PathLike[str] | bytes | bytearray | memoryview | typing.IO[bytes], device: str = 'cpu', *, "
+    "def load(path: str | os.PathLike[str] | bytes | bytearray | memoryview | typing.IO[bytes], device: str = 'cpu', "
+    "*, "
     "threads: int = 0, precision: str = 'exported', keep: collections.abc.Sequence[str] = [], reproducible: bool = "
     "False, native_code: bool = False, copy_weights: bool = False, access: str = 'map', verify: str = 'first_use', "
     "max_seconds: float = 0.0, max_memory: int = 0, max_iterations: int = 0, weight_cache: str = '') -> Model";
