@@ -180,11 +180,14 @@ def check_difference(c, page, tern, folder, model):
     c.check("the list", page.js("document.querySelectorAll('#view-differences .row.changed').length") == 6)
     equal = page.js("document.querySelector('#view-differences .fold').textContent")
     c.check("what is equal is folded", "equal node" in equal and "equal weight" in equal and page.js("document.querySelectorAll('#view-differences .row.same').length") == 0, equal)
+    drawn = "document.querySelectorAll('#view-differences .rows .row').length > 0"  # rows are drawn in the next frame
     page.js("document.querySelector('#view-differences .fold').click()")
+    page.until(drawn)
     kinds = page.js("[...document.querySelectorAll('#view-differences .rows .row')].map((r) => r.classList[1])")
     c.check("and opens below what differs", kinds[:6] == ["changed"] * 6 and kinds == sorted(kinds, key=["changed", "removed", "added", "same"].index) and
             kinds[-1] == "same", str(kinds))
     page.js("document.querySelector('#view-differences .fold').click()")
+    page.until(drawn)
     page.js("document.querySelector('#view-differences .row.changed').click()")
     c.check("how it differs", "Differs" in shown(page) and "int8" in shown(page), shown(page))
     matmul = page.js("tern.models[0].functions[0].nodes.findIndex((n) => n.op === 'matmul')")
