@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  add_body.cpp
   archive/frames.cpp
   archive/index.cpp
   archive/index_tables.cpp
@@ -109,7 +110,6 @@ set(sources
   kernels/spirv.cpp
   kernels/targets.cpp
   layout/weights.cpp
-  llm/add_body.cpp
   llm/add_generation.cpp
   llm/filled_slots.cpp
   llm/last_row.cpp

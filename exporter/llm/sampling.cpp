@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "exporter/llm/add_body.h"
+#include "exporter/add_body.h"
 #include "exporter/llm/session_draw.h"
 #include "exporter/lower/pointwise.h"
 #include "schema/kinds.h"

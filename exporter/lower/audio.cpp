@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "exporter/add_body.h"
 #include "exporter/lower/loss.h"
 #include "exporter/lower/reduction.h"
 
@@ -11,31 +12,6 @@ namespace {
 
 using Values = std::vector<ValueId>;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-/// A new function whose inputs have these types.
-class Body {
- public:
-  Body(Builder& b, const std::string& name, const std::vector<TensorType>& types)
-      : number_(static_cast<std::uint32_t>(b.program().functions.size())), f(b.program(), number_) {
-    b.program().functions.emplace_back().name = b.function().name + "." + name;
-    for (const TensorType& type : types) {
-      in.push_back(f.add_value(type));
-      f.function().inputs.push_back(
-          {FunctionInput::Kind::user, in.back(), 0, "in" + std::to_string(in.size() - 1), {}});
-    }
-  }
-  void give(ValueId value, std::string name) {
-    f.function().outputs.push_back({FunctionOutput::Kind::tensor, value, std::move(name)});
-  }
-  std::uint32_t number() const { return number_; }
-
- private:
-  std::uint32_t number_;
-
- public:
-  Builder f;
-  Values in;
-};
 
 /// A loop over the first axis of `mapped`. Operands of the body: carried, slices of mapped, captured.
 struct Scan {
@@ -52,14 +28,14 @@ struct Scan {
     return types;
   }
   /// The last values of what is carried, then the body's other results, stacked.
-  Values run(Builder& b, std::uint32_t body) const {
+  Values run(Builder& b, const std::string& name, const FillBody& body) const {
     Node loop;
     loop.op = Op::scan_loop;
     for (const Values* part : {&carried, &mapped, &captured})
       loop.inputs.insert(loop.inputs.end(), part->begin(), part->end());
     loop.set(AttrKey::carried, Dims{static_cast<std::int64_t>(carried.size())});
     loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(mapped.size())});
-    loop.functions = {body};
+    loop.functions = {add_body(b, b.function().name + "." + name, body_types(b), body)};
     return b.add(std::move(loop));
   }
 };
@@ -105,11 +81,10 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   const ValueId last = b.permute(
       b.reshape(b.slice(driven, 2, p.sub(block, order), order), {channels, batch, blocks, order}), {2, 0, 1, 3});
   const Scan scan{{b.permute(past, {1, 0, 2})}, {last}, {b.transpose(power, 1, 2)}};
-  Body body(b, "recurrence", scan.body_types(b));
-  body.give(body.f.expr("s + v", {{"s", body.f.matmul(body.in[0], body.in[2])}, {"v", body.in[1]}}, DType::f64),
-            "past");
-  body.give(body.f.reshape(body.in[0], body.f.shape(body.in[0])), "before");
-  const ValueId before = scan.run(b, body.number()).at(1);
+  const auto step = [](Builder& f, std::span<const ValueId> in) -> Values {
+    return {f.expr("s + v", {{"s", f.matmul(in[0], in[2])}, {"v", in[1]}}, DType::f64), in[0]};
+  };
+  const ValueId before = scan.run(b, "recurrence", step).at(1);
   const ValueId from_past =
       b.matmul(b.reshape(b.permute(before, {1, 2, 0, 3}), {channels, lines, order}), b.transpose(free, 1, 2));
   const ValueId y = b.expr("d + f", {{"d", driven}, {"f", from_past}}, DType::f64);
@@ -177,15 +152,15 @@ Values forced_align(Builder& b, const Call& c) {
   // The path that the last step continues: 0 stays, 1 comes from the label before, 2 skips a blank.
   const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t);
   const Scan forward{{start}, {p}, {skips}};
-  Body step(b, "align", forward.body_types(b));
-  const auto before = [&](std::int64_t count) { return step.f.pad(step.in[0], {count}, {-count}, kNever); };
-  const std::vector<ExprArg> ways = {
-      {"stay", step.in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", step.in[2]}, {"p", step.in[1]}};
-  step.give(step.f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t), "alpha");
-  step.give(step.f.expr("skip = s ? two : -inf; skip > one && skip > stay ? 2 : one > stay && one > skip ? 1 : 0", ways,
-                        t, DType::i64),
-            "origin");
-  const Values walked = forward.run(b, step.number());
+  const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
+    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kNever); };
+    const std::vector<ExprArg> ways = {
+        {"stay", in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", in[2]}, {"p", in[1]}};
+    return {f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t),
+            f.expr("skip = s ? two : -inf; skip > one && skip > stay ? 2 : one > stay && one > skip ? 1 : 0", ways, t,
+                   DType::i64)};
+  };
+  const Values walked = forward.run(b, "align", step);
 
   const ValueId last = b.slice(walked.at(0), 0, b.pool().sub(places, 2), 2);
   const ValueId end = b.expr("b > a ? n - 1 : n - 2",
@@ -194,13 +169,11 @@ Values forced_align(Builder& b, const Call& c) {
                               {"n", b.from_dim(places)}},
                              t, DType::i64);
   const Scan backward{{end}, {b.flip(walked.at(1), {0})}, {}};
-  Body back(b, "trace", backward.body_types(b));
-  const ValueId at = back.f.reshape(back.in[0], {1});
-  back.give(back.f.expr("i - o", {{"i", back.in[0]}, {"o", back.f.reshape(back.f.gather(back.in[1], at, 0), {})}},
-                        DType::i64),
-            "place");
-  back.give(back.f.reshape(back.in[0], {}), "place_here");
-  const ValueId path = b.flip(backward.run(b, back.number()).at(1), {0});
+  const auto back = [](Builder& f, std::span<const ValueId> in) -> Values {
+    const ValueId origin = f.reshape(f.gather(in[1], f.reshape(in[0], {1}), 0), {});
+    return {f.expr("i - o", {{"i", in[0]}, {"o", origin}}, DType::i64), in[0]};
+  };
+  const ValueId path = b.flip(backward.run(b, "trace", back).at(1), {0});
   const ValueId found = b.index_select(labels, path, 0);
   return {b.cast(b.unsqueeze(found, 0), b.dtype(targets)), log_probs};
 }
@@ -214,7 +187,7 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId p = c.flag("fused_log_softmax")
                         ? b.add(Op::softmax, {logits}, {attr(AttrKey::axis, Dim(3)), attr(AttrKey::log, Dim(1))})
                         : logits;
-  const Dim rows = b.size(p, 0), steps = b.size(p, 1), places = b.size(p, 2), classes = b.size(p, 3);
+  const Dim rows = b.size(p, 0), steps = b.size(p, 1), places = b.size(p, 2);
   const double blank = static_cast<double>(c.integer("blank"));
   const auto column = [&](ValueId index) {  // [B, T, U]
     return b.squeeze(b.gather(p, b.expand(index, {rows, steps, places, 1}), 3), 3);
@@ -222,7 +195,6 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId blanks = column(b.full({1, 1, 1, 1}, blank, DType::i64));
   const ValueId labels = b.pad(b.cast(c.tensor("targets"), DType::i64), {0, 0}, {0, 1});
   const ValueId emits = column(b.reshape(labels, {rows, 1, places, 1}));
-  static_cast<void>(classes);
 
   // alpha[t, u] = logaddexp(alpha[t - 1, u] + blank[t - 1, u], alpha[t, u - 1] + emit[t, u - 1]): with E the sums of
   // emit, alpha[t] - E is the cumulative logsumexp of what comes from t - 1, less E.
@@ -233,13 +205,13 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId earlier = b.pad(blanks, {0, 1, 0}, {0, -1, 0});
   const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", b.iota(places, DType::i64)}}, t), {rows, places});
   const Scan scan{{start}, {first_axis(earlier), first_axis(sums)}, {}};
-  Body body(b, "transducer", scan.body_types(b));
-  const ValueId arrived = body.f.expr("a + b - e", {{"a", body.in[0]}, {"b", body.in[1]}, {"e", body.in[2]}}, t);
-  const ValueId alpha =
-      body.f.expr("l + e", {{"l", scan_along(body.f, arrived, ScanKind::logcumsumexp, 1, t)}, {"e", body.in[2]}}, t);
-  body.give(alpha, "alpha");
-  body.give(body.f.reshape(alpha, body.f.shape(alpha)), "alpha_here");
-  const ValueId alphas = b.move_axis(scan.run(b, body.number()).at(1), 0, 1);  // [B, T, U]
+  const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
+    const ValueId arrived = f.expr("a + b - e", {{"a", in[0]}, {"b", in[1]}, {"e", in[2]}}, t);
+    const ValueId alpha =
+        f.expr("l + e", {{"l", scan_along(f, arrived, ScanKind::logcumsumexp, 1, t)}, {"e", in[2]}}, t);
+    return {alpha, alpha};
+  };
+  const ValueId alphas = b.move_axis(scan.run(b, "transducer", step).at(1), 0, 1);  // [B, T, U]
 
   const auto lengths = [&](ArgumentName name) { return b.reshape(b.cast(c.tensor(name), DType::i64), {rows, 1}); };
   const ValueId place = b.expr(

@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include "exporter/add_body.h"
 #include "exporter/lower/loss.h"
 #include "exporter/lower/reduction.h"
 
@@ -34,32 +35,21 @@ ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
   return b.reshape(b.index_select(targets, b.flatten(place), 0), {rows, most});
 }
 
-/// The function of one step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
+/// A step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
 /// lengths [N, 1]) to the new alpha.
-std::uint32_t step_function(Builder& b, const std::vector<TensorType>& inputs) {
-  const auto number = static_cast<std::uint32_t>(b.program().functions.size());
-  b.program().functions.emplace_back().name = b.function().name + ".ctc_step";
-  Builder f(b.program(), number);
-  Values in;
-  for (const TensorType& type : inputs) {
-    in.push_back(f.add_value(type));
-    f.function().inputs.push_back({FunctionInput::Kind::user, in.back(), 0, "in" + std::to_string(in.size() - 1), {}});
-  }
-  const DType t = inputs[0].dtype;
+Values step(Builder& f, std::span<const ValueId> in) {
   const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kNever); };
-  const ValueId next = f.expr(
-      "skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
-      "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
-      {{"stay", in[0]},
-       {"one", before(1)},
-       {"skip", before(2)},
-       {"s", in[4]},
-       {"p", f.gather(in[1], in[3], 1)},
-       {"i", in[2]},
-       {"n", in[5]}},
-      t);
-  f.function().outputs.push_back({FunctionOutput::Kind::tensor, next, "alpha"});
-  return number;
+  return {
+      f.expr("skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
+             "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
+             {{"stay", in[0]},
+              {"one", before(1)},
+              {"skip", before(2)},
+              {"s", in[4]},
+              {"p", f.gather(in[1], in[3], 1)},
+              {"i", in[2]},
+              {"n", in[5]}},
+             f.dtype(in[0]))};
 }
 
 /// -log p(targets) of each row, infinite where it is impossible.
@@ -91,7 +81,7 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   std::vector<TensorType> types;
   for (ValueId v : loop.inputs) types.push_back(b.type(v));
   for (std::size_t i : {1, 2}) types[i].shape.erase(types[i].shape.begin());
-  loop.functions = {step_function(b, types)};
+  loop.functions = {add_body(b, b.function().name + ".ctc_step", types, step)};
   const ValueId alpha = b.add(std::move(loop)).at(0);
 
   // It may end with the last target, or with the blank behind it.

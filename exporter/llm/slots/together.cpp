@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "exporter/llm/add_body.h"
+#include "exporter/add_body.h"
 
 namespace tern {
 namespace {

@@ -1,14 +1,12 @@
-#include "exporter/llm/add_body.h"
+#include "exporter/add_body.h"
 
 #include <fmt/format.h>
 
 namespace tern {
 
-std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill) {
+std::uint32_t add_body(Builder& b, const std::string& name, std::span<const TensorType> types, const FillBody& fill) {
   Program& program = b.program();
   const auto number = static_cast<std::uint32_t>(program.functions.size());
-  std::vector<TensorType> types;
-  for (const ValueId v : operands) types.push_back(b.type(v));
   program.functions.emplace_back();
   program.functions.back().name = name;
   Builder inner(program, number);
@@ -23,6 +21,12 @@ std::uint32_t add_body(Builder& b, const std::string& name, std::span<const Valu
     inner.function().outputs.push_back({FunctionOutput::Kind::tensor, v, output});
   }
   return number;
+}
+
+std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill) {
+  std::vector<TensorType> types;
+  for (const ValueId v : operands) types.push_back(b.type(v));
+  return add_body(b, name, types, fill);
 }
 
 }  // namespace tern

@@ -12,8 +12,9 @@ namespace tern {
 
 using FillBody = std::function<std::vector<ValueId>(Builder&, std::span<const ValueId>)>;
 
-/// A new function that takes values of the types of `operands`; `fill` adds its nodes and gives its results. Returns
-/// its number.
+/// A new function that takes values of these types; `fill` adds its nodes and gives its results. Returns its number.
+std::uint32_t add_body(Builder& b, const std::string& name, std::span<const TensorType> types, const FillBody& fill);
+/// The same for the types of `operands`.
 std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill);
 
 }  // namespace tern
