@@ -2,17 +2,9 @@
 #include <bit>
 #include <cstdio>
 
-#include "schema/dim.h"
+#include "schema/real_functions.h"
 
 namespace tern {
-namespace {
-
-/// Keeps the order of RealFunction.
-constexpr const char* kFunctionNames[kRealFunctionCount] = {"floor", "ceil", "trunc", "round", "abs",  "sqrt",
-                                                            "exp",   "log",  "log2",  "sin",   "cos",  "tan",
-                                                            "asin",  "acos", "atan",  "sinh",  "cosh", "tanh"};
-
-}  // namespace
 
 std::string ExprPool::text(Dim d) const {
   int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
@@ -74,7 +66,7 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
     case ExprOp::real_eq: return real(n.a) + " == " + real(n.b);
     case ExprOp::real_function: {
       const std::int64_t k = nodes_[n.b].op == ExprOp::constant ? nodes_[n.b].value : -1;
-      return std::string(k >= 0 && k < kRealFunctionCount ? kFunctionNames[k] : "f") + "(" + real(n.a) + ")";
+      return std::string(k >= 0 && k < kRealFunctionCount ? kRealFunctionNames[k] : "f") + "(" + real(n.a) + ")";
     }
     case ExprOp::real_round: return "round(" + real(n.a) + ", " + of(n.b) + ")";
   }

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <string_view>
 #include <vector>
 
 #include "schema/linear.h"
+#include "schema/real_functions.h"
 
 namespace tern::importing {
 namespace {
@@ -24,11 +24,6 @@ struct Fraction {
 struct Inexpressible {
   std::string what;
 };
-
-/// Names of OpaqueUnaryFn_* of PyTorch and of Python's math, in the order of RealFunction.
-constexpr std::string_view kRealNames[kRealFunctionCount] = {"floor", "ceil", "trunc", "round", "abs",  "sqrt",
-                                                             "exp",   "log",  "log2",  "sin",   "cos",  "tan",
-                                                             "asin",  "acos", "atan",  "sinh",  "cosh", "tanh"};
 
 class Converter {
  public:
@@ -182,9 +177,9 @@ class Converter {
     return {pool_.select(condition, integer(a, ""), integer(b, ""))};
   }
   Fraction unary(const SymNode& n) {
-    const auto* const name = std::ranges::find(kRealNames, n.name);
-    if (!doubles_ || name == std::end(kRealNames)) throw Inexpressible{n.name};
-    return double_of(function(static_cast<RealFunction>(name - kRealNames), child(n, 0)));
+    const auto* const name = std::ranges::find(kRealFunctionNames, n.name);
+    if (!doubles_ || name == std::end(kRealFunctionNames)) throw Inexpressible{n.name};
+    return double_of(function(static_cast<RealFunction>(name - kRealFunctionNames), child(n, 0)));
   }
   Dim piecewise(const SymNode& n) {
     const std::size_t count = expr_.children_of(n).size();

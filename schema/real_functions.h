@@ -1,0 +1,15 @@
+// Names of the functions of one double that size expressions have.
+#pragma once
+
+#include <string_view>
+
+#include "schema/dim.h"
+
+namespace tern {
+
+/// Keeps the order of RealFunction. Python's math and sympy use these names, too.
+inline constexpr std::string_view kRealFunctionNames[kRealFunctionCount] = {
+    "floor", "ceil", "trunc", "round", "abs",  "sqrt", "exp",  "log",  "log2",
+    "sin",   "cos",  "tan",   "asin",  "acos", "atan", "sinh", "cosh", "tanh"};
+
+}  // namespace tern
