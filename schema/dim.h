@@ -61,12 +61,12 @@ enum class ExprOp : std::uint8_t {
   real_mul = 22,
   real_div = 23,  ///< undefined for a divisor of 0, which Python refuses
   real_pow = 24,
-  real_lt = 25,  ///< 0 or 1, as the two below
+  real_lt = 25,  ///< gives 0 or 1, as real_le and real_eq
   real_le = 26,
   real_eq = 27,
   real_function = 28,  ///< a: double; b: number of a RealFunction
   real_round = 29,     ///< a: double; b: decimal digits, 0 to 17
-  bit_and = 30,        ///< of integers in two's complement, as the two below
+  bit_and = 30,        ///< takes integers in two's complement, as bit_or and bit_xor
   bit_or = 31,
   bit_xor = 32,
 };
