@@ -31,7 +31,7 @@ Range range_of(DType element) {
 }
 
 // Elements that are scaled at a time; even, for packed pairs.
-constexpr std::int64_t kChunk = 512;
+constexpr std::int64_t kMxChunk = 512;
 
 template <class Byte>
 Byte* block_start(const MxFormat& f, Byte* elements, std::int64_t row, std::int64_t column) {
@@ -93,7 +93,7 @@ F8E8M0 mx_floor_scale(float largest, DType element) {
 void quantize_mx_row(const MxFormat& f, const float* values, std::int64_t row, void* elements, F8E8M0* scales) {
   const ScaleGrid grid = f.scales();
   const float most = range_of(f.element).largest;
-  float scaled[kChunk];
+  float scaled[kMxChunk];
   for (std::int64_t b = 0; b < grid.columns; ++b) {
     const float* block = values + b * f.block;
     std::uint32_t largest = 0;  // of the magnitudes as integers: NaN is larger than every number
@@ -103,8 +103,8 @@ void quantize_mx_row(const MxFormat& f, const float* values, std::int64_t row, v
     const F8E8M0 scale = mx_floor_scale(std::bit_cast<float>(largest), f.element);
     scales[grid.index(row, b)] = scale;
     const float factor = reciprocal(scale);
-    for (std::int64_t done = 0; done < f.block; done += kChunk) {
-      const std::int64_t n = std::min(kChunk, f.block - done);
+    for (std::int64_t done = 0; done < f.block; done += kMxChunk) {
+      const std::int64_t n = std::min(kMxChunk, f.block - done);
       for (std::int64_t i = 0; i < n; ++i) {
         const float v = block[done + i] * factor;
         scaled[i] = v > most ? most : v < -most ? -most : v;

@@ -10,6 +10,8 @@
 #include <numbers>
 #include <utility>
 
+#include "exporter/ascii.h"
+
 namespace tern {
 namespace {
 
@@ -27,13 +29,6 @@ constexpr std::array kBinaryOps = {
     BinaryOp{"&", 5, Scalar::and_},     BinaryOp{"+", 9, Scalar::add},      BinaryOp{"-", 9, Scalar::sub},
     BinaryOp{"*", 10, Scalar::mul},     BinaryOp{"/", 10, Scalar::div},     BinaryOp{"%", 10, Scalar::remainder},
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 class Parser {
  public:

@@ -18,7 +18,7 @@ namespace tern {
 namespace {
 
 using Number = std::complex<double>;
-using Kind = ExprSyntax::Kind;
+using ExprSyntaxKind = ExprSyntax::Kind;
 
 bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -80,17 +80,17 @@ class Compiler {
   /// The value of a part that is known now.
   std::optional<Number> known(std::size_t node) const {
     const ExprSyntax& n = at(node);
-    if (n.kind == Kind::number) return Number(n.number);
-    if (n.kind == Kind::name) {
+    if (n.kind == ExprSyntaxKind::number) return Number(n.number);
+    if (n.kind == ExprSyntaxKind::name) {
       const ExprArg& a = args_[find(n.name)];
       return a.value == kNoValue ? std::optional(a.number) : std::nullopt;
     }
-    if (n.kind == Kind::rounded) {
+    if (n.kind == ExprSyntaxKind::rounded) {
       const std::optional<Number> x = known(n.parts[0]);
       if (compute_ == result_) return x;  // the arithmetic rounds it, and other readers see the number itself
       return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
-    if (n.kind != Kind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
+    if (n.kind != ExprSyntaxKind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
     const std::optional<Number> x = known(n.parts[0]);
     if (!x || x->imag() != 0) return std::nullopt;
     if (n.op == Scalar::neg) return Number(-x->real());
@@ -118,13 +118,13 @@ class Compiler {
     const ExprSyntax& n = at(node);
     if (const std::optional<Number> v = known(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
     switch (n.kind) {
-      case Kind::name: return compute_;
-      case Kind::boolean_and:
-      case Kind::boolean_or:
-      case Kind::boolean_not:
-      case Kind::to_boolean: return DType::boolean;
-      case Kind::rounded: return natural(n.parts[0]);
-      case Kind::typed: return compute_;
+      case ExprSyntaxKind::name: return compute_;
+      case ExprSyntaxKind::boolean_and:
+      case ExprSyntaxKind::boolean_or:
+      case ExprSyntaxKind::boolean_not:
+      case ExprSyntaxKind::to_boolean: return DType::boolean;
+      case ExprSyntaxKind::rounded: return natural(n.parts[0]);
+      case ExprSyntaxKind::typed: return compute_;
       default: break;
     }
     if (gives_boolean(n.op)) return DType::boolean;
@@ -181,7 +181,7 @@ class Compiler {
     if (t == DType::boolean) {
       i.integer = v != Number(0);
     } else if (t == DType::i64 || t == DType::u64) {
-      if (n.kind == Kind::number && n.is_integer) {
+      if (n.kind == ExprSyntaxKind::number && n.is_integer) {
         i.integer = n.integer;
       } else if (t == DType::u64 && v.real() >= 0x1p63 && v.real() < 0x1p64) {
         i.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(v.real()));
@@ -213,16 +213,16 @@ class Compiler {
     const ExprSyntax& n = at(node);
     if (const std::optional<Number> v = known(node)) return emit_known(*v, n, want);
     switch (n.kind) {
-      case Kind::name: return load(n, want);
-      case Kind::boolean_and: return convert(logic(n, Scalar::and_), want);
-      case Kind::boolean_or: return convert(logic(n, Scalar::or_), want);
-      case Kind::boolean_not: return convert(logic(n, Scalar::not_), want);
-      case Kind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
-      case Kind::rounded: {
+      case ExprSyntaxKind::name: return load(n, want);
+      case ExprSyntaxKind::boolean_and: return convert(logic(n, Scalar::and_), want);
+      case ExprSyntaxKind::boolean_or: return convert(logic(n, Scalar::or_), want);
+      case ExprSyntaxKind::boolean_not: return convert(logic(n, Scalar::not_), want);
+      case ExprSyntaxKind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
+      case ExprSyntaxKind::rounded: {
         const DType t = natural(n.parts[0]);
         return convert(convert(convert(emit(n.parts[0], t), result_), t), want);
       }
-      case Kind::typed: return convert(convert(typed(n), compute_), want);
+      case ExprSyntaxKind::typed: return convert(convert(typed(n), compute_), want);
       default: return convert(operation(n), want);
     }
   }

@@ -22,7 +22,7 @@ struct Name {
 };
 
 /// DLDataTypeCode of DLPack 1.1; booleans are 8 bits of kDLBool (6).
-constexpr Name kNames[] = {
+constexpr Name kDlpackNames[] = {
     {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
     {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},
     {DType::u64, 1, 64},       {DType::f16, 2, 16},         {DType::bf16, 4, 16},    {DType::f32, 2, 32},
@@ -32,15 +32,15 @@ constexpr Name kNames[] = {
 };
 
 /// DLDeviceType of devices whose addresses are the vendor's. Those of Metal and OpenCL are no pointers.
-struct Place {
+struct DlpackPlace {
   std::int32_t type;
   std::string_view kind;
 };
-constexpr Place kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
+constexpr DlpackPlace kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
 
 /// "cuda:1" of {2, 1}.
 std::string device_of(const dlpack::Device& d) {
-  for (const Place& p : kPlaces) {
+  for (const DlpackPlace& p : kPlaces) {
     if (p.type == d.type) return p.type == dlpack::kCpu ? "cpu" : fmt::format("{}:{}", p.kind, d.id);
   }
   fail(ErrorCode::unsupported,
@@ -53,7 +53,7 @@ std::string device_of(const dlpack::Device& d) {
 dlpack::Device dlpack_device(const Tensor& tensor) {
   const std::string& device = tensor.device();
   const std::string_view kind = std::string_view(device).substr(0, device.find(':'));
-  for (const Place& p : kPlaces) {
+  for (const DlpackPlace& p : kPlaces) {
     if (p.kind == kind) return {p.type, p.type == dlpack::kCpu ? 0 : std::stoi(device.substr(kind.size() + 1))};
   }
   fail(ErrorCode::unsupported,
@@ -67,7 +67,7 @@ namespace {
 Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
   const std::string device = device_of(a.device);
   DType dtype = DType::invalid;
-  for (const Name& n : kNames) {
+  for (const Name& n : kDlpackNames) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
   }
   if (dtype == DType::invalid || a.ndim < 0 || a.ndim > kMaxRank)
@@ -119,7 +119,7 @@ M* give(const Tensor& t) {
   made->sizes = t.sizes();
   made->strides = t.strides();
   dlpack::Array& a = made->managed.array;
-  for (const Name& n : kNames) {
+  for (const Name& n : kDlpackNames) {
     if (n.dtype == t.dtype()) a.dtype = {n.code, n.bits, 1};
   }
   if (a.dtype.lanes == 0)

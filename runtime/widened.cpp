@@ -20,7 +20,7 @@ WidenedNode describe(const Program& p, const Function& f, std::uint32_t number, 
   return w;
 }
 
-std::uint64_t bytes_of(const TensorView& v) {
+std::uint64_t bytes_of_widened(const TensorView& v) {
   return static_cast<std::uint64_t>(v.numel()) * static_cast<std::uint64_t>(element_size(v.dtype));
 }
 
@@ -31,7 +31,7 @@ Widening widening_of(const Plan& plan, const Step& step, const Function& f, cons
       step.call(const_cast<TensorView*>(plan.args.data()) + step.args, plan.constant.get() + step.args);
   if (step.state != nullptr && step.state->widening.bytes > 0) return step.state->widening;
   if (step.kernel != nullptr && step.kernel->widening != nullptr) return step.kernel->widening(call);
-  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants(0)) return {bytes_of(call.out[0]), false};
+  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants(0)) return {bytes_of_widened(call.out[0]), false};
   return {};
 }
 

@@ -21,9 +21,9 @@ std::int64_t bits_of(double value) {
   return std::bit_cast<std::int64_t>(value + 0.0);  // no -0, whose bits are kUndefined
 }
 
-using Function = double (*)(double);
+using DoubleFunction = double (*)(double);
 /// Keeps the order of RealFunction.
-constexpr Function kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
+constexpr DoubleFunction kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
                                        std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
                                        std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
 static_assert(std::size(kRealFunctions) == kRealFunctionCount);

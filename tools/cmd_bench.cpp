@@ -210,7 +210,7 @@ void print_nodes(const Result& r, int most) {
   fmt::print("\n{}", longest.str());
 }
 
-void print_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
   double flops = 0, bytes = 0;
   for (const NodeTime& n : r.nodes) {
     flops += n.flops / static_cast<double>(r.profiled);
@@ -260,7 +260,7 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
   print_nodes(r, a.nodes);
 }
 
-void print_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
   fmt::print(
       "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"precision\": \"{}\", \"runs\": {},\n \"open_ms\": "
       "{:.4f}, "
@@ -401,7 +401,7 @@ int run_bench(const BenchArguments& a) {
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
   const int threads = Threads::chosen(a.threads.front()).count();
-  (a.json ? print_json : print_text)(a, f.name, threads, r);
+  (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
   return 0;
 }
 

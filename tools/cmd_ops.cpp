@@ -61,7 +61,7 @@ Listing listing(const std::string& pattern) {
   return l;
 }
 
-void print_json(const Listing& l) {
+void print_ops_json(const Listing& l) {
   fmt::print("{{\n  \"names\": [");
   const char* separator = "";
   for (const OperatorName& n : l.names) {
@@ -93,7 +93,7 @@ std::string count_text(int least, int most) {
   return most < 0 ? (least == 0 ? "any" : fmt::format("{} or more", least)) : fmt::format("{} to {}", least, most);
 }
 
-void print_text(const Listing& l, const std::string& pattern) {
+void print_ops_text(const Listing& l, const std::string& pattern) {
   if (!l.names.empty()) {
     TextTable names({{"PyTorch's operator"}, {"kind"}, {"computed as"}});
     for (const OperatorName& n : l.names) {
@@ -124,7 +124,7 @@ void print_text(const Listing& l, const std::string& pattern) {
 
 int run_ops(const OpsArguments& a) {
   const Listing l = listing(a.pattern);
-  a.json ? print_json(l) : print_text(l, a.pattern);
+  a.json ? print_ops_json(l) : print_ops_text(l, a.pattern);
   return l.names.empty() && l.refused.empty() && l.ops.empty() ? kExitFindings : 0;
 }
 

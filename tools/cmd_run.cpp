@@ -41,7 +41,7 @@ struct RunArguments {
   std::uint64_t max_memory = 0;
 };
 
-HostTensor to_host(const Tensor& t) {
+HostTensor to_host_results(const Tensor& t) {
   const auto* bytes = static_cast<const std::byte*>(t.data());
   return {t.dtype(), t.sizes(), std::vector<std::byte>(bytes, bytes + t.byte_size())};
 }
@@ -71,7 +71,7 @@ std::string number(double v) {
   return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null";
 }
 
-void print_json(std::FILE* out, const std::string& name, const Tensor& t) {
+void print_run_json(std::FILE* out, const std::string& name, const Tensor& t) {
   if (t.dtype() == DType::invalid) {
     fmt::print(out, "{{\"name\": \"{}\", \"dtype\": null}}", json_escape(name));
     return;
@@ -84,7 +84,7 @@ void print_json(std::FILE* out, const std::string& name, const Tensor& t) {
              number(s.mean()), s.count - s.finite);
 }
 
-void print_text(std::FILE* out, const std::string& name, const Tensor& t) {
+void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
   constexpr std::int64_t kMostValues = 16;
   if (t.dtype() == DType::invalid) {
     fmt::print(out, "{}: None\n", escape_name(name));
@@ -105,9 +105,9 @@ void print_text(std::FILE* out, const std::string& name, const Tensor& t) {
 }
 
 /// What the calls of a run leave behind: summaries on a stream, tensors for the file.
-class Results {
+class CmdRunResults {
  public:
-  Results(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
+  CmdRunResults(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
       : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {
     if (a_.json) std::fputs(several_ ? "{\"calls\": [" : "", out_);
   }
@@ -118,12 +118,12 @@ class Results {
       const std::string& name = f_.outputs[i].name;
       if (a_.json) {
         std::fputs(i > 0 ? ", " : "", out_);
-        print_json(out_, name, outputs[i]);
+        print_run_json(out_, name, outputs[i]);
       } else {
-        print_text(out_, prefix + name, outputs[i]);
+        print_run_text(out_, prefix + name, outputs[i]);
       }
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
-        named_.tensors.emplace_back(prefix + name, to_host(outputs[i]));
+        named_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
     }
     if (a_.json) std::fputs(several_ ? "]}" : "]", out_);
   }
@@ -208,7 +208,7 @@ int run_run(RunArguments& a) {
   Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
   if (group != nullptr) set_groups(session, *model.program(), group, groups_of(*model.program(), a.groups));
-  Results results(f, a, calls.size());
+  CmdRunResults results(f, a, calls.size());
   Graph graph;
   if (a.graph) {
     results.add(0, run_graph(graph, session, f.name, calls[0], a.repeat));

@@ -24,7 +24,7 @@ const char* severity(const Finding& f) {
   return f.code == ErrorCode::unsupported ? "unsupported" : "broken";
 }
 
-void print_json(const FileCheck& c) {
+void print_validate_json(const FileCheck& c) {
   fmt::print("{{\"file\": \"{}\", \"valid\": {}, \"status\": {}, ", json_escape(c.path), c.valid(), c.status());
   if (c.failure) fmt::print("\"error\": \"{}\", ", json_escape(c.failure->what()));
   fmt::print("\"findings\": [");
@@ -39,7 +39,7 @@ void print_json(const FileCheck& c) {
 }
 
 /// "model.tern: valid", "...: 3 findings", "...: not checked: cannot open ...".
-void print_text(const FileCheck& c) {
+void print_validate_text(const FileCheck& c) {
   const std::string path = escape_name(c.path);
   for (const Finding& f : c.findings) {
     fmt::print("{}: byte {}: {} {}: {}{}{}\n", path, f.offset, severity(f), f.rule, escape_name(f.where, 2000),
@@ -76,7 +76,7 @@ int run_validate(const ValidateArguments& a) {
     if (a.deep && check.valid() && !is_pt2(a.paths[i])) add_deep_findings(check);
     status = worse_exit(status, check.status());
     if (a.json && i > 0) fmt::print(",\n ");
-    (a.json ? print_json : print_text)(check);
+    (a.json ? print_validate_json : print_validate_text)(check);
   }
   if (a.json) fmt::print("]\n");
   return status;

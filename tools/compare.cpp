@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Precision {
+struct ComparePrecision {
   DType dtype;
   Tolerance tolerance;  ///< torch/testing/_comparison.py, _DTYPE_PRECISIONS
   int mantissa;         ///< bits, without the leading one
@@ -30,12 +30,12 @@ struct Precision {
 };
 
 template <class Format>
-constexpr Precision small_float(DType dtype, Tolerance tolerance = {}) {
+constexpr ComparePrecision small_float(DType dtype, Tolerance tolerance = {}) {
   return {dtype, tolerance, Format::mantissa, 1 - Format::bias};
 }
 
 /// Complex types: as of their parts. Types that are not here are exact and have no last place.
-constexpr std::array<Precision, 15> kPrecisions = {{
+constexpr std::array<ComparePrecision, 15> kPrecisions = {{
     small_float<Binary16>(DType::f16, {1e-3, 1e-5}),
     small_float<Brain16>(DType::bf16, {1.6e-2, 1e-5}),
     {DType::f32, {1.3e-6, 1e-5}, 23, -126},
@@ -53,13 +53,13 @@ constexpr std::array<Precision, 15> kPrecisions = {{
     small_float<E2M1>(DType::f4_e2m1),
 }};
 
-const Precision* precision_of(DType dtype) {
+const ComparePrecision* precision_of(DType dtype) {
   const auto found =
       std::find_if(kPrecisions.begin(), kPrecisions.end(), [&](const auto& p) { return p.dtype == dtype; });
   return found == kPrecisions.end() ? nullptr : &*found;
 }
 
-double unit_of_last_place(const Precision& precision, double magnitude) {
+double unit_of_last_place(const ComparePrecision& precision, double magnitude) {
   const int exponent = magnitude > 0 ? std::ilogb(magnitude) : precision.min_exponent;
   return std::ldexp(1.0, std::max(exponent, precision.min_exponent) - precision.mantissa);
 }
@@ -185,7 +185,7 @@ class Comparer {
   const HostTensor& actual_;
   const HostTensor& golden_;
   Comparison& result_;
-  const Precision* precision_;
+  const ComparePrecision* precision_;
   std::int64_t row_;
   double row_error_ = 0;
   double row_largest_ = 0;
@@ -206,12 +206,12 @@ std::string difference_of_kind(const HostTensor& actual, const HostTensor& golde
 }  // namespace
 
 Tolerance default_tolerance(DType golden) {
-  const Precision* precision = precision_of(golden);
+  const ComparePrecision* precision = precision_of(golden);
   return precision != nullptr ? precision->tolerance : Tolerance{};
 }
 
 double unit_of_last_place(DType dtype, double magnitude) {
-  const Precision* precision = precision_of(dtype);
+  const ComparePrecision* precision = precision_of(dtype);
   return precision == nullptr ? 0 : unit_of_last_place(*precision, magnitude);
 }
 

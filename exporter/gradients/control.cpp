@@ -226,7 +226,7 @@ void loop(GradientCall& c) {
   LoopGradient(c).give();
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kControlRules[] = {
     {Op::cond, cond},
     {Op::call, call},
     {Op::scan_loop, loop},
@@ -236,7 +236,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_control() {
-  return kRules;
+  return kControlRules;
 }
 
 }  // namespace tern

@@ -38,7 +38,7 @@ ValueId table_gradient(GradientCall& c, ValueId g) {
   return g;
 }
 
-void index_select(GradientCall& c) {
+void index_select_rule(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), index = c.in(1);
   const auto axis = static_cast<std::int64_t>(c.axis());
@@ -89,7 +89,7 @@ void index_put(GradientCall& c) {
 }
 
 /// Element i of what the mask is true for is number i among those.
-void masked_select(GradientCall& c) {
+void masked_select_rule(GradientCall& c) {
   Builder& b = c.b;
   const ValueId mask = c.in(1), x = c.in(0);
   const ValueId both = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // of their shape
@@ -121,13 +121,13 @@ void repeat_interleave(GradientCall& c) {
   c.give(0, b.move_axis(sum, 0, axis));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kIndexingRules[] = {
     {Op::gather, gather},
-    {Op::index_select, index_select},
+    {Op::index_select, index_select_rule},
     {Op::index, index},
     {Op::index_put, index_put},
     {Op::scatter, differentiate_scatter},
-    {Op::masked_select, masked_select},
+    {Op::masked_select, masked_select_rule},
     {Op::embedding_bag, differentiate_embedding_bag},
     {Op::repeat_interleave, repeat_interleave},
 };
@@ -135,7 +135,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_indexing() {
-  return kRules;
+  return kIndexingRules;
 }
 
 }  // namespace tern

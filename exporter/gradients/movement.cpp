@@ -40,7 +40,7 @@ ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis
                 attr(AttrKey::step, step)});
 }
 
-void slice(GradientCall& c) {
+void slice_rule(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   c.give(0, around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
 }
@@ -160,10 +160,10 @@ void as_strided_scatter(GradientCall& c) {
   if (c.wants(1)) c.give(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kMovementRules[] = {
     {Op::reshape, reshape},
     {Op::permute, permute},
-    {Op::slice, slice},
+    {Op::slice, slice_rule},
     {Op::expand, expand},
     {Op::as_strided, as_strided},
     {Op::bitcast, bitcast},
@@ -176,7 +176,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_movement() {
-  return kRules;
+  return kMovementRules;
 }
 
 }  // namespace tern

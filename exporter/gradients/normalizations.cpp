@@ -119,7 +119,7 @@ void batch_norm(GradientCall& c) {
   c.give(3, weighted);
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kNormalizationsRules[] = {
     {Op::layer_norm, layer_norm},
     {Op::rms_norm, rms_norm},
     {Op::group_norm, group_norm},
@@ -129,7 +129,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_normalizations() {
-  return kRules;
+  return kNormalizationsRules;
 }
 
 }  // namespace tern

@@ -371,12 +371,12 @@ void pointwise(GradientCall& c) {
   }
 }
 
-constexpr GradientEntry kRules[] = {{Op::pointwise, pointwise}};
+constexpr GradientEntry kPointwiseRules[] = {{Op::pointwise, pointwise}};
 
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_pointwise() {
-  return kRules;
+  return kPointwiseRules;
 }
 
 }  // namespace tern

@@ -64,12 +64,12 @@ void grouped_matmul(GradientCall& c) {
   c.give(1, b.matmul(rows, g));
 }
 
-constexpr GradientEntry kRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};
+constexpr GradientEntry kProductsRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};
 
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_products() {
-  return kRules;
+  return kProductsRules;
 }
 
 }  // namespace tern

@@ -140,7 +140,7 @@ void softmax(GradientCall& c) {
   c.give(0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kReductionsRules[] = {
     {Op::reduce, reduce},
     {Op::select_reduce, select_reduce},
     {Op::softmax, softmax},
@@ -149,7 +149,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_reductions() {
-  return kRules;
+  return kReductionsRules;
 }
 
 }  // namespace tern

@@ -14,9 +14,9 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// A function with inputs of the types of a loop's operands: those mapped without their first axis.
-class Body {
+class RnnBody {
  public:
-  Body(Builder& outer, std::string name) : outer_(outer), number_(new_function(outer.program(), std::move(name))) {}
+  RnnBody(Builder& outer, std::string name) : outer_(outer), number_(new_function(outer.program(), std::move(name))) {}
   Builder builder() { return Builder(outer_.program(), number_); }
   ValueId carried(Builder& b, ValueId like) { return new_input(b, TensorType(outer_.type(like)), "carried"); }
   ValueId slice(Builder& b, ValueId like) {
@@ -104,7 +104,7 @@ class Cells {
 
   LayerGradients plain() {
     const char* slope = kind_ == RnnKind::tanh ? "d * (1 - h * h)" : "h > 0 ? d : 0";
-    Body body(b_, "rnn.gradient");
+    RnnBody body(b_, "rnn.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh);
     const ValueId gy = body.slice(s, l_.gy), h = body.slice(s, l_.h), w = body.carried(s, l_.w_hh);
@@ -126,7 +126,7 @@ class Cells {
     const ValueId reset = sigmoid_of(0), keep = sigmoid_of(1), state = gate(b_, from_h, 2, hidden);
     const ValueId fresh =
         b_.expr("tanh(x + r * h)", {{"x", gate(b_, from_x, 2, hidden)}, {"r", reset}, {"h", state}}, t_);
-    Body body(b_, "gru.gradient");
+    RnnBody body(b_, "gru.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh), gy = body.slice(s, l_.gy);
     const ValueId r = body.slice(s, reset), z = body.slice(s, keep), n = body.slice(s, fresh), u = body.slice(s, state);
@@ -159,7 +159,7 @@ class Cells {
     const ValueId before = shifted(l_.c0, states);
     const bool projects = l_.w_hr != kNoValue;
 
-    Body body(b_, "lstm.gradient");
+    RnnBody body(b_, "lstm.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh), gc = body.carried(s, l_.gc), gy = body.slice(s, l_.gy);
     const ValueId i = body.slice(s, in), f = body.slice(s, forget), g = body.slice(s, cell), o = body.slice(s, out);
@@ -193,7 +193,7 @@ class Cells {
   }
   /// The cell after each step: what is kept of the one before, and what is new.
   ValueId cells(ValueId forget, ValueId fresh) {
-    Body body(b_, "lstm.cells");
+    RnnBody body(b_, "lstm.cells");
     Builder s = body.builder();
     const ValueId c = body.carried(s, l_.c0), f = body.slice(s, forget), n = body.slice(s, fresh);
     const ValueId next = s.expr("f * c + n", {{"f", f}, {"c", c}, {"n", n}}, t_);

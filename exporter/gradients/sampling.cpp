@@ -23,7 +23,7 @@ void resize_gradient(GradientCall& c) {
   give_resized(c, Op::resize);
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSamplingRules[] = {
     {Op::resize, resize},
     {Op::resize_gradient, resize_gradient},
     {Op::grid_sample, differentiate_grid_sample},
@@ -33,7 +33,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_sampling() {
-  return kRules;
+  return kSamplingRules;
 }
 
 }  // namespace tern

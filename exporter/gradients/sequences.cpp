@@ -14,7 +14,7 @@ void to_places(GradientCall& c) {
                    attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))}));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSequencesRules[] = {
     {Op::scan, differentiate_scan}, {Op::sort, to_places},
     {Op::topk, to_places},          {Op::segment_reduce, differentiate_segment_reduce},
     {Op::rnn, differentiate_rnn},
@@ -23,7 +23,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_sequences() {
-  return kRules;
+  return kSequencesRules;
 }
 
 }  // namespace tern

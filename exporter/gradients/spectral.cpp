@@ -4,7 +4,7 @@
 namespace tern {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSpectralRules[] = {
     {Op::fft, differentiate_fft},
     {Op::eigh, differentiate_eigh},
     {Op::eig, differentiate_eig},
@@ -15,7 +15,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_spectral() {
-  return kRules;
+  return kSpectralRules;
 }
 
 }  // namespace tern

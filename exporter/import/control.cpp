@@ -16,7 +16,7 @@
 
 namespace tern::importing {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 namespace {
 
@@ -46,7 +46,7 @@ bool gives_new_sizes(const pt2::Graph& graph) {
 }  // namespace
 
 const pt2::Graph& ControlFlow::graph_of(const pt2::Node& node, std::size_t input) const {
-  if (input < node.inputs.size() && node.inputs[input].arg.kind == Kind::graph &&
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::graph &&
       node.inputs[input].arg.graph != nullptr) {
     return *node.inputs[input].arg.graph;
   }
@@ -69,7 +69,7 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
       const std::size_t at = i++;
       if (name.empty()) continue;
       if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph gives no output for '{}'", name));
-      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
         pt2::Node one;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, results[at]));
@@ -216,7 +216,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
     const DType outer = scope_.autocast;
     const bool enabled = node.inputs.size() > 4 && scope_.binding_of(node.inputs[2].arg).dim.is(1);
     scope_.autocast = !enabled                                       ? DType::invalid
-                      : node.inputs[1].arg.kind == Kind::scalar_type ? node.inputs[1].arg.dtype()
+                      : node.inputs[1].arg.kind == ArgumentKind::scalar_type ? node.inputs[1].arg.dtype()
                                                                      : DType::bf16;
     inlined(node, 4, 5);
     scope_.autocast = outer;

@@ -13,19 +13,19 @@
 namespace tern::importing {
 namespace {
 
-enum class Step { make, unpack, unwrap, enter, leave };
+enum class DualStep { make, unpack, unwrap, enter, leave };
 struct Target {
   std::string_view name;
-  Step step;
+  DualStep step;
 };
 constexpr Target kTargets[] = {
-    {"torch._functorch.predispatch._make_dual", Step::make},
-    {"torch.ops.aten._make_dual.default", Step::make},
-    {"torch._functorch.predispatch._unpack_dual", Step::unpack},
-    {"torch.ops.aten._unpack_dual.default", Step::unpack},
-    {"torch._functorch.predispatch._unwrap_for_grad", Step::unwrap},
-    {"torch._functorch.predispatch._jvp_increment_nesting", Step::enter},
-    {"torch._functorch.predispatch._jvp_decrement_nesting", Step::leave},
+    {"torch._functorch.predispatch._make_dual", DualStep::make},
+    {"torch.ops.aten._make_dual.default", DualStep::make},
+    {"torch._functorch.predispatch._unpack_dual", DualStep::unpack},
+    {"torch.ops.aten._unpack_dual.default", DualStep::unpack},
+    {"torch._functorch.predispatch._unwrap_for_grad", DualStep::unwrap},
+    {"torch._functorch.predispatch._jvp_increment_nesting", DualStep::enter},
+    {"torch._functorch.predispatch._jvp_decrement_nesting", DualStep::leave},
 };
 /// A level of forward_ad without jvp is one that cannot be nested.
 constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
@@ -44,7 +44,7 @@ bool makes_duals(const pt2::Graph& graph) {
   };
   return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
     const Target* target = find(node.target);
-    return (target != nullptr && target->step == Step::make) ||
+    return (target != nullptr && target->step == DualStep::make) ||
            std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
   });
 }
@@ -54,11 +54,11 @@ bool Duals::call(const pt2::Node& node) {
   const Target* target = find(node.target);
   if (target == nullptr) return false;
   switch (target->step) {
-    case Step::make: make(node); break;
-    case Step::unpack: unpack(node); break;
-    case Step::unwrap: bind(node, 0, tensor_at(node, 0)); break;
-    case Step::enter: ++level_; break;
-    case Step::leave: leave(); break;
+    case DualStep::make: make(node); break;
+    case DualStep::unpack: unpack(node); break;
+    case DualStep::unwrap: bind(node, 0, tensor_at(node, 0)); break;
+    case DualStep::enter: ++level_; break;
+    case DualStep::leave: leave(); break;
   }
   return true;
 }

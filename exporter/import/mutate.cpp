@@ -14,7 +14,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 /// In-place operators that change how a tensor is viewed, not what it holds.
 bool is_inplace_view(std::string_view base) {
@@ -27,8 +27,8 @@ bool is_inplace_view(std::string_view base) {
 
 std::vector<std::string> tensor_names(const pt2::Argument* a) {
   if (a == nullptr) return {};
-  if (a->kind == Kind::tensor) return {a->name};
-  if (a->kind == Kind::tensors || a->kind == Kind::optional_tensors) return a->names;
+  if (a->kind == ArgumentKind::tensor) return {a->name};
+  if (a->kind == ArgumentKind::tensors || a->kind == ArgumentKind::optional_tensors) return a->names;
   return {};
 }
 
@@ -73,7 +73,7 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
   const std::string_view base = base_of(schema.name);
   if (!contains(special_mutations(), base)) return false;
   const auto finish = [&](const Binding& self) {
-    if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) scope_.bind(node.outputs[0].name, self);
+    if (!node.outputs.empty() && node.outputs[0].kind == ArgumentKind::tensor) scope_.bind(node.outputs[0].name, self);
     return true;
   };
   const auto self = [&] { return scope_.binding_of(node.inputs.at(0).arg); };
@@ -138,7 +138,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
     std::vector<Binding> targets;
     for (const std::string& name : tensor_names(node.find_input(a.name))) {
       pt2::Argument one;
-      one.kind = name.empty() ? Kind::none : Kind::tensor;
+      one.kind = name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
       one.name = name;
       targets.push_back(scope_.binding_of(one));
     }

@@ -9,10 +9,10 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 const pt2::Argument* only_tensor(const pt2::Argument* a) {
-  return a != nullptr && a->kind == Kind::tensor ? a : nullptr;
+  return a != nullptr && a->kind == ArgumentKind::tensor ? a : nullptr;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
         fail(ErrorCode::bad_file,
              fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
       }
-      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
         pt2::Node one = node;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, value));

@@ -10,7 +10,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 /// Operators that torchao's classes answer with a tensor of the same class: those that change nothing, and views.
 constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
@@ -40,7 +40,7 @@ Operand& operand(Call& call, std::string_view name) {
 }  // namespace
 
 std::shared_ptr<QuantizedTensor> SubclassCalls::quantized(const pt2::Argument* a) const {
-  if (a == nullptr || a->kind != Kind::tensor) return nullptr;
+  if (a == nullptr || a->kind != ArgumentKind::tensor) return nullptr;
   const Binding* b = scope_.find(a->name);
   return b == nullptr || b->kind != BindingKind::quantized ? nullptr : b->quantized;
 }
@@ -55,7 +55,7 @@ bool SubclassCalls::call(const pt2::Node& node, std::string_view target) {
 
 /// access_subclass_inner_tensor(tensor, attribute)
 void SubclassCalls::access(const pt2::Node& node) {
-  if (node.inputs.size() != 2 || node.inputs[1].arg.kind != Kind::string || node.outputs.size() != 1)
+  if (node.inputs.size() != 2 || node.inputs[1].arg.kind != ArgumentKind::string || node.outputs.size() != 1)
     fail(ErrorCode::bad_file, "it takes a tensor and a name, and gives a tensor");
   const std::string& name = node.inputs[1].arg.text;
   const auto of = quantized(&node.inputs[0].arg);

@@ -16,7 +16,7 @@ namespace {
 /// underscore.
 constexpr std::string_view kPure[] = {"aten.",       "prims.",  "quantized_decomposed.", "quantized.", "torchvision.",
                                       "torchaudio.", "torchao."};
-constexpr std::string_view kScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
+constexpr std::string_view kUnusedScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
   return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
@@ -24,7 +24,7 @@ bool starts_with_any(std::string_view text, std::span<const std::string_view> pr
 
 bool has_no_effect(const pt2::Node& node) {
   std::string_view name = node.target;
-  if (starts_with_any(name, kScalars)) return true;
+  if (starts_with_any(name, kUnusedScalars)) return true;
   constexpr std::string_view kOps = "torch.ops.";
   if (!name.starts_with(kOps)) return false;
   name.remove_prefix(kOps.size());

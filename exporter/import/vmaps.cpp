@@ -13,7 +13,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
 
 bool is(const pt2::Node& node, std::string_view function) {
@@ -21,7 +21,7 @@ bool is(const pt2::Node& node, std::string_view function) {
 }
 
 std::int64_t integer(const pt2::Node& node, std::size_t input) {
-  if (input < node.inputs.size() && node.inputs[input].arg.kind == Kind::integer) return node.inputs[input].arg.integer;
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::integer) return node.inputs[input].arg.integer;
   fail(ErrorCode::unsupported, fmt::format("operand {} of {} is not a constant", input, node.target));
 }
 

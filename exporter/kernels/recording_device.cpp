@@ -78,7 +78,7 @@ struct RecordingFunctions {
 namespace {
 
 using F = RecordingFunctions;
-constexpr tern_device_plugin kTable = {
+constexpr tern_device_plugin kRecordingDeviceTable = {
     sizeof(tern_device_plugin),
     TERN_DEVICE_ABI,
     "recording",
@@ -110,7 +110,7 @@ constexpr tern_device_plugin kTable = {
 RecordingDevice::RecordingDevice(const DeviceKind& kind) : kind_(kind), next_address_(4096) {
   if (current != nullptr) fail(ErrorCode::internal, "a thread records the kernels of one device at a time");
   current = this;
-  plugin_.table = &kTable;
+  plugin_.table = &kRecordingDeviceTable;
   plugin_.count = 1;
   try {
     device_ = std::make_unique<PluginDevice>(plugin_, 0);

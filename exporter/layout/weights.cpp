@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLeast = 16;  // rows and columns
+constexpr std::int64_t kLayoutWeightsLeast = 16;  // rows and columns
 constexpr std::int64_t kTile = 32;
 
 /// For each state: it is read, and by products alone, as their second operand.
@@ -36,7 +36,7 @@ std::vector<bool> read_by_products(const Program& program) {
 }
 
 bool is_large_matrix(const TensorType& t) {
-  return t.rank() == 2 && t.shape[0].value() >= kLeast && t.shape[1].value() >= kLeast;
+  return t.rank() == 2 && t.shape[0].value() >= kLayoutWeightsLeast && t.shape[1].value() >= kLayoutWeightsLeast;
 }
 
 /// Types of which products read columns fastest.

@@ -38,10 +38,10 @@ void move_to_front(Function& f, std::size_t first) {
   std::rotate(f.nodes.begin(), f.nodes.begin() + static_cast<std::ptrdiff_t>(first), f.nodes.end());
 }
 
-class Step {
+class AddGenerationStep {
  public:
   /// `slots`: the function will be one over slots, whose texts tell which number decides what they draw.
-  Step(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
+  AddGenerationStep(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
       : b_(program, function), signature_(signature), slots_(slots) {}
 
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
@@ -219,8 +219,8 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   }
   program.functions[prefill].name = llm::kPrefill;
   const bool slots = options.batch > 0;
-  Step(program, prefill, signature, slots).make();
-  report.attention = Step(program, decode, one, slots).make();
+  AddGenerationStep(program, prefill, signature, slots).make();
+  report.attention = AddGenerationStep(program, decode, one, slots).make();
   if (slots) work_in_slots(program, prefill, decode, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);

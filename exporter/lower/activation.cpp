@@ -55,7 +55,7 @@ Values log_sigmoid_forward(Builder& b, const Call& c) {
   return {lower_text(b, c, "min(self, 0) - log1p(exp(-abs(self)))"), lower_text(b, c, "exp(-abs(self))")};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kActivationLowerings = {
     Lowering{"aten.gelu.default", gelu},           Lowering{"aten.prelu.default", prelu},
     Lowering{"aten._prelu_kernel.default", prelu}, Lowering{"aten.glu.default", glu},
     Lowering{"aten.rrelu.default", rrelu},         Lowering{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
@@ -64,7 +64,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> activation_lowerings() {
-  return kTable;
+  return kActivationLowerings;
 }
 
 }  // namespace tern

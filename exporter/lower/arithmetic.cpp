@@ -203,7 +203,7 @@ Values zero(Builder& b, const Call& c) {
   return {b.full(b.shape(c.tensor("self")), 0.0, b.dtype(c.tensor("self")))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kArithmeticLowerings = {
     Lowering{"aten.div.Tensor_mode", div_mode},
     Lowering{"aten.div.Scalar_mode", div_mode},
     Lowering{"aten.divide.Tensor_mode", div_mode},
@@ -251,7 +251,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> arithmetic_lowerings() {
-  return kTable;
+  return kArithmeticLowerings;
 }
 
 }  // namespace tern

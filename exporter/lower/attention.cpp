@@ -177,7 +177,7 @@ Values efficient(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kAttentionLowerings[] = {
     {"aten.scaled_dot_product_attention.default", sdpa},
     {"aten._scaled_dot_product_attention_math.default", sdpa_math},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default", flash_cpu},
@@ -189,7 +189,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> attention_lowerings() {
-  return kTable;
+  return kAttentionLowerings;
 }
 
 }  // namespace tern

@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kAudioNever = -std::numeric_limits<double>::infinity();
 
 /// A loop over the first axis of `mapped`. Operands of the body: carried, slices of mapped, captured.
 struct Scan {
@@ -153,7 +153,7 @@ Values forced_align(Builder& b, const Call& c) {
   const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t);
   const Scan forward{{start}, {p}, {skips}};
   const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
-    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kNever); };
+    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kAudioNever); };
     const std::vector<ExprArg> ways = {
         {"stay", in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", in[2]}, {"p", in[1]}};
     return {f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t),
@@ -225,7 +225,7 @@ Values rnnt_loss(Builder& b, const Call& c) {
   return {b.squeeze(cost, 1), kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kAudioLowerings[] = {
     {"torchaudio._lfilter_core_loop.default", lfilter},
     {"torchaudio._overdrive_core_loop.default", overdrive},
     {"torchaudio.forced_align.default", forced_align},
@@ -235,7 +235,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> audio_lowerings() {
-  return kTable;
+  return kAudioLowerings;
 }
 
 }  // namespace tern

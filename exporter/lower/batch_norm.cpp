@@ -172,7 +172,7 @@ Values instance_norm(Builder& b, const Call& c) {
   return {b.reshape(r.y, shape), averaged(r.new_mean), averaged(r.new_var)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kBatchNormLowerings[] = {
     {"aten.batch_norm.default", batch_norm},
     {"aten.native_batch_norm.default", native_batch_norm},
     {"aten._native_batch_norm_legit_functional.default", batch_norm_functional},
@@ -188,7 +188,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> batch_norm_lowerings() {
-  return kTable;
+  return kBatchNormLowerings;
 }
 
 }  // namespace tern

@@ -23,7 +23,7 @@ Values copy(Builder& b, const Call& c) {
   return {b.expand(convert_to(b, c, c.tensor("src"), b.dtype(self)), b.shape(self))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kCastLowerings = {
     Lowering{"aten.copy.default", copy},
     Lowering{"aten.to.dtype", cast},
     Lowering{"aten.to.dtype_layout", cast},
@@ -70,7 +70,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> cast_lowerings() {
-  return kTable;
+  return kCastLowerings;
 }
 
 }  // namespace tern

@@ -180,7 +180,7 @@ Values multilabel_margin(Builder& b, const Call& c) {
   return {multilabel_margin_both(b, c)[0]};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kClassLossLowerings = {
     Lowering{"aten.nll_loss.default", nll},
     Lowering{"aten.nll_loss2d.default", nll},
     Lowering{"aten.nll_loss_nd.default", nll},
@@ -195,7 +195,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> class_loss_lowerings() {
-  return kTable;
+  return kClassLossLowerings;
 }
 
 }  // namespace tern

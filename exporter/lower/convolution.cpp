@@ -111,7 +111,7 @@ Values conv_transpose(Builder& b, const Call& c) {
   return convolve(b, c, g);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kConvolutionLowerings[] = {
     {"aten.convolution.default", convolution},
     {"aten._convolution.default", convolution},
     {"aten._convolution.deprecated", convolution},
@@ -129,7 +129,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> convolution_lowerings() {
-  return kTable;
+  return kConvolutionLowerings;
 }
 
 }  // namespace tern

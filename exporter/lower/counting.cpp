@@ -186,7 +186,7 @@ Values segment_reduce(Builder& b, const Call& c) {
   return {b.add(Op::segment_reduce, {x, offsets}, std::move(attrs))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCountingLowerings[] = {
     {"aten._unique.default", unique2},
     {"aten._unique2.default", unique2},
     {"aten.unique_dim.default", unique_dim},
@@ -209,7 +209,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> counting_lowerings() {
-  return kTable;
+  return kCountingLowerings;
 }
 
 }  // namespace tern

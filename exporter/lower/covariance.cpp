@@ -68,7 +68,7 @@ Values corrcoef(Builder& b, const Call& c) {
   return {squeezed(b, b.expr(clamp, {{"r", r}}, t))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCovarianceLowerings[] = {
     {"aten.cov.default", cov},
     {"aten.corrcoef.default", corrcoef},
 };
@@ -76,7 +76,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> covariance_lowerings() {
-  return kTable;
+  return kCovarianceLowerings;
 }
 
 }  // namespace tern

@@ -8,14 +8,14 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 /// All elements `operand`, which is a number, a (symbolic) integer, or a tensor of one element.
 ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
-  if (operand.kind == Kind::tensor) {
+  if (operand.kind == OperandKind::tensor) {
     return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
   }
-  if (operand.kind == Kind::integer || operand.kind == Kind::boolean) {
+  if (operand.kind == OperandKind::integer || operand.kind == OperandKind::boolean) {
     return b.add(
         Op::full, {},
         {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::value, Dims{operand.integer}), attr_dtype(dtype)});
@@ -41,7 +41,7 @@ Values ones_like(Builder& b, const Call& c) {
 Values full_like(Builder& b, const Call& c) {
   return {filled(b, c.arg("fill_value"), b.shape(c.tensor("self")), c.result_dtype())};
 }
-Values fill(Builder& b, const Call& c) {
+Values fill_creation(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   return {filled(b, c.arg("value"), b.shape(x), b.dtype(x))};
 }
@@ -52,7 +52,7 @@ Values scalar_tensor(Builder& b, const Call& c) {
 /// How many numbers lie in start, start + step, .. before end.
 Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
   const DType t = c.result_dtype();
-  const auto whole = [](const Operand& o) { return o.kind == Kind::integer || o.kind == Kind::boolean; };
+  const auto whole = [](const Operand& o) { return o.kind == OperandKind::integer || o.kind == OperandKind::boolean; };
   if (whole(start) && whole(end) && whole(step)) {
     ExprPool& pool = b.pool();
     Dim n = pool.sub(end.integer, start.integer);
@@ -72,7 +72,7 @@ Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand&
 }
 Operand integer_operand(std::int64_t v) {
   Operand o;
-  o.kind = Kind::integer;
+  o.kind = OperandKind::integer;
   o.integer = v;
   return o;
 }
@@ -102,9 +102,9 @@ Values range_step(Builder& b, const Call& c) {
 /// An end of linspace: a number known here, or a tensor of no dimensions.
 ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_view name) {
   const Operand& o = c.arg(argument);
-  if (o.kind == Kind::tensor) return {name, b.reshape(o.value, {})};
-  if (o.kind == Kind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
-  if (o.kind == Kind::integer) return {name, static_cast<double>(o.integer.value())};
+  if (o.kind == OperandKind::tensor) return {name, b.reshape(o.value, {})};
+  if (o.kind == OperandKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
+  if (o.kind == OperandKind::integer) return {name, static_cast<double>(o.integer.value())};
   return {name, std::complex<double>(o.number, o.imaginary)};
 }
 
@@ -245,7 +245,7 @@ Values cartesian_prod(Builder& b, const Call& c) {
   return {b.concat(columns, 1)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCreationLowerings[] = {
     {"aten.zeros.default", zeros},
     {"aten.empty.memory_format", zeros},
     {"aten.empty_strided.default", zeros},
@@ -263,8 +263,8 @@ constexpr Lowering kTable[] = {
     {"aten.zero.default", zeros_like},
     {"aten.ones_like.default", ones_like},
     {"aten.full_like.default", full_like},
-    {"aten.fill.Scalar", fill},
-    {"aten.fill.Tensor", fill},
+    {"aten.fill.Scalar", fill_creation},
+    {"aten.fill.Tensor", fill_creation},
     {"aten.scalar_tensor.default", scalar_tensor},
     {"aten.range.default", range},
     {"aten.range.step", range_step},
@@ -292,7 +292,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> creation_lowerings() {
-  return kTable;
+  return kCreationLowerings;
 }
 
 }  // namespace tern

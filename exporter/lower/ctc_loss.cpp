@@ -10,7 +10,7 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kCtcLossNever = -std::numeric_limits<double>::infinity();
 
 /// Lengths as an int64 tensor [N], given as one or as a list.
 ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
@@ -38,7 +38,7 @@ ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
 /// A step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
 /// lengths [N, 1]) to the new alpha.
 Values step(Builder& f, std::span<const ValueId> in) {
-  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kNever); };
+  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kCtcLossNever); };
   return {
       f.expr("skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
              "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
@@ -113,7 +113,7 @@ Values ctc_loss_parts(Builder& b, const Call& c) {
   return {losses(b, c, lengths(b, c, "target_lengths")), kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCtcLossLowerings[] = {
     {"aten.ctc_loss.IntList", ctc_loss},
     {"aten.ctc_loss.Tensor", ctc_loss},
     {"aten._ctc_loss.default", ctc_loss_parts},
@@ -123,7 +123,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> ctc_loss_lowerings() {
-  return kTable;
+  return kCtcLossLowerings;
 }
 
 }  // namespace tern

@@ -26,7 +26,7 @@ ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) 
 }
 
 template <int kCount, int kLeast>
-Values embedding(Builder& b, const Call& c) {
+Values embedding_decomposed(Builder& b, const Call& c) {
   const ValueId table = unpacked(b, c.tensor("weight"), kCount, kLeast), scales = c.tensor("weight_scales");
   const Dim groups = b.rank(scales) == 2 ? b.size(scales, 1) : Dim(1);
   const ValueId rows =
@@ -66,13 +66,13 @@ Values add_number(Builder& b, const Call& c) {
   return sum(b, c, "qa", false);
 }
 
-constexpr Lowering kTable[] = {
-    {"quantized_decomposed.embedding_byte.default", embedding<1, 0>},
-    {"quantized_decomposed.embedding_byte.dtype", embedding<1, 0>},
-    {"quantized_decomposed.embedding_4bit.default", embedding<2, -8>},
-    {"quantized_decomposed.embedding_4bit.dtype", embedding<2, -8>},
-    {"quantized_decomposed.embedding_2bit.default", embedding<4, -2>},
-    {"quantized_decomposed.embedding_2bit.dtype", embedding<4, -2>},
+constexpr Lowering kDecomposedOperatorsLowerings[] = {
+    {"quantized_decomposed.embedding_byte.default", embedding_decomposed<1, 0>},
+    {"quantized_decomposed.embedding_byte.dtype", embedding_decomposed<1, 0>},
+    {"quantized_decomposed.embedding_4bit.default", embedding_decomposed<2, -8>},
+    {"quantized_decomposed.embedding_4bit.dtype", embedding_decomposed<2, -8>},
+    {"quantized_decomposed.embedding_2bit.default", embedding_decomposed<4, -2>},
+    {"quantized_decomposed.embedding_2bit.dtype", embedding_decomposed<4, -2>},
     {"quantized_decomposed.add.default", add},
     {"quantized_decomposed.add.scalar", add_number},
     {"quantized_decomposed.add_relu.default", add_relu},
@@ -81,7 +81,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> decomposed_operator_lowerings() {
-  return kTable;
+  return kDecomposedOperatorsLowerings;
 }
 
 }  // namespace tern

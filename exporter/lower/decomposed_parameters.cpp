@@ -75,7 +75,7 @@ Values choose_per_token_asymmetric(Builder& b, const Call& c) {
   return {b.cast(scale, DType::f64), zero_point};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kDecomposedParametersLowerings[] = {
     {"quantized_decomposed.choose_qparams.tensor", choose_affine},
     {"quantized_decomposed.choose_qparams_symmetric.tensor", choose_symmetric},
     {"quantized_decomposed.choose_qparams_per_token.default", choose_per_token},
@@ -86,7 +86,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> decomposed_parameter_lowerings() {
-  return kTable;
+  return kDecomposedParametersLowerings;
 }
 
 }  // namespace tern

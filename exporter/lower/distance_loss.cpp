@@ -72,7 +72,7 @@ Values cosine_similarity(Builder& b, const Call& c) {
   return {b.reduce(b.expr("x * y", {{"x", unit(x)}, {"y", unit(y)}}, t), "sum", {axis}, false, t)};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kDistanceLossLowerings = {
     Lowering{"aten.pairwise_distance.default", pairwise_distance},
     Lowering{"aten.triplet_margin_loss.default", triplet},
     Lowering{"aten.cosine_embedding_loss.default", cosine_embedding},
@@ -82,7 +82,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> distance_loss_lowerings() {
-  return kTable;
+  return kDistanceLossLowerings;
 }
 
 }  // namespace tern

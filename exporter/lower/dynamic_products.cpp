@@ -97,7 +97,7 @@ Values multiply(Builder& b, const Call& c) {
   return {c.result_dtype() == DType::bf16 ? truncated(b, y) : y};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kDynamicProductsLowerings[] = {
     {"aten._dyn_quant_pack_4bit_weight.default", pack},
     {"aten._dyn_quant_matmul_4bit.default", multiply},
 };
@@ -105,7 +105,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> dynamic_product_lowerings() {
-  return kTable;
+  return kDynamicProductsLowerings;
 }
 
 }  // namespace tern

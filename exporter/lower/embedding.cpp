@@ -102,7 +102,7 @@ Values repeat_positions(Builder& b, const Call& c) {
   return {b.cast(repeat_each(b, c, places, repeats, 0), c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kEmbeddingLowerings[] = {
     {"aten.embedding.default", embedding},
     {"aten.embedding_renorm.default", embedding_renorm},
     {"aten.embedding_bag.default", embedding_bag},
@@ -118,7 +118,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> embedding_lowerings() {
-  return kTable;
+  return kEmbeddingLowerings;
 }
 
 }  // namespace tern

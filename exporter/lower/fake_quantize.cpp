@@ -98,7 +98,7 @@ Values trained_channel(Builder& b, const Call& c) {
                   {"zero_point", per_channel(b, trained_zero_point(b, c), x, axis)})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kFakeQuantizeLowerings[] = {
     {"aten.fake_quantize_per_tensor_affine.default", tensor},
     {"aten.fake_quantize_per_tensor_affine.tensor_qparams", tensor},
     {"aten.fake_quantize_per_tensor_affine_cachemask.default", tensor_and_mask},
@@ -112,7 +112,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> fake_quantize_lowerings() {
-  return kTable;
+  return kFakeQuantizeLowerings;
 }
 
 }  // namespace tern

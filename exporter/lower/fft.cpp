@@ -158,7 +158,7 @@ Values prims_c2r(Builder& b, const Call& c) {
 constexpr FftKind kComplex = FftKind::complex_to_complex, kFromReal = FftKind::real_to_complex,
                   kToReal = FftKind::complex_to_real;
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kFftLowerings[] = {
     {"aten.fft_fft.default", fft_one<kComplex, true>},
     {"aten.fft_ifft.default", fft_one<kComplex, false>},
     {"aten.fft_rfft.default", fft_one<kFromReal, true>},
@@ -188,7 +188,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> transform_lowerings() {
-  return kTable;
+  return kFftLowerings;
 }
 
 std::span<const Lowering> fft_lowerings() {

@@ -12,7 +12,7 @@ ValueId nothing_of(Builder& b, Dims sizes, DType t) {
   return b.full(std::move(sizes), 0, t);
 }
 
-Values select(Builder& b, const Call& c) {
+Values select_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_output");
   const ValueId zeros = nothing_of(b, c.dims("input_sizes"), b.dtype(g));
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
@@ -20,7 +20,7 @@ Values select(Builder& b, const Call& c) {
   return {b.add(Op::slice_scatter, {zeros, b.unsqueeze(g, dim)},
                 {attr(AttrKey::axis, dim), attr(AttrKey::start, at), attr(AttrKey::step, Dim(1))})};
 }
-Values slice(Builder& b, const Call& c) {
+Values slice_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_output");
   const ValueId zeros = nothing_of(b, c.dims("input_sizes"), b.dtype(g));
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
@@ -28,7 +28,7 @@ Values slice(Builder& b, const Call& c) {
   return {b.add(Op::slice_scatter, {zeros, g},
                 {attr(AttrKey::axis, dim), attr(AttrKey::start, start), attr(AttrKey::step, c.dim("step"))})};
 }
-Values index_select(Builder& b, const Call& c) {
+Values index_select_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad");
   return {put_along(b, nothing_of(b, c.dims("self_sizes"), b.dtype(g)), c.integer("dim"), c.tensor("index"), g, true)};
 }
@@ -41,7 +41,7 @@ ValueId scatter_add(Builder& b, Dims sizes, std::int64_t dim, ValueId index, Val
                           attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))}),
                    shape);
 }
-Values gather(Builder& b, const Call& c) {
+Values gather_gradient(Builder& b, const Call& c) {
   return {scatter_add(b, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"), c.tensor("grad"))};
 }
 /// Of max.dim and its like: to the element selected.
@@ -55,7 +55,7 @@ Values selected(Builder& b, const Call& c) {
   return {scatter_add(b, sizes, c.integer("dim"), index, g)};
 }
 
-Values trace(Builder& b, const Call& c) {
+Values trace_gradient(Builder& b, const Call& c) {
   const Dims sizes = c.dims("sizes");
   const ValueId g = c.tensor("grad");
   const ValueId rows = b.reshape(b.iota(sizes.at(0), DType::i64), {sizes.at(0), 1}),
@@ -63,7 +63,7 @@ Values trace(Builder& b, const Call& c) {
   const ValueId on = b.expr("r == c", {{"r", rows}, {"c", columns}}, DType::i64, DType::boolean);
   return {b.expr("m ? g : 0", {{"m", on}, {"g", g}}, b.dtype(g))};
 }
-Values masked_select(Builder& b, const Call& c) {
+Values masked_select_gradient(Builder& b, const Call& c) {
   // What masked_scatter does with the gradient as its source.
   const ValueId mask = c.tensor("mask"), g = c.tensor("grad");
   const Dims shape = b.shape(c.tensor("input"));
@@ -77,7 +77,7 @@ Values masked_select(Builder& b, const Call& c) {
 }
 
 /// grad_in has the windows' number at `dim` and their size as its last axis.
-Values unfold(Builder& b, const Call& c) {
+Values unfold_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_in");
   const Dims sizes = c.dims("input_sizes");
   if (sizes.empty()) return {b.reshape(g, {})};
@@ -93,21 +93,21 @@ Values unfold(Builder& b, const Call& c) {
   return {put_along(b, zeros, dim, b.flatten(place), b.reshape(moved, merged), true)};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten.select_backward.default", select},
-    {"aten.slice_backward.default", slice},
-    {"aten.index_select_backward.default", index_select},
-    {"aten.gather_backward.default", gather},
+constexpr Lowering kIndexGradientsLowerings[] = {
+    {"aten.select_backward.default", select_gradient},
+    {"aten.slice_backward.default", slice_gradient},
+    {"aten.index_select_backward.default", index_select_gradient},
+    {"aten.gather_backward.default", gather_gradient},
     {"aten.value_selecting_reduction_backward.default", selected},
-    {"aten.trace_backward.default", trace},
-    {"aten.masked_select_backward.default", masked_select},
-    {"aten.unfold_backward.default", unfold},
+    {"aten.trace_backward.default", trace_gradient},
+    {"aten.masked_select_backward.default", masked_select_gradient},
+    {"aten.unfold_backward.default", unfold_gradient},
 };
 
 }  // namespace
 
 std::span<const Lowering> index_gradient_lowerings() {
-  return kTable;
+  return kIndexGradientsLowerings;
 }
 
 }  // namespace tern

@@ -250,14 +250,14 @@ Values index_reduce(Builder& b, const Call& c) {
   return {b.reshape(y, shape)};
 }
 
-Values index_select(Builder& b, const Call& c) {
+Values index_select_indexing(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   ValueId index = as_index(b, c.tensor("index"));
   if (b.rank(x) == 0) return {b.reshape(b.index_select(with_axis(b, x), b.reshape(index, {}), 0), {})};
   return {b.index_select(x, with_axis(b, index), c.integer("dim"))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kIndexingLowerings[] = {
     {"aten.index.Tensor", index},
     {"aten.index.Tensor_hacked_twin", index},
     {"aten._unsafe_index.Tensor", index},
@@ -274,13 +274,13 @@ constexpr Lowering kTable[] = {
     {"aten.index_fill.int_Scalar", index_fill},
     {"aten.index_fill.int_Tensor", index_fill},
     {"aten.index_reduce.default", index_reduce},
-    {"aten.index_select.default", index_select},
+    {"aten.index_select.default", index_select_indexing},
 };
 
 }  // namespace
 
 std::span<const Lowering> advanced_index_lowerings() {
-  return kTable;
+  return kIndexingLowerings;
 }
 
 std::span<const Lowering> indexing_lowerings() {

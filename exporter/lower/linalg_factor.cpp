@@ -151,7 +151,7 @@ Values ldl_solve(Builder& b, const Call& c) {
                 {attr(AttrKey::hermitian, Dim(c.flag("hermitian")))})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgFactorLowerings[] = {
     {"aten.cholesky.default", cholesky},
     {"aten.linalg_cholesky.default", cholesky},
     {"aten.linalg_cholesky_ex.default", cholesky_ex},
@@ -177,7 +177,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> factor_lowerings() {
-  return kTable;
+  return kLinalgFactorLowerings;
 }
 
 }  // namespace tern

@@ -111,7 +111,7 @@ Values linalg_powsum(Builder& b, const Call& c) {
   return {b.reduce(powers, "sum", axes_arg(b, c, x), c.flag("keepdim"), result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgNormLowerings[] = {
     {"aten.linalg_matrix_norm.default", linalg_matrix_norm},
     {"aten.linalg_matrix_norm.str_ord", linalg_matrix_norm_text},
     {"aten.linalg_norm.default", linalg_norm},
@@ -124,7 +124,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> matrix_norm_lowerings() {
-  return kTable;
+  return kLinalgNormLowerings;
 }
 
 }  // namespace tern

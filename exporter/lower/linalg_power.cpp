@@ -153,7 +153,7 @@ Values cross(Builder& b, const Call& c) {
   c.unsupported("no axis of size 3");
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgPowerLowerings[] = {
     {"aten.linalg_det.default", linalg_det},
     {"aten.det.default", det},
     {"aten._linalg_det.default", linalg_det_parts},
@@ -174,7 +174,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> power_lowerings() {
-  return kTable;
+  return kLinalgPowerLowerings;
 }
 
 }  // namespace tern

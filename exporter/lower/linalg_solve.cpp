@@ -152,7 +152,7 @@ Values check_errors(Builder& b, const Call& c) {
   return {};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgSolveLowerings[] = {
     {"aten.linalg_solve.default", linalg_solve},
     {"aten.linalg_solve_ex.default", linalg_solve_ex},
     {"aten._linalg_solve_ex.default", linalg_solve_parts},
@@ -172,7 +172,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> solve_lowerings() {
-  return kTable;
+  return kLinalgSolveLowerings;
 }
 
 }  // namespace tern

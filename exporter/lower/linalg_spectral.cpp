@@ -225,7 +225,7 @@ Values linalg_cond_text(Builder& b, const Call& c) {
   return {b.expr("x * y", {{"x", sum}, {"y", inverted}}, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgSpectralLowerings[] = {
     {"aten.linalg_eigh.default", linalg_eigh},
     {"aten._linalg_eigh.default", linalg_eigh_parts},
     {"aten.linalg_eigvalsh.default", linalg_eigvalsh},
@@ -255,7 +255,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> spectral_lowerings() {
-  return kTable;
+  return kLinalgSpectralLowerings;
 }
 
 }  // namespace tern

@@ -73,7 +73,7 @@ Values margin_ranking(Builder& b, const Call& c) {
       b, c, b.expr("max(product + margin, 0)", {{"product", product}, {"margin", c.number("margin")}}, compute))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kLossLowerings = {
     Lowering{"aten.mse_loss.default", mse},
     Lowering{"aten.l1_loss.default", l1},
     Lowering{"aten.smooth_l1_loss.default", smooth_l1},
@@ -107,7 +107,7 @@ ValueId log_softmax_along(Builder& b, ValueId x, std::int64_t axis, DType dtype)
 }
 
 std::span<const Lowering> elementwise_loss_lowerings() {
-  return kTable;
+  return kLossLowerings;
 }
 
 std::span<const Lowering> loss_lowerings() {

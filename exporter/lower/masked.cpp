@@ -115,7 +115,7 @@ Values one_hot(Builder& b, const Call& c) {
   return {b.expr("x == n", {{"x", b.unsqueeze(x, -1)}, {"n", numbers}}, DType::i64, DType::i64)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kMaskedLowerings[] = {
     {"aten.masked_select.default", masked_select},
     {"aten.masked_fill.Scalar", masked_fill},
     {"aten.masked_fill.Tensor", masked_fill},
@@ -134,7 +134,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> masked_lowerings() {
-  return kTable;
+  return kMaskedLowerings;
 }
 
 }  // namespace tern

@@ -103,7 +103,7 @@ Values group_norm_backward(Builder& b, const Call& c) {
   return r;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kNormGradientsLowerings[] = {
     {"aten._softmax_backward_data.default", softmax_backward},
     {"aten._log_softmax_backward_data.default", log_softmax_backward},
     {"aten.native_layer_norm_backward.default", layer_norm_backward},
@@ -114,7 +114,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> norm_gradient_lowerings() {
-  return kTable;
+  return kNormGradientsLowerings;
 }
 
 }  // namespace tern

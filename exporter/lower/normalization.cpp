@@ -106,7 +106,7 @@ Values native_group_norm(Builder& b, const Call& c) {
   return group_norm_node(b, c, c.integer("group"), c.result_dtype(1));
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kNormalizationLowerings[] = {
     {"aten.softmax.int", softmax<false>},
     {"aten._softmax.default", softmax<false>},
     {"aten.special_softmax.default", softmax<false>},
@@ -127,7 +127,7 @@ constexpr Lowering kTable[] = {
 
 std::span<const Lowering> normalization_lowerings() {
   static const std::vector<Lowering> all = [] {
-    std::vector<Lowering> v(std::begin(kTable), std::end(kTable));
+    std::vector<Lowering> v(std::begin(kNormalizationLowerings), std::end(kNormalizationLowerings));
     const auto batch = batch_norm_lowerings();
     v.insert(v.end(), batch.begin(), batch.end());
     return v;

@@ -115,7 +115,7 @@ Values renorm(Builder& b, const Call& c) {
   return {b.expr("x * f", {{"x", x}, {"f", factor}}, b.dtype(x))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kNormsLowerings[] = {
     {"aten.linalg_vector_norm.default", linalg_vector_norm},
     {"aten.norm.Scalar", norm_all},
     {"aten.norm.ScalarOpt_dtype", norm_all},
@@ -132,7 +132,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> norm_lowerings() {
-  return kTable;
+  return kNormsLowerings;
 }
 
 }  // namespace tern

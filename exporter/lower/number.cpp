@@ -131,7 +131,7 @@ Values conj(Builder& b, const Call& c) {
   return part(b, c, "conj(self)");
 }
 
-constexpr std::array kTable = {
+constexpr std::array kNumberLowerings = {
     Lowering{"aten.isnan.default", isnan},
     Lowering{"aten.isinf.default", isinf},
     Lowering{"aten.isposinf.default", isposinf},
@@ -162,7 +162,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> number_lowerings() {
-  return kTable;
+  return kNumberLowerings;
 }
 
 }  // namespace tern

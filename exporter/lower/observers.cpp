@@ -88,7 +88,7 @@ Values observe_and_quantize_only(Builder& b, const Call& c) {
   return all;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kObserversLowerings[] = {
     {"aten._fused_moving_avg_obs_fq_helper.default", observe_and_quantize},
     {"aten._fused_moving_avg_obs_fq_helper_functional.default", observe_and_quantize},
     {"aten.fused_moving_avg_obs_fake_quant.default", observe_and_quantize_only},
@@ -97,7 +97,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> observer_lowerings() {
-  return kTable;
+  return kObserversLowerings;
 }
 
 }  // namespace tern

@@ -107,7 +107,7 @@ Values nanquantile(Builder& b, const Call& c) {
   return quantile(b, c, true);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kOrderLowerings[] = {
     {"aten.sort.default", sort},
     {"aten.sort.stable", sort_stable},
     {"aten.argsort.default", argsort},
@@ -123,7 +123,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> order_lowerings() {
-  return kTable;
+  return kOrderLowerings;
 }
 
 }  // namespace tern

@@ -33,20 +33,20 @@ std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t ax
 // (low) and 32 + 16 g + d (high). The last n % 64 rows have for each column the bytes of neighbouring pairs. AVX2 and
 // machines without either order blocks of 32 rows otherwise, and the bytes do not tell which it was: weights that were
 // packed there come out wrong from 32 rows on.
-constexpr std::int64_t kRows = 64, kLanes = 16;
+constexpr std::int64_t kPackedProductsRows = 64, kLanes = 16;
 
 ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
   const std::int64_t n = constant_size(b, c, packed, 0), k = 2 * constant_size(b, c, packed, 1);
   if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows", n));
-  const std::int64_t blocks = n / kRows, rest = n % kRows;
+  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   const ValueId flat = b.flatten(packed);
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, 0, blocks * kRows * k / 2), {blocks, k, 2, kLanes});
-    parts.push_back(b.reshape(b.permute(nibbles(b, part), {0, 4, 2, 3, 1}), {blocks * kRows, k}));
+    const ValueId part = b.reshape(b.slice(flat, 0, 0, blocks * kPackedProductsRows * k / 2), {blocks, k, 2, kLanes});
+    parts.push_back(b.reshape(b.permute(nibbles(b, part), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
   }
   if (rest > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, blocks * kRows * k / 2, rest * k / 2), {k, rest / 2});
+    const ValueId part = b.reshape(b.slice(flat, 0, blocks * kPackedProductsRows * k / 2, rest * k / 2), {k, rest / 2});
     parts.push_back(b.transpose(b.reshape(nibbles(b, part), {k, rest}), 0, 1));
   }
   if (parts.empty()) return b.full({0, k}, 0, DType::u8);
@@ -57,14 +57,14 @@ Values pack_rows(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("self");
   const std::int64_t n = constant_size(b, c, weight, 0), k = constant_size(b, c, weight, 1);
   if (n % kLanes != 0 || k % 2 != 0) c.unsupported(fmt::format("packing a weight of {} rows and {} columns", n, k));
-  const std::int64_t blocks = n / kRows, rest = n % kRows;
+  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(weight, 0, 0, blocks * kRows), {blocks, 2, 2, kLanes, k});
+    const ValueId part = b.reshape(b.slice(weight, 0, 0, blocks * kPackedProductsRows), {blocks, 2, 2, kLanes, k});
     parts.push_back(b.flatten(bytes(b, b.permute(part, {0, 4, 2, 3, 1}))));
   }
   if (rest > 0) {
-    const ValueId part = b.transpose(b.slice(weight, 0, blocks * kRows, rest), 0, 1);
+    const ValueId part = b.transpose(b.slice(weight, 0, blocks * kPackedProductsRows, rest), 0, 1);
     parts.push_back(b.flatten(bytes(b, b.reshape(part, {k, rest / 2, 2}))));
   }
   if (parts.empty()) return {b.full({0, k / 2}, 0, DType::u8)};
@@ -121,7 +121,7 @@ Values int_mm(Builder& b, const Call& c) {
   return {integer_product(b, c.tensor("self"), c.tensor("mat2"))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPackedProductsLowerings[] = {
     {"aten._int_mm.default", int_mm},
     {"aten._weight_int8pack_mm.default", int8_rows},
     {"aten._weight_int4pack_mm_for_cpu.default", int4_rows},
@@ -141,7 +141,7 @@ ValueId unpacked_pairs(Builder& b, ValueId x) {
 }
 
 std::span<const Lowering> packed_product_lowerings() {
-  return kTable;
+  return kPackedProductsLowerings;
 }
 
 }  // namespace tern

@@ -9,18 +9,15 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "exporter/ascii.h"
 #include "exporter/lower/quantization.h"
 
 namespace tern {
 namespace {
 
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 /// The names of operands and parts in an expression's text, each once.
 std::vector<std::string_view> names_in(std::string_view text) {
@@ -114,11 +111,11 @@ void widen(DType& to, DType t) {
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
   const Operand& o = c.arg(ArgumentName::of(name));
   switch (o.kind) {
-    case Kind::tensor: return {name, o.value};
-    case Kind::number: return {name, o.number};
-    case Kind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
-    case Kind::integer:
-    case Kind::boolean: {
+    case OperandKind::tensor: return {name, o.value};
+    case OperandKind::number: return {name, o.number};
+    case OperandKind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
+    case OperandKind::integer:
+    case OperandKind::boolean: {
       const bool exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
@@ -134,11 +131,11 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   for (std::string_view name : names) {
     const Operand& o = c.arg(ArgumentName::of(name));
     switch (o.kind) {
-      case Kind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
-      case Kind::integer: widen(number, DType::i64); break;
-      case Kind::boolean: widen(number, DType::boolean); break;
-      case Kind::number: widen(number, DType::f32); break;
-      case Kind::complex: widen(number, DType::c64); break;
+      case OperandKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
+      case OperandKind::integer: widen(number, DType::i64); break;
+      case OperandKind::boolean: widen(number, DType::boolean); break;
+      case OperandKind::number: widen(number, DType::f32); break;
+      case OperandKind::complex: widen(number, DType::c64); break;
       default: break;
     }
   }

@@ -153,7 +153,7 @@ Values col2im(Builder& b, const Call& c) {
   return {batched ? y : b.squeeze(y, 0)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPoolLowerings[] = {
     {"aten.max_pool1d.default", max_pool<1>},
     {"aten.max_pool2d.default", max_pool<2>},
     {"aten.max_pool3d.default", max_pool<3>},
@@ -184,7 +184,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> pool_lowerings() {
-  return kTable;
+  return kPoolLowerings;
 }
 
 }  // namespace tern

@@ -80,7 +80,7 @@ Values prod(Builder& b, const Call& c) {
   return {b.reduce(b.cast(x, c.result_dtype()), "prod", axes, false, c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPrimsLowerings[] = {
     {"prims.broadcast_in_dim.default", broadcast_in_dim},
     {"prims.cbrt.default", cbrt},
     {"prims.collapse.default", collapse},
@@ -95,7 +95,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> prim_lowerings() {
-  return kTable;
+  return kPrimsLowerings;
 }
 
 }  // namespace tern

@@ -68,7 +68,7 @@ Values outer(Builder& b, const Call& c) {
                  c.result_dtype())};
 }
 
-Values addr(Builder& b, const Call& c) {
+Values addr_product(Builder& b, const Call& c) {
   const DType result = c.result_dtype();
   const ValueId self = c.tensor("self"), x = b.unsqueeze(c.tensor("vec1"), 1), y = b.unsqueeze(c.tensor("vec2"), 0);
   const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
@@ -199,7 +199,7 @@ Values grouped_mm(Builder& b, const Call& c) {
   return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kProductLowerings[] = {
     {"aten.mm.default", mm},
     {"aten.mm.dtype", mm},
     {"aten.bmm.default", mm},
@@ -212,7 +212,7 @@ constexpr Lowering kTable[] = {
     {"aten.inner.default", inner},
     {"aten.outer.default", outer},
     {"aten.ger.default", outer},
-    {"aten.addr.default", addr},
+    {"aten.addr.default", addr_product},
     {"aten.addmm.default", addmm},
     {"aten.addmm.dtype", addmm},
     {"aten.baddbmm.default", baddbmm},
@@ -230,7 +230,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> product_lowerings() {
-  return kTable;
+  return kProductLowerings;
 }
 
 }  // namespace tern

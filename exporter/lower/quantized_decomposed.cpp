@@ -155,7 +155,7 @@ Values convert_element_type(Builder& b, const Call& c) {
   return {convert_to(b, c, c.tensor("input"), c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kQuantizedDecomposedLowerings[] = {
     {"quantized_decomposed.quantize_per_tensor.default", quantize_per_tensor},
     {"quantized_decomposed.quantize_per_tensor.tensor", quantize_per_tensor_by_tensors},
     {"quantized_decomposed.quantize_per_tensor.tensor2", quantize_per_tensor_by_tensors},
@@ -185,7 +185,7 @@ ValueId dequantized_groups(Builder& b, const Call& c, ValueId x, ValueId scales,
 }
 
 std::span<const Lowering> decomposed_lowerings() {
-  return kTable;
+  return kQuantizedDecomposedLowerings;
 }
 
 }  // namespace tern

@@ -241,7 +241,7 @@ Values multinomial(Builder& b, const Call& c) {
   return {b.add(Op::searchsorted, {sums, u}, {attr(AttrKey::right, Dim(1))})};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kRandomLowerings = {
     Lowering{"aten.rand.default", rand},
     Lowering{"aten.randn.default", randn},
     Lowering{"aten.rand_like.default", rand_like},
@@ -287,7 +287,7 @@ ValueId dropped(Builder& b, ValueId x, double keep) {
 }
 
 std::span<const Lowering> random_lowerings() {
-  return kTable;
+  return kRandomLowerings;
 }
 
 }  // namespace tern

@@ -104,7 +104,7 @@ Values weight_norm(Builder& b, const Call& c) {
   return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, wide, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kRecurrentLowerings[] = {
     {"aten.lstm.input", lstm},
     {"aten.gru.input", gru},
     {"aten.rnn_tanh.input", rnn_tanh},
@@ -119,7 +119,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> recurrent_lowerings() {
-  return kTable;
+  return kRecurrentLowerings;
 }
 
 }  // namespace tern

@@ -22,7 +22,7 @@ std::int64_t gates(RnnKind kind) {
 }
 
 /// x W^T + bias, with W [out, in].
-ValueId linear(Builder& b, ValueId x, ValueId weight, ValueId bias) {
+ValueId linear_packed(Builder& b, ValueId x, ValueId weight, ValueId bias) {
   const ValueId y = product(b, x, b.transpose(weight, 0, 1));
   return bias == kNoValue ? y : b.expr("y + b", {{"y", y}, {"b", bias}}, b.dtype(y));
 }
@@ -30,7 +30,7 @@ ValueId linear(Builder& b, ValueId x, ValueId weight, ValueId bias) {
 /// The new hidden state [B, out], and the new cell state of an LSTM, of what the input gives to the gates.
 Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const Cell& cell) {
   const DType t = b.dtype(input);
-  const ValueId hidden = linear(b, state[0], cell.weight, cell.bias);
+  const ValueId hidden = linear_packed(b, state[0], cell.weight, cell.bias);
   const Dim width = b.pool().floordiv(b.size(cell.weight, 0), gates(kind));
   const auto part = [&](ValueId v, std::int64_t k) { return b.slice(v, 1, b.pool().mul(width, k), width); };
   if (kind == RnnKind::lstm) {
@@ -38,7 +38,7 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
     const ValueId c = b.expr("sigmoid(f) * c + sigmoid(i) * tanh(g)",
                              {{"i", part(all, 0)}, {"f", part(all, 1)}, {"g", part(all, 2)}, {"c", state[1]}}, t);
     const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", part(all, 3)}, {"c", c}}, t);
-    return {cell.projection == kNoValue ? h : linear(b, h, cell.projection, kNoValue), c};
+    return {cell.projection == kNoValue ? h : linear_packed(b, h, cell.projection, kNoValue), c};
   }
   if (kind == RnnKind::gru) {
     return {b.expr("z = sigmoid(xz + hz); n = tanh(xn + sigmoid(xr + hr) * hn); (h - n) * z + n",
@@ -56,7 +56,7 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
 
 /// Of one layer in one direction: the last states, and after them the hidden states of all times, [T, B, out].
 Values run(Builder& b, RnnKind kind, const Values& state, ValueId x, ValueId valid, const Cell& cell, bool backward) {
-  ValueId input = linear(b, x, cell.input_weight, cell.input_bias);
+  ValueId input = linear_packed(b, x, cell.input_weight, cell.input_bias);
   if (backward) input = b.flip(input, {0});
   if (backward) valid = b.flip(valid, {0});
   Node loop;
@@ -163,7 +163,7 @@ Values packed_of(Builder& b, const Call& c) {
   return packed(b, c, kind);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kRecurrentPackedLowerings[] = {
     {"aten.lstm.data", packed_of<RnnKind::lstm>},
     {"aten.gru.data", packed_of<RnnKind::gru>},
     {"aten.rnn_tanh.data", packed_of<RnnKind::tanh>},
@@ -173,7 +173,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> packed_recurrent_lowerings() {
-  return kTable;
+  return kRecurrentPackedLowerings;
 }
 
 }  // namespace tern

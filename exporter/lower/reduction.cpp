@@ -200,7 +200,7 @@ Values sum_to_size(Builder& b, const Call& c) {
   return {b.reshape(b.reduce(x, "sum", axes, true, result), size)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kReductionLowerings[] = {
     {"aten.sum.default", reduce<ReduceKind::sum>},
     {"aten.sum.dim_IntList", reduce<ReduceKind::sum>},
     {"aten.mean.default", reduce<ReduceKind::mean>},
@@ -256,7 +256,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> plain_reduction_lowerings() {
-  return kTable;
+  return kReductionLowerings;
 }
 
 std::span<const Lowering> reduction_lowerings() {

@@ -121,7 +121,7 @@ Values affine_grid(Builder& b, const Call& c) {
 
 constexpr ResizeMode kNearest = ResizeMode::nearest, kExact = ResizeMode::nearest_exact, kLinear = ResizeMode::linear,
                      kCubic = ResizeMode::cubic, kLanczos = ResizeMode::lanczos;
-constexpr Lowering kTable[] = {
+constexpr Lowering kResizeLowerings[] = {
     {"aten.upsample_nearest1d.default", upsample<1, kNearest, false>},
     {"aten.upsample_nearest2d.default", upsample<2, kNearest, false>},
     {"aten.upsample_nearest3d.default", upsample<3, kNearest, false>},
@@ -170,7 +170,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> resize_lowerings() {
-  return kTable;
+  return kResizeLowerings;
 }
 
 }  // namespace tern

@@ -13,14 +13,14 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Rows x [s, k] and the matrices [g, k, n] of their groups, or pairs of matrices [g, s, k] and [g, k, n].
-struct Operands {
+struct ScaledGroupedProductsOperands {
   ValueId x, w;
   ValueId x_scale, w_scale;
   bool mx = false, tiles = false;  ///< scales of blocks, in tiles
 };
 
-Operands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
-  const Operands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
+ScaledGroupedProductsOperands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
+  const ScaledGroupedProductsOperands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
   if (b.rank(o.w) != 3 || b.rank(o.x) < 2 || b.rank(o.x) > 3) c.unsupported("groups along another axis than rows");
   return o;
 }
@@ -44,7 +44,7 @@ ValueId at_most(Builder& b, ValueId index, Dim last) {
 }
 
 /// Scales for rows of x and columns of the matrices: they multiply the product.
-Values by_rows(Builder& b, const Call& c, const Operands& o) {
+Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   const Dim groups = b.size(o.w, 0), columns = b.size(o.w, 2);
   const ValueId p = grouped(b, c, o.x, o.w);
   ValueId row_scale, column_scale = b.reshape(o.w_scale, {groups, columns});
@@ -92,7 +92,7 @@ ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
   return b.reshape(y, b.shape(elements));
 }
 
-Values by_blocks(Builder& b, const Call& c, const Operands& o) {
+Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   ExprPool& pool = b.pool();
   const Dim groups = b.size(o.w, 0), rows = b.size(o.x, -2), columns = b.size(o.w, 2);
   const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
@@ -123,7 +123,7 @@ Values by_blocks(Builder& b, const Call& c, const Operands& o) {
 
 /// The dtype of the scales says what they belong to; those of blocks lie in tiles.
 Values scaled_grouped_mm(Builder& b, const Call& c) {
-  Operands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
+  ScaledGroupedProductsOperands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
   const DType x = b.dtype(o.x_scale), w = b.dtype(o.w_scale);
   o.mx = o.tiles = x == DType::f8_e8m0;
   if (x != w || (x != DType::f32 && x != DType::f8_e8m0))
@@ -149,13 +149,13 @@ Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
 Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
   const Scaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
   if (x.type != w.type || x.tiles != w.tiles) c.unsupported("groups with scales of two kinds");
-  Operands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
+  ScaledGroupedProductsOperands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
   o.mx = x.type == ScalingType::block_1x32;
   o.tiles = x.tiles;
   return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScaledGroupedProductsLowerings[] = {
     {"aten._scaled_grouped_mm.default", scaled_grouped_mm},
     {"aten._scaled_grouped_mm_v2.default", scaled_grouped_mm_by_recipes},
 };
@@ -163,7 +163,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scaled_grouped_product_lowerings() {
-  return kTable;
+  return kScaledGroupedProductsLowerings;
 }
 
 }  // namespace tern

@@ -132,7 +132,7 @@ Values scaled_mm_by_recipes(Builder& b, const Call& c) {
   return multiply(b, c, x, factor(b, c, b.transpose(c.tensor("mat2"), 0, 1), "scale_b", "recipe_b", "swizzle_b"));
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScaledProductsLowerings[] = {
     {"aten._scaled_mm.default", scaled_mm},
     {"aten._scaled_mm_v2.default", scaled_mm_by_recipes},
 };
@@ -140,7 +140,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scaled_product_lowerings() {
-  return kTable;
+  return kScaledProductsLowerings;
 }
 
 }  // namespace tern

@@ -196,7 +196,7 @@ Values gradient(Builder& b, const Call& c) {
   return r;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScanLowerings[] = {
     {"aten.cumsum.default", cumsum},
     {"aten.cumprod.default", cumprod},
     {"aten.logcumsumexp.default", logcumsumexp},
@@ -222,7 +222,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scan_lowerings() {
-  return kTable;
+  return kScanLowerings;
 }
 
 }  // namespace tern

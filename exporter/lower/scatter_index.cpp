@@ -6,7 +6,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-Values gather(Builder& b, const Call& c) {
+Values gather_scatter(Builder& b, const Call& c) {
   const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
   const Dims shape = b.shape(index);
   if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // of any rank, as in PyTorch
@@ -85,8 +85,8 @@ Values take_along_dim(Builder& b, const Call& c) {
   return {b.gather(b.expand(x, from), b.expand(index, to), axis)};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten.gather.default", gather},
+constexpr Lowering kScatterIndexLowerings[] = {
+    {"aten.gather.default", gather_scatter},
     {"aten.scatter.src", scatter_src},
     {"aten.scatter.value", scatter_value},
     {"aten.scatter.reduce", scatter_reduce_src},
@@ -101,7 +101,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scatter_index_lowerings() {
-  return kTable;
+  return kScatterIndexLowerings;
 }
 
 }  // namespace tern

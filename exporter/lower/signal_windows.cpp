@@ -43,7 +43,7 @@ Values kaiser(Builder& b, const Call& c) {
                 {{"beta", given ? c.number("beta") : 12.0}});
 }
 
-constexpr std::array kTable = {
+constexpr std::array kSignalWindowsLowerings = {
     Lowering{"aten.hann_window.default", hann},
     Lowering{"aten.hann_window.periodic", hann},
     Lowering{"aten.hamming_window.default", hamming},
@@ -62,7 +62,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> window_lowerings() {
-  return kTable;
+  return kSignalWindowsLowerings;
 }
 
 }  // namespace tern

@@ -115,7 +115,7 @@ Values unbind(Builder& b, const Call& c) {
   return results;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kSplittingLowerings[] = {
     {"aten.split.Tensor", split},
     {"aten.split_copy.Tensor", split},
     {"aten.unsafe_split.Tensor", split},
@@ -141,7 +141,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> splitting_lowerings() {
-  return kTable;
+  return kSplittingLowerings;
 }
 
 }  // namespace tern

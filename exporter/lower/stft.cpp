@@ -165,7 +165,7 @@ Values istft(Builder& b, const Call& c) {
   return {batched ? y : b.squeeze(y, 0)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kStftLowerings[] = {
     {"aten.fft_fftshift.default", shift<false>},
     {"aten.fft_ifftshift.default", shift<true>},
     {"aten.fft_fftfreq.default", fftfreq},
@@ -178,7 +178,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> signal_lowerings() {
-  return kTable;
+  return kStftLowerings;
 }
 
 }  // namespace tern

@@ -374,7 +374,7 @@ Values vecdot(Builder& b, const Call& c) {
   return {b.cast(b.reduce(p, "sum", {c.integer_or("dim", -1)}, false, wide), result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kTensordotLowerings[] = {
     {"aten.tensordot.default", tensordot},
     {"aten.einsum.default", einsum},
     {"aten.kron.default", kron},
@@ -386,7 +386,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> tensordot_lowerings() {
-  return kTable;
+  return kTensordotLowerings;
 }
 
 }  // namespace tern

@@ -128,7 +128,7 @@ Values int_scaled_matmul(Builder& b, const Call& c) {
   return {s.finish(s.apply(sums, "*", s.tensor("scale", scale)))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kTorchaoAffineLowerings[] = {
     {"torchao.quantize_affine.default", quantize},
     {"torchao.dequantize_affine.default", dequantize},
     {"torchao.choose_qparams_affine.default", choose},
@@ -139,7 +139,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> torchao_affine_lowerings() {
-  return kTable;
+  return kTorchaoAffineLowerings;
 }
 
 }  // namespace tern

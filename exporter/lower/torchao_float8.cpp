@@ -24,7 +24,7 @@ Scaled scaled(Builder& b, const Call& c) {
   return {b.reshape(x, blocks.split), b.reshape(scale, blocks.shared)};
 }
 
-Values quantize(Builder& b, const Call& c) {
+Values quantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   const DType t = c.result_dtype();
   const std::optional<Range> r = range_of(t);
@@ -34,7 +34,7 @@ Values quantize(Builder& b, const Call& c) {
   return {b.reshape(s.finish(s.clamp(y, r->least, r->most), t), b.shape(c.tensor("tensor")))};
 }
 
-Values dequantize(Builder& b, const Call& c) {
+Values dequantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   Steps s(b);
   const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "*", s.tensor("scale", scale));
@@ -62,16 +62,16 @@ Values choose_scale(Builder& b, const Call& c) {
   return {b.reshape(s.finish(scale, DType::f32), blocks.counts)};
 }
 
-constexpr Lowering kTable[] = {
-    {"torchao.quantize_affine_float8_non_decomposed.default", quantize},
-    {"torchao.dequantize_affine_float8_non_decomposed.default", dequantize},
+constexpr Lowering kTorchaoFloat8Lowerings[] = {
+    {"torchao.quantize_affine_float8_non_decomposed.default", quantize_float8},
+    {"torchao.dequantize_affine_float8_non_decomposed.default", dequantize_float8},
     {"torchao.choose_scale_float8.default", choose_scale},
 };
 
 }  // namespace
 
 std::span<const Lowering> torchao_float8_lowerings() {
-  return kTable;
+  return kTorchaoFloat8Lowerings;
 }
 
 }  // namespace tern

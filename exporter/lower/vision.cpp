@@ -80,7 +80,7 @@ Values nms(Builder& b, const Call& c) {
                 {attr_number(AttrKey::value, c.number("iou_threshold")), attr(AttrKey::symbols, c.declared[0].shape)})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kVisionLowerings[] = {
     {"torchvision.nms.default", nms},
     {"torchvision.roi_align.default", roi<RoiKind::align>},
     {"torchvision.roi_pool.default", roi<RoiKind::pool>},
@@ -92,7 +92,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> vision_lowerings() {
-  return kTable;
+  return kVisionLowerings;
 }
 
 }  // namespace tern

@@ -18,12 +18,12 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLeast = 16;  // rows and columns: smaller ones are not worth a rounding
+constexpr std::int64_t kPrecisionWeightsLeast = 16;  // rows and columns: smaller ones are not worth a rounding
 
-bool is_large_matrix(const TensorType& t) {
+bool is_large_matrix_weights(const TensorType& t) {
   if (t.rank() < 2 || !std::ranges::all_of(t.shape, &Dim::is_const)) return false;
   const auto r = static_cast<std::size_t>(t.rank());
-  return t.shape[r - 2].value() >= kLeast && t.shape[r - 1].value() >= kLeast;
+  return t.shape[r - 2].value() >= kPrecisionWeightsLeast && t.shape[r - 1].value() >= kPrecisionWeightsLeast;
 }
 
 /// What reads one value of a function.
@@ -59,7 +59,7 @@ Readers readers(const Function& f, ValueId v) {
 bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
-  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix(s.type) ||
+  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix_weights(s.type) ||
       !byte_size(s.type, &size) || program.storages[s.storage].size != size)
     return false;
   for (const Function& f : program.functions) {

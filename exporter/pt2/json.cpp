@@ -52,7 +52,7 @@ double JsonValue::as_double() const {
       if (text == "Infinity") return std::numeric_limits<double>::infinity();
       if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
       if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-      bad(fmt::format("expected a number, found the string {}", quoted(text)));
+      bad(fmt::format("expected a number, found the string {}", quote(text)));
     }
     default: bad(wrong_kind(kind(), "a number"));
   }
@@ -119,7 +119,7 @@ std::string JsonValue::path() const {
       path += fmt::format("[{}]", position);
     } else {
       const auto key = document_->view(values[child].key);
-      const auto shown = quoted(key);
+      const auto shown = quote(key);
       if (!path.empty()) path += '.';
       // Without quotes unless something was escaped or cut.
       path += shown.size() == key.size() + 2 ? std::string(key) : shown;

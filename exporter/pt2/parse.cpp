@@ -78,13 +78,13 @@ std::string choose_model(const Container& container, std::string_view wanted) {
   const auto& models = container.models();
   if (wanted.empty() && models.size() == 1) return models.front();
   std::string names;
-  for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quoted(models[i]);
+  for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quote(models[i]);
   if (wanted.empty())
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: holds {} programs, choose one of {}", container.label(), models.size(), names));
   if (std::find(models.begin(), models.end(), wanted) == models.end())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds no program {}, only {}", container.label(), quoted(wanted), names));
+         fmt::format("{}: holds no program {}, only {}", container.label(), quote(wanted), names));
   return std::string(wanted);
 }
 
@@ -92,7 +92,7 @@ NameMap<Payload> load_payloads(const Container& container, const std::string& mo
   const std::string folder = "data/" + what;
   const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, what);
   const Entry* config = container.find_under_root(name);
-  if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quoted(name)));
+  if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quote(name)));
   return parse_payloads(container, *config, folder);
 }
 

@@ -73,7 +73,7 @@ InputSpec parse_input_spec(JsonValue value) {
     spec.arg = parse_argument(content["value"]);
     return spec;
   }
-  if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
   if (spec.kind == In::buffer)
     if (const auto persistent = content.find("persistent")) spec.persistent = persistent->as_bool();
   return spec;
@@ -82,7 +82,7 @@ InputSpec parse_input_spec(JsonValue value) {
 OutputSpec parse_output_spec(JsonValue value) {
   const JsonValue content = value.only();
   OutputSpec spec;
-  if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
   return spec;
 }
 

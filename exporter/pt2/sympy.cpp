@@ -6,18 +6,12 @@
 #include <charconv>
 #include <utility>
 
+#include "exporter/ascii.h"
 #include "exporter/pt2/sympy_names.h"
 #include "exporter/pt2/text.h"
 
 namespace tern::pt2 {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
-}
 
 // A call whose parenthesis is still open.
 struct Call {
@@ -28,9 +22,9 @@ struct Call {
   bool is_pair = false;               // ExprCondPair: its children go to the Piecewise around it
 };
 
-class Parser {
+class SympyParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit SympyParser(std::string_view text) : text_(text) {}
 
   // Keeps its own stack rather than recursing.
   SymExpr parse() {
@@ -47,7 +41,7 @@ class Parser {
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quoted(text_), at_ + 1, what));
+    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quote(text_), at_ + 1, what));
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -263,7 +257,7 @@ SymArity arity_of(SymOp op) {
 }
 
 SymExpr parse_sympy(std::string_view srepr) {
-  return Parser(srepr).parse();
+  return SympyParser(srepr).parse();
 }
 
 std::optional<std::string_view> plain_symbol(std::string_view text) {

@@ -9,13 +9,13 @@ namespace {
 // How tightly an expression holds together; a weaker one inside a stronger one needs parentheses.
 enum Strength { kOr = 1, kAnd, kNot, kCompare, kBits, kShift, kSum, kProduct, kPower, kAtom };
 
-struct Infix {
+struct SympyPrintInfix {
   SymOp op;
   const char* sign;
   Strength strength;
 };
 
-constexpr Infix kInfix[] = {
+constexpr SympyPrintInfix kSympyPrintInfix[] = {
     {SymOp::logical_or, " or ", kOr},
     {SymOp::logical_and, " and ", kAnd},
     {SymOp::eq, " == ", kCompare},
@@ -42,8 +42,8 @@ constexpr Infix kInfix[] = {
     {SymOp::float_pow, "**", kPower},
 };
 
-const Infix* infix_of(SymOp op) {
-  for (const auto& infix : kInfix)
+const SympyPrintInfix* infix_of(SymOp op) {
+  for (const auto& infix : kSympyPrintInfix)
     if (infix.op == op) return &infix;
   return nullptr;
 }
@@ -71,7 +71,7 @@ class Printer {
     if (node.op == SymOp::logical_not) return kNot;
     if (node.op == SymOp::integer) return node.value < 0 ? kSum : kAtom;
     if (node.op == SymOp::real) return node.real < 0 ? kSum : kAtom;
-    const Infix* infix = infix_of(node.op);
+    const SympyPrintInfix* infix = infix_of(node.op);
     return infix ? infix->strength : kAtom;
   }
 
@@ -91,7 +91,7 @@ class Printer {
         return;
       default: break;
     }
-    if (const Infix* infix = infix_of(node.op)) {
+    if (const SympyPrintInfix* infix = infix_of(node.op)) {
       for (std::uint32_t i = 0; i < node.child_count; ++i) {
         if (i > 0) out_ += infix->sign;
         child(node, i, static_cast<Strength>(infix->strength + 1));

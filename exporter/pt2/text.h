@@ -7,7 +7,7 @@
 namespace tern::pt2 {
 
 /// Quoted, at most 200 bytes of it, and with everything escaped that is not plain ASCII.
-std::string quoted(std::string_view name);
+std::string quote(std::string_view name);
 
 bool is_utf8(std::string_view text);
 

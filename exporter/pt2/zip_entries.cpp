@@ -19,7 +19,7 @@ struct Checker {
   const std::string& label;
 
   [[noreturn]] void bad(const ZipRecord& record, std::uint64_t offset, const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quoted(record.name), what));
+    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quote(record.name), what));
   }
 
   void check_kind(const ZipRecord& record) const {

@@ -137,7 +137,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
   std::mutex mutex;
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
     Reader reader(m);
-    Error error;
+    QuantizationError error;
     for (std::int64_t r = begin; r < end; ++r) {
       encode({.numbers = reader.row(r, end),
               .stored = read_type(m.type),

@@ -23,11 +23,11 @@ struct FloatMatrix {
 };
 
 /// Sums over all numbers x of a weight and y of its quantized value.
-struct Error {
+struct QuantizationError {
   double xx = 0, yy = 0;
   double noise = 0;  ///< of (x - y)^2
 
-  void add(const Error& e);
+  void add(const QuantizationError& e);
   /// Signal to quantization noise, in decibels; infinite where the two are equal.
   double sqnr() const;
   /// Of the angle between the two as vectors; 1 where both are zero.
@@ -37,7 +37,7 @@ struct Error {
 struct Quantized {
   Blocks blocks;
   RawBytes bytes;  ///< as QuantizedMatrix says (dtypes/blocks.h)
-  Error error;
+  QuantizationError error;
 };
 
 /// `m.columns` must be a multiple of the recipe's block and even for elements of four bits. On all threads.

@@ -16,7 +16,7 @@ namespace tern::quantize {
 namespace {
 
 constexpr std::uint8_t kNaN = 255;
-constexpr std::int64_t kBlock = Sums::kLanes;
+constexpr std::int64_t kMicroscalingBlock = Sums::kLanes;
 
 template <class F>
 TERN_INLINE std::uint8_t scale_code(std::uint32_t largest, MxScales mode) {
@@ -50,12 +50,12 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 template <class F, class S>
-void encode(const Row& row) {
+void encode_microscaling(const Row& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
   std::array<std::uint16_t, kChunk> codes;
-  std::array<std::uint32_t, kChunk / kBlock> largest;
-  std::array<std::uint8_t, kChunk / kBlock> scale_codes;
-  std::array<float, kChunk / kBlock> by, scale;
+  std::array<std::uint32_t, kChunk / kMicroscalingBlock> largest;
+  std::array<std::uint8_t, kChunk / kMicroscalingBlock> scale_codes;
+  std::array<float, kChunk / kMicroscalingBlock> by, scale;
   const auto at = [](std::int64_t b) __attribute__((always_inline)) {
     return static_cast<std::size_t>(b);
   };
@@ -63,19 +63,19 @@ void encode(const Row& row) {
     auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
-      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kBlock;
+      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kMicroscalingBlock;
       const auto* const x = numbers_of<S>(row) + begin;
       ask_for_next(row, begin, n, 0);
-      largest_of_blocks<S, kBlock, kChunk>(x, n, largest.data());
+      largest_of_blocks<S, kMicroscalingBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
-      std::memcpy(row.scales + begin / kBlock, scale_codes.data(), at(blocks));
+      std::memcpy(row.scales + begin / kMicroscalingBlock, scale_codes.data(), at(blocks));
       ask_for_next(row, begin, n, 1);
       encode_blocks<decltype(fused)::value, F, S>(x, blocks, by.data(), scale.data(), codes.data(), sums);
       ask_for_next(row, begin, n, 2);
       for (std::int64_t b = 0; b < blocks; ++b) {
         if (scale_codes[at(b)] != kNaN) continue;
         encode_nans<F, S>(
-            x + b * kBlock, kBlock, [](float v) { return v * reciprocal(kNaN); }, codes.data() + b * kBlock);
+            x + b * kMicroscalingBlock, kMicroscalingBlock, [](float v) { return v * reciprocal(kNaN); }, codes.data() + b * kMicroscalingBlock);
       }
       ask_for_next(row, begin, n, 3);
       kPacks ? pack_nibbles(codes.data(), n, to + begin / 2) : pack_bytes(codes.data(), n, to + begin);
@@ -87,11 +87,11 @@ void encode(const Row& row) {
 template <class S>
 void encode_as(const Row& row) {
   switch (row.recipe.format->element) {
-    case DType::f4_e2m1: return encode<E2M1, S>(row);
-    case DType::f6_e2m3: return encode<E2M3, S>(row);
-    case DType::f6_e3m2: return encode<E3M2, S>(row);
-    case DType::f8_e5m2: return encode<E5M2, S>(row);
-    default: return encode<E4M3FN, S>(row);
+    case DType::f4_e2m1: return encode_microscaling<E2M1, S>(row);
+    case DType::f6_e2m3: return encode_microscaling<E2M3, S>(row);
+    case DType::f6_e3m2: return encode_microscaling<E3M2, S>(row);
+    case DType::f8_e5m2: return encode_microscaling<E5M2, S>(row);
+    default: return encode_microscaling<E4M3FN, S>(row);
   }
 }
 

@@ -14,7 +14,7 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kBlock = 16;
+constexpr std::int64_t kNvfp4Block = 16;
 constexpr float kLeastScale = 0x1p-6F;
 
 TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
@@ -62,46 +62,46 @@ TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
 template <class S>
 void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
   if (outer != outer) {
-    std::fill_n(codes, kBlock, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
+    std::fill_n(codes, kNvfp4Block, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
   } else if (by != by || by == kInfinity) {
     encode_nans<E2M1, S>(
-        x, kBlock, [by](float v) { return v * by; }, codes);
+        x, kNvfp4Block, [by](float v) { return v * by; }, codes);
   }
 }
 
 template <class S>
-void encode(const Row& row) {
+void encode_nvfp4(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scales = reinterpret_cast<std::uint8_t*>(row.scales);
   std::array<std::uint16_t, kChunk> codes;
-  std::array<std::uint32_t, kChunk / kBlock> largest;
-  std::array<std::uint8_t, kChunk / kBlock> scale_codes;
-  std::array<float, kChunk / kBlock> by, scale;
+  std::array<std::uint32_t, kChunk / kNvfp4Block> largest;
+  std::array<std::uint8_t, kChunk / kNvfp4Block> scale_codes;
+  std::array<float, kChunk / kNvfp4Block> by, scale;
   std::array<float, kChunk> by_number, scale_of_number;
   at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
-      const std::int64_t n = std::min(kChunk, row.columns - begin), count = n / kBlock;
+      const std::int64_t n = std::min(kChunk, row.columns - begin), count = n / kNvfp4Block;
       const auto blocks = static_cast<std::size_t>(count);
       const auto* const x = numbers_of<S>(row) + begin;
       ask_for_next(row, begin, n, 0);
-      largest_of_blocks<S, kBlock, kChunk>(x, n, largest.data());
+      largest_of_blocks<S, kNvfp4Block, kChunk>(x, n, largest.data());
       if (decltype(fused)::value && is_near(row.outer) && all_finite(largest.data(), blocks)) {
         encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
       } else {
         encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
       }
-      std::memcpy(scales + begin / kBlock, scale_codes.data(), blocks);
+      std::memcpy(scales + begin / kNvfp4Block, scale_codes.data(), blocks);
       ask_for_next(row, begin, n, 1);
-      spread<kBlock>(by.data(), count, by_number.data());
-      spread<kBlock>(scale.data(), count, scale_of_number.data());
+      spread<kNvfp4Block>(by.data(), count, by_number.data());
+      spread<kNvfp4Block>(scale.data(), count, scale_of_number.data());
       encode_scaled<decltype(fused)::value, E2M1, S>(x, n, by_number.data(), scale_of_number.data(), codes.data(),
                                                      sums);
       ask_for_next(row, begin, n, 2);
       bool finite = true;
       for (std::size_t b = 0; b < blocks; ++b) finite &= by[b] < kInfinity;
       for (std::size_t b = 0; !finite && b < blocks; ++b)
-        fix_nans<S>(x + b * kBlock, by[b], row.outer, codes.data() + b * kBlock);
+        fix_nans<S>(x + b * kNvfp4Block, by[b], row.outer, codes.data() + b * kNvfp4Block);
       ask_for_next(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
     }
@@ -116,7 +116,7 @@ float nvfp4_outer(float largest) {
 }
 
 void encode_nvfp4(const Row& row) {
-  with_stored(row, [&](auto stored) { encode<decltype(stored)>(row); });
+  with_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

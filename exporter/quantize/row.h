@@ -19,7 +19,7 @@ struct Row {
   float outer = 0;  ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
   std::byte* scales = nullptr;        ///< of the row's blocks
-  Error* error = nullptr;             ///< grows by that of the row
+  QuantizationError* error = nullptr;             ///< grows by that of the row
   std::span<const std::byte> next{};  ///< what is read after this row
 };
 

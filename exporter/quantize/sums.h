@@ -33,7 +33,7 @@ struct Sums {
     return lanes[0];
   }
 
-  TERN_INLINE void add_to(Error& e) {
+  TERN_INLINE void add_to(QuantizationError& e) {
     e.xx += static_cast<double>(total(xx));
     e.yy += static_cast<double>(total(yy));
     e.noise += static_cast<double>(total(noise));

@@ -28,7 +28,7 @@ namespace {
 
 using namespace quantize;
 
-constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
+constexpr std::int64_t kQuantizeWeightsLeast = 256;  // elements of a weight that is worth it
 
 /// Numbers of states that one matrix has become, all views of one storage; those that are not needed are absent.
 struct Made {
@@ -84,7 +84,7 @@ class Quantizer {
       if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
         // Tables that the exporter made are nobody's weights.
         const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
-        if (!made && elements(w, storage) >= kLeast)
+        if (!made && elements(w, storage) >= kQuantizeWeightsLeast)
           report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
         continue;
       }
@@ -166,7 +166,7 @@ class Quantizer {
     }
     std::int64_t all = 0;
     for (const auto& [part, size] : bytes) all += size;
-    if (elements(w, storage) < kLeast) return fmt::format("it has fewer than {} elements", kLeast);
+    if (elements(w, storage) < kQuantizeWeightsLeast) return fmt::format("it has fewer than {} elements", kQuantizeWeightsLeast);
     if (all >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
     return {};
   }

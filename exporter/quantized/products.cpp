@@ -24,7 +24,7 @@ namespace {
 
 using namespace quantized;
 
-constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
+constexpr std::int64_t kProductsLeast = 16;  // elements of a weight that is worth it
 constexpr int kMostPairs = 16;       // of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
@@ -95,7 +95,7 @@ class Weights {
     const std::pair key{v, read.by_columns};
     if (const auto known = made_.find(key); known != made_.end()) return known->second;
     const std::uint64_t work = part.work(slice);
-    if (work > budget_ || read.rows * read.columns < kLeast) return -1;
+    if (work > budget_ || read.rows * read.columns < kProductsLeast) return -1;
     budget_ -= work;
     const std::optional<Fitted> fitted = find(f, part, slice, v, read);
     const std::int64_t state = fitted ? add_state(*fitted, read, slice) : std::int64_t{-1};

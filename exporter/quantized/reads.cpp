@@ -16,7 +16,7 @@ bool is_weight_type(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-std::vector<std::int64_t> sizes_of(const TensorType& t) {
+std::vector<std::int64_t> sizes_of_reads(const TensorType& t) {
   std::vector<std::int64_t> sizes;
   for (const Dim& d : t.shape) sizes.push_back(d.is_const() ? d.value() : -1);
   return sizes;
@@ -49,7 +49,7 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
   const TensorType& t = type(f, n.inputs[r.operand]);
   if (t.quantized() || t.rank() < 2 || !is_weight_type(t.dtype)) return std::nullopt;
   if (r.operand == 1 && !is_weight_type(type(f, n.inputs[0]).dtype)) return std::nullopt;
-  const std::vector<std::int64_t> sizes = sizes_of(t);
+  const std::vector<std::int64_t> sizes = sizes_of_reads(t);
   if (std::ranges::find_if(sizes, [](std::int64_t s) { return s < 1; }) != sizes.end()) return std::nullopt;
   const std::size_t last = sizes.size() - 1;
   r.shape = sizes;

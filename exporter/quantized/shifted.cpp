@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kShift = 128;
 
 /// Sums of a weight's columns are among what is computed of constants.
-bool is_foldable(const Node& n) {
+bool is_foldable_shifted(const Node& n) {
   return has_trait(n.op, Trait::foldable);
 }
 
@@ -28,7 +28,7 @@ class ShiftedProducts {
       : program_(program),
         number_(function),
         f_(program.functions[function]),
-        part_(program, f_, is_foldable),
+        part_(program, f_, is_foldable_shifted),
         readers_(f_.values.size()) {
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       for (ValueId v : f_.nodes[i].inputs) {

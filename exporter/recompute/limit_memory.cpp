@@ -48,7 +48,7 @@ struct Measured {
   RecomputeReport report;
 };
 
-[[noreturn]] void refuse(const Program& program, std::uint32_t function, const MemoryLimit& limit,
+[[noreturn]] void refuse_memory_limit(const Program& program, std::uint32_t function, const MemoryLimit& limit,
                          const RecomputeReport& least) {
   fail(ErrorCode::invalid_argument,
        fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they take at least {} bytes, with all "
@@ -80,7 +80,7 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
     report.cost = schedule.cost() / cost;
     if (report.after < least.report.after) least = {std::move(changed), report};
   }
-  if (limit.bytes && least.report.after > target) refuse(before, function, limit, least.report);
+  if (limit.bytes && least.report.after > target) refuse_memory_limit(before, function, limit, least.report);
   program = std::move(least.program);
   return least.report;
 }

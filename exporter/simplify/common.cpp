@@ -18,7 +18,7 @@ bool is_function(const Node& n) {
   return n.op != Op::invalid && n.functions.empty() && !n.has(AttrKey::symbols) && !n.outputs.empty();
 }
 
-bool same(const Node& a, const Node& b) {
+bool same_common(const Node& a, const Node& b) {
   return a.version == b.version && a.attrs == b.attrs && a.expr == b.expr && a.annotations == b.annotations &&
          a.outputs.size() == b.outputs.size();
 }
@@ -55,7 +55,7 @@ class Common {
 
   void share(Node& n) {
     std::vector<Node*>& alike = seen_[{n.op, n.inputs}];
-    const auto first = std::ranges::find_if(alike, [&](const Node* m) { return same(*m, n); });
+    const auto first = std::ranges::find_if(alike, [&](const Node* m) { return same_common(*m, n); });
     if (first == alike.end() || std::ranges::any_of(n.outputs, [&](ValueId v) { return is_kept(v); })) {
       alike.push_back(&n);
       return;

@@ -53,7 +53,7 @@ std::optional<Instruction> number_of(const Node& n, DType dtype) {
   return i;
 }
 
-bool is_wide(DType t) {
+bool is_wide_numbers(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::i64;
 }
 
@@ -66,7 +66,7 @@ bool is_widened(const PointwiseExpr& expr, std::size_t k) {
   return std::ranges::all_of(expr.code, [&](const Instruction& i) {
     const std::uint16_t operands[] = {i.a, i.b, i.c};
     for (int o = 0; o < scalar_info(i.op).operands; ++o) {
-      if (is_load(expr.code[operands[o]]) && (i.op != Scalar::convert || !is_wide(i.dtype))) return false;
+      if (is_load(expr.code[operands[o]]) && (i.op != Scalar::convert || !is_wide_numbers(i.dtype))) return false;
     }
     return true;
   });
@@ -75,7 +75,7 @@ bool is_widened(const PointwiseExpr& expr, std::size_t k) {
 /// Small whole numbers are converted at once.
 void convert_numbers(PointwiseExpr& expr) {
   for (Instruction& i : expr.code) {
-    if (i.op != Scalar::convert || !is_wide(i.dtype)) continue;
+    if (i.op != Scalar::convert || !is_wide_numbers(i.dtype)) continue;
     const Instruction from = expr.code[i.a];
     if (from.op != Scalar::constant || from.dtype != DType::i64 || std::abs(from.integer) > 32768) continue;
     i = Instruction{Scalar::constant, i.dtype};

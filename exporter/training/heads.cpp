@@ -12,12 +12,12 @@
 namespace tern {
 namespace {
 
-using Kind = FunctionOutput::Kind;
+using FunctionOutputKind = FunctionOutput::Kind;
 
 /// What losses compare with the target, or the program's own loss.
 ValueId first_result(const Function& f) {
   for (const FunctionOutput& o : f.outputs) {
-    if (o.kind == Kind::tensor && o.value != kNoValue) return o.value;
+    if (o.kind == FunctionOutputKind::tensor && o.value != kNoValue) return o.value;
   }
   fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
 }
@@ -67,7 +67,7 @@ void add_loss_method(Program& program, std::uint32_t source, const LossRecord* l
   const ValueId value = add_head(b, loss, options);
   std::vector<FunctionOutput>& results = b.function().outputs;
   if (loss == nullptr) std::erase_if(results, [&](const FunctionOutput& o) { return o.value == value; });
-  results.insert(results.begin(), {Kind::tensor, value, std::string(training::kLossResult)});
+  results.insert(results.begin(), {FunctionOutputKind::tensor, value, std::string(training::kLossResult)});
 }
 
 }  // namespace tern

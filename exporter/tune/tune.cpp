@@ -25,7 +25,7 @@ constexpr double kSecondsAtTheEnd = 3;
 constexpr double kWorthATrial = 0.005;  // of a run
 
 /// Nodes that are done alike.
-struct Kind {
+struct TuneKind {
   std::string what;
   std::span<const AlgorithmChoice> algorithms;
   AlgorithmChoice rule, best;  ///< what the rules take, and what was found so far
@@ -52,7 +52,7 @@ class Tuner {
     for (int i = 0; i <= kWarmUp; ++i) rules.run(workload_, {});
     find_kinds(rules);
     best_ = &rules;
-    for (Kind& kind : kinds_) {
+    for (TuneKind& kind : kinds_) {
       for (const AlgorithmChoice a : kind.algorithms) try_algorithm(kind, a);
     }
     finish(rules);
@@ -64,9 +64,9 @@ class Tuner {
     const auto times = rules.node_times();
     double all = 0;
     for (const auto& [node, seconds] : times) all += seconds;
-    std::map<std::string, Kind> kinds;
+    std::map<std::string, TuneKind> kinds;
     for (const auto& [place, step] : rules.steps()) {
-      Kind& kind = kinds[step.kind + std::string(name_of(step.taken))];
+      TuneKind& kind = kinds[step.kind + std::string(name_of(step.taken))];
       kind.what = step.what;
       kind.algorithms = step.algorithms;
       kind.rule = kind.best = step.taken;
@@ -79,13 +79,13 @@ class Tuner {
       kind.neighbourhood = rules.with_neighbours(kind.places);
       kinds_.push_back(std::move(kind));
     }
-    std::ranges::stable_sort(kinds_, std::greater<>(), &Kind::seconds);
+    std::ranges::stable_sort(kinds_, std::greater<>(), &TuneKind::seconds);
   }
 
   /// All that was found, and one kind done otherwise.
-  Tuning tuning_with(const Kind* changed, AlgorithmChoice choice) const {
+  Tuning tuning_with(const TuneKind* changed, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       const AlgorithmChoice chosen = &kind == changed ? choice : kind.best;
       if (chosen == kind.rule) continue;
       for (const auto& [function, node] : kind.places)
@@ -95,7 +95,7 @@ class Tuner {
     return tuning;
   }
 
-  void try_algorithm(Kind& kind, AlgorithmChoice choice) {
+  void try_algorithm(TuneKind& kind, AlgorithmChoice choice) {
     // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
     // and what runs after it, so that nothing could be compared with it in turns.
     if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
@@ -141,7 +141,7 @@ class Tuner {
   /// Once more all that was found against the rules: single gains may have been luck.
   void finish(Trial& rules) {
     NodeNames changed;
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       if (kind.best != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
     }
     const Turns turns = take_turns(rules, *best_, changed, kSecondsAtTheEnd);
@@ -149,7 +149,7 @@ class Tuner {
     if (changed.empty() || !is_better(turns)) return;
     report_.after = median(turns.after.function);
     report_.tuning = tuning_with(nullptr, {});
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       if (kind.best != kind.rule) report_.kinds.push_back({kind.what, kind.places.size(), kind.rule, kind.best});
     }
   }
@@ -158,7 +158,7 @@ class Tuner {
   const TuneOptions& options_;
   const Clock::time_point start_ = Clock::now();
   Workload workload_;
-  std::vector<Kind> kinds_;
+  std::vector<TuneKind> kinds_;
   std::unique_ptr<Trial> found_;  ///< the best that is not the rules'
   Trial* best_ = nullptr;
   TuneReport report_;

@@ -13,7 +13,7 @@ namespace tern::portable {
 namespace {
 
 /// A launch that takes longer than this in nanoseconds is divided among threads.
-constexpr double kLong = 20000;
+constexpr double kCompiledLauncherLong = 20000;
 constexpr std::size_t kMostArguments = 65;
 
 class CompiledLauncher : public Launcher {
@@ -73,7 +73,7 @@ void run_items(CompiledFunction run, std::span<const Argument> arguments, std::i
   const double took = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
   const std::int64_t rest = items - first;
   const double expected = took * static_cast<double>(rest) / static_cast<double>(first);
-  parallel_for(rest, expected > kLong ? 1 : rest,
+  parallel_for(rest, expected > kCompiledLauncherLong ? 1 : rest,
                [&](std::int64_t begin, std::int64_t end) { run(list.data(), first + begin, first + end); });
 }
 

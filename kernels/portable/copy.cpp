@@ -34,7 +34,7 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
 
 namespace {
 
-constexpr std::int64_t kBytes = 16;   // of an access
+constexpr std::int64_t kCopyBytes = 16;   // of an access
 constexpr std::size_t kOfLaunch = 8;  // copies
 
 std::vector<Axis> axes_of(const TensorView& v) {
@@ -53,7 +53,7 @@ std::int64_t piece_of(const Target& target, std::span<const Copy> copies) {
   if (!target.groups) return 1;
   std::int64_t count = 0;
   for (const Copy& c : copies) count += c.to.view.numel();
-  std::int64_t each = enough_items(count, kBytes / element_size(copies[0].to.view.dtype));
+  std::int64_t each = enough_items(count, kCopyBytes / element_size(copies[0].to.view.dtype));
   const auto fits = [&](const Copy& c) { return has_pieces(c.from, each) && has_pieces(c.to, each); };
   while (each > 1 && !std::ranges::all_of(copies, fits)) each /= 2;
   return each;

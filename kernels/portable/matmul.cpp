@@ -62,8 +62,8 @@ void merge_planes(Operand& a, Operand& b) {
 
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth a tile's set-up
 constexpr std::int64_t kWorthPacking = 32;                  // how often a panel is read
-constexpr std::int64_t kRun = 64;                           // steps of k that an item packs
-constexpr std::int64_t kFewRows = 2;                        // of which no group shares a tile
+constexpr std::int64_t kMatmulRun = 64;                           // steps of k that an item packs
+constexpr std::int64_t kMatmulFewRows = 2;                        // of which no group shares a tile
 
 /// The operand in the scratch, `width` of its rows side by side; planes that repeat are there once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
@@ -80,7 +80,7 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
     dense.strides[at] = once.strides[at] == 0 ? 0 : stride;
     stride *= once.sizes[at];
   }
-  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kRun, runs = (m.depth + run - 1) / run;
+  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kMatmulRun, runs = (m.depth + run - 1) / run;
   const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(once.numel() * size) * sizeof(float));
   Launch pack("pack_panels");
   pack.type("SUM_T", DType::f32);
@@ -128,9 +128,9 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   if (list.target().groups) {
     const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
     const TensorView* const bias = c.has(2) ? &whole : nullptr;
-    const bool few = a.length < kFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
+    const bool few = a.length < kMatmulFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
     if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
-    if (a.length >= kFewRows) return add_product(c, list, a, b, bias, faster);
+    if (a.length >= kMatmulFewRows) return add_product(c, list, a, b, bias, faster);
   }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {

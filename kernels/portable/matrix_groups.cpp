@@ -14,18 +14,18 @@ namespace {
 struct Crossover {
   std::int64_t side, count;
 };
-constexpr Crossover kItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
+constexpr Crossover kMatrixGroupsItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
 
 // What a group may keep in local memory, without a request that a driver could refuse.
-struct Room {
+struct MatrixGroupsRoom {
   Dialect dialect;
   std::int64_t bytes;
 };
-constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
+constexpr MatrixGroupsRoom kMatrixGroupsRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
+constexpr std::int64_t kMatrixGroupsRoom = 32 << 10;  // of every device with groups
 
 // All items read what the searching ones have found: about the root of a column's elements.
-constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
+constexpr std::int64_t kScanners = 8, kFewScanners = 4, kMatrixGroupsFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
 // A processor's registers serve several matrices up to this side: their elements lie in a few cache lines.
@@ -36,7 +36,7 @@ constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
 
 // OpenCL's kernels declare the size of their groups. On Metal a pipeline may allow fewer items than this; launching it
 // then fails and says so.
-constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 16;
+constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMatrixGroupsMostAcross = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
 constexpr std::int64_t kMostOfMetal = std::int64_t{1} << 31;   // items that Metal counts
 
@@ -54,16 +54,16 @@ std::int64_t room_for(std::int64_t elements) {
 
 std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const MatrixWork& work) {
   if (!target.groups || work.count == 0 || work.side == 0 || work.side > kMostElements / work.side) return std::nullopt;
-  const auto* items = std::ranges::find_if(kItems, [&](const Crossover& c) { return work.side <= c.side; });
-  if (items != std::end(kItems) && work.count >= items->count) return std::nullopt;
+  const auto* items = std::ranges::find_if(kMatrixGroupsItems, [&](const Crossover& c) { return work.side <= c.side; });
+  if (items != std::end(kMatrixGroupsItems) && work.count >= items->count) return std::nullopt;
   MatrixGroups g;
   g.count_ = work.count;
   g.width_ = std::clamp(rounded_up(work.elements), kLeastItems, kMostItems);
   if (target.dialect == Dialect::metal && work.count >= kMostOfMetal / g.width_) return std::nullopt;
-  g.scanners_ = work.side <= kFewRows ? kFewScanners : kScanners;
-  g.across_ = std::min(rounded_up(work.columns), kMostAcross);
-  const auto* room = std::ranges::find(kRooms, target.dialect, &Room::dialect);
-  g.room_ = (room == std::end(kRooms) ? kRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
+  g.scanners_ = work.side <= kMatrixGroupsFewRows ? kFewScanners : kScanners;
+  g.across_ = std::min(rounded_up(work.columns), kMatrixGroupsMostAcross);
+  const auto* room = std::ranges::find(kMatrixGroupsRooms, target.dialect, &MatrixGroupsRoom::dialect);
+  g.room_ = (room == std::end(kMatrixGroupsRooms) ? kMatrixGroupsRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
   return g;
 }
 

@@ -12,7 +12,7 @@ namespace tern::portable {
 namespace {
 
 /// How statistics and parameters follow the elements of x in row-major order.
-struct Layout {
+struct NormalizationLayout {
   std::int64_t run = 1, statistics = 1;            ///< elements of a row; rows
   std::int64_t parameter_run = 1, parameters = 1;  ///< elements of an entry; entries
 };
@@ -94,7 +94,7 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
 }
 
 /// The last launch, but for where the statistics come from. `weight` and `bias`: numbers of operands.
-Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std::size_t weight, std::size_t bias) {
+Launch normalize(const KernelCall& c, Launches& list, const NormalizationLayout& layout, std::size_t weight, std::size_t bias) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const DType sum = sum_type(c, list);
   Launch k("normalize");

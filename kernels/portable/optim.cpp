@@ -50,7 +50,7 @@ std::size_t add_code_tables(Launches& list) {
 }
 
 /// A node while it becomes launches.
-struct Step {
+struct OptimStep {
   const KernelCall& c;
   Launches& list;
   OptimLayout layout{*c.node};
@@ -72,7 +72,7 @@ struct Step {
 };
 
 /// The settings of parameter `i`; step and product advance where that is asked for.
-void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
+void add_settings(const OptimStep& s, std::size_t i, std::uint64_t settings) {
   Launch k("optim_settings");
   k.type("SCALAR_T", s.scalar);
   k.source.math("SCALAR_MATH", s.scalar);
@@ -102,7 +102,7 @@ void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
 /// A launch over the places of some parameters.
 class Places {
  public:
-  Places(const Step& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
+  Places(const OptimStep& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
 
   void add(std::uint64_t settings, bool shared_settings) {
     declare_types();
@@ -213,7 +213,7 @@ class Places {
     return fmt::format(" TERN_GLOBAL {}{}* {} = {};", result ? "" : "const ", c_type(t), name, there ? chosen : "0");
   }
 
-  const Step& s_;
+  const OptimStep& s_;
   std::size_t first_, count_;
   Launch k_{"optim"};
 };
@@ -224,7 +224,7 @@ std::size_t most_arguments(const Target& target) {
 }
 
 /// Whether parameter `i` can share a launch: its tensors lie side by side, and the same results are wanted of all.
-bool joins(const Step& s, std::size_t first, std::size_t i) {
+bool joins(const OptimStep& s, std::size_t first, std::size_t i) {
   for (const Part& part : s.parts()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
     if (!s.layout.gives(part.list)) continue;
@@ -236,7 +236,7 @@ bool joins(const Step& s, std::size_t first, std::size_t i) {
 /// The settings come once for all parameters that share their step, and before it advances. Parameters then share
 /// launches, as many as there is room for; texts that are compiled beforehand have one each.
 void optim(const KernelCall& c, Launches& list) {
-  const Step s{c, list};
+  const OptimStep s{c, list};
   const bool shared = s.layout.count(OptimList::step) <= 1;
   const std::size_t rows = shared ? 1 : s.layout.params();
   const std::uint64_t bytes = kSettings * static_cast<std::uint64_t>(element_size(s.scalar));
@@ -258,7 +258,7 @@ int updated_input(const Node& node, std::size_t output) {
   return OptimLayout(node).updated(output);
 }
 
-constexpr std::string_view kSamples[] = {
+constexpr std::string_view kOptimSamples[] = {
     "T=f32|f64: T[4], T[4], T[4], -, -, -, -, -, -; kind=sgd, hyper=[0.1,0,0,0,1e-8]",
     "T=f32|f64: T[4], T[4], T[4], T[4], -, f64[], -, -, -; kind=adam, hyper=[0.1,0.9,0.99,0,1e-8]",
     "T=f32|f64: T[4], T[4], -, T[4], -, f64[], -, -, -; kind=adagrad, hyper=[0.1,0,0,0,1e-8]",
@@ -298,7 +298,7 @@ DType output_type(const KernelCall& c, std::size_t k) {
 void define_optim(Definitions& d) {
   Kernel k = kernel<optim>();
   k.in_place_of = updated_input;
-  d.set(Op::optim, k, {.samples = kSamples, .input = input_type, .output = output_type});
+  d.set(Op::optim, k, {.samples = kOptimSamples, .input = input_type, .output = output_type});
 }
 
 }  // namespace tern::portable

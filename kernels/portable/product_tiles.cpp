@@ -7,7 +7,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr ProductTile kUnits[] = {
+constexpr ProductTile kProductTilesUnits[] = {
     {128, 128, 32, 256, 0, 0, false}, {64, 128, 32, 256, 0, 0, false}, {64, 64, 64, 128, 0, 0, false},
     {32, 64, 64, 128, 0, 0, true},    {32, 32, 64, 128, 0, 0, true},   {16, 64, 64, 128, 0, 0, true},
     {16, 32, 64, 128, 0, 0, true},
@@ -49,14 +49,14 @@ double block_cost(const ProductTile& t, const ProductSize& size) {
   return static_cast<double>(turns(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
 }
 
-constexpr std::int64_t kLocalBytes = 46 << 10;  // 48 KiB need no request on CUDA
+constexpr std::int64_t kProductTilesLocalBytes = 46 << 10;  // 48 KiB need no request on CUDA
 constexpr std::int64_t kMostStages = 4;
 
 std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned) {
   const auto bytes = [&](std::int64_t lines, bool turned) {
     return 2 * (turned ? t.depth * (lines + 8) : lines * (t.depth + 8));
   };
-  return std::clamp(kLocalBytes / (bytes(t.rows, a_turned) + bytes(t.columns, !b_turned)), std::int64_t{2},
+  return std::clamp(kProductTilesLocalBytes / (bytes(t.rows, a_turned) + bytes(t.columns, !b_turned)), std::int64_t{2},
                     kMostStages);
 }
 
@@ -84,7 +84,7 @@ constexpr std::int64_t kLeastUnsliced = 1024;  // results, of which each wave ha
 constexpr std::int64_t kWorthJoining = 256;    // depth, from which on slices of it take less time than joining them
 
 ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
-  ProductTile tile = *std::ranges::min_element(kUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
+  ProductTile tile = *std::ranges::min_element(kProductTilesUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
   if (run <= tile.depth / 2) tile.depth /= 2;
   if (tile.rows * tile.columns >= kLeastUnsliced) tile.sliced = tile.sliced && size.depth >= kWorthJoining;
   return tile;

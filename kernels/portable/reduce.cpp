@@ -63,9 +63,9 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   return j;
 }
 
-constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
-constexpr std::int64_t kManyItems = 512;
-constexpr std::int64_t kManyGroups = 132;
+constexpr std::int64_t kReduceLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
+constexpr std::int64_t kReduceManyItems = 512;
+constexpr std::int64_t kReduceManyGroups = 132;
 constexpr std::int64_t kMostOfGroup = 8192;  // elements that a group has in one step: no second launch joins its parts
 constexpr std::int64_t kPartsOfGroup = 64;
 
@@ -85,12 +85,12 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   RowLayout layout(axes.kept, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const bool by_groups = list.target().groups && layout.nearer;
-  const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kManyGroups) : kManyItems;
+  const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kReduceManyGroups) : kReduceManyItems;
   const std::int64_t wanted = columns          ? columns->parts()
-                              : results < many ? std::min(kManyItems / results, count / kLongRun)
+                              : results < many ? std::min(kReduceManyItems / results, count / kReduceLongRun)
                                                : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
-                           : j.ordered ? kLongRun
+                           : j.ordered ? kReduceLongRun
                                        : (count + wanted - 1) / wanted;
   const std::int64_t parts = std::max<std::int64_t>((count + run - 1) / run, 1);
   const std::string finish =

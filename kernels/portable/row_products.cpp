@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kItems = 128, kLanes = 32;  // of a group; of a column
+constexpr std::int64_t kRowProductsItems = 128, kRowProductsLanes = 32;  // of a group; of a column
 constexpr std::int64_t kWordBytes = 4, kPieceBytes = 16;
 constexpr std::int64_t kMostLoads = 8;          // of 16 bytes, on their way together for an item
 constexpr std::int64_t kManyColumns = 1 << 13;  // that fill a large device, though an item has two
@@ -70,8 +70,8 @@ std::string element(DType t) {
 /// What both have in common, before the result is declared.
 void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const Share& share) {
   const std::int64_t each = words.count * words.elements;
-  k.source.define("ITEMS", kItems);
-  k.source.define("LANES", kLanes);
+  k.source.define("ITEMS", kRowProductsItems);
+  k.source.define("LANES", kRowProductsLanes);
   k.source.define("ROWS", share.rows);
   k.source.define("COLUMNS", share.columns);
   k.source.define("WORDS", words.count);
@@ -87,14 +87,14 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& wor
   // As many loads together as a column has, in equal rounds where those are too many.
   const std::int64_t most = std::max<std::int64_t>(
                          1, (share.rows == 1 ? kMostLoads : kMostLoads / 2) / share.columns * 4 / words.count),
-                     loads = std::max<std::int64_t>(1, (a.depth + each * kLanes - 1) / (each * kLanes)),
+                     loads = std::max<std::int64_t>(1, (a.depth + each * kRowProductsLanes - 1) / (each * kRowProductsLanes)),
                      rounds = (loads + most - 1) / most;
   k.source.define("LOADS", (loads + rounds - 1) / rounds);
 }
 
 void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a, std::int64_t columns,
          const Share& share) {
-  const std::int64_t of_group = kItems / kLanes * share.columns, panels = (columns + of_group - 1) / of_group,
+  const std::int64_t of_group = kRowProductsItems / kRowProductsLanes * share.columns, panels = (columns + of_group - 1) / of_group,
                      row_blocks = (a.length + share.rows - 1) / share.rows,
                      planes = c.out[0].numel() / std::max<std::int64_t>(1, a.length * columns);
   k.source.define("ONE_PANEL", planes == 1 && row_blocks == 1 ? 1 : 0);
@@ -105,7 +105,7 @@ void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a,
   k.parameter("a_depth", a.depth_step);
   k.parameter("panels", panels);
   k.parameter("row_blocks", row_blocks);
-  list.add(std::move(k), planes * row_blocks * panels * kItems, kItems);
+  list.add(std::move(k), planes * row_blocks * panels * kRowProductsItems, kRowProductsItems);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kGroup = 128;
+constexpr std::int64_t kSelectReduceGroup = 128;
 constexpr std::int64_t kLeastInOrder = 16;  // elements: an item selects among fewer
 
 /// Lines in order, in the scratch.
@@ -86,9 +86,9 @@ void select_reduce(const KernelCall& c, Launches& list) {
   if (ordered && kind == static_cast<std::int64_t>(SelectKind::mode)) {
     Launch k("mode_sorted");
     declare_order(k.source, t, false);
-    k.source.define("GROUP", kGroup);
+    k.source.define("GROUP", kSelectReduceGroup);
     declare(k);
-    return list.add(std::move(k), from.count * kGroup, static_cast<std::uint32_t>(kGroup));
+    return list.add(std::move(k), from.count * kSelectReduceGroup, static_cast<std::uint32_t>(kSelectReduceGroup));
   }
   Launch k("select_reduce");
   declare_order(k.source, t, false);

@@ -9,9 +9,9 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kBytes = 16;            // of an access
+constexpr std::int64_t kWideBytes = 16;            // of an access
 constexpr std::int64_t kMost = 8;              // elements of an item
-constexpr std::int64_t kItems = 1 << 17;       // that keep an H100's memory busy: half of those that it holds at once
+constexpr std::int64_t kWideItems = 1 << 17;       // that keep an H100's memory busy: half of those that it holds at once
 constexpr std::int64_t kMostStatements = 512;  // of an item
 constexpr std::int64_t kOfFunction = 40;       // statements of a function, about
 
@@ -53,7 +53,7 @@ std::string bits_of(DType t, const std::string& v) {
 }  // namespace
 
 std::int64_t enough_items(std::int64_t count, std::int64_t most) {
-  while (most > 1 && count / most < kItems) most /= 2;
+  while (most > 1 && count / most < kWideItems) most /= 2;
   return most;
 }
 
@@ -79,8 +79,8 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
     least = std::min<std::int64_t>(least, element_size(v.dtype));
     most = std::max<std::int64_t>(most, element_size(v.dtype));
   }
-  if (most > kBytes / 2) return std::nullopt;
-  std::int64_t start = enough_items(out.numel(), std::min(kBytes / least, kMost));
+  if (most > kWideBytes / 2) return std::nullopt;
+  std::int64_t start = enough_items(out.numel(), std::min(kWideBytes / least, kMost));
   while (start > 1 && *length * start > kMostStatements) start /= 2;
   // First so that no operand needs a place for each element, then those that repeat may.
   for (const bool repeats : {false, true}) {
@@ -100,7 +100,7 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
 
 void Wide::misaligned(const std::string& name, std::int64_t bytes) {
   misaligned_ +=
-      fmt::format("{}((tern_u64){} & {}u)", misaligned_.empty() ? "" : " | ", name, std::min(bytes, kBytes) - 1);
+      fmt::format("{}((tern_u64){} & {}u)", misaligned_.empty() ? "" : " | ", name, std::min(bytes, kWideBytes) - 1);
 }
 
 std::string Wide::load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single) {

@@ -13,7 +13,6 @@
 namespace tern {
 namespace {
 
-using Kind = CollectiveKind;
 
 /// Below, every rank gets all inputs and joins them: one message each way instead of two.
 constexpr std::size_t kSmall = 8192;
@@ -22,9 +21,9 @@ constexpr std::size_t kSmall = 8192;
 constexpr std::int64_t kLeastPiece = std::int64_t{1} << 19, kMostPiece = std::int64_t{1} << 20;
 constexpr std::int64_t kWindow = 2;
 
-constexpr std::size_t kTile = 8192;  ///< of the sum of some ranks
+constexpr std::size_t kAlgorithmsTile = 8192;  ///< of the sum of some ranks
 
-enum Step : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
+enum SharedStep : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
@@ -66,21 +65,21 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
     c.in = scaled_.data();
   }
   switch (c.kind) {
-    case Kind::all_reduce: all_reduce(c, tag, end); break;
-    case Kind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
-    case Kind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
-    case Kind::reduce_scatter_v:
+    case CollectiveKind::all_reduce: all_reduce(c, tag, end); break;
+    case CollectiveKind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
+    case CollectiveKind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
+    case CollectiveKind::reduce_scatter_v:
       join_shares(c, begins_of(c.in_parts, parts_), static_cast<std::byte*>(c.out), false);
       break;
-    case Kind::all_gather: gather_parts(c, equal(c.count), true); break;
-    case Kind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
-    case Kind::gather: gather_parts(c, equal(c.count), false); break;
-    case Kind::broadcast: broadcast(c); break;
-    case Kind::scatter: scatter(c); break;
-    case Kind::all_to_all: all_to_all(c); break;
-    case Kind::barrier: barrier(); break;
-    case Kind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
-    case Kind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
+    case CollectiveKind::all_gather: gather_parts(c, equal(c.count), true); break;
+    case CollectiveKind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
+    case CollectiveKind::gather: gather_parts(c, equal(c.count), false); break;
+    case CollectiveKind::broadcast: broadcast(c); break;
+    case CollectiveKind::scatter: scatter(c); break;
+    case CollectiveKind::all_to_all: all_to_all(c); break;
+    case CollectiveKind::barrier: barrier(); break;
+    case CollectiveKind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
+    case CollectiveKind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
   }
   messages_.wait_all();
 }
@@ -91,7 +90,7 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Collective& c = calls[i];
     messages_.retag(tags[i]);
-    if (c.kind == Kind::send) {
+    if (c.kind == CollectiveKind::send) {
       messages_.send(c.root, kTake, c.in, bytes_of(c, c.count));
     } else {
       messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
@@ -129,7 +128,7 @@ void Algorithms::join_all(const Collective& c) {
 /// Every rank joins its share of the elements, and gives it to all ranks (`everywhere`), to the root (reduce), or to
 /// nobody: then `out` takes the share.
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
-  const bool to_root = c.kind == Kind::reduce, takes = everywhere || (to_root && rank_ == c.root);
+  const bool to_root = c.kind == CollectiveKind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
   const auto* in = static_cast<const std::byte*>(c.in);
   auto* result = static_cast<std::byte*>(c.out);
@@ -198,9 +197,9 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
 
 /// Tile by tile, so that what some ranks have been joined to stays in the cache.
 void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_t count) {
-  alignas(64) std::array<std::byte, kTile> sum;
+  alignas(64) std::array<std::byte, kAlgorithmsTile> sum;
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
-  const std::int64_t tile = static_cast<std::int64_t>(kTile) / size;
+  const std::int64_t tile = static_cast<std::int64_t>(kAlgorithmsTile) / size;
   for (std::int64_t at = 0; at < count; at += tile) {
     const std::int64_t n = std::min(tile, count - at), offset = at * size;
     const std::byte* so_far = inputs_[0] + offset;

@@ -41,7 +41,7 @@ using control::What;
 using std::chrono::milliseconds;
 
 /// A rank that has waited for so long tells rank 0 where it is.
-constexpr milliseconds kSlow{500};
+constexpr milliseconds kControlSlow{500};
 constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
 constexpr milliseconds kHello{500};   ///< for the rest of a hello that has begun
 constexpr milliseconds kLate{2000};   ///< late ranks hear of a failure for this time
@@ -361,7 +361,7 @@ class Client : public Control {
     try {
       socket_ = Socket::connect(o.address, end, go_on);
       control::send(socket_, What::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
-      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kSlow))) go_on();
+      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kControlSlow))) go_on();
       const Message m = control::receive(socket_, end + kBrief);
       if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
@@ -495,7 +495,7 @@ class Client : public Control {
         alone = true;
       }
       pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {alone ? -1 : socket_.descriptor(), POLLIN, 0}};
-      const int ready = poll(polls, 2, static_cast<int>(kSlow.count() / 2));
+      const int ready = poll(polls, 2, static_cast<int>(kControlSlow.count() / 2));
       if (polls[0].revents != 0) bell_.silence();
       tell_status();
       if (ready <= 0 || polls[1].revents == 0) continue;
@@ -522,7 +522,7 @@ class Client : public Control {
     std::string why;
     {
       const std::lock_guard lock(mutex_);
-      const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kSlow;
+      const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kControlSlow;
       if (slow == told_) return;
       told_ = slow;
       if (slow) s = status_of(current_), why = without_first(current_);

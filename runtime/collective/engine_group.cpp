@@ -133,19 +133,19 @@ class EngineTransport : public Transport {
 };
 
 /// A kind of group: its name, and the engine that carries its messages.
-struct Kind {
+struct EngineGroupKind {
   std::string name;
   const tern_engine& engine;
 };
 
-std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+std::shared_ptr<ProcessGroup> make_group(const EngineGroupKind& kind, const GroupOptions& options,
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members);
 
 /// Groups of some ranks have an address of their own, on the host of their first rank.
 class EngineDivider : public Divider {
  public:
-  EngineDivider(Kind kind, GroupOptions options, Control& control, tern_engine_group group)
+  EngineDivider(EngineGroupKind kind, GroupOptions options, Control& control, tern_engine_group group)
       : kind_(std::move(kind)),
         options_(std::move(options)),
         control_(control),
@@ -172,7 +172,7 @@ class EngineDivider : public Divider {
   }
 
  private:
-  Kind kind_;
+  EngineGroupKind kind_;
   GroupOptions options_;
   Control& control_;  ///< of the group that is divided
   std::string host_;
@@ -180,7 +180,7 @@ class EngineDivider : public Divider {
   Socket listener_;  ///< of a group whose first rank is this one, until it has joined
 };
 
-std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+std::shared_ptr<ProcessGroup> make_group(const EngineGroupKind& kind, const GroupOptions& options,
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members) {
   auto transport = std::make_unique<EngineTransport>(kind.engine, options, *control, parent, members);

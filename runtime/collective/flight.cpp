@@ -21,7 +21,7 @@ namespace tern {
 namespace {
 
 /// As torchfrtrace and torch.distributed's recorders name them, by CollectiveKind.
-constexpr const char* kNames[] = {
+constexpr const char* kFlightNames[] = {
     "all_reduce", "_all_gather_base", "_reduce_scatter_base", "broadcast", "all_to_all", "gather", "scatter",
     "reduce",     "all_gather_v",     "reduce_scatter_v",     "barrier",   "send",       "recv"};
 constexpr const char* kStates[] = {"scheduled", "started", "completed"};
@@ -234,7 +234,7 @@ std::string FlightRecorder::text(int rank) const {
     const Entry& e = ring_[i % kKept];
     if (e.in_process && e.rank != rank) continue;
     const bool p2p = is_point_to_point(e.kind);
-    std::string name = kNames[static_cast<std::size_t>(e.kind)];
+    std::string name = kFlightNames[static_cast<std::size_t>(e.kind)];
     if (e.kind == CollectiveKind::send) name += fmt::format(" {}->{}", e.rank, e.root);
     if (e.kind == CollectiveKind::receive) name += fmt::format(" {}<-{}", e.rank, e.root);
     p.begin_dict();

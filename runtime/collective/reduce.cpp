@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTile = 1024;
+constexpr std::int64_t kReduceTile = 1024;
 
 template <class T, class F>
 void each(void* out, const void* x, const void* y, std::int64_t n, F f) {
@@ -44,10 +44,10 @@ void join_floats(ReduceOp op, void* out, const void* x, const void* y, std::int6
 /// Tiles of another type, in which `work(x, y, n)` replaces x.
 template <class T, class Work>
 void each_converted(DType t, DType wide, void* out, const void* x, const void* y, std::int64_t count, Work work) {
-  T a[kTile], b[kTile];
+  T a[kReduceTile], b[kReduceTile];
   const std::int64_t size = element_size(t);
-  for (std::int64_t at = 0; at < count; at += kTile) {
-    const std::int64_t n = std::min(kTile, count - at);
+  for (std::int64_t at = 0; at < count; at += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - at);
     convert(static_cast<const std::byte*>(x) + at * size, t, a, wide, n);
     convert(static_cast<const std::byte*>(y) + at * size, t, b, wide, n);
     work(a, b, n);
@@ -110,10 +110,10 @@ namespace {
 /// Rounds as an operation in the type itself does.
 template <class F>
 void each_as_double(DType t, void* x, std::int64_t count, F f) {
-  double wide[kTile];
+  double wide[kReduceTile];
   auto* to = static_cast<std::byte*>(x);
-  for (std::int64_t at = 0; at < count; at += kTile) {
-    const std::int64_t n = std::min(kTile, count - at);
+  for (std::int64_t at = 0; at < count; at += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - at);
     convert(to + at * element_size(t), t, wide, DType::f64, n);
     for (std::int64_t i = 0; i < n; ++i) wide[i] = f(wide[i]);
     convert(wide, DType::f64, to + at * element_size(t), t, n);

@@ -74,7 +74,7 @@ std::string frame_of(const Origin& origin) {
   return escaped(text);
 }
 
-Collective call_of(const Node& node, const TensorView& in) {
+Collective call_of_step_label(const Node& node, const TensorView& in) {
   Collective c;
   c.kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
   c.dtype = in.dtype;
@@ -168,7 +168,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
   const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {
-    label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name), -1,
+    label.device_args += collective_args(call_of_step_label(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
   label.args = label.device_args;

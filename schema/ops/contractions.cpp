@@ -233,7 +233,7 @@ constexpr AttrRecord kCdist[] = {
     with_number(AttrKey::p, 2, "the norm; infinity too").not_negative(),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kContractionsOps[] = {
     TERN_OP(60, matmul, "a, b, bias? -> y", "a [..., m, k] times b [..., k, n], plus bias; leading axes broadcast")
         .attrs(kMatmul)
         .costs(matmul_operations)
@@ -256,7 +256,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> contractions_ops() {
-  return kOps;
+  return kContractionsOps;
 }
 
 }  // namespace tern::ops

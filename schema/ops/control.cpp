@@ -251,7 +251,7 @@ constexpr AttrRecord kCustom[] = {
     may(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kControlOps[] = {
     TERN_OP(120, cond, "predicate, operands* -> results*", "the first body if the predicate is true, else the second")
         .attrs(kCond)
         .runs(2)
@@ -298,7 +298,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> control_ops() {
-  return kOps;
+  return kControlOps;
 }
 
 }  // namespace tern::ops

@@ -233,7 +233,7 @@ constexpr AttrRecord kEmbeddingBag[] = {
 };
 constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kIndexingOps[] = {
     TERN_OP(40, gather, "x, index -> y", "y[i][j] = x[index[i][j]][j] for axis 0, and so on")
         .attrs(kGather)
         .traits_of(Trait::plain, Trait::foldable, Trait::reads_part)
@@ -283,7 +283,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> indexing_ops() {
-  return kOps;
+  return kIndexingOps;
 }
 
 }  // namespace tern::ops

@@ -147,18 +147,18 @@ void lstsq(Inference& c) {
   c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
-constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr Attribute kLinalgUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");
 constexpr Attribute kHermitian = flag(AttrKey::hermitian, "a is hermitian, not symmetric");
 constexpr Attribute kLeft = flag(AttrKey::left, "the matrix stands to the left");
 constexpr Attribute kTranspose = with(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
-constexpr AttrRecord kCholesky[] = {kUpper, kCheck};
+constexpr AttrRecord kCholesky[] = {kLinalgUpper, kCheck};
 constexpr AttrRecord kQr[] = {need(AttrKey::mode, kQrNames, "which results")};
 constexpr AttrRecord kHouseholder[] = {need(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
                                        kTranspose};
 constexpr AttrRecord kLuFactor[] = {kCheck};
 constexpr AttrRecord kLuSolve[] = {kLeft, kTranspose};
-constexpr AttrRecord kTriangularSolve[] = {kUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
+constexpr AttrRecord kTriangularSolve[] = {kLinalgUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
                                            kTranspose};
 constexpr AttrRecord kLdlFactor[] = {kHermitian, kCheck};
 constexpr AttrRecord kLdlSolve[] = {kHermitian};
@@ -167,7 +167,7 @@ constexpr AttrRecord kLstsq[] = {
     with_number(AttrKey::epsilon, -1, "singular values below that part of the largest are zero; negative: LAPACK's"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kLinalgOps[] = {
     TERN_OP(81, cholesky, "a -> l, info", "a = l l^H, or l^H l if upper").attrs(kCholesky).rule(cholesky),
     TERN_OP(82, qr, "a -> q, r", "a = q r, or LAPACK's geqrf").attrs(kQr).rule(qr),
     TERN_OP(83, householder, "v, tau, c? -> y", "a product of Householder reflections")
@@ -190,7 +190,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> linalg_ops() {
-  return kOps;
+  return kLinalgOps;
 }
 
 }  // namespace tern::ops

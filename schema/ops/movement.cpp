@@ -249,7 +249,7 @@ constexpr AttrRecord kPad[] = {
     with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kMovementOps[] = {
     TERN_OP(1, reshape, "x -> y", "the same elements in row-major order under other sizes")
         .attrs(kReshape)
         .traits_of(Trait::view, Trait::plain, Trait::foldable)
@@ -294,7 +294,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> movement_ops() {
-  return kOps;
+  return kMovementOps;
 }
 
 }  // namespace tern::ops

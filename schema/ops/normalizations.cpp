@@ -83,13 +83,13 @@ void infer_batch_norm(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kNormalizationsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
 constexpr Attribute kLastAxes =
     need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
 constexpr AttrRecord kSoftmax[] = {
-    kAlong,
+    kNormalizationsAlong,
     flag(AttrKey::log, "its logarithm"),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
@@ -102,7 +102,7 @@ constexpr AttrRecord kGroupNorm[] = {
 };
 constexpr AttrRecord kBatchNorm[] = {kEpsilon};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kNormalizationsOps[] = {
     TERN_OP(25, softmax, "x -> y", "exp(x - max) / sum(exp(x - max)), or its logarithm")
         .attrs(kSoftmax)
         .rule(infer_softmax),
@@ -124,7 +124,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> normalizations_ops() {
-  return kOps;
+  return kNormalizationsOps;
 }
 
 }  // namespace tern::ops

@@ -152,7 +152,7 @@ constexpr AttrRecord kRandom[] = {
     may(AttrKey::range, AttrType::dims, "not randint", "randint: the least number, and the first one above").exactly(2),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kPointwiseOps[] = {
     TERN_OP(10, pointwise, "xs* -> y", "an expression at every position of the broadcast of all operands")
         .attrs(kPointwise)
         .traits_of(Trait::plain, Trait::foldable)
@@ -179,7 +179,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> pointwise_ops() {
-  return kOps;
+  return kPointwiseOps;
 }
 
 }  // namespace tern::ops

@@ -85,7 +85,7 @@ constexpr AttrRecord kMxDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "o
 
 constexpr AttrRecord kDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result")};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kQuantizedOps[] = {
     TERN_OP(110, mx_pack, "elements, scales -> x", "an MX value; moves bytes only").attrs(kMxPack).rule(mx_pack_rule),
     TERN_OP(111, mx_dequantize, "x -> y", "element * scale")
         .attrs(kMxDequantize)
@@ -100,7 +100,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> quantized_ops() {
-  return kOps;
+  return kQuantizedOps;
 }
 
 }  // namespace tern::ops

@@ -225,7 +225,7 @@ void infer_segment_reduce(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kReductionsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
 constexpr AttrRecord kReduce[] = {
     need(AttrKey::kind, kReduceNames, "how elements are combined"),
@@ -236,22 +236,22 @@ constexpr AttrRecord kReduce[] = {
 };
 constexpr AttrRecord kSelectReduce[] = {
     need(AttrKey::kind, kSelectNames, "which element"),
-    kAlong,
+    kReductionsAlong,
     with(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
     kKeepdims,
 };
 constexpr AttrRecord kScan[] = {
     need(AttrKey::kind, kScanNames, "how elements are combined"),
-    kAlong,
+    kReductionsAlong,
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kSort[] = {
-    kAlong,
+    kReductionsAlong,
     flag(AttrKey::descending, "the largest first"),
     flag(AttrKey::stable, "equal elements keep their order"),
 };
 constexpr AttrRecord kTopk[] = {
-    kAlong,
+    kReductionsAlong,
     need(AttrKey::k, AttrType::dim, "how many").at_least(0),
     with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
@@ -270,11 +270,11 @@ constexpr AttrRecord kSearchsorted[] = {
 };
 constexpr AttrRecord kSegmentReduce[] = {
     need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
-    kAlong,
+    kReductionsAlong,
     may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kReductionsOps[] = {
     TERN_OP(20, reduce, "x -> y", "all elements along axes combined into one")
         .attrs(kReduce)
         .traits_of(Trait::foldable)
@@ -307,7 +307,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> reductions_ops() {
-  return kOps;
+  return kReductionsOps;
 }
 
 }  // namespace tern::ops

@@ -142,7 +142,7 @@ constexpr AttrRecord kNms[] = {
     need(AttrKey::symbols, AttrType::symbols, "how many are kept").exactly(1),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kSamplingOps[] = {
     TERN_OP(64, resize, "x -> y", "an image of another size").attrs(kResize).rule(resize),
     TERN_OP(130, resize_gradient, "g -> x",
             "what resize, with these attributes, passes on to each element of its operand")
@@ -163,7 +163,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> sampling_ops() {
-  return kOps;
+  return kSamplingOps;
 }
 
 }  // namespace tern::ops

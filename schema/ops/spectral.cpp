@@ -70,7 +70,7 @@ void fft(Inference& c) {
   c.out(real_part(x.dtype), std::move(shape));
 }
 
-constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr Attribute kSpectralUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr AttrRecord kFft[] = {
     need(AttrKey::kind, kFftNames, "of the operand and the result"),
     may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
@@ -78,10 +78,10 @@ constexpr AttrRecord kFft[] = {
     with(AttrKey::norm, kFftNormNames, 0, "what sums are divided by"),
     may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
 };
-constexpr AttrRecord kEigh[] = {kUpper};
+constexpr AttrRecord kEigh[] = {kSpectralUpper};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kSpectralOps[] = {
     TERN_OP(80, fft, "x -> y", "discrete Fourier transform along axes").attrs(kFft).rule(fft),
     TERN_OP(84, eigh, "a -> values, vectors", "eigenvalues, rising, of hermitian matrices").attrs(kEigh).rule(eigh),
     TERN_OP(85, eig, "a -> values, vectors", "eigenvalues of square matrices, complex").rule(eig),
@@ -92,7 +92,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> spectral_ops() {
-  return kOps;
+  return kSpectralOps;
 }
 
 }  // namespace tern::ops

@@ -254,7 +254,7 @@ constexpr AttrRecord kExchange[] = {
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kTrainingOps[] = {
     TERN_OP(100, optim,
             "p+, g+, m*, v*, third*, step*, lr?, grad_scale?, found_inf?, master*, product*, m_scale*, v_scale*, "
             "third_scale* -> p+, g*, m*, v*, third*, step*, master*, product*, m_scale*, v_scale*, third_scale*",
@@ -275,7 +275,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> training_ops() {
-  return kOps;
+  return kTrainingOps;
 }
 
 }  // namespace tern::ops

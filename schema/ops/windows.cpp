@@ -302,7 +302,7 @@ constexpr AttrRecord kFold[] = {
     kPadding,
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kWindowsOps[] = {
     TERN_OP(61, convolution, "x, weight, bias? -> y", "cross-correlation over 1 to 3 spatial axes")
         .attrs(kConvolution)
         .costs(convolution_operations)
@@ -322,7 +322,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> windows_ops() {
-  return kOps;
+  return kWindowsOps;
 }
 
 }  // namespace tern::ops

@@ -15,7 +15,7 @@ namespace tern {
 namespace {
 
 /// Passed, and not by the tolerance alone.
-bool is_nearer(const ConformResult& r) {
+bool has_nearer(const ConformResult& r) {
   return r.passed() && !r.nearer.empty();
 }
 
@@ -30,7 +30,7 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
     OpLine& line = ops[r.op];
     ++(r.passed() ? line.passed : line.failed);
     line.refused += r.refused;
-    line.nearer += is_nearer(r);
+    line.nearer += has_nearer(r);
     if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
   }
   return ops;
@@ -80,7 +80,7 @@ std::string json_report(std::span<const ConformResult> results) {
   }
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
   out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {},\n  \"nearer\": {}\n}}\n", passed,
-                     static_cast<std::ptrdiff_t>(results.size()) - passed, std::ranges::count_if(results, is_nearer));
+                     static_cast<std::ptrdiff_t>(results.size()) - passed, std::ranges::count_if(results, has_nearer));
   return out;
 }
 
@@ -104,10 +104,10 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
   }
   if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
   for (const ConformResult& r : results) {
-    if (!is_nearer(r)) continue;
+    if (!has_nearer(r)) continue;
     out += fmt::format("NEARER {}: {}\n", escape_name(r.name), fmt::join(r.nearer, ", "));
   }
-  if (const auto n = std::ranges::count_if(results, is_nearer); n > 0) {
+  if (const auto n = std::ranges::count_if(results, has_nearer); n > 0) {
     out += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
                        n == 1 ? "is" : "are");
   }

@@ -41,14 +41,14 @@ HostTensor to_host(const Tensor& t) {
 }
 
 /// What a device made: outputs, and inputs that were written to, of all calls.
-using Results = std::vector<std::pair<std::string, HostTensor>>;
+using RunResults = std::vector<std::pair<std::string, HostTensor>>;
 
 /// What the comparisons of a rank's results found.
 struct Findings {
   std::string first;  ///< the first thing that is not as it should be
   double worst_ulp = 0;
   std::vector<std::string> nearer;  ///< results outside the tolerance, but nearer to float64 than PyTorch's
-  Results results;
+  RunResults results;
 };
 
 /// Compares one tensor, a gradient or not. `wide` finds the same one in float64, and null where there is none.
@@ -198,7 +198,7 @@ void remove_texts(Program& program) {
 }
 
 /// What has other bits; nothing where all are the same. Bit for bit, but all NaN are one.
-std::string other_bits(const Results& actual, const Results& expected) {
+std::string other_bits(const RunResults& actual, const RunResults& expected) {
   for (std::size_t i = 0; i < expected.size() && i < actual.size(); ++i) {
     const Comparison result = compare(actual[i].second, expected[i].second, Tolerance{0, 0});
     if (!result.ok) return expected[i].first + ": " + describe(result, actual[i].second, expected[i].second);
@@ -249,7 +249,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     Model model(program);
     const std::vector<FunctionInfo> functions = model.functions();
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
-    Results first;
+    RunResults first;
     Reference reference(c, options.gradients);
     const bool several = options.devices.size() > 1;
     std::string unlike;  // PyTorch's results: whether the devices agree is told nevertheless
@@ -269,7 +269,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       std::string why = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
       result.nearer = std::move(findings.nearer);
-      Results& results = findings.results;
+      RunResults& results = findings.results;
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
         why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);

@@ -18,11 +18,11 @@ namespace {
 /// Linux reads at most 0x7ffff000 bytes in one call.
 constexpr std::size_t kMaxRead = std::size_t{1} << 30;
 
-[[noreturn]] void fail_with_errno(const char* what, const std::string& name) {
+}  // namespace
+
+void fail_with_errno(const char* what, const std::string& name) {
   fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, name, std::strerror(errno)));
 }
-
-}  // namespace
 
 void ByteSource::read(std::span<std::byte> into, const char* what) {
   if (into.size() > remaining()) {

@@ -8,6 +8,9 @@
 
 namespace tern {
 
+/// Throws ErrorCode::io: "cannot read NAME: ..." with the words of errno.
+[[noreturn]] void fail_with_errno(const char* what, const std::string& name);
+
 /// The size is known from the start, so that a reader can check what a header promises before it allocates.
 class ByteSource {
  public:

@@ -50,7 +50,7 @@ class Parser {
     bool descr = false, order = false, shape = false;
     expect('{');
     while (!take('}')) {
-      const std::string_view key = quoted();
+      const std::string_view key = quote();
       expect(':');
       bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
       if (seen == nullptr) bad(fmt::format("unknown key '{}'", escape_name(key)));
@@ -90,7 +90,7 @@ class Parser {
     if (!take(c)) bad(fmt::format("expected '{}'", c));
   }
 
-  std::string_view quoted() {
+  std::string_view quote() {
     skip_space();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     if (quote != '\'' && quote != '"') bad("expected a string");
@@ -117,7 +117,7 @@ class Parser {
     skip_space();
     if (at_ < text_.size() && text_[at_] == '[')
       unsupported("an array of records; save each field as an array of its own");
-    const std::string_view descr = quoted();
+    const std::string_view descr = quote();
     // NumPy writes "|u1", but "<u1" means the same.
     const bool one_byte = descr.size() == 3 && descr[2] == '1' && (descr[0] == '<' || descr[0] == '=');
     for (const Descr& known : kDescrs) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 29;
 constexpr std::uint64_t kBytesPerFileByte = 16;
-constexpr std::string_view kSuffix = ".npy";
+constexpr std::string_view kNpzSuffix = ".npy";
 /// 1980-01-01, the first date that a zip archive can hold: (year - 1980) << 9 | month << 5 | day.
 constexpr zip_uint16_t kFirstDate = 1 << 5 | 1;
 
@@ -105,8 +105,8 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     const zip_stat_t stat = stat_of(archive.get(), static_cast<zip_uint64_t>(i), file);
     const std::string what = fmt::format("{}: \"{}\"", file, escape_name(stat.name));
     std::string name = stat.name;
-    if (!name.ends_with(kSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
-    name.resize(name.size() - kSuffix.size());
+    if (!name.ends_with(kNpzSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
+    name.resize(name.size() - kNpzSuffix.size());
     if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", what));
     if (stat.size > budget) {
       fail(ErrorCode::bad_file,

@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 using pt2::PickleValue;
 using pt2::PickleValues;
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr int kMostRank = 1 << 20;
+constexpr int kRecordsMostRank = 1 << 20;
 
 /// Makes a record, and counts all of it as work: a pickle may name one value many times.
 class Reader {
@@ -33,12 +33,12 @@ class Reader {
 
   FlightRecord read() const {
     FlightRecord r;
-    const PickleValue& root = of_kind(values_[values_.root], Kind::dict, "the record");
-    const PickleValue& groups = member(root, "pg_config", Kind::dict);
+    const PickleValue& root = of_kind(values_[values_.root], PickleValueKind::dict, "the record");
+    const PickleValue& groups = member(root, "pg_config", PickleValueKind::dict);
     for (std::size_t i = 0; i + 1 < groups.items.size(); i += 2)
       r.groups[text(values_[groups.items[i]], "the name of a group")] =
           ranks(member(values_[groups.items[i + 1]], "ranks"));
-    for (const pt2::PickleId id : member(root, "entries", Kind::list).items) r.calls.push_back(call(values_[id]));
+    for (const pt2::PickleId id : member(root, "entries", PickleValueKind::list).items) r.calls.push_back(call(values_[id]));
     return r;
   }
 
@@ -46,12 +46,12 @@ class Reader {
   [[noreturn]] void bad(const std::string& what) const {
     fail(ErrorCode::bad_file, fmt::format("'{}' is no flight record: {}", path_, what));
   }
-  const PickleValue& of_kind(const PickleValue& v, Kind kind, std::string_view role) const {
+  const PickleValue& of_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
     if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
     return v;
   }
   const PickleValue* find(const PickleValue& dict, std::string_view key) const {
-    of_kind(dict, Kind::dict, "what holds '" + std::string(key) + "'");
+    of_kind(dict, PickleValueKind::dict, "what holds '" + std::string(key) + "'");
     charge_work(dict.items.size());
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       if (values_[dict.items[i]].text == key) return &values_[dict.items[i + 1]];
@@ -63,30 +63,30 @@ class Reader {
     if (found == nullptr) bad(fmt::format("'{}' is missing", key));
     return *found;
   }
-  const PickleValue& member(const PickleValue& dict, std::string_view key, Kind kind) const {
+  const PickleValue& member(const PickleValue& dict, std::string_view key, PickleValueKind kind) const {
     return of_kind(member(dict, key), kind, key);
   }
   std::string text(const PickleValue& v, std::string_view role) const {
-    charge_work(of_kind(v, Kind::text, role).text.size());
+    charge_work(of_kind(v, PickleValueKind::text, role).text.size());
     return std::string(v.text);
   }
   std::string text_member(const PickleValue& dict, std::string_view key) const { return text(member(dict, key), key); }
   std::int64_t integer(const PickleValue& v, std::string_view role) const {
-    return of_kind(v, Kind::integer, role).integer;
+    return of_kind(v, PickleValueKind::integer, role).integer;
   }
   const PickleValue& sequence(const PickleValue& v, std::string_view role) const {
-    return v.kind == Kind::tuple ? v : of_kind(v, Kind::list, role);
+    return v.kind == PickleValueKind::tuple ? v : of_kind(v, PickleValueKind::list, role);
   }
   /// The text "[0, 1]".
   std::vector<int> ranks(const PickleValue& v) const {
-    std::string_view list = of_kind(v, Kind::text, "ranks").text;
+    std::string_view list = of_kind(v, PickleValueKind::text, "ranks").text;
     std::vector<int> result;
     for (;;) {
       const std::size_t at = list.find_first_of("0123456789");
       if (at == std::string_view::npos) return result;
       int n = 0;
       const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), n);
-      if (error != std::errc() || n > kMostRank) bad(fmt::format("a group has a rank above {}", kMostRank));
+      if (error != std::errc() || n > kRecordsMostRank) bad(fmt::format("a group has a rank above {}", kRecordsMostRank));
       charge_work(sizeof(int) + static_cast<std::size_t>(end - list.data()));
       result.push_back(n);
       list.remove_prefix(static_cast<std::size_t>(end - list.data()));
@@ -107,7 +107,7 @@ class Reader {
     FlightCall c;
     c.record = integer(member(entry, "record_id"), "record_id");
     const PickleValue* p2p = find(entry, "is_p2p");
-    c.message = p2p != nullptr && of_kind(*p2p, Kind::boolean, "is_p2p").integer != 0;
+    c.message = p2p != nullptr && of_kind(*p2p, PickleValueKind::boolean, "is_p2p").integer != 0;
     const char* const number = c.message ? "p2p_seq_id" : "collective_seq_id";
     c.number = integer(member(entry, number), number);
     const PickleValue& group = sequence(member(entry, "process_group"), "process_group");
@@ -142,9 +142,9 @@ int rank_in(const std::string& name, const std::string& path) {
   if (digits == name.size()) return -1;
   int rank = 0;
   const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
-  if (error != std::errc() || rank > kMostRank)
+  if (error != std::errc() || rank > kRecordsMostRank)
     fail(ErrorCode::bad_file,
-         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kMostRank));
+         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kRecordsMostRank));
   return rank;
 }
 

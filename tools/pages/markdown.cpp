@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kMarkdownWidth = 120;
 
 constexpr const char* kIntroduction =
     "# The command\n\n"
@@ -27,12 +27,12 @@ std::string plain(std::string_view text) {
 }
 
 std::string paragraph(std::string_view text) {
-  return wrapped(plain(text), 0, kWidth) + "\n\n";
+  return wrapped(plain(text), 0, kMarkdownWidth) + "\n\n";
 }
 
 std::string entry(const OptionText& o) {
   const std::string preset = o.preset.empty() ? "" : " (default: " + o.preset + ")";
-  return "- " + wrapped(fmt::format("`{}`: {}", o.synopsis(), plain(o.description + preset)), 2, kWidth) + "\n";
+  return "- " + wrapped(fmt::format("`{}`: {}", o.synopsis(), plain(o.description + preset)), 2, kMarkdownWidth) + "\n";
 }
 
 std::string footer(const CLI::App& app) {

@@ -12,8 +12,8 @@ namespace tern {
 namespace {
 
 // In pixels.
-constexpr double kWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
-constexpr std::size_t kMostLetters = 44;
+constexpr double kSvgWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
+constexpr std::size_t kSvgMostLetters = 44;
 
 /// One for each format, in the order of its first bar: readable on white and on black, also without colour vision. The
 /// format stands beside each bar, too.
@@ -52,9 +52,9 @@ std::string xml(std::string_view text) {
 
 /// The first characters, whole ones, of a name as people see it.
 std::string shortened(const std::string& name) {
-  if (display_width(name) <= kMostLetters) return name;
+  if (display_width(name) <= kSvgMostLetters) return name;
   std::string start;
-  for (std::size_t i = 0; i < name.size() && (display_width(start) < kMostLetters - 1 || !is_utf8(start)); ++i)
+  for (std::size_t i = 0; i < name.size() && (display_width(start) < kSvgMostLetters - 1 || !is_utf8(start)); ++i)
     start += name[i];
   return start + "…";
 }
@@ -91,7 +91,7 @@ class Drawing {
     for (const Bar& b : chart_.bars)
       left_ = std::max(left_, static_cast<double>(display_width(shortened(b.name))) * kLetter);
     left_ += 2 * kMargin;
-    right_ = kWidth - kMargin - kValue;
+    right_ = kSvgWidth - kMargin - kValue;
     top_ = 84;
     bottom_ = top_ + kRow * static_cast<double>(chart_.bars.size());
   }
@@ -102,7 +102,7 @@ class Drawing {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" "
         "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}</desc>\n"
         "<style>{4}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\" fill=\"none\"/>\n",
-        kWidth, height, xml(chart_.title), xml(description_of(chart_)), kStyle);
+        kSvgWidth, height, xml(chart_.title), xml(description_of(chart_)), kStyle);
     put_text(kMargin, 28, "head", "start", chart_.title);
     legend();
     axis();

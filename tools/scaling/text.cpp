@@ -12,7 +12,7 @@ namespace {
 using Align = TextTable::Align;
 
 /// Of all the time that the threads have.
-std::string share(double seconds, const ThreadSeconds& of, int threads) {
+std::string share_scaling_text(double seconds, const ThreadSeconds& of, int threads) {
   const double all = threads * of.wall;
   return all > 0 ? fmt::format("{:.1f} %", 100 * seconds / all) : "";
 }
@@ -27,7 +27,7 @@ std::string label(const ScalingPoint& p) {
 
 void add_shares(std::vector<std::string>& cells, const ThreadSeconds& t, int threads) {
   for (const double lost : {t.idle(), t.waits(), t.more, t.openmp})
-    cells.push_back(threads > 1 ? share(lost, t, threads) : std::string());
+    cells.push_back(threads > 1 ? share_scaling_text(lost, t, threads) : std::string());
 }
 
 void print_totals(const Scaling& scaling) {

@@ -65,7 +65,7 @@ Rank read_rank(const std::string& path) {
 }
 
 constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
-constexpr std::int64_t kMostRank = 1 << 20;
+constexpr std::int64_t kMergeMostRank = 1 << 20;
 
 /// The text of a member; empty where there is none, or something else.
 std::string text_member(const json& event, const char* key) {
@@ -107,9 +107,9 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
     ranks.push_back(read_rank(path));
     const std::int64_t said = ranks.back().trace.rank;
     const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
-    if (rank > kMostRank)
+    if (rank > kMergeMostRank)
       fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" says rank {}, and {} is the largest that is read",
-                                            escape_name(path), rank, kMostRank));
+                                            escape_name(path), rank, kMergeMostRank));
     if (!seen.insert(rank).second)
       fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
     merged.ranks.push_back(rank);

@@ -22,7 +22,7 @@ json finite(double v) {
 }
 
 /// "exact" where nothing is lost; null where a number is not finite.
-json decibels(const quantize::Error& error) {
+json decibels(const quantize::QuantizationError& error) {
   return error.noise == 0 ? json("exact") : finite(error.sqnr());
 }
 
@@ -185,7 +185,7 @@ json compared_json(const Program& a, std::uint32_t state, const Program& b, std:
     const bool first = y.state().type.quantized();  // is the one that may have to be read as the other lies
     if (!(first ? align(x, quantize::weights_of(a), y) : align(y, quantize::weights_of(b), x)))
       fail(ErrorCode::invalid_argument, "their sizes differ");
-    quantize::Error error;
+    quantize::QuantizationError error;
     double largest = 0;
     bool finite_errors = true;
     Stream a_numbers(x), b_numbers(y);

@@ -163,7 +163,7 @@ struct OpRule {
   Rule rule;
 };
 
-constexpr OpRule kRules[] = {
+constexpr OpRule kSlotRules[] = {
     {Op::pointwise, pointwise},
     {Op::matmul, matmul},
     {Op::attention, attention},
@@ -204,8 +204,8 @@ ValueId Operands::aligned(ValueId v, int rank) {
 }
 
 Rule rule_of(Op op) {
-  const auto* found = std::ranges::find(kRules, op, &OpRule::op);
-  return found == std::end(kRules) ? nullptr : found->rule;
+  const auto* found = std::ranges::find(kSlotRules, op, &OpRule::op);
+  return found == std::end(kSlotRules) ? nullptr : found->rule;
 }
 
 }  // namespace tern

@@ -38,9 +38,9 @@ std::int64_t number_of(std::string_view name) {
 }
 
 /// The plugin's end of a group, which another thread may abort while it is in use.
-class Place {
+class CommunicatorPlace {
  public:
-  explicit Place(PluginDevice& device) : device_(device), functions_(*device.tables().collectives) {}
+  explicit CommunicatorPlace(PluginDevice& device) : device_(device), functions_(*device.tables().collectives) {}
   void join(const std::uint8_t* id, int rank, int ranks) {
     device_.check(functions_.join(device_.index(), id, rank, ranks, &handle_), "joining a communicator");
     const std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ std::string_view library_of(std::string_view plugin) {
 /// What the group and the flight recorder learn of a device's calls.
 class CallReport : public CallListener {
  public:
-  CallReport(TransportGroup& group, std::shared_ptr<Place> place, std::string_view library)
+  CallReport(TransportGroup& group, std::shared_ptr<CommunicatorPlace> place, std::string_view library)
       : group_(group),
         place_(std::move(place)),
         flight_{library, group.name(), group.rank(), group.size(), group.in_process()} {}
@@ -115,7 +115,7 @@ class CallReport : public CallListener {
 
  private:
   TransportGroup& group_;
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<CommunicatorPlace> place_;
   FlightRecorder::Place flight_;
   bool waits_ = false;
 };
@@ -135,7 +135,7 @@ class PluginCommunicator : public DeviceCommunicator {
   bool done(tern_device_status status) const;
   PluginStream& stream_;
   const tern_device_collective_functions& functions_;
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<CommunicatorPlace> place_;
   std::shared_ptr<CallReport> report_;  ///< null: the group is the application's own
   std::shared_ptr<void> on_failure_;
   std::optional<CallTimeout> timeout_;
@@ -160,7 +160,7 @@ tern_device_collective for_plugin(const Collective& c) {
 PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group)
     : stream_(stream),
       functions_(*stream.device().tables().collectives),
-      place_(std::make_shared<Place>(stream.device())) {
+      place_(std::make_shared<CommunicatorPlace>(stream.device())) {
   PluginDevice& device = stream.device();
   auto* const known = dynamic_cast<TransportGroup*>(&group);
   if (known != nullptr) {

@@ -27,7 +27,7 @@ class DeviceBlock : public portable::Memory {
   PluginDevice& device_;
 };
 
-tern_device_address address(const std::byte* p) {
+tern_device_address address_stream(const std::byte* p) {
   return reinterpret_cast<tern_device_address>(p);
 }
 
@@ -101,7 +101,7 @@ void PluginStream::copy(std::byte* to, const std::byte* from, std::uint64_t byte
   if (bytes == 0 || to == from) return;
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::within, bytes);
-  device_.check(device_.plugin().copy_within(device_.index(), stream_, address(to), address(from), bytes),
+  device_.check(device_.plugin().copy_within(device_.index(), stream_, address_stream(to), address_stream(from), bytes),
                 "copying within the device");
 }
 
@@ -110,7 +110,7 @@ void PluginStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t
   refuse_while_recorded("the host's memory is read");
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::to_device, bytes);
-  device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address(to), from, bytes),
+  device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address_stream(to), from, bytes),
                 "copying to the device");
 }
 
@@ -119,7 +119,7 @@ void PluginStream::enqueue_download(void* to, const std::byte* from, std::uint64
   refuse_while_recorded("the host's memory is written");
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::to_host, bytes);
-  device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address(from), bytes),
+  device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address_stream(from), bytes),
                 "copying from the device");
 }
 
