@@ -1,5 +1,5 @@
-// The flight recorder: the last calls of all groups of this process, in memory of a fixed size, written as a file that
-// PyTorch's torchfrtrace reads: a pickle, as torch.distributed's own recorders write it.
+// The flight recorder keeps the last calls of all groups of this process in memory of fixed size and writes them as a
+// pickle file in the format of torch.distributed's recorders (read by torchfrtrace).
 #pragma once
 
 #include <tern/collective.h>
@@ -20,13 +20,13 @@ namespace tern {
 class FlightRecorder {
  public:
   static constexpr std::size_t kKept = 2048;
-  static constexpr std::string_view kInProcess = "local";  ///< the engine of groups whose ranks are threads
+  static constexpr std::string_view kInProcess = "local";  ///< engine name of groups of threads
 
   static FlightRecorder& process();
-  /// `in_process`: the ranks are threads of this process, and each has a record of its own.
+  /// `in_process`: the ranks are threads of this process with one record each.
   void add_group(const std::string& name, int size, int rank, bool in_process);
   struct Place {
-    std::string_view engine;  ///< that makes the call
+    std::string_view engine;  ///< engine of the call
     std::string_view group;
     int rank, ranks;
     bool in_process;
@@ -64,13 +64,13 @@ class FlightRecorder {
 
   std::mutex writing_;  ///< of files_
   FlightFiles files_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Entry> ring_;
   std::uint64_t records_ = 0;
   std::map<std::string, int> groups_;
   std::string folder_;
-  int rank_ = 0;     ///< the process's: the launcher's, else that in its largest group
-  int largest_ = 0;  ///< the size of that group; 0: there is none yet
+  int rank_ = 0;     ///< this process's rank: the launcher's, else the rank in the largest group
+  int largest_ = 0;  ///< size of that group; 0 before the first group
 };
 
 }  // namespace tern

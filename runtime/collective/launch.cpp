@@ -1,4 +1,4 @@
-// What launchers of processes set in the environment.
+// Environment variables of process launchers.
 #include <fmt/format.h>
 #include <tern/collective.h>
 #include <tern/error.h>
@@ -14,7 +14,7 @@ namespace {
 struct Launcher {
   const char *name, *rank, *size, *local_rank;
 };
-/// The first that is there counts: each may run inside those below it.
+/// The first match counts: each launcher may run inside the launchers below.
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
@@ -57,7 +57,7 @@ std::optional<Ranks> ranks_by(const Launcher& l) {
   return r;
 }
 
-/// A port for the jobs of one user of a host, of the dynamic ones that systems do not give out.
+/// Chooses a port for the jobs of one user on a host, outside the range used by systems for dynamic ports.
 int port_of(std::string_view job) {
   constexpr std::uint32_t kFirst = 20000, kPorts = 10000;
   std::uint32_t hash = 2166136261u;

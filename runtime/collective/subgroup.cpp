@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/// What a rank asks for.
+/// Request of a rank.
 struct Wish {
   std::int64_t color, name, list;
   static constexpr int kNumbers = 3;
@@ -39,7 +39,7 @@ TransportGroup& own(ProcessGroup& group) {
 /// Instead of an invitation, before the reason.
 constexpr char kRefusal = '!';
 
-/// What the first rank of a new group tells all: a failure too, since they would wait for it.
+/// Creates the invitation of a new group's first rank. Failures are sent as well, because the members wait.
 Invitation invite(TransportGroup& group, const Part& part) {
   std::string text;
   try {
@@ -53,7 +53,7 @@ Invitation invite(TransportGroup& group, const Part& part) {
   return invitation;
 }
 
-/// `list`: a hash of the ranks that the caller asks for; 0: it gives its color alone.
+/// `list`: hash of the requested ranks; 0 if the caller gives only its color.
 std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std::string& name, std::int64_t list) {
   const Wish mine{color, hash(name), list};
   std::vector<Wish> wishes(static_cast<std::size_t>(group.size()));

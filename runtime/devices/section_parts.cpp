@@ -37,7 +37,7 @@ class SectionDivision {
     return concrete_.known(type) && !type.packed();
   }
 
-  /// Whether it is operand `k` of a node that a device may look at in blocks with scales of float8_e8m0 (MX).
+  /// True if operand `k` may be read by the device as blocks with float8_e8m0 scales (MX).
   bool is_microscaled(const Node& n, std::size_t k) const {
     if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
     const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
@@ -87,7 +87,7 @@ class SectionDivision {
     return groups;
   }
 
-  /// What the part reads from outside, and what is read of it there.
+  /// Finds the part's inputs and outputs.
   void find_ends(Part& part) const {
     const auto add = [](std::vector<ValueId>& list, ValueId v) {
       if (std::ranges::find(list, v) == list.end()) list.push_back(v);
@@ -115,7 +115,7 @@ class SectionDivision {
   const Function& f_;
   std::uint32_t begin_, end_;
   const Concrete& concrete_;
-  std::vector<std::int64_t> maker_;  ///< for each value: its node in this section, or -1
+  std::vector<std::int64_t> maker_;  ///< for each value: the producing node in this section, or -1
 };
 
 }  // namespace

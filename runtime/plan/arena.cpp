@@ -1,4 +1,4 @@
-// The arena of a section: blocks, and what lies in them.
+// Arena of a section: blocks and their values.
 #include "runtime/limits.h"
 #include "runtime/plan/passes.h"
 

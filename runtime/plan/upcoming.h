@@ -1,5 +1,4 @@
-// Which constants a step's kernel asks for while it computes, so that steps that do nothing but read them find them in
-// a cache.
+// Selects constants for a step's kernel to prefetch during its computation, for later memory-bound steps.
 #pragma once
 
 #include "runtime/plan/plan.h"

@@ -1,4 +1,4 @@
-// A device's memory, divided into blocks that are kept when they are given back.
+// Divides a device's memory into blocks and reuses freed blocks.
 #pragma once
 
 #include <tern/memory.h>
@@ -11,8 +11,7 @@ namespace tern {
 class BlockAllocator {
  public:
   virtual ~BlockAllocator() = default;
-  /// An address, a multiple of 256 from the start of its segment or range; 0 when there is no memory, or none below
-  /// the limit.
+  /// Returns an address aligned to 256 bytes within its segment or range; 0 if memory or the limit is exhausted.
   virtual std::uint64_t allocate(std::uint64_t bytes) = 0;
   virtual void free(std::uint64_t address) = 0;
   /// Gives memory without blocks in use back to the device.
@@ -25,7 +24,7 @@ class BlockAllocator {
   DeviceMemoryStats stats_;
 };
 
-/// Bytes of a block that holds so many.
+/// Size of a block for `bytes` bytes.
 constexpr std::uint64_t block_size(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 256;
   return ((bytes == 0 ? 1 : bytes) + kAlignment - 1) / kAlignment * kAlignment;

@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-/// Tells this process from all others.
+/// Distinguishes this process from all others.
 std::int64_t process_number() {
   static const std::int64_t number = [] {
     std::random_device random;
@@ -37,7 +37,7 @@ std::int64_t number_of(std::string_view name) {
   return static_cast<std::int64_t>(hash | 1);
 }
 
-/// The plugin's end of a group, which another thread may abort while it is in use.
+/// The plugin's communicator of a group. Another thread may abort a communicator in use.
 class Place {
  public:
   explicit Place(PluginDevice& device) : device_(device), functions_(*device.tables().collectives) {}
@@ -69,19 +69,19 @@ class Place {
   bool here_ = false, aborted_ = false;
 };
 
-/// The name of a plugin's library, as flight records have it.
+/// Library of a plugin as named in flight records.
 std::string_view library_of(std::string_view plugin) {
   return plugin == "cuda" ? "nccl" : plugin == "rocm" ? "rccl" : plugin;
 }
 
-/// What the group and the flight recorder learn of a device's calls.
+/// Reports a device's calls to the group and the flight recorder.
 class CallReport : public CallListener {
  public:
   CallReport(TransportGroup& group, std::shared_ptr<Place> place, std::string_view library)
       : group_(group),
         place_(std::move(place)),
         flight_{library, group.name(), group.rank(), group.size(), group.in_process()} {}
-  /// Of calls that are on the stream.
+  /// Describes calls already on the stream.
   DeviceCall of(std::span<const Collective> calls, std::uint64_t number) const {
     FlightRecorder& flight = FlightRecorder::process();
     DeviceCall made{state_of(calls[0], number), {}};
@@ -198,7 +198,7 @@ bool PluginCommunicator::done(tern_device_status status) const {
 }
 
 bool PluginCommunicator::run(const Collective& c, std::uint64_t number) {
-  // The table has no others; parts of all_to_all came with messages.
+  // The table covers no other kinds; all_to_all with parts was added together with messages.
   const auto last = functions_.run_batch == nullptr ? CollectiveKind::broadcast : CollectiveKind::all_to_all;
   if (c.kind > last || c.reduce > ReduceOp::bxor) return false;
   const tern_device_collective call = for_plugin(c);

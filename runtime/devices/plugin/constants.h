@@ -1,4 +1,4 @@
-// Storages that no function writes, on a plugin's device.
+// Constant storages on a plugin's device.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,7 @@ class DeviceConstants : public Constants {
  public:
   DeviceConstants(const Program& program, PluginDevice& device, bool in_place);
   void bring(std::span<const std::uint32_t> storages, DeviceStream& stream) override;
-  /// The storage is brought there.
+  /// Uploads the storage if necessary.
   std::byte* address(std::uint32_t storage, DeviceStream& stream) override;
   std::byte* checked(std::uint32_t storage, DeviceStream& stream) override { return address(storage, stream); }
 

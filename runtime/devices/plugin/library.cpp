@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a plugin of this version has to have: everything up to its last required function.
+/// Smallest table of a plugin of this version: everything up to the last required function.
 constexpr std::size_t kLeastSize = offsetof(tern_device_plugin, get_extension) + sizeof(void*);
 
 std::string why_not(const tern_device_plugin* t) {
@@ -86,7 +86,7 @@ bool is_library(const fs::path& p) {
   return p.extension() == ".so" || p.extension() == ".dylib";
 }
 
-/// Libraries of a folder in the order of their names, or the one file.
+/// Adds the libraries of a folder in name order, or a single file.
 void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
   std::error_code ignored;
   if (!fs::is_directory(place, ignored)) {
@@ -124,7 +124,7 @@ std::vector<Plugin> find() {
 
 std::mutex mutex;
 
-/// All libraries that there are, in the order of search.
+/// All existing libraries, in search order.
 std::vector<Plugin>& found_plugins() {
   static std::vector<Plugin> plugins = find();
   return plugins;

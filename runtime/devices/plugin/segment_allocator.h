@@ -12,7 +12,7 @@ namespace tern {
 
 class SegmentAllocator : public BlockAllocator {
  public:
-  /// `allocate` gives 0 where there is no memory left.
+  /// `allocate` returns 0 if no memory is left.
   struct Source {
     std::function<std::uint64_t(std::uint64_t bytes)> allocate;
     std::function<void(std::uint64_t address)> free;
@@ -27,7 +27,7 @@ class SegmentAllocator : public BlockAllocator {
   struct Block {
     std::uint64_t size = 0;
     bool used = false;
-    bool starts_segment = false;  ///< no block of the same segment lies before it
+    bool starts_segment = false;  ///< true for the first block of its segment
   };
   using Blocks = std::map<std::uint64_t, Block>;
   std::uint64_t grow(std::uint64_t bytes);
