@@ -1,4 +1,4 @@
-// What the handles of the C interface hold.
+// Definitions of the C interface's handles.
 #pragma once
 
 #include <tern/c_api.h>

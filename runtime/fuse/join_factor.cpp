@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// The lu_factor that makes LU and pivots for node `solve` alone; -1 if there is none.
+/// Returns the lu_factor with node `solve` as the only reader of LU and pivots; -1 if none exists.
 std::int32_t factor_of(FunctionInFusion& f, std::uint32_t solve) {
   const Node& n = f.f.nodes[solve];
   const std::int32_t at = f.only_producer(n.inputs[0], solve);
@@ -16,7 +16,7 @@ std::int32_t factor_of(FunctionInFusion& f, std::uint32_t solve) {
   return own ? at : -1;
 }
 
-/// One matrix that many right hand sides share is factored once.
+/// False for a matrix shared by many right-hand sides: such a matrix is factored once.
 bool same_batch(const Dims& matrix, const Dims& result) {
   return matrix.size() == result.size() && std::equal(matrix.begin(), matrix.end() - 2, result.begin());
 }

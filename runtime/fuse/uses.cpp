@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint32_t kFar = 32;  // nodes over which memory is not held for the sake of fusion
+constexpr std::uint32_t kFar = 32;  // most nodes over which fusion may extend a value's lifetime
 
 }  // namespace
 
@@ -40,7 +40,7 @@ FunctionInFusion::FunctionInFusion(Function exported)
   for (const FunctionOutput& o : f.outputs) {
     if (o.value != kNoValue) use(o.value).pinned = true;
   }
-  std::unordered_set<std::uint32_t> states, inputs;  // that are written back
+  std::unordered_set<std::uint32_t> states, inputs;  // written back
   for (const WriteBack& w : f.writebacks) {
     use(w.value).pinned = use(w.value).written_back = true;
     (w.target == WriteBack::Target::state ? states : inputs).insert(w.index);

@@ -29,13 +29,13 @@ struct RealOf<std::complex<T>> {
   using type = T;
 };
 
-/// The distance from 1 to the next number of the type's parts.
+/// Machine epsilon of the type's real and imaginary parts.
 double epsilon(DType t);
 /// [n, n]
 Tensor identity(DType t, std::int64_t n);
 /// [..., n, m] of [..., m, n]
 Tensor adjoint(const Tensor& a);
-/// Multiplies column j of each matrix [..., m, k] by factors [..., k], which are real.
+/// Multiplies column j of each matrix [..., m, k] by the real factors [..., k].
 void scale_columns(Tensor& a, const Tensor& factors);
 
 }  // namespace tern::linalg

@@ -77,7 +77,7 @@ CholeskyResult cholesky_ex(const Tensor& a, const TriangleOptions& options) {
 Tensor cholesky_solve(const Tensor& factor, const Tensor& b, const TriangleOptions& options) {
   const Nodes nodes("cholesky_solve", options.threads);
   Tensor x = b;
-  // The factor that stands to the left in A is inverted first.
+  // Inverts the left factor of A first.
   for (const bool adjoint : {options.upper, !options.upper}) {
     const auto transpose = static_cast<std::int64_t>(adjoint ? Transpose::adjoint : Transpose::none);
     x = nodes.run(

@@ -20,14 +20,14 @@ void add(std::string& out, const char* key, std::string_view value) {
   out += "\", ";
 }
 
-/// `"key": 3, ` of a number that is whole.
+/// `"key": 3, ` for a whole number.
 void add(std::string& out, const char* key, double value) {
   append(out, {"\"", key, "\": "});
   append_signed(out, static_cast<std::int64_t>(std::min(value, 9e18)));
   out += ", ";
 }
 
-/// `"key": [[2, 3], [4]], `: one list a view, of its sizes or strides.
+/// `"key": [[2, 3], [4]], `: one list per view, with its sizes or strides.
 void add_lists(std::string& out, const char* key, std::span<const TensorView> views, bool strides) {
   append(out, {"\"", key, "\": ["});
   for (const TensorView& v : views) {
@@ -65,7 +65,7 @@ void append_value(std::string& out, const Annotation& a) {
   out += *std::get_if<std::string>(&a.value);
 }
 
-/// "model.py:42" as PyTorch writes a frame: "model.py(42): aten.linear.default".
+/// Formats "model.py:42" like a frame of PyTorch: "model.py(42): aten.linear.default".
 std::string frame_of(const Origin& origin) {
   const std::size_t colon = origin.source.rfind(':');
   const std::string_view source = origin.source;

@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of text that are written at once
+constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of text per write
 constexpr std::int64_t kStackThreads = 1'000'000'000;  // added to a thread's number: the track of its modules
 constexpr std::int64_t kDeviceSort = 5'000'000;        // Kineto's: devices come behind processes
 
@@ -47,7 +47,7 @@ std::uint64_t wall_nanoseconds() {
           .count());
 }
 
-/// A moment of the past that ranks which run at the same time share, so that times keep their digits in a double.
+/// Rounds down to a base time shared by ranks running at the same time, so that times keep their precision as doubles.
 std::uint64_t base_before(std::uint64_t wall) {
   constexpr std::uint64_t kQuarter = std::uint64_t{8'000'000} * 1'000'000'000;
   return wall / kQuarter * kQuarter;
@@ -109,7 +109,7 @@ void TraceWriter::put_time(const char* key, std::uint64_t nanoseconds) {
   append_microseconds(out_, nanoseconds);
 }
 
-/// Process and thread; of a device, its number and the stream's.
+/// Process and thread; for device events, the numbers of the device and the stream.
 void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
   if (device && std::ranges::find(streams_, std::pair(e.device, e.stream)) == streams_.end())
@@ -270,7 +270,7 @@ void TraceWriter::write(const EventBlock& block) {
   }
 }
 
-/// Of a process or a thread, up to its args.
+/// Opens an event about a process or a thread, up to its args.
 void TraceWriter::open_metadata(const char* name, std::int64_t pid, std::int64_t tid) {
   open("M", nullptr);
   append(out_, {", \"name\": \"", name});

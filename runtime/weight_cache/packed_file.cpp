@@ -19,10 +19,10 @@
 namespace tern {
 namespace {
 
-/// Less than what counts as recent (room.h), so that each run of a program keeps its files from being deleted.
+/// Shorter than the period of recent use (room.h): each run of a program protects its files from deletion.
 constexpr std::time_t kTimeOfUse = 15 * 60;
 
-/// The files that this process has mapped. A mapping keeps its inode's number from being given to another file.
+/// Files mapped by this process. A mapping keeps its inode number from reuse by another file.
 struct Mapped {
   std::mutex mutex;
   std::map<std::pair<dev_t, ino_t>, std::weak_ptr<const PackedFile>> files;

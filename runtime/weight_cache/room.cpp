@@ -17,9 +17,9 @@
 namespace tern {
 namespace {
 
-/// A writer locks its file just after it has made it. Older files without a lock have no writer.
+/// A writer locks its file just after creation. Older files without a lock have no writer.
 constexpr std::time_t kTimeToLock = 60;
-/// Where the file system has no locks.
+/// Used on file systems without locks.
 constexpr std::time_t kTimeToWrite = 3600;
 
 using File = UserFolder::File;

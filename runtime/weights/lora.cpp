@@ -1,5 +1,4 @@
-// Low-rank adapters, merged into the weights they change: W + scale * B @ A (Hu et al.,
-// https://arxiv.org/abs/2106.09685).
+// Merges low-rank adapters into weights: W + scale * B @ A (Hu et al., https://arxiv.org/abs/2106.09685).
 #include <tern/error.h>
 
 #include <algorithm>
@@ -77,7 +76,7 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
   });
 }
 
-/// Why the adapter does not fit the state; empty if it does.
+/// Returns the reason for a mismatch between adapter and state; empty if they match.
 std::string mismatch(const State& s, const Pair& p, bool transposed) {
   if (!takes(s.type.dtype) || s.type.rank() != 2) return "is no matrix of float32, float16 or bfloat16";
   if (p.a == nullptr || p.b == nullptr) return p.a == nullptr ? "has no A in the file" : "has no B in the file";

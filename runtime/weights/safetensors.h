@@ -26,9 +26,9 @@ struct WeightFile {
   std::map<std::string, FileTensor, std::less<>> tensors;
 };
 
-/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) that names the tensor or the offset.
+/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) naming the tensor or the offset.
 WeightFile open_weights(const std::string& path);
-/// The same over bytes, which must outlive the tensors. Errors name `file`.
+/// Reads tensors from bytes; the bytes must outlive the tensors. Errors name `file`.
 std::map<std::string, FileTensor, std::less<>> read_weights(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace tern

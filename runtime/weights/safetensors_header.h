@@ -1,4 +1,4 @@
-// The header of a safetensors file, which is [u64 length of the header][header: JSON][data], read strictly.
+// Strict reader of a safetensors file's header: [u64 length of the header][header: JSON][data].
 // https://huggingface.co/docs/safetensors
 #pragma once
 
@@ -23,7 +23,7 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  ///< in the order of their data, which they cover without hole or overlap
+  std::vector<SafetensorsEntry> entries;  ///< in data order, tiling the data without gap or overlap
   std::map<std::string, std::string> metadata;
 };
 
@@ -36,16 +36,15 @@ inline constexpr std::size_t kMaxSafetensorsRank = 64;
 std::uint64_t safetensors_header_length(std::span<const std::byte, kSafetensorsLength> field, std::uint64_t file_bytes,
                                         std::string_view file);
 
-/// Checks every rule: JSON in UTF-8, the known fields alone, unique names, sizes that fit their range, ranges that tile
-/// the data exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the
-/// offset.
+/// Checks every rule: UTF-8 JSON, known fields only, unique names, sizes matching their ranges, ranges tiling the data
+/// exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the offset.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view file);
 
 /// The rules beyond the text of the header: sorts the entries by their data, and checks names, sizes and ranges.
 void check_safetensors_entries(std::vector<SafetensorsEntry>& entries, std::uint64_t data_offset,
                                std::uint64_t data_bytes, std::string_view file);
 
-/// A name from a file as it may stand in a message.
+/// Formats a name from a file for messages.
 std::string shown_name(std::string_view name);
 
 }  // namespace tern
