@@ -95,8 +95,8 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
   std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
   for (std::int64_t iteration = 0;; ++iteration) {
     for (std::size_t i = 0; i < carried; ++i) {
-      // From the first iteration on the carried values live in the node's outputs, or where the body left them if
-      // nobody wants them.
+      // After the first iteration the carried values live in the node's outputs, or in the body's results if the
+      // outputs are unused.
       if (n.outputs[i] != kNoValue) {
         deliver(frame, node, i, current[i], out[i]);
         current[i] = out[i];

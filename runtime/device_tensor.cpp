@@ -72,13 +72,13 @@ TensorView bytes_of(const Tensor& t) {
   return tensor_view(Tensor::borrow(data_of(t), DType::u8, {static_cast<std::int64_t>(t.byte_size())}));
 }
 
-/// On the device; contiguous tensors of any rank.
+/// Copies contiguous tensors of any rank on the device.
 void copy_within(DeviceStream& stream, const Tensor& from, const Tensor& to) {
   const bool dense = from.is_contiguous() && to.is_contiguous();
   stream.copy(dense ? bytes_of(from) : tensor_view(from), dense ? bytes_of(to) : tensor_view(to));
 }
 
-/// Waits for copies also where an error ends them: afterwards nothing uses the host's memory.
+/// Waits for copies even after an error: afterwards no copy uses the host's memory.
 template <class Copies>
 void finish(DeviceStream& stream, const Copies& copies) {
   try {

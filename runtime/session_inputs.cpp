@@ -1,4 +1,4 @@
-// The tensors of a run, checked and in the order in which its function takes them.
+// Checks the tensors of a run and orders them by the function's inputs.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -76,7 +76,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
 
 namespace {
 
-/// "'a', 'b'" of those that have a name and are of the kind.
+/// Lists the named inputs of kind user: "'a', 'b'".
 std::string list_inputs(const Function& f) {
   std::string names;
   for (const FunctionInput& in : f.inputs) {

@@ -24,7 +24,7 @@ std::uint64_t bytes_of(const TensorView& v) {
   return static_cast<std::uint64_t>(v.numel()) * static_cast<std::uint64_t>(element_size(v.dtype));
 }
 
-/// What a step widens; 0 bytes: nothing.
+/// Returns the conversion done by a step; 0 bytes: none.
 Widening widening_of(const Plan& plan, const Step& step, const Function& f, const NarrowWeights& narrow) {
   if (step.kind != Step::Kind::kernel || step.resolved == nullptr || step.members > 0) return {};
   const KernelCall call =
