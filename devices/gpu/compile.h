@@ -9,10 +9,10 @@
 
 namespace tern::gpu {
 
-/// The code of a text for the device: of the cache, else compiled and kept there.
+/// Returns the compiled kernel source from the cache, or compiles and caches it.
 tern_device_status compile(const GpuDevice& d, const tern_device_source& source, std::string* code);
 
-/// The same for a target of archives, without the cache; no device is needed.
+/// Compiles for a target of archives, without cache and device.
 tern_device_status compile_for(const std::string& target, const tern_device_source& source, std::string* code);
 
 }  // namespace tern::gpu

@@ -8,7 +8,7 @@
 
 namespace tern::gpu {
 
-/// What was put on a stream since `begin` and was not taken yet, in order.
+/// Work enqueued on a stream since `begin` and not yet taken, in order.
 struct StreamProfile {
   struct Command {
     std::uint64_t id;
@@ -19,7 +19,7 @@ struct StreamProfile {
   std::vector<Command> commands;
 };
 
-/// Around work that is put on a stream: two events, if the stream is measured.
+/// Brackets enqueued work with two events, if the stream is measured.
 class Timed {
  public:
   explicit Timed(tern_device_stream_s& stream);

@@ -5,7 +5,7 @@
 
 namespace tern::gpu {
 
-/// What a stream has of a device. Ends after the stream.
+/// A stream's share of a device. Must outlive the stream.
 struct StreamPart {
   virtual ~StreamPart() = default;
   /// Another stream with the same part.

@@ -1,4 +1,4 @@
-// Copies of bytes that Metal's own copies do not take: those of macOS move whole words.
+// Copies of bytes not supported by Metal's own copies: macOS copies whole words only.
 #pragma once
 
 #include "devices/metal/commands.h"

@@ -21,7 +21,7 @@ bool wants_metal4() {
   return version == nullptr || std::string(version) != "3";
 }
 
-/// Empty where the device can be used.
+/// Returns an empty string if the device is usable.
 std::string add(MTL::Device* device, const std::string& system, Found& found) {
   MetalDevice d;
   d.device = share(device);

@@ -1,4 +1,4 @@
-// metal-cpp, Apple's C++ names of Metal, and what the plugin adds: pools, text, versions of the system.
+// metal-cpp (Apple's C++ bindings of Metal) plus the plugin's helpers: pools, strings, system versions.
 #pragma once
 
 #include <Foundation/Foundation.hpp>
@@ -36,22 +36,22 @@ class Owned {
   T* object_ = nullptr;
 };
 
-/// What functions with `new`, `alloc` or `Copy` in their name return: the caller's.
+/// Takes ownership of results of functions with `new`, `alloc` or `Copy` in their name.
 template <class T>
 Owned<T> take(T* object) {
   Owned<T> made;
   made.object_ = object;
   return made;
 }
-/// What others return.
+/// Retains results of other functions.
 template <class T>
 Owned<T> share(T* object) {
   if (object != nullptr) object->retain();
   return take(object);
 }
 
-/// Objects that Metal's functions return without `new` in their name live until the thread's innermost pool ends. Each
-/// function of the plugin that calls Metal has a pool; what outlives the function is retained (`share`).
+/// Objects returned by functions without `new` in their name live until the thread's innermost pool ends. Each plugin
+/// function calling Metal has a pool; objects outliving the function are retained (`share`).
 class Pool {
  public:
   Pool() : pool_(NS::AutoreleasePool::alloc()->init()) {}
@@ -76,7 +76,7 @@ inline NS::String* string(const char* utf8) {
   return NS::String::string(utf8, NS::UTF8StringEncoding);
 }
 
-/// Whether the system is this version of macOS or a later one.
+/// True if the system is this version of macOS or later.
 inline bool system_is(NS::Integer major) {
   return NS::ProcessInfo::processInfo()->isOperatingSystemAtLeastVersion({major, 0, 0});
 }

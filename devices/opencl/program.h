@@ -1,4 +1,4 @@
-// Programs of OpenCL, from a kernel's text or its SPIR-V, or as they were kept on disk.
+// OpenCL programs from kernel source, SPIR-V, or the disk cache.
 #pragma once
 
 #include <CL/cl.h>

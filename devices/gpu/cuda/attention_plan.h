@@ -14,12 +14,12 @@ enum AttentionTensor : std::int64_t {
   kAttentionBias,
   kAttentionOut,
   kAttentionScale,
-  kAttentionHidden,  ///< the score of a key that a query does not see
+  kAttentionHidden,  ///< score of a masked key
 };
 /// The kernels read and write parts of 16 bytes.
 constexpr std::int64_t kAttentionAlignment = 16;
 
-/// Null where no engine takes it.
+/// Returns null if no engine supports the attention.
 std::unique_ptr<CudnnPlan> attention_plan(const CudnnApi& api, const CudnnTarget& target, const Attention& a);
 
 }  // namespace tern::gpu

@@ -9,8 +9,7 @@
 namespace tern::gpu {
 namespace {
 
-// In PTX, since it needs no compiler then: the driver translates it and knows cudaGraphSetConditional
-// (cuda_device_runtime_api.h).
+// PTX needs no compiler: the driver translates PTX and knows cudaGraphSetConditional (cuda_device_runtime_api.h).
 constexpr const char* kText = R"(.version 8.3
 .target sm_60
 .address_size 64

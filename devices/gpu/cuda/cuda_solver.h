@@ -1,4 +1,4 @@
-// What factorizations by cuSOLVER and cuBLAS share.
+// Shared code of factorizations by cuSOLVER and cuBLAS.
 #pragma once
 
 #include <algorithm>
@@ -60,11 +60,11 @@ class CudaSolver : public Solver {
   const MatrixBatch m_;
   const int type_;
   int length_ = 0;           ///< of the workspace, in elements
-  std::uint64_t bytes_ = 0;  ///< more of it
+  std::uint64_t bytes_ = 0;  ///< further workspace in bytes
 };
 
-// Cholesky, LU and QR, eigenvalues and singular values. `small` are the batched routines, `large` cuSOLVER's for one
-// matrix after the other, or for eigh those of its QR algorithm.
+// Solvers for Cholesky, LU, QR, eigenvalues and singular values. `small` selects batched routines; otherwise cuSOLVER
+// processes single matrices in turn (eigh: by its QR algorithm).
 std::unique_ptr<CudaSolver> cholesky_solver(Cusolver& c, const MatrixBatch& m, bool small);
 std::unique_ptr<CudaSolver> lu_solver(Cusolver& c, const MatrixBatch& m, bool small);
 std::unique_ptr<CudaSolver> qr_solver(Cusolver& c, const MatrixBatch& m, bool small);

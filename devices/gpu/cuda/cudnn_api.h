@@ -1,4 +1,4 @@
-// What of cuDNN's graph API (cudnn_graph.h) Tern uses; tests/gpu/prototypes holds it against the header.
+// Declarations of cuDNN's graph API (cudnn_graph.h) used by Tern; tests/gpu/prototypes compares them with the header.
 #pragma once
 
 #include <cstddef>
@@ -149,7 +149,7 @@ constexpr int kReduceAdd = 0, kReduceMax = 3;  // cudnnReduceTensorOp_t
 constexpr int kPropagateNan = 1;               // cudnnNanPropagation_t
 // cudnnBackendHeurMode_t
 constexpr int kModeA = 3, kModeB = 1, kModeFallback = 2;
-// cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32
+// cudnnBackendNumericalNote_t: reasons for a float32 product being less exact than float32
 constexpr int kTensorCore = 0, kDownConverts = 1, kReducesPrecision = 2;
 constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: kernels are compiled when a plan is made
 

@@ -62,7 +62,7 @@ class QrEach : public CudaSolver {
     length_ = std::max(length_, q_length);
     return true;
   }
-  /// Only arguments can be wrong.
+  /// Fails only for invalid arguments.
   bool has_info() const override { return false; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return each(count, [&](std::uint64_t b) {

@@ -8,7 +8,7 @@ namespace tern::gpu {
 
 enum class ResourceType : int { none = 0, multiprocessors = 1, queues = 1000 };  // CUdevResourceType
 
-/// CUdevResource. The driver keeps notes in `kept`, so only copies of its own answers are valid.
+/// CUdevResource. The driver stores data in `kept`, so only copies of the driver's answers are valid.
 struct Resource {
   ResourceType type = ResourceType::none;
   unsigned char kept[92] = {};
@@ -27,7 +27,7 @@ struct Resource {
 };
 static_assert(sizeof(Resource) == 144);
 
-constexpr int kBalancedQueues = 1;  // CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED: apart from those of other contexts
+constexpr int kBalancedQueues = 1;  // CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED: separate from other contexts' queues
 constexpr unsigned kGreenDefaultStream = 1;  // CU_GREEN_CTX_DEFAULT_STREAM: required before CUDA 13
 
 using GreenContext = void*;

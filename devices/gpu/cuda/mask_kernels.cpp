@@ -13,9 +13,9 @@ namespace {
 
 constexpr OwnKernels kOwn{"tern_masks", "masks", 128};
 
-// Without <stdint.h>, which NVRTC does not have. Numbers are bits: ELEMENT is an unsigned integer, INFINITE the bits of
-// minus infinity, HIDING those of -10^38 and DEEP those of half of it. The lowest number would hide, too, but overflow
-// where a kernel multiplies maxima by log2(e).
+// NVRTC has no <stdint.h>. Numbers are bit patterns: ELEMENT is an unsigned integer type, INFINITE the bits of minus
+// infinity, HIDING of -10^38, and DEEP of half of -10^38. The lowest number would overflow in kernels multiplying
+// maxima by log2(e).
 constexpr const char* kText = R"(
 typedef long long i64;
 struct Mask {

@@ -1,4 +1,4 @@
-// MIOpen, found when the first convolution asks for it.
+// MIOpen, loaded on first use.
 #pragma once
 
 #include <tern/device.h>
@@ -11,12 +11,12 @@
 
 namespace tern::gpu {
 
-/// The library on one device. It lives as long as the process.
+/// The library on one device. Never unloaded.
 struct Miopen {
   MiopenApi api;
   MiopenHandle handle = nullptr;
   std::string version;  ///< "3.2.0"
-  std::string why;      ///< it cannot be used; empty if it can
+  std::string why;      ///< reason for being unusable; empty if usable
   std::mutex lock;      ///< of calls with the handle
 };
 

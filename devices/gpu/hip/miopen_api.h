@@ -1,4 +1,4 @@
-// The functions of MIOpen that convolutions use; tests/gpu/prototypes holds them against miopen.h, where it is at hand.
+// Functions of MIOpen used by convolutions; tests/gpu/prototypes compares them with miopen.h, if installed.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ constexpr int kConvolution = 0;
 
 /// miopenConvSolution_t.
 struct MiopenSolution {
-  float time = 0;  ///< about, in ms
+  float time = 0;  ///< estimated time in ms
   std::size_t workspace = 0;
   std::uint64_t id = 0;
   int algorithm = 0;

@@ -11,7 +11,7 @@ namespace tern::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kJoins = std::chrono::minutes(10);  // all ranks have said that they come
+constexpr auto kJoins = std::chrono::minutes(10);  // timeout after all ranks have announced their arrival
 constexpr auto kLeaves = std::chrono::seconds(5);
 constexpr auto kPause = std::chrono::microseconds(20);
 

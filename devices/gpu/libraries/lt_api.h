@@ -1,5 +1,5 @@
-// The functions of cuBLASLt and hipBLASLt that products use. Their prototypes are the same; lt_names.h (cuda/ or hip/)
-// has the prefix of their names and the numbers that differ.
+// Functions of cuBLASLt and hipBLASLt used by products. Prototypes are equal; lt_names.h (cuda/ or hip/) has the symbol
+// prefix and the differing constants.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct LtAlgorithm {
 /// cublasLtMatmulHeuristicResult_t.
 struct LtChoice {
   LtAlgorithm algorithm;
-  std::size_t workspace = 0;  ///< bytes that it needs
+  std::size_t workspace = 0;  ///< required workspace in bytes
   int status = 0;             ///< the rest holds if this is success
   float waves = 0;
   int reserved[4] = {};

@@ -22,7 +22,7 @@ enum {
   kE5m2Fnuz = 20
 };
 
-/// Types of both operands that are multiplied with each other.
+/// Families of operand types that can be multiplied.
 enum class Family { none, half, bfloat, single, wide, byte, small, whole };
 
 struct Type {
@@ -54,7 +54,7 @@ constexpr Result kResults[] = {
     {Family::byte, Family::single},
 };
 
-/// What --precision lets products of float32 round their operands to.
+/// Rounding of float32 operands permitted by --precision.
 struct Rounding {
   int precision, compute;
 };
@@ -63,7 +63,7 @@ constexpr Rounding kRoundings[] = {
     {TERN_DEVICE_PRECISION_AUTOMATIC, names::kLtComputeTf32},
 };
 
-/// Where alpha and beta are not float: their type, and that of sums.
+/// Type of alpha, beta and sums, if not float.
 struct Factor {
   Family operands;
   LtFactor factor;

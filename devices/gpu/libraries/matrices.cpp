@@ -23,7 +23,7 @@ constexpr struct {
   Scalar type;
 } kTypes[] = {{12, Scalar::s}, {13, Scalar::d}, {15, Scalar::c}, {16, Scalar::z}};
 
-constexpr std::int64_t kMostSide = 1 << 15;  // so that the elements of a matrix are an int
+constexpr std::int64_t kMostSide = 1 << 15;  // limit, so that a matrix's element count fits an int
 
 bool wants(const tern_device_op& op, int output) {
   return output < op.output_count && op.outputs[output].dtype != 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr OwnKernels kOwn{"tern_matrices", "matrices", 128};
 
-// REAL and PARTS say the type. Without <stdint.h>, which NVRTC does not have.
+// REAL and PARTS define the type. NVRTC has no <stdint.h>.
 constexpr const char* kText = R"(
 typedef long long i64;
 struct Input {
