@@ -1,4 +1,4 @@
-// Expressions over sizes, as people read them.
+// Readable text of size expressions.
 #include <bit>
 #include <cstdio>
 
@@ -21,7 +21,7 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
         nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
     return plain ? of(i) : "(" + of(i) + ")";
   };
-  // Operand of an operation on doubles: a constant is the bits of one.
+  // Operand of an operation on doubles: constants hold the bits of a double.
   auto real = [&](std::uint32_t i) {
     if (nodes_[i].op != ExprOp::constant) return wrapped(i);
     char text[32];

@@ -86,7 +86,7 @@ Dims Inference::broadcast(const Dims& a, const Dims& b) const {
       continue;
     }
     same(x, y, "broadcast sizes");
-    if (y.is_const()) result[skip + i] = y;  // the constant is the stronger statement
+    if (y.is_const()) result[skip + i] = y;  // constants are the stronger statement
   }
   return result;
 }

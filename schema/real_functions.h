@@ -1,4 +1,4 @@
-// Names of the functions of one double that size expressions have.
+// Names of functions of one double in size expressions.
 #pragma once
 
 #include <string_view>
