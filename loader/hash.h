@@ -1,4 +1,4 @@
-// The hashes of an archive: XXH3-128, plain for the index, of pieces for segments so that cores can share the work.
+// Hashes of an archive: plain XXH3-128 for the index; for segments XXH3-128 of pieces, so that cores share the work.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ struct Hash128 {
 
 /// XXH3-128 of the bytes with seed 0.
 Hash128 hash_of(std::span<const std::byte> bytes);
-/// The same on processors with AVX2, twice as fast there.
+/// Twice as fast, for processors with AVX2.
 Hash128 hash_with_avx2(std::span<const std::byte> bytes);
-/// Of `head` followed by `tail`.
+/// Hash of `head` followed by `tail`.
 Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// XXH3-128 of the XXH3-128 hashes (low half first) of the pieces of 256 KiB of a segment's stored bytes.

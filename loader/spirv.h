@@ -1,4 +1,4 @@
-// Checks the form of a SPIR-V module: its header, and instructions that fill it exactly. The driver checks their
+// Checks the form of a SPIR-V module: its header, and instructions tiling the module exactly. The driver checks the
 // meaning.
 #pragma once
 
