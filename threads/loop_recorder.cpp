@@ -18,7 +18,7 @@ struct TimedPart {
   double begin = 0, end = 0;
 };
 
-/// Each part writes to its own element; the pool orders that before the end of the loop.
+/// Each part writes to its own element; the pool orders these writes before the end of the loop.
 struct TimedLoop {
   ThreadPool::Part part;
   void* context;

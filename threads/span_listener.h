@@ -1,5 +1,4 @@
-// Tells whoever traces the process of spans of rare work in lower folders: checks of hashes. Nobody listens: one
-// relaxed load.
+// Reports spans of rare work in lower folders (hash checks) to the tracer. Without a listener: one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,7 @@ inline std::uint64_t steady_nanoseconds() {
           .count());
 }
 
-/// Called on the thread that did the work, from any number of threads. `what` is a literal: "hash check".
+/// Called on the working thread, from any number of threads. `what` is a literal: "hash check".
 using SpanListener = void (*)(const char* what, const std::string& subject, std::uint64_t bytes, std::uint64_t begin,
                               std::uint64_t end);
 inline std::atomic<SpanListener> span_listener = nullptr;
