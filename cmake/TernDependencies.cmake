@@ -1,5 +1,5 @@
-# Libraries that the project builds on; each is a package of Debian 12 and Ubuntu 24.04. Global are those that a program
-# with the static library links, too, be it in a project that takes Tern in.
+# Libraries required by the project, all packaged in Debian 12 and Ubuntu 24.04. Programs linking the static library
+# need the GLOBAL libraries as well, including projects with Tern as a subproject.
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED GLOBAL COMPONENTS CXX)
 find_package(fmt REQUIRED GLOBAL)

@@ -1,8 +1,8 @@
-# Libraries that make products and linear algebra faster. Without one, Tern's own kernels serve (kernels/cpu/absent).
-# TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake) are AUTO (taken where
-# found), ON (an error where not) or OFF.
+# Optional libraries for faster products and linear algebra. Tern's own kernels replace missing libraries
+# (kernels/cpu/absent). TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake)
+# are AUTO (used if found), ON (required) or OFF.
 
-# tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME, from what was found.
+# tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME if the library is found.
 function(tern_optional name text package include library)
   set(TERN_WITH_${name} AUTO CACHE STRING "Use ${text}: AUTO where it is found, ON or OFF")
   set_property(CACHE TERN_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
