@@ -6,9 +6,8 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;   ///< nodes of a function including its bodies
-constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< inputs and outputs of bodies, counted once per
-                                                                 ///< call
+constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;   ///< nodes after inlining all bodies
+constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< nodes and values of bodies, per call
 constexpr int kMaxCallDepth = 64;                                ///< running and checking recurse this deep
 
 struct Progress {

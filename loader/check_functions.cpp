@@ -222,7 +222,7 @@ namespace {
 void check_pending(const Checked& c, std::size_t number, const Function& f) {
   enum class Is : std::uint8_t { plain, pending, awaited };
   std::vector<Is> values(f.values.size(), Is::plain);
-  std::unordered_map<ValueId, ValueId> reads;  // operand read by a pending collective, keyed by its result
+  std::unordered_map<ValueId, ValueId> reads;  // operand read by a pending collective, keyed by the result
   const auto at = [&](ValueId v) -> Is* {
     return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
   };

@@ -137,7 +137,7 @@ class SymbolRules {
   }
 
   /// A body starts with the symbols bound at its call and must not bind them again. A hostile file may hold any number
-  /// of calls; beyond a limit, the run detects violations.
+  /// of calls; beyond a limit, only the run detects violations.
   void check_body_binds(std::size_t number, std::size_t i, std::uint32_t body) {
     if (body_binds_left_ < binds_[body].size()) return;
     body_binds_left_ -= binds_[body].size();

@@ -33,8 +33,8 @@ struct Container {
 };
 Container read_container(std::span<const std::byte> file, Findings& findings);
 
-/// Checks that segments follow each other in list order, each aligned, with zeros in the gaps, and that the index
-/// follows. Does not read segments.
+/// Checks the tiling: segments in list order, each aligned, with zeros in the gaps, then the index. Does not read
+/// segments.
 void check_tiling(std::span<const std::byte> file, const Prologue& prologue, const std::vector<SegmentInfo>& segments,
                   Findings& findings);
 

@@ -14,7 +14,7 @@ struct Finding {
   std::string rule;                      ///< "segments.tiling"; see the list in docs/format.md
   ErrorCode code = ErrorCode::bad_file;  ///< or unsupported: lawful perhaps, but not known to this version
   std::string message;
-  std::uint64_t offset = 0;  ///< in the file: of the field, the segment, or the table of the index
+  std::uint64_t offset = 0;  ///< file offset of the field, the segment, or the table of the index
   std::string where;         ///< "state 'fc.weight'", "node 3 of 'forward' (matmul, from aten.mm, model.py:4)"
 };
 

@@ -19,7 +19,7 @@ class IndexReader {
   /// Runs FlatBuffers' verifier; root() is null after an error.
   IndexReader(std::span<const std::byte> index, std::uint64_t index_offset, Findings& findings);
 
-  /// Thrown after a finding that makes further reading impossible.
+  /// Thrown if a finding prevents further reading.
   struct Stop {};
 
   const archive::Index* root() const { return root_; }

@@ -69,7 +69,7 @@ std::string msl_problem(Bytes bytes) {
 }
 
 struct Form {
-  std::string_view prefix;  ///< of targets
+  std::string_view prefix;  ///< prefix of the targets
   std::string (*problem)(Bytes);
 };
 constexpr Form kForms[] = {

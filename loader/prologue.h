@@ -14,7 +14,7 @@ namespace tern {
 struct Prologue {
   std::uint16_t major = kMajorVersion, minor = kMinorVersion;
   std::uint64_t index_offset = 0, index_size = 0;
-  Hash128 hash;  ///< of the preceding 32 bytes, followed by the index
+  Hash128 hash;  ///< hash of the preceding 32 bytes, followed by the index
 };
 
 /// Offsets of fields, for messages.

@@ -26,7 +26,7 @@ struct ReadArchive {
   ReadStage stage = ReadStage::container;
   std::vector<SegmentInfo> segments;
   std::vector<std::int32_t> segment_of;  ///< keyed by storage; -1 for an empty storage
-  std::shared_ptr<Program> program;      ///< without a source
+  std::shared_ptr<Program> program;      ///< the program, without a source
 };
 
 /// Checks every rule except hashes and contents of segments; does not read segments.

@@ -18,7 +18,7 @@
 
 namespace tern {
 
-/// A source that returns bytes while checking them, so that they enter the processor's caches only once.
+/// A source returning bytes during their check, so that each byte enters the processor's caches only once.
 class PartedSource {
  public:
   virtual ~PartedSource() = default;

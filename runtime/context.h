@@ -34,25 +34,25 @@ class StateMemory {
  private:
   const PreparedProgram& prepared_;
   DeviceStream& stream_;
-  std::vector<std::byte*> pointers_;              ///< for each state; null before first use
-  std::vector<std::unique_ptr<Buffer>> mutable_;  ///< for each storage viewed by a mutable state
+  std::vector<std::byte*> pointers_;              ///< indexed by state; null before first use
+  std::vector<std::unique_ptr<Buffer>> mutable_;  ///< indexed by storage; set for storages viewed by a mutable state
   void load(std::uint32_t storage);
 };
 
 struct SessionContext {
   const PreparedProgram* prepared = nullptr;
   StateMemory* state = nullptr;
-  DeviceStream* stream = nullptr;  ///< of the program's device
+  DeviceStream* stream = nullptr;  ///< stream of the program's device
   GroupAccess* groups = nullptr;
-  Threads threads = Threads::current();  ///< of the run
+  Threads threads = Threads::current();  ///< thread count of the run
   RandomState random;
   Buffer scratch;
-  HostBuffer answers;  ///< of PendingChecks
+  HostBuffer answers;  ///< buffer of PendingChecks
   RunLimits limits;
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
-  int depth = 0;                    ///< of nested calls
+  int depth = 0;                    ///< depth of nested calls
   Profile* profile = nullptr;       ///< destination of step times; null if not measured
   DeviceTimes* times = nullptr;     ///< set during runs timed by the device
   SessionTrace* trace = nullptr;    ///< set during traced runs

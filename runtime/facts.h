@@ -20,14 +20,14 @@ inline constexpr std::uint32_t kUsedToTheEnd = ~0u;
 /// Size-independent facts about a function.
 struct FunctionFacts {
   std::vector<Section> sections;
-  std::vector<std::uint32_t> last_use;    ///< for each value: number of its last reader + 1; kUsedToTheEnd for results
-                                          ///< and write-backs
-  std::vector<std::uint32_t> section_of;  ///< for each value: its producing section (0 for inputs)
-  std::vector<std::uint32_t> numbers;     ///< for each node: its exported number
-  std::vector<std::uint32_t> symbols;     ///< symbols used by the function's types and attributes
-  std::vector<std::uint32_t> first_of_form;  ///< for each node (schema/forms.h)
-  std::vector<std::int32_t> permuted_by;     ///< for each value: the permutation that is its only reader, or -1
-  /// For each value: the write-back receiving the value through in-place updates alone, or -1.
+  std::vector<std::uint32_t> last_use;       ///< number of the last reader of each value + 1; kUsedToTheEnd for results
+                                             ///< and write-backs
+  std::vector<std::uint32_t> section_of;     ///< section producing each value (0 for inputs)
+  std::vector<std::uint32_t> numbers;        ///< exported number of each node
+  std::vector<std::uint32_t> symbols;        ///< symbols used by the function's types and attributes
+  std::vector<std::uint32_t> first_of_form;  ///< first node of equal form (schema/forms.h)
+  std::vector<std::int32_t> permuted_by;     ///< the only reader of each value if a permutation, else -1
+  /// Write-back receiving each value through in-place updates alone, or -1.
   std::vector<std::int32_t> written_to;
 };
 

@@ -1,4 +1,4 @@
-// One function run by one session: its plans, its memory, and the frames of its control flow's bodies.
+// A function run by a session: its plans, its memory, and the frames of its control flow's bodies.
 #pragma once
 
 #include <deque>
@@ -36,8 +36,8 @@ class Frame {
 
   /// Runs the function. `inputs`: one contiguous view per entry of Function::inputs (kinds state and none are ignored).
   /// `inherited`: values of the program's symbols known to the caller, kUndefined for others; empty for an entry
-  /// function, whose input sizes are checked against their expressions. Results are valid until the next run.
-  /// `outputs`: the caller's memory for results, checked before the last section runs; kernels write there if possible.
+  /// function (input sizes are checked against their expressions). Results are valid until the next run. `outputs`: the
+  /// caller's memory for results, checked before the last section runs; kernels write there if possible.
   const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
                                      CallerOutputs* outputs = nullptr);
 

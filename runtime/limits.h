@@ -1,4 +1,4 @@
-// Limits of a run: time and memory that PrepareOptions allows, and cancellation.
+// Limits of a run: time and memory allowed by PrepareOptions, and cancellation.
 #pragma once
 
 #include <tern/tern.h>

@@ -52,7 +52,7 @@ class RunningNodes {
   std::vector<std::vector<std::uint32_t>> nodes_;
 };
 
-/// Products whose second operand views a constant bfloat16 weight, keyed by storage.
+/// Products with a constant bfloat16 weight as second operand, keyed by storage.
 std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products_of_weights(
     const PreparedProgram& prepared, const Program& program) {
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products;

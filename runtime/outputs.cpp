@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uintptr_t kAlignment = 64;  // of the arena's blocks
+constexpr std::uintptr_t kAlignment = 64;  // alignment of arena blocks
 
 /// Bytes covered by a contiguous view; null and 0 for an absent view.
 std::span<const std::byte> bytes_of(const TensorView& v) {
@@ -32,7 +32,7 @@ std::span<const std::byte> extent_of(const TensorView& v) {
     const std::int64_t last = (v.sizes[a] - 1) * v.strides[a];
     (last < 0 ? below : above) += last;
   }
-  const std::int64_t size = element_size(v.dtype);  // elements sharing no byte
+  const std::int64_t size = element_size(v.dtype);  // elements never share a byte here
   return {v.data + below * size, static_cast<std::size_t>((above - below) * size)};
 }
 

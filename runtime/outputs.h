@@ -55,7 +55,7 @@ class CallerOutputs {
 
   const Function& f_;
   Device& device_;
-  Device* fresh_ = nullptr;  ///< where results get new memory; null: in tensors_
+  Device* fresh_ = nullptr;  ///< device of new memory for results; null: results go to tensors_
   bool host_memory_;         ///< host and device share memory, so no result needs a copy
   std::vector<Tensor> tensors_;
   std::vector<TensorView> views_;

@@ -29,7 +29,7 @@ struct PackRecorder {
   std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
 };
 
-/// Observer of every prepared step whose kernel has several algorithms.
+/// Observer of prepared steps with several algorithms.
 class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
@@ -48,13 +48,12 @@ struct PlanListeners {
 using NodeAlgorithms = std::map<std::pair<std::uint32_t, std::uint32_t>, AlgorithmChoice>;
 
 struct PreparedProgram {
-  std::shared_ptr<const Program> program;  ///< as exported, for messages
+  std::shared_ptr<const Program> program;  ///< the exported program, for messages
   PrepareOptions options;
   std::vector<Function> functions;   ///< the running functions: the program's functions, fused; values keep their
                                      ///< numbers
   std::vector<FunctionFacts> facts;  ///< parallel to functions
-  std::vector<bool>
-      read_in_bodies;  ///< for each state: true if read by a non-entry function; such a state is not overwritten early
+  std::vector<bool> read_in_bodies;  ///< states read by a non-entry function; such states are not overwritten early
   const KernelTable* kernels = nullptr;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
       packings;                                     ///< storage and key to the storage with the packed bytes
@@ -62,7 +61,7 @@ struct PreparedProgram {
   std::shared_ptr<Constants> constants;             ///< constant storages on the device
   std::shared_ptr<const ArchivedKernels> archived;  ///< compiled kernels of the archive, if permitted
   PartCompiler* parts = nullptr;                    ///< compiler for parts; null: none
-  std::map<int, NodeAlgorithms> algorithms;         ///< by number of threads; 0: for every other number
+  std::map<int, NodeAlgorithms> algorithms;         ///< keyed by thread count; 0: for every other count
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< packed by kernels
   std::shared_ptr<WeightCache> cache;      ///< packed weights on disk; null if no weights are packed in the background

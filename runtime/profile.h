@@ -28,7 +28,7 @@ class Profile {
   std::vector<NodeTime> times(const Program& program) const;
 
  private:
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< by function and node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< keyed by function and node
 };
 
 /// Floating-point operations in the node's definition: products and sums of contractions; one per element and

@@ -9,9 +9,9 @@
 
 namespace tern {
 
-/// Rehearses every function that fits these values of the program's symbols. The device accepts launches and copies
-/// without executing them; values read back should be small and positive. Returns the number of functions that do not
-/// fit.
+/// Rehearses every function compatible with these values of the program's symbols. The device accepts launches and
+/// copies without executing them; values read back should be small and positive. Returns the number of incompatible
+/// functions.
 std::size_t rehearse(const PreparedProgram& prepared, std::span<const std::int64_t> symbols);
 
 }  // namespace tern

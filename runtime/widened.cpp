@@ -57,7 +57,7 @@ std::vector<WidenedNode> widened_by_nodes(const Program& program) {
 
 std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared) {
   const Program& p = *prepared.program;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Widening> found;  // by function and node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Widening> found;  // keyed by function and node
   std::vector<std::optional<NarrowWeights>> narrow(p.functions.size());
   const auto weights = [&](std::uint32_t f) -> const NarrowWeights& {
     if (!narrow[f]) narrow[f].emplace(p, p.functions[f]);

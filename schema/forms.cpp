@@ -59,7 +59,7 @@ class Firsts {
   std::vector<std::uint32_t> slots_, firsts_;
 };
 
-/// For each value, the first value of equal type.
+/// First value of equal type, for each value.
 std::vector<std::uint32_t> first_of_type(const Function& f) {
   Firsts firsts(f.values.size());
   for (const Value& v : f.values) {

@@ -8,9 +8,9 @@
 
 namespace tern {
 
-/// For each node, the number of the first node of equal form (possibly the node itself). Forms are equal if all inputs
-/// of the shape rule are: op, version, attributes, bodies, expression, and types of operands and results, including
-/// absent ones. Linear time for any program.
+/// First node of equal form (possibly the node itself), for each node. Forms are equal if all inputs of the shape rule
+/// are: op, version, attributes, bodies, expression, and types of operands and results, including absent ones. Linear
+/// time for any program.
 std::vector<std::uint32_t> first_of_form(const Function& f);
 
 }  // namespace tern

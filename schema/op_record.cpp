@@ -25,7 +25,7 @@ void derive(OpRecord& r) {
     r.traits |= static_cast<std::uint16_t>(Trait::offered);
 }
 
-/// For each op and key: the position of the attribute plus one, or 0. Every run performs such lookups.
+/// Position of an attribute plus one by op and key, or 0. Every run performs many lookups.
 struct Tables {
   std::array<OpRecord, kMaxOp + 1> records{};
   std::array<std::array<std::uint8_t, kMaxAttr + 1>, kMaxOp + 1> positions{};

@@ -29,7 +29,7 @@ enum class AttrType : std::uint8_t {
   dims_or_numbers,  ///< either list
   dtype,            ///< a number of tern/dtype.h
   enumeration,      ///< the position in AttrRecord::names
-  text,             ///< one of AttrRecord::names, unless empty
+  text,             ///< any text, or one of AttrRecord::names if given
   symbols,          ///< symbols bound by the node, or their values
 };
 std::string_view attr_type_name(AttrType type);
@@ -85,7 +85,7 @@ struct OpRecord {
   std::string_view signature;
   std::string_view text;  ///< description of the computation
   std::span<const AttrRecord> attributes;
-  std::uint16_t traits = 0;  ///< of Trait
+  std::uint16_t traits = 0;  ///< bits of Trait
   std::int16_t bodies = 0;   ///< functions named by a node
   std::int16_t version = 1;  ///< newest version known to this build
   InferFn infer = nullptr;

@@ -40,7 +40,7 @@ struct TensorType {
 
 struct Value {
   TensorType type;
-  std::string name;  ///< for people; need not be unique
+  std::string name;  ///< used in messages; need not be unique
 };
 
 using AttrData = std::variant<Dims, std::vector<double>, std::string>;
@@ -73,7 +73,7 @@ struct Node {
   std::vector<Attr> attrs;
   std::vector<std::uint32_t>
       functions;       ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}
-  PointwiseExpr expr;  ///< of a pointwise node
+  PointwiseExpr expr;  ///< expression of a pointwise node
   std::int32_t origin = -1;  ///< number in Program::origins, or -1
   std::vector<Annotation> annotations;
 
@@ -84,7 +84,8 @@ struct Node {
   const Dims& dims(AttrKey key) const;
   Dim dim(AttrKey key) const;                                 ///< the only element
   std::int64_t integer(AttrKey key) const;                    ///< like dim, for a constant attribute
-  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< of a list; the default applies to each element
+  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< an element of a list; the default applies to each
+                                                              ///< element
   const std::vector<double>& numbers(AttrKey key) const;
   double number(AttrKey key) const { return number_at(key, 0); }
   double number_at(AttrKey key, std::size_t i) const;
@@ -127,7 +128,7 @@ struct Function {
   std::vector<FunctionInput> inputs;
   std::vector<FunctionOutput> outputs;
   std::vector<WriteBack> writebacks;
-  std::vector<Node> nodes;  ///< in executable order: each value is defined once, before its use
+  std::vector<Node> nodes;  ///< executable order: each value is defined once, before its use
   std::string in_tree,
       out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
 };
@@ -144,8 +145,8 @@ struct State {
   Kind kind = Kind::parameter;
   TensorType type;                    ///< the shape is constant
   std::uint32_t storage = 0;          ///< number in Program::storages
-  std::vector<std::int64_t> strides;  ///< in elements
-  std::int64_t offset = 0;            ///< in elements
+  std::vector<std::int64_t> strides;  ///< strides in elements
+  std::int64_t offset = 0;            ///< offset in elements
   bool is_mutable = false;            ///< true if some function writes the state back
   bool persistent = true;             ///< part of PyTorch's state_dict
   std::int32_t tied = -1;             ///< the earlier state identical to this tensor (tied parameters), or -1
@@ -174,7 +175,7 @@ struct Packing {
   std::uint32_t packed = 0;  ///< the storage with the packed bytes
 };
 
-/// A device kernel compiled at export. The runtime finds it by the hash of the source it would otherwise compile.
+/// A device kernel compiled at export, found by the hash of its source text.
 struct DeviceKernel {
   std::string name;                           ///< name of the entry point
   std::string target;                         ///< "xpu:spirv", "cuda:sm_90"; unknown targets are ignored

@@ -37,8 +37,8 @@ class Pieces {
     own_end_ = static_cast<std::int64_t>(shares_[own_].left.load(std::memory_order_relaxed) & UINT32_MAX);
   }
 
-  /// Returns the next piece of this thread's share, or half of another thread's remaining pieces; empty at the end. The
-  /// last piece is left to its owner, about to take it.
+  /// Returns the next piece of this thread's share, or half of another thread's remaining pieces; empty at the end. A
+  /// share's last piece is left to its owner.
   Range next() {
     if (shares_ == nullptr) return std::exchange(all_, {});
     if (const Range r = take(shares_[own_]); !r.empty()) return r;

@@ -31,7 +31,7 @@ class ThreadScope {
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int outer_;   ///< of the scope around; 0: none
+  int outer_;   ///< count of the enclosing scope; 0: none
   int openmp_;  ///< OpenMP's setting before
 };
 

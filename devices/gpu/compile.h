@@ -9,7 +9,7 @@
 
 namespace tern::gpu {
 
-/// Returns the compiled kernel source from the cache, or compiles and caches it.
+/// Returns the compiled kernel source from the cache, or compiles the source and caches the result.
 tern_device_status compile(const GpuDevice& d, const tern_device_source& source, std::string* code);
 
 /// Compiles for a target of archives, without cache and device.

@@ -40,7 +40,7 @@ struct tern_device_event_s {
 };
 struct tern_device_kernel_s {
   tern::gpu::Function function;
-  unsigned most_threads;  ///< of a block
+  unsigned most_threads;  ///< largest block size
 };
 struct tern_device_module_s {
   tern::gpu::Module module;

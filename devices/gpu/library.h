@@ -31,7 +31,7 @@ struct Compiler {
   CompilerApi functions;
   int major = 0, minor = 0;
   std::string path;
-  void* library = nullptr;  ///< of dlopen
+  void* library = nullptr;  ///< handle of dlopen
 };
 
 /// Returns null if the compiler is missing; `why` lists the searched files.

@@ -10,7 +10,7 @@
 namespace tern::gpu {
 namespace {
 
-/// Returns a recorded event, or null: work that cannot be timed still runs.
+/// Returns a recorded event, or null: work without times still runs.
 Event record(Stream stream) {
   Event event = nullptr;
   if (api().event_create(&event, 0) != kSuccess) return nullptr;

@@ -14,8 +14,8 @@ struct StreamProfile {
     std::uint64_t id;
     Event begin, end;
   };
-  std::uint64_t id = 0;  ///< of the last mark
-  Event zero = nullptr;  ///< where the clock begins
+  std::uint64_t id = 0;  ///< id of the last mark
+  Event zero = nullptr;  ///< origin of the clock
   std::vector<Command> commands;
 };
 

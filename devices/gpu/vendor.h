@@ -29,7 +29,7 @@ bool has_threads(const Compiler& compiler);
 /// Compiler options for the device, or the reason for this compiler's inability.
 struct CompileOptions {
   std::vector<std::string> options;
-  bool to_ptx = false;  ///< the compiler emits PTX, and the driver translates it to machine code
+  bool to_ptx = false;  ///< the compiler emits PTX; the driver translates PTX to machine code
   std::string error;
 };
 CompileOptions compile_options(const GpuDevice& d, const Compiler& compiler);
@@ -37,7 +37,7 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& compiler);
 /// Archive targets supported by this plugin's compiler, separated by spaces.
 const char* archive_targets();
 
-/// Returns the options for such a target, or an error.
+/// Returns the options for an archive target, or an error.
 CompileOptions archive_options(const std::string& target, const Compiler& compiler);
 
 /// Targets of kernels the device can run, best first, separated by spaces.

@@ -30,7 +30,7 @@ class Submission {
 using SubmissionPtr = std::shared_ptr<Submission>;
 
 struct Argument {
-  Place place;                  ///< by address
+  Place place;                  ///< argument by address
   const void* value = nullptr;  ///< else the bytes
   std::uint32_t size = 0;
 };

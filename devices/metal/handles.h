@@ -16,7 +16,7 @@ struct tern_device_stream_s {
 struct tern_device_event_s {
   tern::metal::Owned<MTL::SharedEvent> event;
   std::uint64_t value = 0;                      ///< value of the last record; signalled on the event
-  std::shared_ptr<tern::metal::Stream> stream;  ///< of the last record
+  std::shared_ptr<tern::metal::Stream> stream;  ///< stream of the last record
   tern::metal::SubmissionPtr submission;        ///< submission ending with the last record
 };
 struct tern_device_module_s {

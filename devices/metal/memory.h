@@ -21,7 +21,7 @@ class DeviceBuffer {
 
  private:
   Owned<MTL::Buffer> buffer_;
-  Owned<MTL::ResidencySet> residency_;  // null for Metal 3, which manages residency itself
+  Owned<MTL::ResidencySet> residency_;  // null for Metal 3 (automatic residency)
 };
 
 /// Returns null if Metal has no memory.
@@ -30,8 +30,8 @@ std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_
 /// Location of an address.
 struct Place {
   MTL::Buffer* buffer = nullptr;  ///< null: in no memory of this plugin
-  std::uint64_t offset = 0;       ///< in bytes
-  std::uint64_t bytes = 0;        ///< from the address to the end of the buffer
+  std::uint64_t offset = 0;       ///< offset in bytes
+  std::uint64_t bytes = 0;        ///< bytes from the address to the end of the buffer
 
   std::byte* host() const { return static_cast<std::byte*>(buffer->contents()) + offset; }
 };

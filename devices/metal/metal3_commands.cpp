@@ -47,7 +47,7 @@ class Metal3Commands : public Commands {
   const MetalDevice& device_;
   Owned<MTL::CommandQueue> queue_;
   Owned<MTL::CommandBuffer> buffer_;  // null before the first command
-  // At most one encoder is open.
+  // Open encoders: at most one.
   Owned<MTL::ComputeCommandEncoder> compute_;
   Owned<MTL::BlitCommandEncoder> blit_;
   std::uint64_t count_ = 0;
@@ -83,7 +83,7 @@ void Metal3Commands::end_encoding() {
 
 tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, const Argument& argument,
                                         NS::UInteger index) {
-  constexpr std::uint32_t kMostBytes = 4096;  // of setBytes
+  constexpr std::uint32_t kMostBytes = 4096;  // limit of setBytes
   if (argument.value == nullptr) {
     encoder.setBuffer(argument.place.buffer, argument.place.offset, index);
     return TERN_DEVICE_OK;

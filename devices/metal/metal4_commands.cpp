@@ -21,7 +21,7 @@ constexpr MTL::Stages kStages = MTL::StageDispatch | MTL::StageBlit;
 /// Resources of commands submitted together.
 struct Recording {
   Owned<MTL4::CommandAllocator> allocator;
-  std::shared_ptr<DeviceBuffer> values;  ///< of kernels' parameters
+  std::shared_ptr<DeviceBuffer> values;  ///< kernel parameters
   std::uint64_t used = 0;                ///< used bytes of `values`
   std::vector<std::shared_ptr<DeviceBuffer>> kept;
   std::vector<Owned<MTL::ComputePipelineState>> pipelines;

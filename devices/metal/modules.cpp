@@ -13,7 +13,7 @@ constexpr std::size_t kMostLog = 4000;
 
 Owned<MTL::CompileOptions> options(const MetalDevice& d) {
   auto made = take(MTL::CompileOptions::alloc()->init());
-  made->setLanguageVersion(MTL::LanguageVersion3_0);  // of the first system with Metal 3
+  made->setLanguageVersion(MTL::LanguageVersion3_0);  // language of the first system with Metal 3
   if (d.math_modes) {
     made->setMathMode(MTL::MathModeSafe);
     made->setMathFloatingPointFunctions(MTL::MathFloatingPointFunctionsPrecise);
@@ -28,7 +28,7 @@ Owned<MTL::CompileOptions> options(const MetalDevice& d) {
 tern_device_status compile(const MetalDevice& d, const char* source, Owned<MTL::Library>& library) {
   NS::Error* error = nullptr;
   library = take(d.device->newLibrary(string(source), options(d).get(), &error));
-  // On success the error object holds warnings only.
+  // A successful compilation returns only warnings in the error object.
   return library ? TERN_DEVICE_OK : failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
 }
 

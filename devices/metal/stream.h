@@ -62,7 +62,7 @@ class Stream {
   const MetalDevice& device_;
   std::mutex mutex_;  ///< guards the members below
   std::unique_ptr<Commands> commands_;
-  std::deque<SubmissionPtr> pending_;  ///< in order
+  std::deque<SubmissionPtr> pending_;  ///< ordered by submission
   std::string error_;                  ///< the first
 };
 

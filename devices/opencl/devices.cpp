@@ -44,7 +44,8 @@ clCreateProgramWithILKHR_fn spirv_function(cl_device_id device) {
   return extension != nullptr ? reinterpret_cast<clCreateProgramWithILKHR_fn>(extension) : clCreateProgramWithIL;
 }
 
-/// CPUs run a group's items in turn between barriers, so groups cost time there; a test enables them nevertheless.
+/// Returns false for CPUs: items of a group run in turn between barriers, so groups cost time there. A test enables
+/// groups nevertheless.
 bool has_groups(cl_device_id device) {
   constexpr cl_ulong kLocalBytes = 32 << 10;
   constexpr std::size_t kItems = 256;

@@ -20,10 +20,10 @@ struct OpenClDevice {
   bool unified_memory = false;  ///< memory is shared with the host
   cl_ulong memory = 0;
   cl_uint units = 0;
-  cl_uint vector_floats = 0;                              ///< of a CPU
+  cl_uint vector_floats = 0;                              ///< vector width of a CPU
   bool groups = false;                                    ///< items of a group gain by working together
-  std::string options;                                    ///< for the compiler
-  std::string spirv_options;                              ///< for programs created from SPIR-V
+  std::string options;                                    ///< compiler options
+  std::string spirv_options;                              ///< options for programs created from SPIR-V
   clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null if SPIR-V is unsupported
 };
 

@@ -24,7 +24,7 @@ struct CommandBuffers {
 struct Recorded {
   const CommandBuffers& functions;
   cl_command_buffer_khr buffer = nullptr;
-  cl_sync_point_khr last = 0;  ///< sync point of the previous command; each command waits for its predecessor
+  cl_sync_point_khr last = 0;  ///< sync point of the previous command; the next command waits there
   cl_uint commands = 0;
   bool spoilt = false;
 };

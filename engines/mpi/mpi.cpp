@@ -32,7 +32,7 @@ struct tern_engine_group_s {
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<bool> stopped{false};
   int most_tag = 0;                                              ///< a power of two minus 1
-  std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< pending requests and free ones
+  std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< pending and free requests
   std::vector<tern_engine_request> idle;
 };
 
@@ -44,7 +44,7 @@ std::recursive_mutex& calls() {
   return mutex;
 }
 bool one_at_a_time = false;
-/// set to skip MPI_Finalize: it would wait for failed ranks.
+/// set to skip MPI_Finalize, which would wait for failed ranks.
 std::atomic<bool> failed{false};
 
 std::string text_of(int error) {
@@ -401,7 +401,7 @@ constexpr tern_engine kEngine = {
     wait,
     interrupt,
     close_group,
-    destroy_group<tern_engine_group_s>,  // without MPI_Comm_free: it would wait for the other ranks
+    destroy_group<tern_engine_group_s>,  // skips MPI_Comm_free, which would wait for the other ranks
     share};
 
 }  // namespace

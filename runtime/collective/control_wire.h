@@ -27,7 +27,7 @@ struct Header {
   What what = What::hello;
   std::uint8_t reserved[3] = {};
   std::int32_t rank = 0;
-  std::uint32_t bytes = 0;                             ///< of the body
+  std::uint32_t bytes = 0;                             ///< size of the body
   static constexpr std::uint32_t kMagic = 0x324e5254;  // "TRN2" in little-endian byte order
 };
 static_assert(sizeof(Header) == 16);

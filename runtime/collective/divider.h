@@ -16,7 +16,7 @@ using Invitation = std::array<char, 256>;
 /// A new group, seen by one of its ranks.
 struct Part {
   std::vector<std::int32_t> members;  ///< ranks of the parent group, ascending
-  int rank = 0;                       ///< in the new group
+  int rank = 0;                       ///< rank in the new group
   std::string name;
   int size() const { return static_cast<int>(members.size()); }
 };

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Time for the parent group to report a failure that also breaks the connection of its parts.
+/// Time for the parent group to report a failure responsible for broken connections of its parts.
 constexpr milliseconds kCause{200};
 
 class EngineTransport : public Transport {
@@ -93,7 +93,7 @@ class EngineTransport : public Transport {
   tern_engine_group handle() const { return group_; }
 
  private:
-  /// The store while the engine connects, and why it failed.
+  /// The engine's store during its connection, and the reason for a failure.
   struct Access {
     Control& control;
     std::string failure;
@@ -112,7 +112,7 @@ class EngineTransport : public Transport {
   void check(tern_engine_status status) const {
     if (status != TERN_ENGINE_OK) fail(ErrorCode::io, fmt::format("{}: {}", engine_.name, engine_.last_message()));
   }
-  /// False where it fails. Engines without shared memory have none.
+  /// Returns false after a failure. Engines without shared memory succeed without memory.
   bool share(const tern_engine_place& place, Access& access) {
     const bool can = engine_.size >= offsetof(tern_engine, share) + sizeof engine_.share && engine_.share != nullptr;
     if (!can || place.ranks == 1) return true;
@@ -174,7 +174,7 @@ class EngineDivider : public Divider {
  private:
   Kind kind_;
   GroupOptions options_;
-  Control& control_;  ///< of the parent group
+  Control& control_;  ///< control of the parent group
   std::string host_;
   tern_engine_group group_;
   Socket listener_;  ///< open while this rank leads a group not yet joined

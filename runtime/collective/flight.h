@@ -62,7 +62,7 @@ class FlightRecorder {
   Entry* find(std::uint64_t record);
   std::string text(int rank) const;
 
-  std::mutex writing_;  ///< of files_
+  std::mutex writing_;  ///< guards files_
   FlightFiles files_;
   mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Entry> ring_;

@@ -83,7 +83,8 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   // Other users may write to the folder: symbolic links are not followed, and the folder's descriptor stays open.
   const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingFile file(there.number(), kUnfinished, bytes.size(), 0666);
-  // Keeps the file open: closing would release the lock.
+  // fsync() publishes the bytes to other hosts of a network file system; close() would too, but the lock needs an open
+  // file.
   const bool complete = file.is_open() && file.write(std::as_bytes(std::span(bytes))) && fsync(file.descriptor()) == 0;
   Put done = complete ? put(file, there.number(), name, path) : Put::failed;
   if (done == Put::taken) {

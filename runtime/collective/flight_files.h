@@ -1,5 +1,5 @@
-// Files of flight records. The writing process locks its file until exit, so that processes of the same rank in other
-// groups do not replace the file.
+// Files of flight records. Each writing process locks its file until exit, to prevent replacement by processes of the
+// same rank in other groups.
 #pragma once
 
 #include <cstddef>

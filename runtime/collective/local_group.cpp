@@ -27,7 +27,7 @@ struct Post {
   int owner = 0;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
-  std::tuple<int, int, std::uint64_t> key;  ///< from, to, tag
+  std::tuple<int, int, std::uint64_t> key;  ///< sender, receiver, tag
 };
 
 std::string gone(int rank) {
@@ -51,14 +51,14 @@ struct Room {
   std::vector<Rank> states;
   std::vector<bool> left;
   std::string failure;
-  FailureActs acts;  ///< of all ranks
+  FailureActs acts;  ///< callbacks of all ranks
 
   /// A group of some of these ranks, not yet joined by all members.
   struct Child {
     std::shared_ptr<Room> room;
     int missing;
   };
-  std::map<std::string, Child> children;  ///< by invitation
+  std::map<std::string, Child> children;  ///< keyed by invitation
   std::uint64_t invitations = 0;
 
   void stop(const std::string& why) {

@@ -41,7 +41,7 @@ void join_floats(ReduceOp op, void* out, const void* x, const void* y, std::int6
   add_or_multiply<T>(op != ReduceOp::product, out, x, y, n);
 }
 
-/// Converts tiles to another type for `work(x, y, n)`, which replaces x.
+/// Converts tiles to another type for `work(x, y, n)`; the result replaces x.
 template <class T, class Work>
 void each_converted(DType t, DType wide, void* out, const void* x, const void* y, std::int64_t count, Work work) {
   T a[kTile], b[kTile];

@@ -48,11 +48,11 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     ValueId value = kNoValue;
     Channel* channel = nullptr;
     std::uint64_t ticket = 0, number = 0;
-    const std::string* name = nullptr;  ///< of the group, in the program
+    const std::string* name = nullptr;  ///< the group's name in the program
     std::byte* out = nullptr;
     bool staged = false;  ///< the result is in `to`, and goes to the device
     std::uint64_t bytes = 0;
-    Buffer from, to;  ///< on the host
+    Buffer from, to;  ///< host memory
   };
   Member* find(const std::string& name);
   Member& need(const std::string& name, std::string_view what);
@@ -76,7 +76,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   const SessionContext& context_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;
   bool called_ = false;
-  Buffer in_, out_;  ///< on the host, of a device's tensors
+  Buffer in_, out_;  ///< host copies of a device's tensors
   std::vector<std::int64_t> in_parts_, out_parts_;
   std::vector<std::unique_ptr<Pending>> pending_;  ///< operations in flight and free records
   std::vector<Collective> batch_;

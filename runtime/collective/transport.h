@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// One thread at a time sends, receives and waits; any thread may interrupt.
+/// External synchronisation: a single thread sends, receives and waits at a time; any thread may interrupt.
 class Transport {
  public:
   using Request = void*;

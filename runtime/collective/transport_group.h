@@ -63,7 +63,7 @@ class TransportGroup : public ProcessGroup {
   std::unique_ptr<Divider> divider_;
   Algorithms algorithms_;
   std::uint64_t calls_ = 0, messages_ = 0;
-  std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< by peer, direction and tag
+  std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< keyed by peer, direction and tag
   std::vector<std::uint64_t> tags_, nth_;
   std::vector<std::uint64_t> records_;
 };

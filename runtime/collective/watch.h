@@ -13,7 +13,7 @@ namespace tern {
 
 /// Current call of a rank.
 struct CallState {
-  std::uint64_t number = 0;  ///< from 1 on; point-to-point messages are numbered separately
+  std::uint64_t number = 0;  ///< counted from 1; point-to-point messages are numbered separately
   CollectiveKind kind = CollectiveKind::barrier;
   ReduceOp reduce = ReduceOp::sum;
   DType dtype = DType::invalid;
@@ -21,13 +21,13 @@ struct CallState {
   std::int32_t root = 0;
   std::uint64_t fingerprint = 0;
   std::string where = {};  ///< a copy, because other ranks read the location after the end of the call
-  int tag = 0;             ///< of a message
-  std::uint64_t nth = 0;   ///< count of messages from this rank to that rank with that tag, from 1 on
+  int tag = 0;             ///< tag of a message
+  std::uint64_t nth = 0;   ///< running number of messages from this rank to the peer with the same tag, counted from 1
 };
 CallState state_of(const Collective& call, std::uint64_t number, std::uint64_t nth = 0);
 /// "all_reduce (sum) of 4 float32, call 3, at model.py:12".
 std::string describe(const CallState& state);
-/// Explains why two ranks in these calls can never finish; empty if they can.
+/// Explains the reason if two ranks in these calls can never finish; else empty.
 std::string conflict(int rank_a, const CallState& a, int rank_b, const CallState& b);
 
 class Watch {
@@ -49,7 +49,7 @@ class Watch {
   virtual void stop(const std::string& why) noexcept = 0;
   /// Callbacks of a failure; `failure` tells about earlier failures.
   virtual FailureActs& acts() = 0;
-  /// Describes the last known call of rank `rank`: ", which is in ..."; empty if unknown.
+  /// Describes the last known call of rank `rank`, formatted like ", which is in ..."; empty if unknown.
   virtual std::string place_of(int rank) = 0;
 };
 

@@ -43,7 +43,7 @@ class GraphRecorder {
 class StepClock {
  public:
   struct Time {
-    std::uint64_t id;          ///< of the last earlier `mark`; 0: none
+    std::uint64_t id;          ///< id of the last earlier `mark`; 0: none
     std::uint64_t begin, end;  ///< nanoseconds on a clock of the device
     double seconds() const { return static_cast<double>(end - begin) * 1e-9; }
   };

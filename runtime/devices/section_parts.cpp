@@ -115,7 +115,7 @@ class SectionDivision {
   const Function& f_;
   std::uint32_t begin_, end_;
   const Concrete& concrete_;
-  std::vector<std::int64_t> maker_;  ///< for each value: the producing node in this section, or -1
+  std::vector<std::int64_t> maker_;  ///< the node in this section producing each value, or -1
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace tern {
 /// Nodes of a function run as one kernel, at the position of the last node.
 struct Part {
   std::vector<std::uint32_t> nodes;
-  std::vector<ValueId> inputs;   ///< from outside
+  std::vector<ValueId> inputs;   ///< values produced outside
   std::vector<ValueId> outputs;  ///< read outside
 };
 

@@ -23,7 +23,7 @@ constexpr std::array kCalls = {
     CallText{"cudaStreamSynchronize", "hipStreamSynchronize", "synchronize", nullptr},
 };
 
-/// HolisticTraceAnalysis classifies kernels by such names as communication.
+/// HolisticTraceAnalysis classifies kernels by their name; this name means communication.
 constexpr const char* kCommunication = "ncclDevKernel";
 
 const char* name_of(StreamWatch::Call call, const std::string& device) {
@@ -86,7 +86,7 @@ std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* on_d
 void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
   visits_.push_back({function, node, current_});
   current_ = visits_.size() - 1;
-  // Libraries start kernels without the stream's launcher; such kernels belong to the node.
+  // Libraries start kernels without the stream's launcher; their kernels belong to the node.
   if (traced()) {
     const EventLabel* label = session_.trace->open.label;
     const bool communicates =

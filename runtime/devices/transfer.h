@@ -47,11 +47,11 @@ class Transfer {
   const std::vector<TensorView>& keep(const std::vector<TensorView>& results, const CallerOutputs& outputs);
 
   const SessionContext& context_;
-  std::vector<Buffer> inputs_;  ///< on the device
+  std::vector<Buffer> inputs_;  ///< device memory
   std::vector<HostBuffer> outputs_;
   std::vector<TensorView> results_;
-  std::vector<Buffer> kept_;         ///< copies of results that are inputs, for inputs overwritten by other results
-  std::vector<TensorView> safe_;     ///< results with such copies substituted
+  std::vector<Buffer> kept_;         ///< copies of inputs returned as results and overwritten by other results
+  std::vector<TensorView> safe_;     ///< results after substituting these copies
   std::vector<TensorView> given_;    ///< inputs as given by the caller
   std::vector<TensorView> brought_;  ///< inputs as read by the run
   std::vector<bool> there_;          ///< true for inputs given on the device

@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-enum { kQuery, kKey, kValue, kMask, kOperands };  // of attention
+enum { kQuery, kKey, kValue, kMask, kOperands };  // operands of attention
 
 /// The loop's inputs used as attention operands, and the attention node.
 struct TextLoop {
@@ -42,7 +42,7 @@ class Body {
     for (const Node* n = producer(v); n != nullptr && n->op == op; n = producer(v)) v = n->inputs[0];
     return v;
   }
-  /// Skips slices that begin at the first element.
+  /// Skips slices beginning at the first element.
   ValueId behind_slices(ValueId v) const {
     for (const Node* n = producer(v); n != nullptr && n->op == Op::slice; n = producer(v)) {
       if (!n->dim(AttrKey::start).is(0) || n->integer(AttrKey::step) != 1) return v;
@@ -87,7 +87,7 @@ bool is_one(const TensorType& t, const TensorType& result) {
   return t.rank() == result.rank() && t.rank() > 2 && t.shape[0].is(1);
 }
 
-/// Matches such a loop at `n`.
+/// Matches an attention loop at `n`.
 std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
   if (n.op != Op::map_loop || n.outputs.size() != 1 || n.outputs[0] == kNoValue) return std::nullopt;
   const Function& body = program.functions[n.functions[0]];
@@ -114,7 +114,7 @@ std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
     const std::int64_t input = of_slot ? b.input(v) : selected(b, v);
     if (input <= 0 || (input < mapped) != of_slot || !is_one(b.type(v), result)) return std::nullopt;
     Dims whole = b.type(text.inputs[static_cast<std::size_t>(input)].value).shape;
-    if (!of_slot) whole.erase(whole.begin());  // of all sequences
+    if (!of_slot) whole.erase(whole.begin());  // shape of all sequences
     if (whole != b.type(v).shape) return std::nullopt;
     loop.operands[static_cast<std::size_t>(k)] = n.inputs[static_cast<std::size_t>(input)];
   }

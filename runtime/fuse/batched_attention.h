@@ -1,7 +1,7 @@
 // Merges attention over batch slots into one node. Archives of `tern export --llm --batch` loop over the slots of their
 // caches: a slot without a sequence in this run yields zeros; a slot with a sequence attends to the filled part of its
-// cache, whose size the host reads. The loop saves work on the CPU. A GPU would wait for the host twice per slot and
-// layer, and its attention kernel skips masked keys anyway.
+// cache, sized by a number read on the host. The loop saves work on the CPU. A GPU would wait for the host twice per
+// slot and layer, and its attention kernel skips masked keys anyway.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace tern {
 
 struct FusedFunction {
   Function function;
-  std::vector<std::uint32_t> numbers;  ///< for each node: its exported number, for messages
+  std::vector<std::uint32_t> numbers;  ///< exported number of each node, for messages
 };
 
 /// `products`: products and convolutions take epilogues, and per-row quotients become nodes, for CPU kernels (nodes are

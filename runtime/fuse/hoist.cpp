@@ -43,7 +43,7 @@ class Rows {
       const int count = scalar_info(c.op).operands;
       once_[i] = c.op == Scalar::load ? is_of_rows(n.inputs[static_cast<std::size_t>(c.integer)])
                                       : c.op != Scalar::index && c.op != Scalar::bitcast;
-      // A value with one element for all rows is left alone.
+      // A value common to all rows is computed only once anyway.
       bool any = c.op == Scalar::load && has_rows(n.inputs[static_cast<std::size_t>(c.integer)]);
       for (int k = 0; k < count; ++k) {
         once_[i] = once_[i] && once_[operands[k]];

@@ -34,9 +34,9 @@ class FunctionInFusion {
   FusedFunction finish();
 
   Function f;
-  std::vector<bool> gone;              ///< for each node
-  std::vector<Place> places;           ///< for each node
-  std::vector<std::uint32_t> numbers;  ///< for each node: its exported number
+  std::vector<bool> gone;              ///< indexed by node
+  std::vector<Place> places;           ///< indexed by node
+  std::vector<std::uint32_t> numbers;  ///< exported number of each node
 
   Use& use(ValueId v) { return uses_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }

@@ -20,7 +20,7 @@ struct CapturedRun {
   std::unique_ptr<Frame> frame;
   Recording recording;
   std::vector<Tensor> inputs, outputs;  ///< inputs keep the caller's memory alive if it has an owner
-  std::vector<TensorView> results;      ///< where the session runs
+  std::vector<TensorView> results;      ///< results in the session's memory
   std::unique_ptr<Transfer> transfer;
 };
 

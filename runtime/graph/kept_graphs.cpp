@@ -89,7 +89,7 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const s
       for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
     });
   } catch (const Error&) {
-    // Nothing has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
+    // No step has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
     // steps.
   }
   v.bytes_copied = context.bytes_copied - before;

@@ -60,7 +60,7 @@ struct RecordedItem {
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
                RecordedLoop, RecordedGraph>
       what;
-  std::uint32_t function = 0, node = 0;  ///< function and node of the running item, where `what` belongs to a node
+  std::uint32_t function = 0, node = 0;  ///< function and node of running items belonging to a node
 };
 
 struct Recording {

@@ -20,7 +20,8 @@ inline Attr attr_number(AttrKey key, double value) {
 
 inline constexpr const char* kSingular = "is singular: U[{0}, {0}] of its LU factors is zero";
 
-/// One call of a public function: error messages start with its name, and nodes run on its thread count.
+/// A call of a public function: error messages start with the function's name, and nodes run on the call's thread
+/// count.
 class Nodes {
  public:
   /// `function`: "solve". Must outlive the object.

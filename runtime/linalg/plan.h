@@ -15,7 +15,7 @@ namespace tern::linalg {
 struct Request {
   Op op = Op::invalid;
   std::vector<Attr> attrs;
-  std::vector<TensorView> operands;  ///< without data
+  std::vector<TensorView> operands;  ///< views without data
   unsigned unwanted = 0;             ///< bit k: result k is left out
   int threads = 1;
 
@@ -25,7 +25,7 @@ struct Request {
 struct Plan {
   Request request;
   Node node;
-  std::vector<TensorView> in, out;  ///< without data; `in` as read by the kernel
+  std::vector<TensorView> in, out;  ///< views without data; `in` as read by the kernel
   unsigned made_dense = 0;          ///< bit i: the kernel cannot read the strides of operand i
   const Kernel* kernel = nullptr;
   std::unique_ptr<KernelState> state;

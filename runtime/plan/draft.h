@@ -18,10 +18,10 @@ namespace tern {
 
 /// A memory viewed by values: an input, a state, a block of this section's arena, or a result of an earlier section.
 struct Root {
-  std::int32_t block = -1;     ///< in Draft::blocks; -1 for memory outside this section
-  Location at;                 ///< where the memory begins
+  std::int32_t block = -1;     ///< index in Draft::blocks; -1 for memory outside this section
+  Location at;                 ///< start of the memory
   std::uint32_t last_use = 0;  ///< like FunctionFacts::last_use, over all values placed in the root so far
-  std::uint64_t bytes = 0;     ///< of a block
+  std::uint64_t bytes = 0;     ///< size of a block
 };
 using RootId = std::int32_t;
 inline constexpr RootId kNoRoot = -1;
@@ -54,20 +54,20 @@ struct Draft {
   const Concrete concrete;
   Plan plan;
 
-  std::vector<const Node*> resolved;    ///< for each node of the section
+  std::vector<const Node*> resolved;    ///< nodes of the section with constant attributes
   double intensity = 0;                 ///< like KernelCall::intensity
   std::vector<Part> parts;              ///< parts the device may take
-  std::vector<std::int32_t> part_of;    ///< for each node of the section, or -1; empty without parts
-  std::vector<Placed> values;           ///< for each value: its location; Location::Kind::none if not placed yet
-  std::vector<RootId> root_of;          ///< for each value
+  std::vector<std::int32_t> part_of;    ///< part of each node of the section, or -1; empty without parts
+  std::vector<Placed> values;           ///< location of each value; Location::Kind::none if not placed yet
+  std::vector<RootId> root_of;          ///< root of each value
   std::vector<std::uint32_t> last_use;  ///< FunctionFacts::last_use or later
-  std::vector<bool> rounded;            ///< for each value: true for float32 stored as bfloat16; or empty
+  std::vector<bool> rounded;            ///< true for float32 values stored as bfloat16; or empty
   std::vector<ValueId> made;            ///< placed by this section
   std::vector<Block> blocks;
   std::vector<Root> roots;
-  std::vector<RootId> arg_root;     ///< for each of Plan::args
-  std::vector<RootId> output_root;  ///< for each of Plan::outputs
-  RootUses root_uses;               ///< of the last queried large node
+  std::vector<RootId> arg_root;     ///< parallel to Plan::args
+  std::vector<RootId> output_root;  ///< parallel to Plan::outputs
+  RootUses root_uses;               ///< uses of the last queried large node
   /// Keyed by the result of a starting collective: its operand and the copy being sent.
   std::unordered_map<ValueId, std::pair<ValueId, Operand>> sent;
 

@@ -78,13 +78,13 @@ struct Plan {
   PlanKey key;
   std::vector<std::unique_ptr<const Node>> nodes;  ///< owns resolved nodes different from the program's
   std::vector<Step> steps;
-  std::vector<TensorView> args;                    ///< of all steps; data is set for constants alone
+  std::vector<TensorView> args;                    ///< arguments of all steps; data is set for constants alone
   std::vector<Location> locations;                 ///< parallel to args
   std::unique_ptr<bool[]> constant;                ///< parallel to args: true for constant bytes
   std::vector<std::pair<ValueId, Placed>> placed;  ///< values produced by this section
-  std::vector<Placed> outputs;                     ///< of the function; set for the last section only
-  /// For each of `outputs` alone in a block of the arena: the arguments in that block, movable together. Empty for
-  /// other outputs.
+  std::vector<Placed> outputs;                     ///< results of the function; set for the last section only
+  /// Movable outputs, parallel to `outputs`: the arguments in the block of an output that is alone in its block. Empty
+  /// for other outputs.
   std::vector<std::vector<std::uint32_t>> output_args;
   std::uint64_t arena_bytes = 0;
   std::uint64_t scratch_bytes = 0;

@@ -39,7 +39,7 @@ class Plans {
   std::size_t most_;
   std::mutex mutex_;
   std::uint64_t clock_ = 0;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Entries> sections_;  ///< by function and section
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Entries> sections_;  ///< keyed by function and section
 };
 
 }  // namespace tern

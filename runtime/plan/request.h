@@ -16,7 +16,7 @@ struct PlanRequest {
   const PreparedProgram& prepared;
   PlanKey key;
   std::span<const std::int64_t> expressions;  ///< the value of each node of the pool
-  std::span<std::byte* const> constants;      ///< for each state: its data if constant, else null
+  std::span<std::byte* const> constants;      ///< data of each constant state, else null
   DeviceStream& stream;                       ///< stream of the plan's device
 };
 

@@ -27,7 +27,7 @@ class CallStack {
 
  private:
   void shrink(std::size_t depth, const Put& put);
-  std::vector<StackFrame> open_;  ///< of modules: "encoder", then "encoder.fc1"
+  std::vector<StackFrame> open_;  ///< open frames of modules: "encoder", then "encoder.fc1"
   std::int64_t ids_ = 0;
 };
 

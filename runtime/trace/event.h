@@ -1,4 +1,4 @@
-// One event of a trace, as recorded by threads: numbers, and text shared by many events.
+// An event of a trace, as recorded by threads: numbers, and text shared by many events.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace tern {
 
 enum class EventKind : std::uint8_t {
   node,          ///< a step of a plan
-  run,           ///< of a function or a graph
+  run,           ///< a run of a function or a graph
   scope,         ///< the application's, or the annotations of a node
   launch,        ///< the host starts a kernel
   copy,          ///< the host starts a copy
   wait,          ///< the host waits
-  kernel,        ///< on the device
-  device_copy,   ///< on the device
+  kernel,        ///< a kernel on the device
+  device_copy,   ///< a copy on the device
   device_scope,  ///< device work started by a scope
   plan,          ///< memory is planned
   compile,       ///< a device compiles or loads a kernel
@@ -37,8 +37,8 @@ struct EventLabel {
 struct TraceEvent {
   std::uint64_t begin = 0, end = 0;   ///< steady_nanoseconds
   const EventLabel* label = nullptr;  ///< never null
-  const EventLabel* scope = nullptr;  ///< in force
-  const EventLabel* node = nullptr;   ///< node that started the work
+  const EventLabel* scope = nullptr;  ///< the current scope
+  const EventLabel* node = nullptr;   ///< node responsible for the work
   std::uint64_t id = 0;               ///< "External id" of a node and of its device work; memory: address
   std::uint64_t correlation = 0;      ///< launch and its device work: common id; run, collective: number; memory: bytes
                                       ///< in use; counter: a double

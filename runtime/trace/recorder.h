@@ -81,15 +81,15 @@ class TraceRecorder {
   TraceWriter writer_;
   const std::shared_ptr<EventBuffers> buffers_;
   const std::uint64_t most_label_bytes_;
-  const EventLabel more_;  ///< for all beyond the limit
+  const EventLabel more_;  ///< shared by all events beyond the limit
   std::atomic<std::uint64_t> ids_ = 1, runs_ = 0;
-  std::mutex mutex_;  ///< of all below
+  std::mutex mutex_;  ///< guards the members below
   std::set<EventLabel, LabelOrder> labels_;
   std::uint64_t label_bytes_ = 0;
   std::vector<std::pair<const Device*, std::int16_t>> devices_;
   std::vector<const DeviceStream*> streams_;
   std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
-  std::vector<std::int64_t> in_use_;             ///< by the number of the device, the host first
+  std::vector<std::int64_t> in_use_;             ///< indexed by device number, the host first
   std::exception_ptr problem_;
   std::thread thread_;
 };

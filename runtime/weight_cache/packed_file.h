@@ -14,7 +14,7 @@ namespace tern {
 class PackedFile {
  public:
   /// Returns null if no file exists. Deletes files not exactly as written by write_packed() (write_packed.h): a system
-  /// crash can leave such files, because writers do not wait for the disk. The first open of a file in this process
+  /// crash can leave broken files, because writers do not wait for the disk. The first open of a file in this process
   /// checks its hash.
   static std::shared_ptr<const PackedFile> open(const CacheFolder& folder, const std::string& key);
   ~PackedFile();

@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-/// Complete key of the packed bytes. Lengths separate the components, whatever they contain.
+/// Complete key of the packed bytes. Lengths separate the components, independent of their content.
 std::string text_of(const std::string& identity, const std::string& key) {
   static const std::string processor = cpu::processor();
   return fmt::format("tern {}\nprocessor {} {}\npacking {} {}\nweight {} {}\n", TERN_VERSION, processor.size(),

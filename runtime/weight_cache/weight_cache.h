@@ -1,4 +1,4 @@
-// Packed weights that outlive the process: packed once, mapped by later runs.
+// Packed weights outliving the process: packed once, mapped by later runs.
 #pragma once
 
 #include <atomic>

@@ -97,7 +97,7 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   const WeightFile adapter = open_weights(path);
   const Program& program = *program_;
   NameList unknown, wrong;
-  std::map<std::string, Pair> pairs;  // by module
+  std::map<std::string, Pair> pairs;  // keyed by module
   for (const auto& [name, tensor] : adapter.tensors) {
     std::string module;
     if (a.match(name, module)) {

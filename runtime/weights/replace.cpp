@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostNames = 8;  // in a message
+constexpr std::size_t kMostNames = 8;  // most names in a message
 constexpr std::string_view kSeparator = ", ";
 
 TensorView view_of(const State& s, const std::byte* data) {
@@ -75,7 +75,7 @@ bool is_folded(const Program& program, std::string_view name) {
 }
 
 std::vector<bool> replaceable_states(const Program& program) {
-  // Archives without this metadata come from versions that did not list folded states.
+  // Archives without this metadata come from versions without a list of folded states.
   const std::string* source = program.find_metadata("source");
   const bool unknown = source != nullptr && program.find_metadata("folded") == nullptr;
   std::vector<bool> result(program.states.size());
@@ -178,7 +178,7 @@ Model Model::with_weights(const std::string& path) const {
   const std::vector<bool> replaceable = replaceable_states(program);
   NameList unknown, folded, fixed, different;
   WeightReplacement replacement(program, weights.file);
-  std::map<std::uint32_t, std::pair<const std::string*, const FileTensor*>> done;  // by storage
+  std::map<std::uint32_t, std::pair<const std::string*, const FileTensor*>> done;  // keyed by storage
   std::map<std::string_view, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < program.states.size(); ++i) numbers.emplace(program.states[i].name, i);
   for (const auto& [name, tensor] : weights.tensors) {

@@ -15,8 +15,8 @@
 
 namespace tern {
 
-/// For each state: true if the state may view other bytes and no derived data depends on it. False for states merged by
-/// export into other weights (metadata "folded"), states created by export, and different views of a shared storage.
+/// True for states that may view other bytes without affecting derived data. False for states merged by export into
+/// other weights (metadata "folded"), states created by export, and different views of a shared storage.
 std::vector<bool> replaceable_states(const Program& program);
 
 /// True if export merged the state of this name into other weights.

@@ -18,12 +18,12 @@ struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::invalid;
   std::vector<std::int64_t> sizes;
-  std::uint64_t begin = 0;  ///< within the data
+  std::uint64_t begin = 0;  ///< offset within the data
   std::uint64_t end = 0;
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  ///< in data order, tiling the data without gap or overlap
+  std::vector<SafetensorsEntry> entries;  ///< ordered by data, tiling the data without gap or overlap
   std::map<std::string, std::string> metadata;
 };
 

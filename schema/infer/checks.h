@@ -62,7 +62,7 @@ inline void parameter(const Inference& c, std::size_t i, const Dims& shape, cons
 /// Requires a plain tensor with addressable elements: neither packed float4 nor quantized.
 void require_plain(const Inference& c, std::size_t input);
 void require_floating(const Inference& c, std::size_t input);               ///< real floating
-void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< of two inputs
+void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< requires equal types of two inputs
 /// Requires attribute `dtype` to be a valid type of dequantized numbers.
 void require_numbers_type(const Inference& c);
 /// Fails if `d` can never reach `min`.

@@ -10,7 +10,7 @@
 namespace tern::gpu {
 
 struct Attention {
-  int type = 0;            ///< of q, k, v and the result: cudnnDataType_t
+  int type = 0;            ///< cudnnDataType_t of q, k, v and the result
   Shape q, k, v, out;      ///< k and v may have fewer heads: several heads of q share a head
   bool is_causal = false;  ///< query i sees keys up to i
   float scale = 1;

@@ -73,7 +73,7 @@ tern_device_status load_condition_kernel(const GpuDevice& d) {
     api().module_unload(module);
     return checked(error, "finding the kernel of conditions");
   }
-  kernels()[d.id] = function;  // for the lifetime of the process
+  kernels()[d.id] = function;  // never unloaded
   return TERN_DEVICE_OK;
 }
 

@@ -59,7 +59,7 @@ class CudaSolver : public Solver {
   const CusolverApi& api_;
   const MatrixBatch m_;
   const int type_;
-  int length_ = 0;           ///< of the workspace, in elements
+  int length_ = 0;           ///< workspace in elements
   std::uint64_t bytes_ = 0;  ///< further workspace in bytes
 };
 

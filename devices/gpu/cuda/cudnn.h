@@ -18,7 +18,7 @@ struct Cudnn {
   std::size_t number = 0;  ///< 91900
   std::string version;     ///< "9.19.0"
   std::string why;         ///< reason for being unusable; empty if usable
-  std::mutex lock;         ///< of calls with the handle
+  std::mutex lock;         ///< guards calls with the handle
 
   std::string keeps;  ///< CudnnTarget::keeps
 

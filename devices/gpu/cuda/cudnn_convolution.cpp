@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kAligned = 16;  // Tern's own memory is aligned; parts of tensors may not be
 
 struct ConvolutionPlans {
-  std::unique_ptr<CudnnPlan> aligned, any;  ///< for addresses aligned to kAligned, and for other addresses
+  std::unique_ptr<CudnnPlan> aligned, any;  ///< plans for addresses aligned to kAligned, and for all other addresses
 };
 
 /// The library's lock is held.

@@ -25,7 +25,7 @@ struct CudnnPlan {
 
 struct CudnnEngine {
   cudnn::Descriptor config;
-  int mode = 0;                        ///< of the proposing heuristic
+  int mode = 0;                        ///< number of the proposing heuristic
   std::int64_t place = 0;              ///< position in the heuristic's ranking
   std::int64_t index = -1;             ///< cuDNN's own number, for messages
   std::vector<int> notes, behaviours;  ///< numerical notes (rounding) and behaviour notes (compilation)

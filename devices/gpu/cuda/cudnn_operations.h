@@ -36,7 +36,7 @@ class Operations {
   void matmul(const Descriptor& a, const Descriptor& b, const Descriptor& c);
   /// Reduces along the axes of size 1 in y.
   void reduce(int mode, const Descriptor& x, const Descriptor& y);
-  /// Adds an operation of another kind; the caller sets its attributes and finalizes it.
+  /// Adds an operation of another kind; the caller sets the attributes and finalizes the operation.
   Descriptor& add(Kind kind) { return all_.emplace_back(*api_, kind); }
 
   [[nodiscard]] const CudnnApi& api() const { return *api_; }

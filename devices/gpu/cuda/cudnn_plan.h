@@ -26,7 +26,7 @@ std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget
                                           Compiling compiling);
 
 /// Returns null if every engine has one of the numerical notes `refused` or rejects the operations. `name` identifies
-/// the operations and refused notes; a plan with a compiled kernel is stored on disk under that name.
+/// the operations and refused notes, and names the file of a plan with a compiled kernel.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const cudnn::Operations& operations,
                                       std::span<const int> refused, Compiling compiling, const PlanName& name);
 

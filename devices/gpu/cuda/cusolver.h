@@ -20,9 +20,9 @@ struct Cusolver {
   CusolverApi api;
   std::string version;  ///< "12.0.4"
   std::string why;      ///< reason for being unusable; empty if usable
-  std::mutex lock;      ///< of calls with the handles
-  Handles handles;      ///< for queries
-  /// Handles per stream: cuBLAS uses memory of its handle, which concurrent streams must not share. Destroyed with the
+  std::mutex lock;      ///< guards calls with the handles
+  Handles handles;      ///< used for queries
+  /// Handles per stream: a cuBLAS handle owns memory, so concurrent streams must not share a handle. Destroyed with the
   /// stream.
   std::map<Stream, Handles> of_streams;
 };

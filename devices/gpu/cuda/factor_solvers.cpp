@@ -62,7 +62,7 @@ class QrEach : public CudaSolver {
     length_ = std::max(length_, q_length);
     return true;
   }
-  /// Fails only for invalid arguments.
+  /// Returns false: only invalid arguments can fail.
   bool has_info() const override { return false; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return each(count, [&](std::uint64_t b) {
@@ -89,7 +89,7 @@ class QrBatched : public QrEach {
  public:
   using QrEach::QrEach;
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    int info = 0;  // of the arguments
+    int info = 0;  // error in the arguments
     return cublas_error(
         api_.geqrf_batched[type_](h.blas, m_.rows, m_.columns, f.a_places, m_.rows, f.tau_places, &info, count));
   }

@@ -11,7 +11,7 @@
 
 namespace tern::gpu {
 
-/// Text of the numbers and lists that identify a plan.
+/// Text identifying a plan by numbers and lists.
 class PlanName {
  public:
   explicit PlanName(const char* op) : text_(op) {}

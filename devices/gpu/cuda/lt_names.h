@@ -29,7 +29,7 @@ constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;
 // cublasLtMatmulDescAttributes_t
 constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26, kLtScaleA = 17,
               kLtScaleB = 18;
-constexpr int kLtScaleModeA = 31, kLtScaleModeB = 32;  // from cuBLASLt 12.8 on
+constexpr int kLtScaleModeA = 31, kLtScaleModeB = 32;  // available since cuBLASLt 12.8
 constexpr int kLtScaleOfRows = 3;                      // CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
 constexpr int kLtScaleOfBlocks = 2;                    // CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
 // cublasLtEpilogue_t

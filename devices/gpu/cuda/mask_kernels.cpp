@@ -118,7 +118,7 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   static std::mutex mutex;
-  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // for the lifetime of the process
+  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const std::tuple key(d.id, a.bias_type, a.is_boolean, a.is_half);
   const auto at = all.find(key);

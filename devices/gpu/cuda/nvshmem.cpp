@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kFiles[] = {"libnvshmem_host.so.3"};
 constexpr LibraryPlaces kPlaces = {"NVSHMEM", "TERN_NVSHMEM", kFiles, "install nvidia-nvshmem-cu13 from PyPI"};
-constexpr int kMajor = 3;  // of the structs in nvshmem_api.h
+constexpr int kMajor = 3;  // version of the structs in nvshmem_api.h
 
 /// Returns the reason for the library being unusable; empty if usable.
 std::string start(Nvshmem& n, void* library, const std::string& file) {

@@ -68,7 +68,7 @@ struct NvshmemApi {
 #define TERN_GPU_MEMBER(name, symbol, result, parameters) result(*name) parameters = nullptr;
   TERN_GPU_NVSHMEM_FUNCTIONS(TERN_GPU_MEMBER)
 #undef TERN_GPU_MEMBER
-  NvshmemSum sums[kNvshmemTypes] = {};  ///< by tern/dtype.h's number; null: none
+  NvshmemSum sums[kNvshmemTypes] = {};  ///< indexed by tern/dtype.h's number; null: none
 };
 
 }  // namespace tern::gpu

@@ -25,7 +25,7 @@ constexpr int kLtCompute32 = 2, kLtComputeBfloat16 = 5, kLtComputeTf32 = 6, kLtC
 constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
 constexpr int kLtE4m3Fnuz = 1000, kLtE5m2Fnuz = 1001;
 constexpr bool kOwnRows = false;             // not measured
-constexpr bool kLtRoundsFloat8Sums = false;  // no such loss known for CDNA 3
+constexpr bool kLtRoundsFloat8Sums = false;  // no loss known for CDNA 3
 // hipblasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;
 // hipblasLtMatmulDescAttributes_t
@@ -37,9 +37,9 @@ constexpr int kLtScaleModeA = -1, kLtScaleModeB = -1, kLtScaleOfRows = -1, kLtSc
 constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t
 constexpr int kLtWorkspace = 1;
-constexpr int kLtReductions = -1, kLtReduceInCompute = 0;  // hipBLASLt has no such choice
-constexpr std::array<int, 0> kLtAlignments = {};  // hipBLASLt has no such attributes: every algorithm accepts every
-                                                  // element address
+constexpr int kLtReductions = -1, kLtReduceInCompute = 0;  // unsupported by hipBLASLt
+constexpr std::array<int, 0> kLtAlignments = {};  // unsupported by hipBLASLt: every algorithm accepts every element
+                                                  // address
 // hipblasLtMatmulAlgo_t, in words of 64 bits
 constexpr int kLtAlgorithmWords = 3;
 

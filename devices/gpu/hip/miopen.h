@@ -17,7 +17,7 @@ struct Miopen {
   MiopenHandle handle = nullptr;
   std::string version;  ///< "3.2.0"
   std::string why;      ///< reason for being unusable; empty if usable
-  std::mutex lock;      ///< of calls with the handle
+  std::mutex lock;      ///< guards calls with the handle
 };
 
 /// The device is current. Tries once for each device.

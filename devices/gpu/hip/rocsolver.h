@@ -15,8 +15,8 @@ struct Rocsolver {
   RocsolverApi api;
   std::string version;                         ///< "3.27.0"
   std::string why;                             ///< reason for being unusable; empty if usable
-  std::mutex lock;                             ///< of calls with the handles
-  RocblasHandle handle = nullptr;              ///< for queries
+  std::mutex lock;                             ///< guards calls with the handles
+  RocblasHandle handle = nullptr;              ///< used for queries
   std::map<Stream, RocblasHandle> of_streams;  ///< destroyed with their stream
 };
 

@@ -36,7 +36,7 @@ std::size_t bytes_of(const tern_device_collective& c) {
 struct Reduction {
   int type = -1, op = -1;
 };
-/// Returns -1 if the library has no such reduction, or one with other results than Tern's.
+/// Returns -1 if the library lacks the reduction, or computes other results than Tern.
 Reduction reduction_of(const tern_device_collective& c) {
   if (c.dtype == kBool) {  // 0 or 1: `or` is the maximum, `and` the minimum
     const bool either =

@@ -12,7 +12,7 @@
 namespace tern::gpu {
 
 struct Convolution {
-  int dtype = 0;  ///< of all operands: tern/dtype.h
+  int dtype = 0;  ///< type of all operands: tern/dtype.h
   std::uint32_t bytes = 0;
   bool is_exact = false;  ///< float32 keeps all its digits; sums are float32
   Shape x, w, y;

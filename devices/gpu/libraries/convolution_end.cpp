@@ -13,7 +13,7 @@ namespace tern::gpu {
 namespace {
 
 constexpr OwnKernels kOwn{"tern_convolution_end", "the end of a convolution", 128};
-constexpr std::int64_t kBytes = 16;  // of a thread's elements
+constexpr std::int64_t kBytes = 16;  // bytes of a thread's elements
 
 // Each thread handles EACH adjacent elements in float. The channel changes every `step` elements. NVRTC has no float16
 // type.
@@ -117,7 +117,7 @@ bool is_dense(const Shape& s) {
 Function convolution_end(const GpuDevice& d, const Convolution& c) {
   if (!is_dense(c.y)) return nullptr;
   static std::mutex mutex;
-  static std::map<std::pair<int, int>, Function> all;  // for the lifetime of the process
+  static std::map<std::pair<int, int>, Function> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const std::pair key(d.id, c.dtype);
   if (const auto at = all.find(key); at != all.end()) return at->second;

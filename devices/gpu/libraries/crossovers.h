@@ -1,4 +1,4 @@
-// Sizes and batch counts above which the vendor's solvers beat Tern's kernels. ./dev gpu-check measures them.
+// Sizes and batch counts for choosing the vendor's solvers over Tern's kernels, measured by `./dev gpu-check`.
 #pragma once
 
 #include <span>

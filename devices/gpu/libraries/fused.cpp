@@ -77,8 +77,8 @@ tern_device_status choose(std::int32_t device, const tern_device_part* part, std
   return TERN_DEVICE_OK;
 }
 
-/// A node, the positions of its operands among the part's operands, and its library calls. Several threads may run it:
-/// nodes are modified only under the library's lock.
+/// A node, the positions of its operands among the part's operands, and its library calls. Thread-safe: nodes are
+/// modified only under the library's lock.
 struct Fused {
   tern_device_op op;
   std::vector<tern_device_tensor> inputs;
@@ -110,7 +110,7 @@ void finish(Fused* fused) {
 }
 
 std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& part) {
-  std::unique_ptr<Fused> fused = fuse(part, part.nodes[0]);  // takes the last node's shape; element counts are equal
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[0]);  // the last node's result has as many elements
   finish(fused.get());
   fused->node = provider_of(fused->op)->prepare(d, fused->op, activation_of(part.nodes[part.node_count - 1].op));
   return fused;
@@ -118,8 +118,7 @@ std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& par
 
 std::unique_ptr<Fused> summed(const GpuDevice& d, const tern_device_part& part, const ResidualSum& sum) {
   const tern_device_part_node& last = part.nodes[part.node_count - 1];
-  std::unique_ptr<Fused> fused =
-      fuse(part, part.nodes[sum.nodes.back()]);  // takes the sum's shape; element counts are equal
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[sum.nodes.back()]);  // the sum has as many elements
   fused->inputs.resize(3);
   fused->places.resize(3, -1);
   fused->inputs.push_back(last.op.inputs[sum.operand]);
@@ -158,7 +157,7 @@ std::unique_ptr<Fused> microscaled(const GpuDevice& d, const tern_device_part& p
 tern_device_status compile(std::int32_t device, const tern_device_part* part, tern_device_partition* partition,
                            std::uint64_t* scratch_bytes) {
   TERN_GPU_ENTER(device);
-  // Only the last node's result may have readers outside the part, because Tern divides groups.
+  // Intermediate results may have readers outside the part, because Tern divides groups.
   const std::int32_t end = part->node_count - 1;
   const tern_device_part_node& last = part->nodes[end];
   std::unique_ptr<Fused> fused;

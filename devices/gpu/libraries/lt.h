@@ -28,15 +28,15 @@ struct Lt {
   LtVersion version;
   std::string path;
   std::string why;  ///< reason for being unusable; empty if usable
-  std::mutex lock;  ///< of calls with the handles
+  std::mutex lock;  ///< guards calls with the handles
   std::map<Stream, LtHandle> of_streams;
 };
 
 /// The device is current. Tries once for each device.
 Lt& lt(const GpuDevice& d);
 
-/// Returns the handle for work on the stream: hipBLASLt keeps memory in its handle, which concurrent streams must not
-/// share. Graphs run on their recording stream, so they use that stream's handle. The lock is held.
+/// Returns the handle for work on the stream: a hipBLASLt handle owns memory, so concurrent streams must not share a
+/// handle. Graphs run on their recording stream and use its handle. The lock is held.
 tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle);
 
 /// Success, or a status with a message of the call and the library's number of the error.

@@ -153,7 +153,7 @@ class ProductNode : public LibraryNode {
   const BlockScales blocks_;
   const Function tiles_;
   std::uint64_t workspace_ = 0;
-  std::optional<Staging> staging_;  ///< where the library takes aligned addresses only
+  std::optional<Staging> staging_;  ///< set if the library accepts aligned addresses only
 };
 
 }  // namespace

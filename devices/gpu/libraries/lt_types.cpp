@@ -22,7 +22,7 @@ enum {
   kE5m2Fnuz = 20
 };
 
-/// Families of operand types that can be multiplied.
+/// Families of operand types. Operands of one family can be multiplied.
 enum class Family { none, half, bfloat, single, wide, byte, small, whole };
 
 struct Type {

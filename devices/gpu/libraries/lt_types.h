@@ -12,7 +12,7 @@ enum class LtFactor { single, wide, whole };  ///< float, double, int32
 
 struct LtTypes {
   int a = 0, b = 0, out = 0;  ///< the library's types (cudaDataType); a belongs to Tern's b
-  std::uint32_t bytes = 0;    ///< of an element of the operands
+  std::uint32_t bytes = 0;    ///< bytes per operand element
   std::uint32_t out_bytes = 0;
   LtFactor factor = LtFactor::single;  ///< the type of alpha and beta
   int scale = 0;                       ///< the same as a library type
@@ -27,7 +27,7 @@ bool is_float8(const tern_device_op& op);
 /// float32 precision unless rounding is permitted. Not for operands in blocks: devices with support for blocks sum in
 /// float32.
 bool rounds_sums(const tern_device_op& op, int result);
-/// Returns empty `computes` if the libraries have no such product.
+/// Returns empty `computes` if the libraries lack the product.
 LtTypes lt_types(const tern_device_op& op);
 
 }  // namespace tern::gpu

@@ -119,7 +119,7 @@ tern_device_status MatrixKernels::leave_all(Stream stream, Address unfinished, s
 
 const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type) {
   static std::mutex mutex;
-  static std::map<std::pair<int, Scalar>, MatrixKernels> all;  // for the lifetime of the process
+  static std::map<std::pair<int, Scalar>, MatrixKernels> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const auto at = all.find({d.id, type});
   if (at != all.end()) return &at->second;

@@ -12,17 +12,17 @@ namespace tern::gpu {
 
 /// A matrix of a tensor, as read by the kernels; the kernel source contains the same struct.
 struct PackedInput {
-  std::int64_t sizes[TERN_DEVICE_MAX_RANK] = {}, strides[TERN_DEVICE_MAX_RANK] = {};  ///< of the batch
+  std::int64_t sizes[TERN_DEVICE_MAX_RANK] = {}, strides[TERN_DEVICE_MAX_RANK] = {};  ///< batch axes
   std::int64_t row = 0, column = 0;                                                   ///< strides
   std::int64_t matrix = 0;  ///< elements from matrix to matrix
-  int rank = 0;             ///< of the batch
+  int rank = 0;             ///< number of batch axes
   int rows = 0, columns = 0;
   int triangle = 0;  ///< 1: reads the lower triangle, 2: the upper; 0: all elements
 };
 struct PackedOutput {
   std::int64_t count = 0;                        ///< elements of the result
   std::int64_t matrix = 0, row = 0, column = 0;  ///< strides of the source
-  int rows = 0, columns = 0;                     ///< of the result
+  int rows = 0, columns = 0;                     ///< extents of the result
   int triangle = 0;                              ///< 1: writes the lower triangle, 2: the upper, zeros elsewhere
   int conjugate = 0;
 };

@@ -27,7 +27,7 @@ struct MicroscaledProduct {
 /// Matches the product at node `product`; nothing for other nodes, or if other nodes read the dequantized operands.
 std::optional<MicroscaledProduct> microscaled_product(const tern_device_part& part, std::int32_t product);
 
-/// True if the device and its library support such products.
+/// True if the device and its library support microscaled products.
 bool has_microscaled_products(const GpuDevice& d);
 
 }  // namespace tern::gpu

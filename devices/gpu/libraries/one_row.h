@@ -1,5 +1,5 @@
-// Products of a single row and a matrix, as in a decoder with one sequence. Bound by reading the matrix; Tern's kernel
-// reaches that bound, too (kernels/portable/text/product_row.inc).
+// Products of a single row and a matrix, as in a decoder with one sequence. Reading the matrix bounds the speed, also
+// of Tern's kernel (kernels/portable/text/product_row.inc).
 #pragma once
 
 #include <tern/device.h>

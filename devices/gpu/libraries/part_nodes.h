@@ -12,7 +12,7 @@ namespace tern::gpu {
 /// Number of node operands equal to the value.
 std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value);
 
-/// Node before `node` that produces `value`; -1 if none exists.
+/// Producer of `value` among the nodes before `node`; -1 if none exists.
 std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value);
 
 /// Nodes from the producer of `value` (read by `node`) back to the first node doing more than changing sizes,

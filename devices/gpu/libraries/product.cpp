@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostCalls = 16;  // more calls take longer to start than Tern's own kernel
 
-enum { kA, kB, kC, kD, kOperands };  // in the libraries' notation
+enum { kA, kB, kC, kD, kOperands };  // the libraries' notation
 
 /// A batch axis: its size, and each operand's stride (0 if the operand lacks the axis).
 struct Axis {
@@ -62,8 +62,8 @@ bool continues(const Axis& axis, const Axis& batch) {
   return true;
 }
 
-/// Merges the last axes expressible by one stride, and returns the other axes as offsets of calls; nothing if there
-/// would be too many.
+/// Merges the last axes expressible by one stride, and returns the other axes as offsets of calls; nothing above the
+/// limit of calls.
 std::optional<std::vector<Offsets>> divide(std::vector<Axis> axes, Axis* batch) {
   if (!axes.empty()) *batch = axes.back(), axes.pop_back();
   while (!axes.empty() && continues(axes.back(), *batch)) {
@@ -108,7 +108,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
   }
   const bool has_matrix = p.addend == Addend::matrix;
   Rows rows{size(d, 2), stride(a, 2), stride(c, 2), stride(d, 2)};
-  std::vector<Axis> axes;  // from the first to the last
+  std::vector<Axis> axes;  // ordered from first to last
   for (int axis = 3; axis <= d.rank; ++axis) {
     const Axis next{size(d, axis), {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
     if (next.size == 1) continue;

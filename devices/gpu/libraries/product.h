@@ -11,7 +11,7 @@
 namespace tern::gpu {
 
 struct Matrix {
-  std::int64_t rows = 0, columns = 0;  ///< as stored, column-major
+  std::int64_t rows = 0, columns = 0;  ///< stored extents, column-major
   std::int64_t leading = 0;            ///< elements from column to column
   std::int64_t batch_offset = 0;       ///< elements from matrix to matrix; 0: all the same
   bool transposed = false;             ///< the product uses the transpose
@@ -28,7 +28,7 @@ struct Offsets {
 struct Product {
   Matrix a, b, c, d;
   Addend addend = Addend::none;
-  bool has_residual = false;  ///< C is added to a product that already has a vector
+  bool has_residual = false;  ///< C is added to a product already having a vector
   [[nodiscard]] bool has_gaps() const { return d.leading != d.rows; }  ///< between the columns of d
   std::int32_t batch = 1;
   std::vector<Offsets> calls;  ///< several calls for batches not expressible by one stride

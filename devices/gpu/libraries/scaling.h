@@ -1,4 +1,4 @@
-// Pointwise nodes that multiply a float8 product by the scales of its operands, as in aten._scaled_mm.
+// Pointwise nodes multiplying a float8 product by the scales of its operands, as in aten._scaled_mm.
 #pragma once
 
 #include <tern/device.h>

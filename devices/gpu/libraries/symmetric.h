@@ -15,16 +15,16 @@ namespace tern::gpu {
 /// Returns "NVSHMEM 3.8.0", or the reason for its absence; empty if not enabled.
 std::string describe_symmetric();
 
-/// Called by all ranks of a group right after joining. Sets `c.symmetric` if all ranks can use it: each has the
-/// library, and none is in another such group. Exclusive to one group at a time. Fails only if the ranks cannot
-/// exchange their records.
+/// Called by all ranks of a group right after joining. Sets `c.symmetric` if every rank has the library and no rank is
+/// in another group with symmetric memory. Exclusive to one group at a time. Fails only if the ranks cannot exchange
+/// their records.
 tern_device_status join_symmetric(Communication& c);
 /// Frees the memory for another group of the same ranks, unless this group has failed.
 void leave_symmetric(Communication& c);
 
 /// True if a call uses symmetric memory; equal on all ranks. `bytes`: size of `in`.
 bool takes_symmetric(const Communication& c, const tern_device_collective& call, std::size_t bytes);
-/// Enqueues such a call on the stream.
+/// Enqueues a call using symmetric memory.
 tern_device_status run_symmetric(const tern_device_collective& call, std::size_t bytes, Stream stream);
 
 /// Called after the group's failure. A call with missing ranks cannot be ended: if it does not finish soon, the device

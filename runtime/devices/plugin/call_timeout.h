@@ -20,7 +20,7 @@ class PluginStream;
 /// A collective or a batch of messages.
 struct DeviceCall {
   CallState state;
-  std::vector<std::uint64_t> records;  ///< of the flight recorder
+  std::vector<std::uint64_t> records;  ///< numbers in the flight recorder
 };
 
 /// Observer of calls, notified in call order. Runs on the thread of CallTimeout or inside `add`.
@@ -41,7 +41,7 @@ class CallTimeout {
   ~CallTimeout();
   CallTimeout(const CallTimeout&) = delete;
   CallTimeout& operator=(const CallTimeout&) = delete;
-  /// After the call was put on the stream.
+  /// Adds a call already enqueued on the stream.
   void add(DeviceCall call);
 
  private:

@@ -12,7 +12,7 @@ struct Plugin {
   std::string path;
   const tern_device_plugin* table = nullptr;  ///< null if not loaded
   std::string problem;                        ///< reason for not being loaded or for having no devices
-  int count = 0;                              ///< of devices
+  int count = 0;                              ///< number of devices
   bool loaded = false, counted = false;       ///< loading starts no driver; counting does
 
   std::string name() const { return table == nullptr ? std::string() : table->name; }

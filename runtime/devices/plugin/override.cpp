@@ -73,7 +73,7 @@ class Rest {
     return inner;
   }
 
-  std::vector<TensorView> views_;  ///< of a call's operands, then `unfinished`
+  std::vector<TensorView> views_;  ///< operands of a call, then `unfinished`
   std::unique_ptr<const KernelState> state_;
   std::size_t bytes_ = 0, scratch_ = 0;
 };

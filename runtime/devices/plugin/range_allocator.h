@@ -47,8 +47,8 @@ class RangeAllocator : public BlockAllocator {
 
   std::uint64_t begin_;
   Source source_;
-  Blocks blocks_;             ///< by address, covering the range without adjacent free blocks
-  std::vector<bool> mapped_;  ///< for each piece
+  Blocks blocks_;             ///< keyed by address, covering the range without adjacent free blocks
+  std::vector<bool> mapped_;  ///< one flag per piece
 };
 
 }  // namespace tern

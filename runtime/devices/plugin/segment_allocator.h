@@ -34,7 +34,7 @@ class SegmentAllocator : public BlockAllocator {
   bool same_segment(Blocks::iterator next) const { return next != blocks_.end() && !next->second.starts_segment; }
 
   Source source_;
-  Blocks blocks_;                                           ///< by address
+  Blocks blocks_;                                           ///< keyed by address
   std::set<std::pair<std::uint64_t, std::uint64_t>> free_;  ///< size and address
   std::uint64_t next_segment_ = 1 << 20;
 };

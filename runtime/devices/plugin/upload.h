@@ -19,7 +19,7 @@ class PluginStream;
 /// allocated on first use.
 class Staging {
  public:
-  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< of each
+  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< size of each buffer
   explicit Staging(const PluginDevice& device) : device_(device) {}
   /// Frees the buffers after the current upload.
   void release();
