@@ -13,7 +13,7 @@ endif()
 if(TERN_BUILD_EXPORTER)
   find_package(CLI11 REQUIRED)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
-  find_package(ZLIB REQUIRED)  # CRC-32; libzip brings it
+  find_package(ZLIB REQUIRED)  # CRC-32; installed with libzip
   find_package(Threads REQUIRED)
   pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)  # the server of `tern view`
   set(HTTPLIB_FOUND ${httplib_FOUND})

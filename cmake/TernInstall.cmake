@@ -48,7 +48,7 @@ foreach(name IN ITEMS tern tern-c)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-get_property(plugins GLOBAL PROPERTY TERN_INSTALLED_PLUGINS)  # and engines
+get_property(plugins GLOBAL PROPERTY TERN_INSTALLED_PLUGINS)  # plugins and engines
 set(code "")
 foreach(target IN LISTS plugins ITEMS libtern tern_static tern tern_kernel_compiler tern_view_server)
   if(TARGET ${target})

@@ -31,7 +31,7 @@ tern_optional(BLAS OpenBLAS libopenblas-openmp-dev CBLAS_INCLUDE OPENBLAS_LIBRAR
 find_path(LAPACKE_INCLUDE lapacke.h)
 find_library(LAPACKE_LIBRARY lapacke)
 tern_optional(LAPACK LAPACK liblapacke-dev LAPACKE_INCLUDE LAPACKE_LIBRARY)
-if(TERN_LAPACK AND NOT TERN_BLAS)  # it calls BLAS
+if(TERN_LAPACK AND NOT TERN_BLAS)  # LAPACK calls BLAS
   if(NOT TERN_WITH_LAPACK STREQUAL "AUTO")
     message(FATAL_ERROR "TERN_WITH_LAPACK is ${TERN_WITH_LAPACK}, and needs BLAS: set TERN_WITH_BLAS to ON")
   endif()

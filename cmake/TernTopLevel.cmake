@@ -15,7 +15,7 @@ if(TERN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 include(CheckLinkerFlag)
 find_program(TERN_MOLD mold)
-check_linker_flag(CXX -fuse-ld=mold TERN_LINKS_WITH_MOLD)  # a cross compiler looks for a linker of its own
+check_linker_flag(CXX -fuse-ld=mold TERN_LINKS_WITH_MOLD)  # cross compilers have their own linkers
 if(TERN_MOLD AND TERN_LINKS_WITH_MOLD)
   add_link_options(-fuse-ld=mold)
 else()

@@ -22,8 +22,7 @@ inline constexpr std::uint64_t kMaxIndexSize = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kIndexAlignment = 64;
 
 inline constexpr std::uint64_t kSegmentAlignment = 64;
-inline constexpr std::uint64_t kPageAlignment = 4096;        ///< alignment of segments of at least kPageAlignedFrom
-                                                             ///< bytes
+inline constexpr std::uint64_t kPageAlignment = 4096;        ///< for segments of at least kPageAlignedFrom bytes
 inline constexpr std::uint64_t kPageAlignedFrom = 64 << 10;  ///< stored bytes
 inline constexpr std::uint64_t kHashPiece = 1 << 18;
 

@@ -57,8 +57,7 @@ void read_kernels(IndexReader& in, Program& program) {
 }
 
 void check_modules(const ReadArchive& a, Findings& findings) {
-  std::set<std::pair<std::size_t, std::string>> seen;  // each segment once per target, even if shared by several
-                                                       // kernels
+  std::set<std::pair<std::size_t, std::string>> seen;  // each segment once per target
   for (std::size_t i = 0; i < a.program->kernels.size(); ++i) {
     const DeviceKernel& k = a.program->kernels[i];
     const auto number = static_cast<std::size_t>(a.segment_of[k.storage]);

@@ -20,8 +20,7 @@ inline constexpr std::uint32_t kUsedToTheEnd = ~0u;
 /// Size-independent facts about a function.
 struct FunctionFacts {
   std::vector<Section> sections;
-  std::vector<std::uint32_t> last_use;       ///< number of the last reader of each value + 1; kUsedToTheEnd for results
-                                             ///< and write-backs
+  std::vector<std::uint32_t> last_use;       ///< last reader of each value + 1, kUsedToTheEnd for results
   std::vector<std::uint32_t> section_of;     ///< section producing each value (0 for inputs)
   std::vector<std::uint32_t> numbers;        ///< exported number of each node
   std::vector<std::uint32_t> symbols;        ///< symbols used by the function's types and attributes

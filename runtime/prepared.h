@@ -50,8 +50,7 @@ using NodeAlgorithms = std::map<std::pair<std::uint32_t, std::uint32_t>, Algorit
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< the exported program, for messages
   PrepareOptions options;
-  std::vector<Function> functions;   ///< the running functions: the program's functions, fused; values keep their
-                                     ///< numbers
+  std::vector<Function> functions;   ///< functions that run: fused, with the same value numbers
   std::vector<FunctionFacts> facts;  ///< parallel to functions
   std::vector<bool> read_in_bodies;  ///< states read by a non-entry function; such states are not overwritten early
   const KernelTable* kernels = nullptr;

@@ -160,9 +160,7 @@ std::string text_of(const TensorType& type, const ExprPool& pool) {
 }
 
 std::string describe(const Program& program, const Function& function, std::size_t node) {
-  if (node >= function.nodes.size())
-    return fmt::format("function '{}'", function.name);  // a copy in a function
-                                                         // without nodes
+  if (node >= function.nodes.size()) return fmt::format("function '{}'", function.name);  // a copy without a node
   const Node& n = function.nodes[node];
   std::string s = fmt::format("node {} of '{}' ({}", node, function.name, op_name(n.op));
   if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < program.origins.size()) {

@@ -84,8 +84,7 @@ struct Node {
   const Dims& dims(AttrKey key) const;
   Dim dim(AttrKey key) const;                                 ///< the only element
   std::int64_t integer(AttrKey key) const;                    ///< like dim, for a constant attribute
-  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< an element of a list; the default applies to each
-                                                              ///< element
+  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< list element; the default applies to each
   const std::vector<double>& numbers(AttrKey key) const;
   double number(AttrKey key) const { return number_at(key, 0); }
   double number_at(AttrKey key, std::size_t i) const;
@@ -170,9 +169,8 @@ class StorageSource {
 /// A weight in the layout of one kernel, created at export to avoid packing at load.
 struct Packing {
   std::uint32_t storage = 0;  ///< storage of the exported weight
-  std::string key;  ///< the kernel's description of the layout, including the library version; other builds ignore the
-                    ///< packing
-  std::uint32_t packed = 0;  ///< the storage with the packed bytes
+  std::string key;            ///< describes the layout and the library version; other builds ignore the packing
+  std::uint32_t packed = 0;   ///< the storage with the packed bytes
 };
 
 /// A device kernel compiled at export, found by the hash of its source text.

@@ -168,7 +168,7 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   for (std::int64_t p = 0; p < slots; ++p) begin(p);
   for (std::int64_t p = 0; p < pieces; ++p) {
     const auto step = static_cast<std::uint32_t>(p);
-    // Waits until the elements below the result have been sent.
+    // Waits for the sends of elements about to be overwritten by results.
     for (int r = 0; r < ranks_; ++r) {
       if (r == rank_ || !takes) continue;
       messages_.wait(number(kSent, r, p));

@@ -57,7 +57,7 @@ class TransportGroup : public ProcessGroup {
   std::uint64_t tag_of(const Collective& call) const;
 
   Place place_;
-  // Destroyed first: the watch may still interrupt the transport.
+  // The transport outlives the watch: the watch may still interrupt the transport.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Divider> divider_;

@@ -34,8 +34,7 @@ class GraphImpl {
   /// Fails during a replay: operators of the replay may call the graph.
   void check_idle() const;
   bool is_replaying() const { return replaying_; }
-  bool is_dropped = false;  ///< set if the Graph was replaced or destroyed during a replay; the end of the replay
-                            ///< deletes this object
+  bool is_dropped = false;  ///< set if the Graph was dropped during a replay: its end deletes this object
   /// Records a run of a session; its results hold values after a replay. `into`: see SessionImpl::run.
   const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
                                     std::span<const Tensor> inputs, CallerOutputs* into);

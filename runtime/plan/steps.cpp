@@ -136,8 +136,7 @@ void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
   std::vector<Operand> inputs = operands_of(d, w), outputs;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
-  if (w.channels_last && n.op == Op::pointwise) {  // pointwise ops ignore axes: in channels-last order the result is
-                                                   // contiguous
+  if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing: the result is contiguous in this order
     const int rank = outputs[0].placed.view.rank;
     for (Operand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
     for (Operand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);

@@ -10,8 +10,7 @@
 namespace tern {
 namespace {
 
-constexpr double kFewFlops = 1;             // flops per byte of a constant in memory-bound steps: up to two rows of
-                                            // floats
+constexpr double kFewFlops = 1;             // per byte of a constant in memory-bound steps: up to two rows
 constexpr double kFlopsForAByte = 12;       // flops per prefetched byte: memory supplies a byte during so many flops
 constexpr std::size_t kSmallest = 8192;     // smallest prefetch in bytes
 constexpr std::size_t kFarthest = 8 << 20;  // largest distance in bytes between prefetch and use

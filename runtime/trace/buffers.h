@@ -68,8 +68,8 @@ class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
   const std::uint64_t most_;    ///< blocks
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<EventBlock>> full_, open_, spare_;  ///< oldest first; blocks of running threads; blocks
-                                                                  ///< of ended threads
+  std::vector<std::unique_ptr<EventBlock>> full_, open_, spare_;  ///< oldest first; of running threads; of ended
+                                                                  ///< threads
   std::vector<TracedThread> threads_;
   std::uint64_t blocks_ = 0;  ///< existing blocks
   bool writing_ = false;

@@ -40,8 +40,8 @@ struct TraceEvent {
   const EventLabel* scope = nullptr;  ///< the current scope
   const EventLabel* node = nullptr;   ///< node responsible for the work
   std::uint64_t id = 0;               ///< "External id" of a node and of its device work; memory: address
-  std::uint64_t correlation = 0;      ///< launch and its device work: common id; run, collective: number; memory: bytes
-                                      ///< in use; counter: a double
+  std::uint64_t correlation = 0;      ///< id of a launch and its work; number of a run or collective; bytes in use; a
+                                      ///< double
   std::uint64_t bytes = 0;            ///< memory: signed
   std::uint16_t stream = 0;
   std::int16_t device = -1;  ///< number of the device; -1: the host

@@ -35,8 +35,7 @@ struct Zlib {
 };
 
 Zlib open_zlib(const std::string& path) {
-  void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: other users may have loaded the library,
-                                                               // too
+  void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: other users may share the library
   Zlib z;
   if (library != nullptr) {
     z.init = reinterpret_cast<decltype(z.init)>(dlsym(library, "deflateInit2_"));

@@ -57,7 +57,7 @@ bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
   a->mask = *mask;
   a->is_boolean = t.dtype == kBool;
   a->is_half = t.dtype == kF16;
-  // The lowest float16 number cannot hide keys: scores may be lower.
+  // Uses a float32 bias for float16: the lowest float16 number would not hide keys with larger scores.
   a->bias_type = t.dtype == kF32 || a->type == cudnn::kHalf ? cudnn::kFloat : a->type;
   for (std::size_t i = 0; i < 4; ++i) {
     if (a->mask.sizes[i] == 1) a->mask.strides[i] = 0;

@@ -38,8 +38,7 @@ constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t
 constexpr int kLtWorkspace = 1;
 constexpr int kLtReductions = -1, kLtReduceInCompute = 0;  // unsupported by hipBLASLt
-constexpr std::array<int, 0> kLtAlignments = {};  // unsupported by hipBLASLt: every algorithm accepts every element
-                                                  // address
+constexpr std::array<int, 0> kLtAlignments = {};           // hipBLASLt accepts every element address
 // hipblasLtMatmulAlgo_t, in words of 64 bits
 constexpr int kLtAlgorithmWords = 3;
 

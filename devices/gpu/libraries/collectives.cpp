@@ -189,7 +189,7 @@ tern_device_status leave(std::int32_t device, tern_device_communicator communica
   return TERN_DEVICE_OK;
 }
 
-/// Does not wait for the driver: another thread may be in the driver, waiting for work ended by this call.
+/// Callable while another thread waits inside the driver for work ended by this call.
 tern_device_status abort(std::int32_t device, tern_device_communicator communicator, const char* message) {
   enter(device);
   communicator->communication->abort(message);

@@ -117,7 +117,7 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
 }
 
 PluginDevice::~PluginDevice() {
-  // Memory of a device used by export for rehearsals; devices returned by `open` are never destroyed.
+  // Only devices of export's rehearsals are destroyed; devices returned by `open` live until the process ends.
   try {
     if (allocator_ != nullptr) allocator_->trim();
   } catch (const Error&) {

@@ -21,9 +21,7 @@ PluginEvent::PluginEvent(PluginStream& stream) : device_(stream.device()) {
 
 PluginEvent::~PluginEvent() {
   const tern_device_plugin& plugin = device_.plugin();
-  if (plugin.event_synchronize(device_.index(), event_) != TERN_DEVICE_OK)
-    device_.wait();  // `failure_` is final after
-                     // this wait
+  if (plugin.event_synchronize(device_.index(), event_) != TERN_DEVICE_OK) device_.wait();  // `failure_` is final
   plugin.event_destroy(device_.index(), event_);
 }
 
