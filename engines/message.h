@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-/// The text of a macro's value.
+/// Stringizes a macro's value.
 #define TERN_TEXT_OF(x) #x
 #define TERN_TEXT(x) TERN_TEXT_OF(x)
 

@@ -14,7 +14,7 @@
 namespace tern {
 
 /// Throws Error (io, bad_file, unsupported) naming the offset and the rule. The program's source keeps the file mapped
-/// (or read).
+/// or its bytes in memory.
 std::shared_ptr<const Program> open_archive(const std::string& path, const OpenOptions& options);
 /// Borrows the bytes. The bytes must outlive the program.
 std::shared_ptr<const Program> open_archive(std::span<const std::byte> bytes, const OpenOptions& options);

@@ -95,7 +95,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::write_zeros(std::uint64_t count) {
   static constexpr std::array<std::byte, 4096> kZeros{};
-  // A short run is cheaper written than skipped.
+  // Writing a short run is cheaper than skipping it.
   if (!temporary_.empty() && count > kZeros.size()) {
     hole_ += count;
     size_ += count;
@@ -160,7 +160,7 @@ void AtomicFile::sync_folder() const {
   if (fd < 0) fail_with_errno("cannot open the folder of", path_);
   const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
-  // Some file systems cannot synchronise a folder.
+  // Some file systems cannot sync a folder.
   if (error == 0 || error == EINVAL || error == EROFS) return;
   errno = error;
   fail_with_errno("cannot write the folder of", path_);

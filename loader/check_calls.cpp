@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;   ///< nodes after inlining all bodies
 constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< nodes and values of bodies, per call
-constexpr int kMaxCallDepth = 64;                                ///< running and checking recurse this deep
+constexpr int kMaxCallDepth = 64;                                ///< recursion limit of running and checking
 
 struct Progress {
   std::size_t node = 0, body = 0;

@@ -205,7 +205,7 @@ class FunctionRules {
 bool may_be_absent(const Node& node, std::size_t k) {
   const OpRecord& record = op_record(node.op);
   if (record.op == Op::invalid || record.is(Trait::may_be_unread)) return true;
-  if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values live in their results
+  if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values are stored in their results
     const AttrData* data = node.find(AttrKey::carried);
     const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);
     return carried != nullptr && carried->size() == 1 && (*carried)[0].is_const() &&

@@ -19,7 +19,7 @@ bool end_of_view(const State& s, std::uint64_t* end) {
     return true;
   }
   std::uint64_t last = static_cast<std::uint64_t>(s.offset);
-  if (s.type.quantized() || per_byte > 1) {  // contiguous, from a whole byte on
+  if (s.type.quantized() || per_byte > 1) {  // requires contiguous elements starting at a whole byte
     return last % per_byte == 0 && !__builtin_mul_overflow(last / per_byte, element, end) &&
            !__builtin_add_overflow(*end, bytes, end);
   }

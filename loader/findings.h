@@ -12,13 +12,13 @@ namespace tern {
 
 struct Finding {
   std::string rule;                      ///< "segments.tiling"; see the list in docs/format.md
-  ErrorCode code = ErrorCode::bad_file;  ///< or unsupported: lawful perhaps, but not known to this version
+  ErrorCode code = ErrorCode::bad_file;  ///< or unsupported: possibly valid, but unknown to this version
   std::string message;
   std::uint64_t offset = 0;  ///< file offset of the field, the segment, or the table of the index
   std::string where;         ///< "state 'fc.weight'", "node 3 of 'forward' (matmul, from aten.mm, model.py:4)"
 };
 
-/// "'state 'x': message (rule states.inside, byte 4711)"
+/// Formats "'state 'x': message (rule states.inside, byte 4711)".
 std::string describe(const Finding& finding);
 
 /// Collects the findings of checks.
@@ -36,7 +36,7 @@ class Findings {
            ErrorCode code = ErrorCode::bad_file);
   /// Number of broken rules, without unsupported features: later checks cannot rely on the data read.
   std::size_t broken() const { return broken_; }
-  bool full() const { return list_.size() >= kMax; }  ///< not everything was checked
+  bool full() const { return list_.size() >= kMax; }  ///< true if the check stopped early
   const std::vector<Finding>& list() const { return list_; }
 
  private:

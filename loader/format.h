@@ -22,18 +22,18 @@ inline constexpr std::uint64_t kMaxIndexSize = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kIndexAlignment = 64;
 
 inline constexpr std::uint64_t kSegmentAlignment = 64;
-inline constexpr std::uint64_t kPageAlignment = 4096;        ///< for segments of at least kPageAlignedFrom bytes
+inline constexpr std::uint64_t kPageAlignment = 4096;        ///< segments of at least kPageAlignedFrom bytes
 inline constexpr std::uint64_t kPageAlignedFrom = 64 << 10;  ///< stored bytes
 inline constexpr std::uint64_t kHashPiece = 1 << 18;
 
 inline constexpr std::uint32_t kFrameSize = 1 << 20;     ///< size used by the writer
 inline constexpr std::uint32_t kMaxFrameSize = 1 << 24;  ///< limit accepted by the reader
-inline constexpr std::uint64_t kMaxModule = 1 << 24;     ///< bytes of a kernel's module
-/// Decoded segments may be this many times the file, plus the constant.
+inline constexpr std::uint64_t kMaxModule = 1 << 24;     ///< bytes of a kernel module
+/// Decoded segments may have this many times the file's size, plus the constant.
 inline constexpr std::uint64_t kMaxExpansion = 256;
 inline constexpr std::uint64_t kFreeExpansion = std::uint64_t{1} << 30;
 
-inline constexpr std::uint32_t kMaxExpressionDepth = 500;  ///< chains of sums and products are walked
+inline constexpr std::uint32_t kMaxExpressionDepth = 500;  ///< limits the recursion over chains of sums and products
 inline constexpr std::size_t kMaxName = 4096;              ///< bytes of a name
 inline constexpr std::size_t kMaxSymbolName = 256;         ///< smaller, because the text of a size may repeat symbols
 inline constexpr std::size_t kMaxText = 1 << 24;           ///< bytes of other texts (metadata, the trees of inputs)

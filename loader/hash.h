@@ -23,7 +23,7 @@ Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail
 /// XXH3-128 of the XXH3-128 hashes (low half first) of the pieces of 256 KiB of a segment's stored bytes.
 class SegmentHasher {
  public:
-  /// All calls but the last with a multiple of 256 KiB. Uses all cores for many pieces.
+  /// Every call except the last needs a multiple of 256 KiB. Uses all cores for many pieces.
   void add(std::span<const std::byte> bytes);
   Hash128 finish() const;
 

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr int kMaxDepth = 16;  // the schema nests 5 deep
+constexpr int kMaxDepth = 16;  // the schema nests five levels
 constexpr std::uint64_t kFreeMemory = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMemoryPerByte = 16;
 

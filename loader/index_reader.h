@@ -81,7 +81,7 @@ class IndexReader {
 
 void read_expressions(IndexReader& in, ExprPool& pool);
 std::vector<SegmentInfo> read_segments(IndexReader& in);
-/// Segment numbers by storage, -1 for none.
+/// Returns segment numbers by storage, -1 for none.
 std::vector<std::int32_t> read_storages(IndexReader& in, Program& program);
 void read_states(IndexReader& in, Program& program);
 void read_functions(IndexReader& in, Program& program);

@@ -18,7 +18,7 @@ std::string_view text_of(Bytes bytes) {
 }
 
 /// PTX is text: comments, then the directive `.version` (PTX ISA, "PTX Module Directives"). The driver reads up to a
-/// zero.
+/// zero byte.
 std::string ptx_problem(Bytes bytes) {
   const std::string_view text = text_of(bytes);
   if (text.find('\0') != std::string_view::npos) return "PTX with a zero in it";
@@ -31,7 +31,7 @@ std::string ptx_problem(Bytes bytes) {
 /// and segment tables must lie inside the file.
 std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
   constexpr std::size_t kHeader = 64;
-  constexpr char kMagic[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, the lower byte first
+  constexpr char kMagic[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, little-endian
   if (bytes.size() < kHeader || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return fmt::format("it does not begin as an ELF file of {}", name);
   const auto number = [&]<class T>(T value, std::size_t at) {

@@ -11,7 +11,8 @@ namespace tern {
 /// Returns an empty string for well-formed modules and unknown targets; otherwise the error.
 std::string module_problem(std::string_view target, std::span<const std::byte> bytes);
 
-/// Lower case letters and digits of a device, a colon, and a form: "xpu:spirv", "cuda:sm_90", "rocm:gfx90a".
+/// True for lower-case letters and digits naming a device, a colon, and a form: "xpu:spirv", "cuda:sm_90",
+/// "rocm:gfx90a".
 bool is_kernel_target(std::string_view target);
 
 }  // namespace tern

@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Aligned to a page. Throws Error (out_of_memory).
+/// Page-aligned. Throws Error (out_of_memory).
 class MemoryPages {
  public:
   MemoryPages() = default;

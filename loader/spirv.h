@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// Empty for a well-formed module; otherwise the error.
+/// Returns an empty string for a well-formed module; otherwise the error.
 std::string spirv_problem(std::span<const std::byte> bytes);
 
 }  // namespace tern

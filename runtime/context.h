@@ -66,7 +66,7 @@ struct SessionContext {
   void reserve(Buffer& buffer, std::uint64_t bytes) { limits.reserve(buffer, bytes, prepared->options, device()); }
   /// Copies between views of one shape and dtype on the session's device; recorded during a capture.
   void copy(const TensorView& from, const TensorView& to) const;
-  /// Between the host and the device, done when the stream has been synchronised; recorded during a capture.
+  /// Copies between the host and the device, done after the stream's synchronisation; recorded during a capture.
   void upload(std::byte* to, const void* from, std::uint64_t bytes) const;
   void download(void* to, const std::byte* from, std::uint64_t bytes) const;
   /// Copies bytes to the host unless already there. Fails if earlier device work has failed.

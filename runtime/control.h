@@ -1,4 +1,4 @@
-// Shared code of running and recording control flow.
+// Shared code for running and recording control flow.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ struct Name {
   std::uint8_t code, bits;
 };
 
-/// DLDataTypeCode of DLPack 1.1; booleans are 8 bits of kDLBool (6).
+/// DLDataTypeCode of DLPack 1.1; booleans are 8-bit kDLBool (6).
 constexpr Name kNames[] = {
     {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
     {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},

@@ -34,7 +34,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       index_(function),
       symbols_(program_.pool.symbols().size(), kUndefined),
       expressions_(program_.pool.nodes().size(), kUndefined),
-      evaluated_(symbols_.size() + 1),  // no program has as many
+      evaluated_(symbols_.size() + 1),  // an impossible size forces the first evaluation
       sections_(facts_.sections.size()),
       constants_(program_.states.size(), nullptr) {
   context.state->bring(f_);
@@ -331,7 +331,7 @@ void Frame::execute(PlanRun& run) {
         execute(run, step);
       }
     } catch (const Error& e) {
-      if (step.kind == Step::Kind::control) throw;  // names the node inside already
+      if (step.kind == Step::Kind::control) throw;  // the message already names the inner node
       fail_at(describe(step.node), e);
     }
   }

@@ -41,7 +41,7 @@ class Frame {
   const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
                                      CallerOutputs* outputs = nullptr);
 
-  /// Makes every plan for these values of the program's symbols, and runs nothing.
+  /// Makes every plan for these values of the program's symbols without running.
   void plan(std::span<const std::int64_t> symbols);
   /// Like plan(), and requests the kernels determined only during a run (runtime/rehearse.h).
   void rehearse(std::span<const std::int64_t> symbols);
@@ -51,7 +51,7 @@ class Frame {
   SessionContext& context() const { return context_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   Frame& child(std::uint32_t node, std::uint32_t slot);
-  /// Memory of a data-dependent value, grown to `bytes`.
+  /// Memory of a data-dependent value, grown to `bytes` bytes.
   std::byte* dynamic(ValueId v, std::uint64_t bytes);
   /// Fails if the found sizes of a data-dependent result contradict the program's declaration. Requires values for all
   /// symbols of the node.

@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_of(const TensorView& v) {
   return {v.data, static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype))};
 }
 
-/// The bytes between the first and the last element.
+/// Bytes from the first to the last element.
 std::span<const std::byte> extent_of(const TensorView& v) {
   const std::span<const std::byte> dense = bytes_of(v);
   if (dense.empty() || v.contiguous()) return dense;

@@ -24,7 +24,7 @@ class CallerOutputs {
   CallerOutputs(const Function& f, Device& device, Device& place);
   /// Disables direct writes to memory shared with inputs of the run.
   void keep_apart(std::span<const TensorView> inputs);
-  /// Throws invalid_argument if the host would have to copy a result after the device's work.
+  /// Throws invalid_argument if a result would need a host copy after the device's work.
   void check_asynchronous() const;
   /// Receives the results' sizes: throws invalid_argument if a tensor's dtype or sizes differ from its result, or
   /// allocates the new memory.
@@ -37,7 +37,7 @@ class CallerOutputs {
   bool there(std::size_t i) const { return there_[i]; }
   /// True if kernels write result `i` directly; valid after place().
   bool in_place(std::size_t i) const { return direct_[i] && there_[i] != host_memory_; }
-  /// The caller's memory for result `i`; `data` is null if the caller does not want the result.
+  /// The caller's memory for result `i`; `data` is null for an unwanted result.
   const TensorView& view(std::size_t i) const { return views_[i]; }
   std::size_t size() const { return views_.size(); }
   /// True if copies of earlier results overwrite result `i`: an input whose memory receives another result.

@@ -55,7 +55,7 @@ struct PreparedProgram {
   std::vector<bool> read_in_bodies;  ///< states read by a non-entry function; such states are not overwritten early
   const KernelTable* kernels = nullptr;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
-      packings;                                     ///< storage and key to the storage with the packed bytes
+      packings;                                     ///< maps storage and key to the storage with the packed bytes
   Device* device = nullptr;                         ///< never null
   std::shared_ptr<Constants> constants;             ///< constant storages on the device
   std::shared_ptr<const ArchivedKernels> archived;  ///< compiled kernels of the archive, if permitted
@@ -78,9 +78,9 @@ enum class Fusion : bool { off, on };
 
 /// Internal settings of preparation, in addition to the user's options.
 struct PreparationSettings {
-  Fusion fusion = Fusion::on;            ///< off is for tests: results have the same bits
+  Fusion fusion = Fusion::on;            ///< off for tests: results have equal bits
   Device* device = nullptr;              ///< replaces the device named by the options
-  const KernelTable* kernels = nullptr;  ///< instead of the device's: for tests
+  const KernelTable* kernels = nullptr;  ///< replaces the device's kernels, for tests
   /// Forces algorithms of nodes for any thread count, replacing the archive's choices. Ignores unknown nodes and
   /// algorithms.
   const Tuning* tuning = nullptr;

@@ -19,7 +19,7 @@ class Profile {
     std::uint64_t runs = 0, launches = 0;
     std::uint32_t members = 0;
   };
-  /// A step of function `function` ran once with these views.
+  /// Records a run of a step of function `function` with these views.
   void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,
            double seconds);
   /// Adds the device's time for a launch or copy of a node added before.

@@ -31,7 +31,7 @@ void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>&
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorView& v = results[i];
     Tensor& t = outputs[i];
-    if (t.owner_ != nullptr || t.device_ != 0 || !t.strides_.empty()) t = Tensor();  // the caller's, of a run before
+    if (t.owner_ != nullptr || t.device_ != 0 || !t.strides_.empty()) t = Tensor();  // the caller's, of an earlier run
     t.dtype_ = v.dtype;
     t.sizes_.assign(v.sizes.begin(), v.sizes.begin() + v.rank);
     t.data_ = v.data;

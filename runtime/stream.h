@@ -25,7 +25,7 @@ struct EventImpl {
   std::unique_ptr<DeviceEvent> event;
 };
 
-/// The stream of this thread's innermost scope for the device; null outside of any.
+/// Returns the stream of this thread's innermost scope for the device; null outside any scope.
 std::shared_ptr<StreamImpl> scoped_stream(const Device& device);
 
 }  // namespace tern

@@ -16,7 +16,7 @@ struct CustomArgument {
   enum class Kind : std::uint8_t { none, tensors, integers, numbers, text };  // numbers of tern/custom_op.h
   std::string name;
   Kind kind = Kind::none;
-  std::int32_t count = 0;  ///< tensors, integers, numbers, or bytes of text
+  std::int32_t count = 0;  ///< number of tensors, integers, numbers, or bytes of text
   std::string text;
 };
 

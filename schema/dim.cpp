@@ -22,13 +22,13 @@ std::int64_t bits_of(double value) {
 }
 
 using Function = double (*)(double);
-/// Keeps the order of RealFunction.
+/// Ordered like RealFunction.
 constexpr Function kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
                                        std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
                                        std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
 static_assert(std::size(kRealFunctions) == kRealFunctionCount);
 
-/// Correctly rounded, as Python's round(x, digits).
+/// Rounds correctly, like Python's round(x, digits).
 double rounded(double x, std::int64_t digits) {
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), x);

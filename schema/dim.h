@@ -1,4 +1,4 @@
-// A size: a constant, or an integer expression over symbols kept in an ExprPool.
+// A size: a constant, or an integer expression over symbols stored in an ExprPool.
 #pragma once
 
 #include <cstdint>
@@ -150,17 +150,17 @@ class ExprPool {
   Dim pow(Dim a, Dim b);
   Dim shift(ExprOp op, Dim a, Dim b);
   Dim bitwise(ExprOp op, Dim a, Dim b);
-  /// The constant of a double; -0 becomes 0.
+  /// Returns the constant of a double; -0 becomes 0.
   static Dim real(double value);
   /// Adds a node of an operation on doubles.
   Dim real(ExprOp op, Dim a, Dim b = 0);
   Dim product(std::span<const Dim> dims);
 
-  /// The symbol's number if `d` is a symbol alone, else -1.
+  /// Returns the symbol's number if `d` is a symbol alone, else -1.
   int symbol_of(Dim d) const;
   /// Range of `d` implied by the ranges of the symbols.
   Interval bounds(Dim d) const;
-  /// True when the difference is provably the constant 0.
+  /// True if the difference is provably the constant 0.
   bool proved_equal(Dim a, Dim b);
   /// "2*s0 + 1"
   std::string text(Dim d) const;

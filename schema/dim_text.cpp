@@ -7,7 +7,7 @@
 namespace tern {
 
 std::string ExprPool::text(Dim d) const {
-  int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
+  int budget = 240;  // 2 per node, 1 per letter of a name: hostile files have long names
   return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
 }
 

@@ -20,14 +20,14 @@ struct LinearSum {
   std::vector<Term> terms;  ///< sorted by node, each node once, once tidy() has run
 
   bool is_zero() const { return terms.empty() && constant == 0; }
-  /// Adds factor * other. False on overflow.
+  /// Adds factor * other. Returns false on overflow.
   bool append(const LinearSum& other, std::int64_t factor);
   /// Sorts terms, merges terms of equal nodes, and drops zero terms. False on overflow.
   bool tidy();
 };
 
 LinearSum linear_sum(const ExprPool& pool, Dim d);
-/// a - b. False on overflow.
+/// Computes a - b. Returns false on overflow.
 bool subtract(const ExprPool& pool, Dim a, Dim b, LinearSum* out);
 /// Range of a - b implied by the symbols' ranges. Adds no node.
 Interval difference(const ExprPool& pool, Dim a, Dim b);

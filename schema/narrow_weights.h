@@ -14,7 +14,7 @@ class NarrowWeights {
  public:
   NarrowWeights(const Program& program, const Function& function);
 
-  /// The number of the state, or -1.
+  /// Number of the state, or -1.
   std::int64_t state(ValueId v) const {
     return v < 0 || static_cast<std::size_t>(v) >= states_.size() ? -1 : states_[static_cast<std::size_t>(v)];
   }

@@ -1,4 +1,4 @@
-// The numbers of ops and of the keys of attributes.
+// Numbers of ops and attribute keys.
 #pragma once
 
 #include <cstdint>

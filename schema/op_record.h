@@ -36,7 +36,7 @@ std::string_view attr_type_name(AttrType type);
 
 enum class Presence : std::uint8_t {
   required,
-  defaulted,  ///< accessors of Node give the default where a node lacks the attribute
+  defaulted,  ///< accessors of Node return the default if the attribute is absent
   optional,   ///< absence has a meaning of its own, see AttrRecord::absent
 };
 
@@ -58,11 +58,11 @@ struct AttrRecord {
 
 enum class Trait : std::uint16_t {
   view = 1,              ///< changes strides only, without work, if the operand's strides allow
-  effect = 2,            ///< does more than give results: never removed, never computed at export
-  plain = 4,             ///< each element of the result is constant, or a function of few elements of the operands
-  foldable = 8,          ///< computed at export where operands are constant
+  effect = 2,            ///< has effects besides its results: never removed, never computed at export
+  plain = 4,             ///< each result element is constant, or a function of few operand elements
+  foldable = 8,          ///< computed at export if its operands are constant
   data_sized = 16,       ///< computes sizes of its results, and binds them to its `symbols`
-  random = 32,           ///< takes numbers from the session's generator
+  random = 32,           ///< draws from the session's random generator
   host = 64,             ///< executed by the runtime, without a kernel
   control = 128,         ///< runs other functions
   offered = 256,         ///< depends on its operands only: offered to devices

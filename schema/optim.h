@@ -12,21 +12,22 @@
 
 namespace tern {
 
-/// The lists of operands, in this order. n is the number of parameters.
+/// Lists of operands, in this order. n is the number of parameters.
 enum class OptimList : std::uint8_t {
   param,       ///< n: the parameters
   grad,        ///< n: their gradients
   m,           ///< 0 or n: momentum or first moment
-  v,           ///< 0 or n: second moment or the like
+  v,           ///< 0 or n: second moment or similar
   third,       ///< 0 or n: adam, adamw: the largest second moment; rmsprop: the mean gradient (centered)
   step,        ///< 0, 1 (shared) or n: one number each
-  lr,          ///< 0 or 1: takes the place of hyper[0]
+  lr,          ///< 0 or 1: replaces hyper[0]
   grad_scale,  ///< 0 or 1: divisor of the gradients
   found_inf,   ///< 0 or 1: nonzero skips the step
-  master,      ///< 0 or n: parameters of 16 bits in more: then `param` is not read, and gets their rounded values
-  product,     ///< as many as step: nadam: the product of the momenta so far
+  master,      ///< 0 or n: higher-precision copies of 16-bit parameters: `param` is not read, and receives the rounded
+               ///< values
+  product,     ///< length of step: nadam: the product of all momenta so far
   m_scale,     ///< 0 or n: m holds 8-bit codes (dtypes/state_codes.h); one scale per 256 codes
-  v_scale,     ///< the same for v
+  v_scale,     ///< likewise for v
   third_scale,
 };
 inline constexpr std::size_t kOptimLists = 14;
@@ -41,7 +42,7 @@ constexpr OptimList scales_of(OptimList state) {
 constexpr bool is_scales(OptimList list) {
   return list >= OptimList::m_scale;
 }
-/// Lists of tensors as large as the parameter.
+/// True for lists of tensors as large as the parameter.
 constexpr bool is_large(OptimList list) {
   return list <= OptimList::third || list == OptimList::master;
 }
@@ -51,7 +52,7 @@ enum OptimMode : std::int64_t {
   kOptimNesterov = 1,   ///< sgd
   kOptimFirst = 2,      ///< sgd: first step, initializes m with the gradient
   kOptimAdvance = 4,    ///< `step` counts the earlier steps, and is returned incremented
-  kOptimDecoupled = 8,  ///< sgd, nadam, radam: the parameter decays, not by way of the gradient
+  kOptimDecoupled = 8,  ///< sgd, nadam, radam: decays the parameter instead of the gradient
 };
 inline constexpr std::int64_t kOptimModes = 15;
 
@@ -66,7 +67,7 @@ struct OptimRecord {
 
   /// Length of a node's `hyper`.
   std::size_t hyper_count() const { return hyper[5].empty() ? 5 : 6; }
-  /// 's', 'u' or '-' of one of kOptimCoded.
+  /// 's', 'u' or '-' of a state in kOptimCoded.
   char code(OptimList state) const {
     return codes[static_cast<std::size_t>(state) - static_cast<std::size_t>(OptimList::m)];
   }
@@ -91,7 +92,7 @@ class OptimLayout {
   bool gives(OptimList list) const { return gives_[at(list)]; }
   std::size_t result(OptimList list, std::size_t i) const { return results_[at(list)] + (count(list) > 1 ? i : 0); }
   std::size_t result_count() const { return result_count_; }
-  /// The list of an operand.
+  /// Returns the list of an operand.
   OptimList list_of(std::size_t operand) const;
   /// Operand whose new content is result `k`, or -1.
   int updated(std::size_t k) const;
@@ -103,7 +104,7 @@ class OptimLayout {
   std::size_t result_count_ = 0;
 };
 
-/// Results come in this order of lists.
+/// Order of the lists among results.
 inline constexpr OptimList kOptimResults[] = {OptimList::param,   OptimList::grad,       OptimList::m,
                                               OptimList::v,       OptimList::third,      OptimList::step,
                                               OptimList::master,  OptimList::product,    OptimList::m_scale,

@@ -134,7 +134,7 @@ bool byte_size(const TensorType& type, std::uint64_t* bytes) {
     empty = empty || d.value() == 0;
     if (d.value() != 0 && __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return false;
   }
-  if (n > (std::uint64_t{1} << 62)) return false;  // strides of an empty tensor are products of sizes as well
+  if (n > (std::uint64_t{1} << 62)) return false;  // strides of empty tensors are products of sizes as well
   if (empty) n = 0;
   if (type.quantized()) return quantized_size(type, n, bytes);
   const auto per = static_cast<std::uint64_t>(elements_per_byte(type.dtype));

@@ -50,7 +50,7 @@ struct Attr {
   friend bool operator==(const Attr&, const Attr&) = default;
 };
 
-/// A note of the user's on a node.
+/// A user's annotation of a node.
 struct Annotation {
   std::string key;
   std::variant<std::int64_t, double, bool, std::string> value;
@@ -112,7 +112,7 @@ struct FunctionOutput {
   std::string name;
 };
 
-/// After a run, `value` becomes the new content of a state or of an input tensor of the caller's.
+/// After a run, `value` becomes the new content of a state or of the caller's input tensor.
 struct WriteBack {
   enum class Target : std::uint8_t { state = 0, input = 1 };
   Target target = Target::state;
@@ -129,7 +129,7 @@ struct Function {
   std::vector<WriteBack> writebacks;
   std::vector<Node> nodes;  ///< executable order: each value is defined once, before its use
   std::string in_tree,
-      out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
+      out_tree;  ///< PyTorch's flattening of nested inputs and outputs (JSON), may be empty
 };
 
 /// A run of bytes viewed by states: `size` bytes from the program's source.
@@ -151,8 +151,8 @@ struct State {
   std::int32_t tied = -1;             ///< the earlier state identical to this tensor (tied parameters), or -1
 };
 
-/// Gives the bytes of storages. Implementations verify or decompress lazily; the spans stay valid while the source
-/// lives. Thread-safe.
+/// Source of storage bytes. Implementations verify or decompress lazily; spans stay valid during the source's life.
+/// Thread-safe.
 class StorageSource {
  public:
   virtual ~StorageSource() = default;
@@ -177,7 +177,7 @@ struct Packing {
 struct DeviceKernel {
   std::string name;                           ///< name of the entry point
   std::string target;                         ///< "xpu:spirv", "cuda:sm_90"; unknown targets are ignored
-  std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the text
+  std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the source text
   std::uint32_t storage = 0;                  ///< the module's bytes
 };
 
@@ -185,7 +185,7 @@ struct DeviceKernel {
 struct Tuning {
   struct Choice {
     std::uint32_t function = 0, node = 0;
-    std::string algorithm;  ///< a name of kernels/algorithm.h; others are for other versions
+    std::string algorithm;  ///< a name of kernels/algorithm.h; unknown names belong to other versions
   };
   std::string processor;      ///< cpu::processor() of the measuring machine
   std::uint32_t threads = 0;  ///< thread count of the measured runs

@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// Thrown when the work of this thread's WorkBudget is done.
+/// Thrown if this thread's WorkBudget is exhausted.
 class WorkExceeded : public Error {
  public:
   explicit WorkExceeded(std::uint64_t limit);

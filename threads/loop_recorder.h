@@ -45,26 +45,26 @@ class LoopRecorder {
   static double now();
 
   Mode mode() const { return mode_; }
-  /// Runs a loop as ThreadPool::run does.
+  /// Runs a loop like ThreadPool::run.
   void run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note);
-  /// A library ran a loop on OpenMP's threads.
+  /// Records a library's loop on OpenMP's threads.
   void add_openmp(double begin, double end);
-  /// The loops since the last call belong to this node.
+  /// Assigns the loops since the last call to this node.
   void end_node(std::uint32_t function, std::uint32_t node, double begin, double end);
-  /// All nodes since the last call.
+  /// Returns all nodes since the last call.
   std::vector<NodeLoops> take();
 
  private:
   friend class RecorderScope;
   static LoopRecorder* of_this_thread();
-  static std::atomic<int> in_force;  ///< scopes, of all threads
+  static std::atomic<int> in_force;  ///< number of scopes on all threads
 
   Mode mode_;
   std::vector<LoopTime> loops_;
   std::vector<NodeLoops> nodes_;
 };
 
-/// Has this thread's loops recorded, or with null not recorded, until the scope ends. Scopes nest.
+/// Records this thread's loops (null: stops recording) until the scope ends. Scopes nest.
 class RecorderScope {
  public:
   explicit RecorderScope(LoopRecorder* recorder);

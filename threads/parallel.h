@@ -1,4 +1,4 @@
-// Loops over the threads of the run (Threads::current), with exceptions carried to the caller.
+// Loops over the threads of the run (Threads::current). Exceptions reach the caller.
 #pragma once
 
 #include <algorithm>

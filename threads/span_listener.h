@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// Nanoseconds on the clock of all host times of a trace.
+/// Nanoseconds on the clock of all host times in traces.
 inline std::uint64_t steady_nanoseconds() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -20,7 +20,7 @@ using SpanListener = void (*)(const char* what, const std::string& subject, std:
                               std::uint64_t end);
 inline std::atomic<SpanListener> span_listener = nullptr;
 
-/// Reports its own lifetime.
+/// Reports its own lifetime as a span.
 class ListenedSpan {
  public:
   ListenedSpan(const char* what, const std::string& subject, std::uint64_t bytes)

@@ -112,7 +112,7 @@ constexpr Threads kOne(1);
 
 struct ThreadPool::State {
   std::array<Slot, kSlots> slots;
-  std::atomic<std::uint32_t> posted{0};  ///< goes up with each job
+  std::atomic<std::uint32_t> posted{0};  ///< incremented with each job
   std::atomic<int> sleeping{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;  ///< over threads

@@ -20,8 +20,8 @@ class ThreadPool {
     std::int64_t pieces = 0;      ///< number of pieces stolen between parts (pieces.h); 0: fixed parts
   };
 
-  /// Calls part(context, i) for i from 0 to parts - 1, each once, on this thread and up to parts - 1 others; returns
-  /// when all are done.
+  /// Calls part(context, i) once for each i in [0, parts), on this thread and up to parts - 1 others; returns after all
+  /// calls.
   void run(std::int64_t parts, Part part, void* context, Note note = {0, 0});
 
  private:

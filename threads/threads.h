@@ -22,7 +22,7 @@ class Threads {
   int count_;
 };
 
-/// Has this thread use `threads` until the scope ends. Scopes nest.
+/// Sets this thread's count to `threads` until the scope ends. Scopes nest.
 class ThreadScope {
  public:
   explicit ThreadScope(Threads threads);

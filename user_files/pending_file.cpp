@@ -18,7 +18,7 @@ namespace {
 /// fewer page faults.
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 
-/// Beyond this size a write would end the process (SIGXFSZ).
+/// Writing beyond this size would end the process (SIGXFSZ).
 bool is_too_large(std::uint64_t size) {
   struct rlimit limit {};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur;

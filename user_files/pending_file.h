@@ -38,11 +38,11 @@ class PendingFile {
   bool is_unnamed_;  ///< true while the file has its temporary name
 };
 
-/// Another name at each call, in all processes: 16 digits and the suffix.
+/// Unique at each call, across all processes: 16 digits and the suffix.
 std::string temporary_name(std::string_view suffix);
 /// True for a name of `digits` hexadecimal digits and the suffix.
 bool is_numbered(std::string_view name, std::size_t digits, std::string_view suffix);
-/// `high` and `low` as 32 digits, and the suffix.
+/// Formats `high` and `low` as 32 digits, and appends the suffix.
 std::string numbered_name(std::uint64_t high, std::uint64_t low, std::string_view suffix);
 
 }  // namespace tern

@@ -92,7 +92,7 @@ std::string user_variable(const char* name) {
 }
 
 std::string default_cache_path(const std::string& name) {
-  // Relative paths of these variables are to be ignored, by the XDG specification.
+  // The XDG specification ignores relative paths in these variables.
   if (const std::string cache = user_variable("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/tern/" + name;
   const std::string home = user_variable("HOME");
   struct stat info {};

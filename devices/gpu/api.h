@@ -16,12 +16,12 @@ constexpr Status kSuccess = 0;
 constexpr Status kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 constexpr Status kNoDevice = 100;   // CUDA_ERROR_NO_DEVICE, hipErrorNoDevice
 
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: no order with the default stream
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: unordered with the default stream
 // CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: during a capture the plugin creates streams for bodies
 // of control flow, and other threads may allocate and compile.
 constexpr int kRelaxed = 2;
 
-using Address = std::uint64_t;  ///< CUdeviceptr; a pointer of HIP
+using Address = std::uint64_t;  ///< CUdeviceptr; a pointer in HIP
 using Context = void*;
 using Stream = void*;
 using Event = void*;
@@ -30,7 +30,7 @@ using Function = void*;
 using Graph = void*;
 using GraphNode = void*;
 using GraphExec = void*;
-using MemoryHandle = std::uint64_t;  ///< CUmemGenericAllocationHandle; a pointer of HIP
+using MemoryHandle = std::uint64_t;  ///< CUmemGenericAllocationHandle; a pointer in HIP
 
 /// CUmemLocation, hipMemLocation.
 struct MemoryLocation {
@@ -119,7 +119,7 @@ struct Api {
 #undef TERN_GPU_MEMBER
 };
 
-// The compiler of kernel texts, NVRTC or hiprtc: X(name, suffix of CUDA's symbol, suffix of HIP's, (parameters)).
+// Functions of the kernel compiler, NVRTC or hiprtc: X(name, suffix of CUDA's symbol, suffix of HIP's, (parameters)).
 using Program = void*;
 #define TERN_GPU_COMPILER_FUNCTIONS(X)                                                                 \
   X(create, CreateProgram, CreateProgram,                                                              \

@@ -1,4 +1,4 @@
-// Texts to code, by NVRTC or hiprtc.
+// Compiles kernel source by NVRTC or hiprtc.
 #pragma once
 
 #include <tern/device.h>

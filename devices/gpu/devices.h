@@ -25,7 +25,8 @@ struct GpuDevice {
 /// Empty if the driver is missing or lists no devices; `why` receives the reason.
 const std::vector<GpuDevice>& devices(std::string* why);
 
-/// The device, now current on this thread; null with a message if the index is wrong or the driver refuses.
+/// Makes the device current on this thread and returns it; null with a message if the index is wrong or the driver
+/// refuses.
 const GpuDevice* enter(std::int32_t device);
 
 }  // namespace tern::gpu

@@ -26,7 +26,7 @@ void* driver_symbol(const char* name);
   a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
   a.complete = a.complete && a.name != nullptr;
 
-/// The compiler of kernel texts.
+/// The kernel compiler.
 struct Compiler {
   CompilerApi functions;
   int major = 0, minor = 0;

@@ -1,4 +1,4 @@
-// Memory of a device, and copies on a stream.
+// Device memory, and copies on a stream.
 #pragma once
 
 #include <tern/device.h>

@@ -69,7 +69,7 @@ tern_device_status map(std::int32_t device, tern_device_address address, std::ui
     const tern_device_status status = map_piece(*d, address + at, d->piece);
     if (status == TERN_DEVICE_OK) continue;
     const std::string why = message();
-    unmap_pieces(address, at, d->piece);  // a failed map maps nothing
+    unmap_pieces(address, at, d->piece);  // undoes a partial mapping
     return failed(status, why);
   }
   return TERN_DEVICE_OK;

@@ -1,4 +1,4 @@
-// "native_stream": the vendor's own streams beside the plugin's.
+// "native_stream": interoperation with the vendor's streams.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"

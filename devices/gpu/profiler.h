@@ -1,4 +1,4 @@
-// "profiler": times of launches and copies by events of the device.
+// "profiler": times launches and copies by device events.
 #pragma once
 
 #include <cstdint>

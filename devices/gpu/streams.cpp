@@ -22,7 +22,7 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
 
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
   const GpuDevice* const d = enter(device);
-  // The driver's own call does not wait.
+  // Waits first: the driver's function does not.
   const tern_device_status status = wait_for_stream(stream->stream);
   if (is_lost()) {
     delete stream;

@@ -46,7 +46,8 @@ class Allocations {
 };
 
 Allocations& allocations() {
-  static Allocations& all = *std::make_unique<Allocations>().release();  // outlives other libraries' destructors
+  static Allocations& all = *std::make_unique<Allocations>().release();  // never destroyed: other libraries'
+                                                                         // destructors may use the object
   return all;
 }
 

@@ -29,7 +29,7 @@ std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_
 
 /// Location of an address.
 struct Place {
-  MTL::Buffer* buffer = nullptr;  ///< null: in no memory of this plugin
+  MTL::Buffer* buffer = nullptr;  ///< null: outside this plugin's memory
   std::uint64_t offset = 0;       ///< offset in bytes
   std::uint64_t bytes = 0;        ///< bytes from the address to the end of the buffer
 

@@ -55,8 +55,8 @@ class Metal4Commands : public Commands {
   Owned<MTL4::CommandBuffer> buffer_;
   Owned<MTL4::ArgumentTable> table_;
   Owned<MTL::SharedEvent> done_;
-  std::uint64_t submissions_ = 0;     // the value of done_ after the last
-  std::deque<Recording> recordings_;  // the last is open if is_open_
+  std::uint64_t submissions_ = 0;     // value of done_ after the last submission
+  std::deque<Recording> recordings_;  // the last recording is open if is_open_
   bool is_open_ = false;
   Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before the first command
   MTL::SharedEvent* signalled_ = nullptr;       // after the commands
@@ -159,7 +159,7 @@ void Metal4Commands::signal(MTL::SharedEvent& event, std::uint64_t value) {
 
 void Metal4Commands::wait(MTL::SharedEvent& event, std::uint64_t value) {
   queue_->wait(&event, value);
-  ++count_;  // the stream is not idle
+  ++count_;  // a wait counts as pending work
 }
 
 SubmissionPtr Metal4Commands::submit() {
@@ -197,7 +197,7 @@ SubmissionPtr Metal4Commands::submit() {
 }  // namespace
 
 bool has_metal4(MTL::Device& device) {
-  constexpr NS::Integer kMacOs = 26;  // the first system with Metal 4
+  constexpr NS::Integer kMacOs = 26;  // first system with Metal 4
   return system_is(kMacOs) && device.supportsFamily(MTL::GPUFamilyMetal4);
 }
 

@@ -22,7 +22,7 @@ struct Feedback {
 
 class Metal4Submission : public Submission {
  public:
-  /// The event becomes `value` after the commands.
+  /// `done` becomes `value` after the commands.
   Metal4Submission(Owned<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
       : done_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
 

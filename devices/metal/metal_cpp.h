@@ -8,7 +8,7 @@
 
 namespace tern::metal {
 
-/// A reference to an object of Metal. (NS::SharedPtr calls functions of null.)
+/// A reference to a Metal object. (NS::SharedPtr calls functions on null.)
 template <class T>
 class Owned {
  public:
@@ -63,7 +63,7 @@ class Pool {
   NS::AutoreleasePool* pool_;
 };
 
-/// A copy: the bytes of utf8String end with the pool. Empty for null.
+/// Copies the string: the pool owns the bytes of utf8String. Empty for null.
 inline std::string text(const NS::String* string) {
   const char* bytes = string == nullptr ? nullptr : string->utf8String();
   return bytes == nullptr ? "" : bytes;
@@ -71,7 +71,7 @@ inline std::string text(const NS::String* string) {
 inline std::string text(const NS::Error* error) {
   return error == nullptr ? "Metal gives no reason" : text(error->localizedDescription());
 }
-/// Lives until the pool ends.
+/// The result lives until the pool ends.
 inline NS::String* string(const char* utf8) {
   return NS::String::string(utf8, NS::UTF8StringEncoding);
 }

@@ -1,4 +1,4 @@
-// Libraries of Metal, compiled from a kernel's text, and the pipelines of their kernels.
+// Metal libraries compiled from kernel source, and the pipelines of their kernels.
 #pragma once
 
 #include <tern/device.h>

@@ -25,7 +25,7 @@ tern_device_status Stream::launch(const Pipeline& pipeline, std::span<const Argu
 
 tern_device_status Stream::upload(const Place& to, const void* from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (idle()) {  // the memory is the host's, too
+  if (idle()) {  // copies directly: host and GPU share memory
     std::memcpy(to.host(), from, bytes);
     return TERN_DEVICE_OK;
   }
@@ -131,7 +131,7 @@ tern_device_status Stream::synchronize() {
 }
 
 tern_device_status Stream::finish(const SubmissionPtr& submission) {
-  if (submission) submission->wait();  // others may encode meanwhile
+  if (submission) submission->wait();  // waits without the lock
   const std::lock_guard lock(mutex_);
   complete();
   return status();

@@ -31,7 +31,7 @@ class Stream {
 
   /// Submits all commands so far; the last command signals the event.
   SubmissionPtr record(MTL::SharedEvent& event, std::uint64_t value);
-  /// Commands from now on wait for the event.
+  /// Later commands wait for the event.
   void wait_for(MTL::SharedEvent& event, std::uint64_t value);
 
   /// Submits all commands and waits. Reports the first error of the stream, also in later calls.

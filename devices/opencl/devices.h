@@ -16,12 +16,12 @@ struct OpenClDevice {
   cl_context context = nullptr;
   std::string name, driver;  ///< driver: every property affecting compiled programs
   bool has_double = false;
-  bool host_memory = false;     ///< kernels read all the host's memory
+  bool host_memory = false;     ///< kernels can read all host memory
   bool unified_memory = false;  ///< memory is shared with the host
   cl_ulong memory = 0;
   cl_uint units = 0;
   cl_uint vector_floats = 0;                              ///< vector width of a CPU
-  bool groups = false;                                    ///< items of a group gain by working together
+  bool groups = false;                                    ///< work-items profit from cooperation
   std::string options;                                    ///< compiler options
   std::string spirv_options;                              ///< options for programs created from SPIR-V
   clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null if SPIR-V is unsupported

@@ -52,7 +52,7 @@ __kernel void copy_bytes(__global uchar* to, __global const uchar* from) {
 
 struct Copies {
   cl_kernel words = nullptr, bytes = nullptr;
-  std::mutex mutex;  ///< arguments belong to the kernel object
+  std::mutex mutex;  ///< guards the kernel object's arguments
 };
 
 Copies& copies_of(const OpenClDevice& d) {

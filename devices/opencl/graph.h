@@ -1,4 +1,4 @@
-// Graphs of the device's own, as command buffers of OpenCL (cl_khr_command_buffer).
+// Device graphs as OpenCL command buffers (cl_khr_command_buffer).
 #pragma once
 
 #include <cstdint>

@@ -26,5 +26,5 @@ struct tern_device_module_s {
 };
 struct tern_device_kernel_s {
   cl_kernel kernel;
-  std::mutex mutex;  ///< arguments belong to the kernel object
+  std::mutex mutex;  ///< guards the kernel object's arguments
 };

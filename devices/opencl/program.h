@@ -8,7 +8,7 @@
 
 namespace tern::opencl {
 
-/// The source, built for the device.
+/// Builds the source for the device.
 tern_device_status build(const OpenClDevice& device, const tern_device_source& source, cl_program* program);
 
 }  // namespace tern::opencl

@@ -103,7 +103,7 @@ std::string cached_program(const std::string& identity) {
     return {};
   std::string program(h.bytes, 0);
   if (!read_all(file.number(), program.data(), program.size()) || !same(hash(program), h.program)) return {};
-  ::futimens(file.number(), nullptr);  // the oldest go first
+  ::futimens(file.number(), nullptr);  // marks recent use: the oldest programs are deleted first
   return program;
 }
 

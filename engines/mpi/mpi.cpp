@@ -211,7 +211,7 @@ std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::ui
     int here = 0;
     MPI_Comm_size(host, &here);
     std::vector<void*> addresses;
-    if (here == ranks) {  // and so on every rank
+    if (here == ranks) {  // equal on all ranks
       MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
       void* mine = nullptr;
       MPI_Win win = MPI_WIN_NULL;
@@ -376,7 +376,7 @@ void close_group(tern_engine_group group) {
           check("ending a message", [&] { return MPI_Cancel(&part); });
           if (!done_until(part, end)) failed = unsafe = true;
         } catch (const std::exception&) {
-          failed = true;  // the others end all the same
+          failed = true;  // continues ending the other messages
         }
       }
       r->parts.clear();

@@ -120,7 +120,7 @@ void Algorithms::join_all(const Collective& c) {
     if (r != rank_) messages_.send(r, kTake, c.in, bytes);
   }
   copy_bytes(all + bytes * at(rank_), c.in, bytes);
-  messages_.wait_all();  // `out` may be `in`
+  messages_.wait_all();  // `out` may alias `in`
   for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
   finish(c.reduce, c.dtype, all, c.count, ranks_);
   copy_bytes(c.out, all, bytes);

@@ -29,15 +29,16 @@ class Channel {
   const std::shared_ptr<ProcessGroup>& group() const { return group_; }
   /// Sequence number of the next call. Equal on all ranks; the flight recorder stores the number.
   std::uint64_t take_number();
-  /// The call of this number is the device's.
+  /// Marks the call of this number as made by the device.
   void on_device(std::uint64_t number);
-  /// Memory and `name`, of the group in the program, stay until `wait` of the ticket has returned. Parts are copied.
+  /// Memory and `name` (the group's name in the program) must stay valid until `wait` for the ticket returns. Parts are
+  /// copied.
   std::uint64_t start(const Collective& call, std::string_view name, std::uint64_t number);
   /// Makes a call on the calling thread after all started calls have finished.
   void run(const Collective& call, std::string_view name, std::uint64_t number);
   /// Rethrows the failure of this call or of an earlier call.
   void wait(std::uint64_t ticket);
-  /// Waits until nothing runs; then the caller may use the group.
+  /// Waits until no call runs; afterwards the caller may use the group.
   void settle() noexcept;
 
  private:

@@ -44,7 +44,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlow{500};
 constexpr milliseconds kBrief{5000};  ///< timeout of short messages
 constexpr milliseconds kHello{500};   ///< timeout of a partly received hello
-constexpr milliseconds kLate{2000};   ///< late ranks hear of a failure for this time
+constexpr milliseconds kLate{2000};   ///< time for late ranks to learn of a failure
 
 Deadline after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -471,7 +471,7 @@ class Client : public Control {
     return fmt::format("group '{}': rank {} is in {}, and rank 0 has left the group after {} calls", options_.name,
                        options_.rank, describe(call), first_done_);
   }
-  /// Rank 0 waits for this.
+  /// Rank 0 waits for finished ranks.
   bool has_finished() {
     const std::lock_guard lock(mutex_);
     return first_left_ && current_.number == 0 && done_ >= first_done_;
@@ -560,7 +560,7 @@ class Client : public Control {
   std::condition_variable changed_;
   CallState current_;
   std::chrono::steady_clock::time_point since_;
-  bool told_ = false, first_left_ = false;  ///< rank 0 has left
+  bool told_ = false, first_left_ = false;  ///< first_left_: rank 0 has left
   std::uint64_t done_ = 0, first_done_ = 0;
   std::string failure_;
   std::optional<std::vector<std::byte>> value_;

@@ -18,7 +18,7 @@ enum class What : std::uint8_t {
   value,
   status,   ///< current call of a rank after a while; body: Status and a string
   leave,    ///< a rank leaves after `done` calls; rank 0 forwards its own departure to all ranks
-  failure,  ///< a text: the group is over
+  failure,  ///< body: the reason; the group has ended
   bye       ///< answer to rank 0's leave, sent after all calls made by rank 0 have finished
 };
 

@@ -24,9 +24,9 @@ struct Part {
 class Divider {
  public:
   virtual ~Divider() = default;
-  /// Called by the first rank of a new group, before it joins.
+  /// Called by the first rank of a new group before joining.
   virtual std::string invite(const Part& part) = 0;
-  /// Called by all ranks of a new group; returns when all have come.
+  /// Called by all ranks of a new group; returns after all have joined.
   virtual std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) = 0;
 };
 

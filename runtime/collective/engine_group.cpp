@@ -1,4 +1,4 @@
-// Groups of processes: an engine moves the elements, and rank 0 knows how everybody is.
+// Groups of processes: an engine moves the elements, and rank 0 tracks the state of all ranks.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -142,7 +142,7 @@ std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& o
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members);
 
-/// Groups of some ranks have an address of their own, on the host of their first rank.
+/// Divided groups have their own address, on the host of their first rank.
 class EngineDivider : public Divider {
  public:
   EngineDivider(Kind kind, GroupOptions options, Control& control, tern_engine_group group)

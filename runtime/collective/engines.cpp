@@ -44,7 +44,7 @@ Engine load(const std::string& path, const std::string& name) {
   e.info.name = name;
   e.info.path = path;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe would keep dlopen() waiting
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // dlopen() would block on a pipe
     e.info.problem = "it is no regular file";
     return e;
   }
@@ -71,7 +71,7 @@ Engine find(const std::string& name) {
   found.info.name = name;
   for (const std::string& folder : folders()) {
     const std::string path = folder + "/libtern_" + name + ".so";
-    // A bare name would be looked up in the system's folders, not here.
+    // The dynamic linker searches a bare name in the system's folders.
     if (found.table == nullptr && folder.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0)
       found = load(path, name);
   }

@@ -14,7 +14,7 @@ struct Engine {
   const tern_engine* table = nullptr;  ///< null if loading failed
 };
 
-/// Found once in a process, never unloaded.
+/// Searched once per process, never unloaded.
 const std::vector<Engine>& engines();
 /// True if groups of this name communicate by their devices (nccl, rccl). An engine below carries all other calls.
 bool of_devices(const std::string& name);

@@ -89,7 +89,7 @@ std::optional<int> launched_rank() {
   try {
     return launched_group_options().rank;
   } catch (const Error&) {
-    return {};  // nobody has launched the process
+    return {};  // no launcher
   }
 }
 
@@ -116,7 +116,7 @@ const char* folder_of_environment() {
 void write_on_signal() {
   int ends[2];
   if (signal_pipe >= 0 || !handle_signal() || pipe2(ends, O_CLOEXEC) != 0) return;
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe has signals enough
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe already holds enough signals
   signal_owner = getpid();
   signal_pipe = ends[1];
   std::thread([from = ends[0]] {

@@ -31,13 +31,13 @@ class FlightRecorder {
     int rank, ranks;
     bool in_process;
   };
-  /// The number of the record, for `start` and `complete`.
+  /// Returns the record's number for `start` and `complete`.
   std::uint64_t schedule(const Place& place, const Collective& call, std::uint64_t number);
   void start(std::uint64_t record);
   void complete(std::uint64_t record);
 
   void set_folder(const std::string& folder);
-  /// Writes the record if a folder is known. `rank`: of a group in this process; or negative: the process's.
+  /// Writes the record if a folder is known. `rank`: a rank of a group of threads; negative: the process's rank.
   void failed(int rank) noexcept;
   std::string write(const std::string& folder, int rank);
 

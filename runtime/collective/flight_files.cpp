@@ -54,7 +54,7 @@ FlightFiles::Put FlightFiles::put(PendingFile& file, int folder, const std::stri
       if (errno == ELOOP) return rename();
       if (linkat(folder, file.name().c_str(), folder, name.c_str(), 0) == 0) return Put::done;
       if (errno == EEXIST) continue;
-      return rename();  // a file system without links
+      return rename();  // the file system does not support links
     }
     const bool taken = flock(found, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     const bool still = is_at(found, folder, name);

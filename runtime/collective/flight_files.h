@@ -23,7 +23,7 @@ class FlightFiles {
   std::string write(const std::string& folder, int rank, std::string_view bytes);
 
  private:
-  static constexpr std::size_t kHeld = 64;  ///< files; more are not locked
+  static constexpr std::size_t kHeld = 64;  ///< most locked files
   enum class Put { done, taken, failed };
   /// Renames the temporary file to `name`, unless a running process holds `name`.
   Put put(PendingFile& file, int folder, const std::string& name, const std::string& path) const;

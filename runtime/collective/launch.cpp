@@ -44,7 +44,7 @@ struct Ranks {
 std::optional<Ranks> ranks_by(const Launcher& l) {
   const bool rank = !variable(l.rank).empty(), size = !variable(l.size).empty();
   if (!rank && !size) return {};
-  // An allocation of Slurm has a number of tasks outside of srun, too.
+  // A Slurm allocation sets the number of tasks even outside of srun.
   if (!rank && std::string_view(l.name) == "srun") return {};
   if (!rank || !size)
     fail(ErrorCode::invalid_argument,
@@ -65,7 +65,7 @@ int port_of(std::string_view job) {
   return static_cast<int>(kFirst + hash % kPorts);
 }
 
-/// "node[07-12,15],login" begins with node07.
+/// Parses "node[07-12,15],login": the first host is node07.
 std::string first_host(std::string_view list) {
   const std::size_t bracket = list.find('['), comma = list.find(',');
   if (bracket == std::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
@@ -83,7 +83,7 @@ std::string address_by(const std::string& launcher) {
       if (variable(name).empty())
         fail(ErrorCode::invalid_argument, fmt::format("{} is not set; torchrun sets it, with RANK", name));
     }
-    // torchrun's own store listens at MASTER_PORT.
+    // torchrun's own store uses MASTER_PORT.
     return fmt::format("{}:{}", variable("MASTER_ADDR"), number("MASTER_PORT", kMostPort - 1) + 1);
   }
   if (launcher == "mpirun") {
@@ -113,7 +113,7 @@ GroupOptions launched_group_options() {
       found = *r;
       continue;
     }
-    // torchrun's workers and mpirun's inherit the variables of the launcher outside.
+    // Workers of torchrun and mpirun inherit the variables of an outer launcher.
     const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(by->name) == "mpirun";
     if (!inside && (r->rank != found.rank || r->size != found.size))
       fail(ErrorCode::invalid_argument,

@@ -55,7 +55,7 @@ void each_converted(DType t, DType wide, void* out, const void* x, const void* y
   }
 }
 
-/// Bits have no type.
+/// Bitwise operations are independent of the type.
 void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_t bytes) {
   using T = std::uint8_t;
   if (op == ReduceOp::band) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a & b); });
@@ -63,7 +63,7 @@ void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_
   each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a ^ b); });
 }
 
-/// Sums and products wrap around, to the same bits with and without a sign.
+/// Sums and products wrap around, with equal bits for signed and unsigned types.
 void join_integers(bool adds, int size, void* out, const void* x, const void* y, std::int64_t n) {
   switch (size) {
     case 1: return add_or_multiply<std::uint8_t>(adds, out, x, y, n);

@@ -22,7 +22,7 @@
 namespace tern {
 namespace {
 
-/// A complex element is two floats.
+/// Complex elements count as two floats.
 DType part_of(DType t) {
   return t == DType::c32 ? DType::f16 : t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
@@ -30,7 +30,7 @@ std::int64_t parts_of(DType t) {
   return is_complex(t) ? 2 : 1;
 }
 
-/// Elements of each rank's rows of axis 0.
+/// Element counts of each rank's rows of axis 0.
 std::span<const std::int64_t> elements_of(const Dims& rows, const TensorView& in, std::vector<std::int64_t>& parts) {
   std::int64_t row = parts_of(in.dtype);
   for (int i = 1; i < in.rank; ++i) row *= in.size(i);
@@ -267,7 +267,7 @@ void SessionGroups::run(const std::string& name, const tern_op_collective& call,
   member.channel.run(c, name, member.channel.take_number());
 }
 
-/// The message of operand `i`, without addresses.
+/// Describes the message of operand `i`, without addresses.
 Collective SessionGroups::message_of(const Node& node, const TensorView& in, std::size_t i) const {
   Collective c;
   c.kind = node.integer_at(AttrKey::counts, i) != 0 ? CollectiveKind::receive : CollectiveKind::send;

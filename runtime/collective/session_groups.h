@@ -30,7 +30,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   bool called() const { return called_; }
   /// Ends the groups after a failed run, so that no other rank waits for this rank.
   void abort(const std::string& why) noexcept;
-  /// Afterwards nothing writes to the session's memory.
+  /// Waits: afterwards no collective writes to the session's memory.
   void settle() noexcept;
 
  private:
@@ -40,7 +40,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     std::shared_ptr<ProcessGroup> group;
     Channel channel;
     bool agreed = false;                               ///< true after the ranks have agreed on their communication
-    std::unique_ptr<DeviceCommunicator> communicator;  ///< null: through the host
+    std::unique_ptr<DeviceCommunicator> communicator;  ///< null: communication through the host
   };
   /// A started collective. Keyed by the result and the result's memory, because empty results may share memory.
   struct Pending {
@@ -50,7 +50,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     std::uint64_t ticket = 0, number = 0;
     const std::string* name = nullptr;  ///< the group's name in the program
     std::byte* out = nullptr;
-    bool staged = false;  ///< the result is in `to`, and goes to the device
+    bool staged = false;  ///< the result is in `to` and must be copied to the device
     std::uint64_t bytes = 0;
     Buffer from, to;  ///< host memory
   };

@@ -31,7 +31,7 @@ class SharedSums {
 
   Transport& transport_;
   int rank_, ranks_;
-  std::uint64_t calls_ = 0;  ///< the same on all ranks
+  std::uint64_t calls_ = 0;  ///< equal on all ranks
 };
 
 }  // namespace tern

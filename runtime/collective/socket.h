@@ -32,7 +32,7 @@ class Socket {
   Socket accept(Deadline end) const;
   /// True if data or the end of the stream arrives before the deadline.
   bool readable(Deadline end) const;
-  /// "HOST:PORT", in numbers, of this end.
+  /// Numeric "HOST:PORT" of this end.
   std::string own_address() const;
 
   void send(std::span<const std::byte> bytes, Deadline end) const;

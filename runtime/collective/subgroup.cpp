@@ -20,7 +20,7 @@ struct Wish {
   static constexpr int kNumbers = 3;
 };
 
-/// The same in all processes of all hosts (FNV-1a).
+/// Equal in all processes on all hosts (FNV-1a).
 std::int64_t hash(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -36,7 +36,7 @@ TransportGroup& own(ProcessGroup& group) {
   return *found;
 }
 
-/// Instead of an invitation, before the reason.
+/// Marks a refusal; the reason follows.
 constexpr char kRefusal = '!';
 
 /// Creates the invitation of a new group's first rank. Failures are sent as well, because the members wait.
@@ -63,7 +63,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
              .in = &mine,
              .out = wishes.data(),
              .where = "split_group"});
-  // All ranks see the same wishes, so all fail or none.
+  // All ranks see equal wishes, so all fail or none.
   for (std::size_t r = 1; r < wishes.size(); ++r) {
     if (wishes[r].name != wishes[0].name || wishes[r].list != wishes[0].list)
       fail(ErrorCode::runtime, fmt::format("ranks 0 and {} divide their group differently: they ask for other {}", r,

@@ -45,7 +45,7 @@ class Watch {
   virtual void made(std::uint64_t number) noexcept = 0;
   /// Returns the reason for the group's failure after at most `patience`; empty without a failure.
   virtual std::string failure(std::chrono::milliseconds patience) = 0;
-  /// The first text counts, on all ranks.
+  /// Ends the group. Only the first reason is kept, on all ranks.
   virtual void stop(const std::string& why) noexcept = 0;
   /// Callbacks of a failure; `failure` tells about earlier failures.
   virtual FailureActs& acts() = 0;

@@ -39,12 +39,12 @@ class GraphRecorder {
   virtual void annotate(const std::function<std::string()>& text) = 0;
 };
 
-/// Times the work on a stream by the device's own clock.
+/// Times a stream's work by the device's clock.
 class StepClock {
  public:
   struct Time {
     std::uint64_t id;          ///< id of the last earlier `mark`; 0: none
-    std::uint64_t begin, end;  ///< nanoseconds on a clock of the device
+    std::uint64_t begin, end;  ///< nanoseconds on the device's clock
     double seconds() const { return static_cast<double>(end - begin) * 1e-9; }
   };
   virtual ~StepClock() = default;
@@ -75,7 +75,7 @@ class DeviceRank {
   using Offer = std::array<std::int64_t, 3>;
   virtual ~DeviceRank() = default;
   virtual Offer offer() const = 0;
-  /// All ranks of the group join, on their devices.
+  /// Joins the group; called on all ranks with their devices.
   virtual std::unique_ptr<DeviceCommunicator> join(ProcessGroup& group) = 0;
 };
 

@@ -33,7 +33,7 @@ struct DeviceTraits {
   bool groups = false;
 };
 
-/// Open to the end of the process, shared by all threads.
+/// Open until the process ends, shared by all threads.
 class Device {
  public:
   /// Opens "cpu", "" (the CPU), "xpu" (the first device) or "xpu:1". If the device does not exist, the error lists the
@@ -49,7 +49,7 @@ class Device {
   const std::string& name() const { return name_; }
   const DeviceTraits& traits() const { return traits_; }
 
-  /// 64-byte aligned at least. Fails with out_of_memory.
+  /// Aligned to at least 64 bytes. Fails with out_of_memory.
   virtual std::byte* allocate(std::uint64_t bytes) = 0;
   /// Accepts null. Waits for pending work on the memory.
   virtual void free(std::byte* data) = 0;

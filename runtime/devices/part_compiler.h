@@ -12,7 +12,7 @@
 
 namespace tern {
 
-/// Nodes, with constant attributes, and values of known sizes, for a device to look at.
+/// Nodes with constant attributes and values of known sizes, offered to a device.
 struct PartRequest {
   std::span<const Node* const> nodes;
   std::span<const ValueId> inputs, outputs;

@@ -22,7 +22,7 @@ class SectionDivision {
       if (part_of[i] >= 0)
         all[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
     }
-    // Views are no work.
+    // Views need no work.
     std::erase_if(all, [&](const Part& p) {
       return std::ranges::all_of(p.nodes, [&](std::uint32_t i) { return is_view(f_.nodes[i].op); });
     });
@@ -41,7 +41,7 @@ class SectionDivision {
   bool is_microscaled(const Node& n, std::size_t k) const {
     if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
     const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
-    Blocks mx;  // scales of float8_e8m0 alone, a block in a row
+    Blocks mx;  // only float8_e8m0 scales, blocks along a row
     mx.columns = type.blocks.columns;
     mx.layout = type.blocks.layout;
     return type.quantized() && concrete_.known(type) && type.blocks == mx;

@@ -55,7 +55,7 @@ class DeviceStream {
 
   /// Copies between views of one shape and dtype on the device.
   virtual void copy(const TensorView& from, const TensorView& to) = 0;
-  /// Between the host and the device, done when the stream has been synchronised.
+  /// Copies between the host and the device, done after the stream's synchronisation.
   virtual void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;
   virtual void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) = 0;
   /// Checks storages and copies their bytes synchronously.
@@ -66,9 +66,9 @@ class DeviceStream {
   virtual bool idle() const = 0;
   /// True if all enqueued work has finished; waits if the device cannot query its state.
   virtual bool done() = 0;
-  /// Waits, and fails where a kernel has written a failure.
+  /// Waits. Fails if a kernel has written a failure.
   virtual void finish() = 0;
-  /// The same, and brings bytes to the host.
+  /// Like finish, and copies bytes to the host.
   virtual void read(void* to, const std::byte* from, std::uint64_t bytes);
   /// Waits, and keeps a failure for the next reporting call.
   virtual void settle() noexcept = 0;
@@ -76,7 +76,7 @@ class DeviceStream {
   virtual void recover() noexcept = 0;
 
   virtual std::unique_ptr<DeviceEvent> record() = 0;
-  /// Later work waits for an event of the same device.
+  /// Makes later work wait for an event of the same device.
   virtual void wait(const DeviceEvent& event) = 0;
 
   /// The vendor's stream handle, and a wait for another vendor stream. Fail (unsupported) without such a handle.

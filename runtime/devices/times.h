@@ -57,7 +57,7 @@ class DeviceTimes : public StreamWatch {
   StepClock* clock_ = nullptr;  ///< set while measuring
   std::vector<Visit> visits_;   ///< entry 0 is unused
   std::vector<Started> started_;
-  std::uint64_t calling_ = 0;  ///< number in started_, from 1 on, of the call at hand
+  std::uint64_t calling_ = 0;  ///< number of the current call in started_, counted from 1
   std::size_t current_ = 0;
   bool complete_ = false;
 };

@@ -55,7 +55,7 @@ class Transfer {
   std::vector<TensorView> given_;    ///< inputs as given by the caller
   std::vector<TensorView> brought_;  ///< inputs as read by the run
   std::vector<bool> there_;          ///< true for inputs given on the device
-  bool stays_ = false;               ///< the device's memory is the host's
+  bool stays_ = false;               ///< true if the device uses host memory
 };
 
 }  // namespace tern

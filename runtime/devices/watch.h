@@ -11,7 +11,7 @@ class StreamWatch {
  public:
   enum class Call : std::uint8_t { launch, to_device, to_host, within, wait };
   virtual ~StreamWatch() = default;
-  /// Before a call. `kernel` of a launch, `bytes` of a copy.
+  /// Called before each call. `kernel` of a launch, `bytes` of a copy.
   virtual void begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) = 0;
   /// Called after each call, also after a failed call.
   virtual void end() noexcept = 0;

@@ -185,7 +185,7 @@ class Rewrite {
     return shape;
   }
 
-  /// max(row, 0), and mask and (row >= 0).
+  /// Computes max(row, 0), and mask and (row >= 0).
   Slots slots(const TextLoop& loop, ValueId row) {
     const auto [found, is_new] = slots_.try_emplace({row, loop.operands[kMask]});
     if (!is_new) return found->second;

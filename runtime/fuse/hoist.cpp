@@ -87,7 +87,7 @@ class Rows {
     return made;
   }
 
-  /// The node with the values of these instructions as operands.
+  /// Rewrites the node with the values of these instructions as operands.
   Node reading(const std::vector<std::size_t>& instructions, const std::vector<ValueId>& values) const {
     Node n = n_;
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -147,7 +147,7 @@ class Rows {
   Function& f_;
   const Node& n_;
   const Dims shape_;
-  std::vector<bool> once_;   ///< the instruction's value is the same along a row
+  std::vector<bool> once_;   ///< the instruction's value is constant along a row
   std::vector<bool> worth_;  ///< a costly instruction feeds the value
   std::vector<bool> reads_;  ///< the value depends on the row
 };

@@ -1,4 +1,4 @@
-// A function during fusion: the producer and the readers of each value, and the place of each node.
+// A function during fusion: producer and readers of each value, and place of each node.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace tern {
 
-inline constexpr std::size_t kMostFusedInstructions = 64;  // each value of an expression takes room in the first cache
+inline constexpr std::size_t kMostFusedInstructions = 64;  // values of an expression must fit the first-level cache
 inline constexpr std::size_t kMostFusedOperands = 16;
 
 /// Execution order: nodes run in ascending order of places. (n, n, 0) for unmoved node n; (m, n, k) for a node moved

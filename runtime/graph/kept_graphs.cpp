@@ -22,7 +22,7 @@ bool wanted() {
   return text == nullptr || std::string_view(text) != "0";
 }
 
-/// Graphs have Tern's kernels for these (docs/devices.md): a library's result has other bits.
+/// Excludes factorizations: graphs would use Tern's kernels (docs/devices.md), and a library's results have other bits.
 bool is_factorization(Op op) {
   constexpr Op kOps[] = {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd};
   return std::ranges::find(kOps, op) != std::end(kOps);

@@ -28,7 +28,7 @@ class KeptGraphs {
                   const std::function<void(const Step&)>& put);
 
  private:
-  /// The steps for certain addresses.
+  /// A graph of the steps for particular addresses.
   struct Variant {
     std::vector<const std::byte*> addresses;
     std::uint64_t last = 0;  ///< the last run with these addresses

@@ -70,7 +70,7 @@ void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, st
   Frame &condition = frame.child(node, 0), &body = frame.child(node, 1);
   BodyOperands to_condition(condition.function()), to_body(body.function());
   for (std::size_t i = 0; i < in.size(); ++i) {
-    // The carried values live in the node's outputs.
+    // The carried values are stored in the node's outputs.
     if (i < carried) deliver(frame, node, i, in[i], out[i]);
     to_condition.set(i, i < carried ? out[i] : in[i]);
     to_body.set(i, i < carried ? out[i] : in[i]);

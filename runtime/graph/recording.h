@@ -67,7 +67,7 @@ struct Recording {
   std::vector<RecordedItem> items;
   std::uint32_t function = 0, node = 0;  ///< function and node of added items
 
-  /// Loops over rows are unrolled: fails with ErrorCode::unsupported before too many steps fill the memory.
+  /// Unrolls loops over rows: fails with ErrorCode::unsupported before too many steps fill the memory.
   template <class T>
   void add(T what) {
     constexpr std::size_t kMostItems = std::size_t{1} << 18;

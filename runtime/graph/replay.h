@@ -8,7 +8,7 @@ namespace tern {
 
 struct Replay {
   SessionContext& captured;  ///< the captured run's context: its scratch memory
-  SessionContext& session;   ///< random numbers and profile
+  SessionContext& session;   ///< source of random numbers, and profile
   void run(const Recording& recording) const;
   void run(const RecordedItem& item) const;
 

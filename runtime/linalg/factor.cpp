@@ -36,7 +36,7 @@ LdlFactors ldl_of(const char* function, const Tensor& a, const LdlOptions& o, bo
   return {r[0], r[1], r[2]};
 }
 
-/// P of m rows, L and U of each matrix of a batch.
+/// Extracts P of m rows, L and U for each matrix of a batch.
 template <class T>
 void unpack(const LuFactors& f, std::size_t m, std::size_t n, LuResult& to) {
   const std::size_t k = std::min(m, n);

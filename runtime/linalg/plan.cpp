@@ -8,7 +8,7 @@
 namespace tern::linalg {
 namespace {
 
-constexpr std::size_t kKept = 16;  // programs call few functions with few sizes in turns
+constexpr std::size_t kKept = 16;  // programs alternate between few functions and sizes
 
 bool same(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape(), b.shape()) &&

@@ -16,7 +16,7 @@ struct Request {
   Op op = Op::invalid;
   std::vector<Attr> attrs;
   std::vector<TensorView> operands;  ///< views without data
-  unsigned unwanted = 0;             ///< bit k: result k is left out
+  unsigned unwanted = 0;             ///< bit k: result k is not computed
   int threads = 1;
 
   bool operator==(const Request& other) const;

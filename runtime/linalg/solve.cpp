@@ -1,4 +1,4 @@
-// Systems of equations of tern/linalg.h: solve, inverse, triangular, least squares.
+// Linear systems of tern/linalg.h: solve, inverse, triangular, least squares.
 #include <tern/linalg.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// A block is alive from step `first` to step `last`, both included.
+/// A block is alive from step `first` to step `last`, inclusive.
 struct Block {
   std::uint64_t size = 0;
   std::uint32_t first = 0, last = 0;

@@ -50,7 +50,7 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   for (std::size_t i = 0; i < t.shape.size(); ++i) t.shape[i] = view.sizes[i];
   std::uint64_t bytes = 0;
   if (!byte_size(t, &bytes)) fail(ErrorCode::runtime, "a tensor does not fit in memory");
-  // Products of the sizes of two or three tensors then fit 64 bits, also of tensors without elements.
+  // Keeps products of the sizes of two or three tensors within 64 bits, even for empty tensors.
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   std::int64_t most = 1;
   for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);

@@ -11,21 +11,21 @@
 
 namespace tern {
 
-/// Reads expressions at known symbol values.
+/// Evaluates expressions at known symbol values.
 class Concrete {
  public:
   Concrete(const Program& program, std::span<const std::int64_t> expressions)
       : program_(program), expressions_(expressions) {}
 
-  /// kUndefined where a symbol is not bound yet, or the expression overflows or divides by zero.
+  /// Returns kUndefined if a symbol is unbound, or the expression overflows or divides by zero.
   std::int64_t value_or_undefined(Dim d) const { return d.is_const() ? d.value() : expressions_[d.index()]; }
   /// Like `value_or_undefined`, but fails instead.
   std::int64_t value(Dim d) const;
-  /// False when some size is not known yet.
+  /// False if some size is not known yet.
   bool known(const TensorType& type) const;
   /// True if the view has the type's dtype and sizes.
   bool agrees(const TensorType& type, const TensorView& view) const;
-  /// A contiguous view of the type's sizes. Fails on a negative size or more than 2^62 bytes.
+  /// Contiguous view of the type's sizes. Fails on a negative size or more than 2^62 bytes.
   TensorView view(const TensorType& type) const;
   /// The type with constant sizes.
   TensorType type(const TensorType& type) const;

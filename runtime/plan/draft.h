@@ -62,7 +62,7 @@ struct Draft {
   std::vector<RootId> root_of;          ///< root of each value
   std::vector<std::uint32_t> last_use;  ///< FunctionFacts::last_use or later
   std::vector<bool> rounded;            ///< true for float32 values stored as bfloat16; or empty
-  std::vector<ValueId> made;            ///< placed by this section
+  std::vector<ValueId> made;            ///< values placed by this section
   std::vector<Block> blocks;
   std::vector<Root> roots;
   std::vector<RootId> arg_root;     ///< parallel to Plan::args
@@ -88,9 +88,9 @@ struct Draft {
 
   RootId new_root(Root root);
   RootId new_block(std::uint64_t bytes);
-  /// Makes `v` a view in memory `root`.
+  /// Makes `v` a view into memory `root`.
   void place(ValueId v, const TensorView& view, std::int64_t offset, RootId root);
-  /// Keeps a block's memory to the end of the run.
+  /// Extends a block's life to the end of the run.
   void keep(RootId root);
 
   void add_arg(const Operand& operand);
@@ -101,7 +101,7 @@ struct Draft {
   void add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to);
   /// Copies `v` with this view's strides into a new block.
   Operand copied(ValueId v, std::uint32_t node, const TensorView& view);
-  /// A contiguous version of `v`, copied if need be, or always.
+  /// A contiguous version of `v`, copied if necessary or `always`.
   Operand contiguous(ValueId v, std::uint32_t node, bool always = false);
 
   /// A state's view with the state's own strides. Packed elements are always contiguous; strides of empty states mean

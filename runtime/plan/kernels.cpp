@@ -34,7 +34,7 @@ class Preparation {
         unread ? leave(s.args + i) : read(s.args + i);
       }
     }
-    // Packed weights without another reader need not stay in memory.
+    // Packed weights without other readers need not stay in memory.
     for (std::int64_t storage : left_) {
       if (!read_.contains(storage)) d_.program.source->release(static_cast<std::uint32_t>(storage));
     }
@@ -63,7 +63,7 @@ class Preparation {
   std::int64_t constant_storage(std::size_t i) const {
     return plan_.constant[i] ? static_cast<std::int64_t>(d_.program.states[plan_.locations[i].index].storage) : -1;
   }
-  /// Brings a constant argument's bytes in and has their hash checked.
+  /// Uploads a constant argument's bytes and checks their hash.
   void read(std::size_t arg) {
     const std::int64_t storage = constant_storage(arg);
     if (storage >= 0 && read_.insert(storage).second) d_.program.source->bytes(static_cast<std::uint32_t>(storage));

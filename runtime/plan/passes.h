@@ -25,7 +25,7 @@ void plan_results(Draft& d);
 void pack_arena(Draft& d);
 /// Plan::constant, and the addresses of constants.
 void mark_constants(Draft& d);
-/// Has each step's kernel prepare itself: states, scratch memory, packed weights.
+/// Prepares each step's kernel: states, scratch memory, packed weights.
 void prepare_kernels(Draft& d);
 
 }  // namespace tern

@@ -50,7 +50,7 @@ struct Step {
   enum class Kind : std::uint8_t { kernel, copy, control, item, assert_true };
   Kind kind = Kind::kernel;
   std::uint32_t node = 0;    ///< index in the running function
-  std::uint32_t number = 0;  ///< the node's in the exported function, for people
+  std::uint32_t number = 0;  ///< exported number of the node, for messages
   const Kernel* kernel = nullptr;
   const Node* resolved = nullptr;  ///< the node with constant attributes
   std::uint32_t args = 0;          ///< first of this step's entries in Plan::args

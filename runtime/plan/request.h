@@ -15,7 +15,7 @@ class DeviceStream;
 struct PlanRequest {
   const PreparedProgram& prepared;
   PlanKey key;
-  std::span<const std::int64_t> expressions;  ///< the value of each node of the pool
+  std::span<const std::int64_t> expressions;  ///< value of each node of the pool
   std::span<std::byte* const> constants;      ///< data of each constant state, else null
   DeviceStream& stream;                       ///< stream of the plan's device
 };

@@ -22,7 +22,7 @@ std::string name_of_this_thread() {
 
 /// A thread's reference to its last buffers. Trivially destructible, so usable until the very end of the thread.
 struct EventBuffers::Local {
-  std::uint64_t number = 0;     ///< the buffers'; other members mean nothing to buffers of another number
+  std::uint64_t number = 0;     ///< number of the buffers; other buffers ignore the other members
   EventBlock* block = nullptr;  ///< owned by the buffers
   std::uint32_t thread = 0;
   bool ended = false;  ///< true after the thread's cleanup: a new block would never be returned
@@ -33,7 +33,7 @@ EventBuffers::Local& EventBuffers::local() {
   return mine;
 }
 
-/// Gives the block of a thread back when the thread ends.
+/// Returns a thread's block at the end of the thread.
 struct EventBuffers::Leaver {
   ~Leaver() {
     Local& mine = local();

@@ -22,7 +22,7 @@ class CallStack {
   using Put = std::function<void(const StackFrame&)>;
   /// Adds the next node of the thread; passes frames not containing the node to `put`.
   void add(const TraceEvent& node, const Put& put);
-  /// A run has ended: all frames go.
+  /// Closes all frames at the end of a run.
   void close(const Put& put) { shrink(0, put); }
 
  private:

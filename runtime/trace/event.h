@@ -9,7 +9,7 @@ namespace tern {
 enum class EventKind : std::uint8_t {
   node,          ///< a step of a plan
   run,           ///< a run of a function or a graph
-  scope,         ///< the application's, or the annotations of a node
+  scope,         ///< set by the application or by annotations of a node
   launch,        ///< the host starts a kernel
   copy,          ///< the host starts a copy
   wait,          ///< the host waits
@@ -29,9 +29,9 @@ struct EventLabel {
   std::string name;                   ///< escaped for JSON strings
   std::string args;                   ///< members of the event's "args", each followed by a comma
   std::string device_args;            ///< likewise for device work started by a node
-  std::string module, source;         ///< of a node: "encoder.fc1", "model.py(42): aten.linear.default"; JSON
+  std::string module, source;         ///< node: "encoder.fc1", "model.py(42): aten.linear.default"; JSON
   const EventLabel* outer = nullptr;  ///< scope: the enclosing scope
-  bool lost = false;                  ///< stands for labels beyond the limit of memory
+  bool lost = false;                  ///< placeholder for labels beyond the memory limit
 };
 
 struct TraceEvent {

@@ -87,7 +87,7 @@ void TraceRecorder::write() {
     try {
       if (problem_ == nullptr) writer_.write(*block);
     } catch (...) {
-      problem_ = std::current_exception();  // read after the thread has ended
+      problem_ = std::current_exception();  // read after joining the thread
     }
     buffers_->release(std::move(block));
   }

@@ -61,7 +61,7 @@ class TraceRecorder {
   /// Sets this thread's current scope; returns the previous scope.
   const EventLabel* enter_scope(const EventLabel* scope);
 
-  /// The numbers of a device and a stream in the file; -1 for the CPU.
+  /// Numbers of a device and a stream in the file; -1 for the CPU.
   std::int16_t number_of(const Device& device);
   std::uint16_t number_of(const DeviceStream& stream);
 
@@ -98,7 +98,7 @@ class TraceRecorder {
 class TraceSpan {
  public:
   TraceSpan(EventKind kind, std::string_view name) : TraceSpan(kind, name, 0, [] { return std::string(); }) {}
-  /// `args`: makes the event's members, as EventLabel::args, if a trace records. `number`: TraceEvent::correlation.
+  /// `args`: creates the event's members (EventLabel::args) if a trace records. `number`: TraceEvent::correlation.
   template <class Args>
   TraceSpan(EventKind kind, std::string_view name, std::uint64_t number, const Args& args)
       : recorder_(TraceRecorder::active()) {

@@ -48,7 +48,7 @@ void add_types(std::string& out, const char* key, std::span<const TensorView> vi
   out += "], ";
 }
 
-/// `"key": "[2, 3]", `, as Kineto writes the sizes of parts.
+/// `"key": "[2, 3]", `, Kineto's format for sizes of parts.
 void add_parts(std::string& out, const char* key, std::span<const std::int64_t> parts) {
   append(out, {"\"", key, "\": \"["});
   for (const std::int64_t& part : parts) {
@@ -142,7 +142,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const Program& program = *prepared.program;
   const Function& f = program.functions[function];
   const bool is_copy = step.kind == Step::Kind::copy;
-  const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // a copy may have none
+  const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // copies may have no node
   const Node* ran = step.resolved != nullptr ? step.resolved : node;
   EventLabel label;
   const std::string_view op = is_copy            ? "copy"
@@ -152,7 +152,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   append(label.name, {"tern::", op});
   std::string& where = label.device_args;
   add(where, "Function", f.name);
-  // A copy belongs to no node, but to the layout of values.
+  // A copy serves the layout of values and belongs to no node.
   if (!is_copy && node != nullptr) add(where, "Node", step.number);
   add(where, "Op", op);
   if (step.members > 0) add(where, "Nodes", step.members);

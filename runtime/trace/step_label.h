@@ -14,9 +14,9 @@ namespace tern {
 
 EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const Step& step,
                          std::span<const TensorView> in, std::span<const TensorView> out);
-/// "precision=high, stage=2": the notes on the step's node; empty without any.
+/// Annotations of the step's node, "precision=high, stage=2"; empty without annotations.
 std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step);
-/// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own where PyTorch has none.
+/// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own name for other types.
 std::string_view traced_name(DType t);
 
 /// Members of a collective's event in the format of PyTorch's record_param_comms. rank -1: any rank.

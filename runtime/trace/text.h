@@ -1,4 +1,4 @@
-// Pieces of JSON, appended to a text.
+// Appends JSON to a string.
 #pragma once
 
 #include <concepts>
@@ -27,7 +27,7 @@ void append_number(std::string& out, T value) {
   }
 }
 
-/// Microseconds with three decimals.
+/// Appends microseconds with three decimals.
 void append_microseconds(std::string& out, std::uint64_t nanoseconds);
 
 }  // namespace tern

@@ -35,7 +35,7 @@ class TraceWriter {
   TraceStats finish(const std::vector<TracedThread>& threads, std::uint64_t dropped);
 
  private:
-  /// `thread`: the system's number.
+  /// `thread`: the system's thread id.
   void put(std::uint32_t thread, const TraceEvent& e);
   void put_timed(std::uint32_t thread, const TraceEvent& e);
   void put_memory(std::uint32_t thread, const TraceEvent& e);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNice = 15;
 
-/// Signals are for the threads of the application.
+/// Blocks signals on the job thread: the application's threads handle signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

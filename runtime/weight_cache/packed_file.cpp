@@ -74,7 +74,7 @@ std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, co
   std::shared_ptr<PackedFile> opened;
   if (is_own_file(info) && info.st_size > 0) {
     opened = map(file.number(), static_cast<std::size_t>(info.st_size));
-    if (opened == nullptr) return nullptr;  // no memory: the file may be good
+    if (opened == nullptr) return nullptr;  // out of memory: the file may be valid
     opened->payload_ = check_payload(opened->file_, key);
   }
   if (opened == nullptr || opened->payload_.empty()) {

@@ -27,7 +27,7 @@ bool is_packed_head(std::span<const std::byte> head, std::string_view key, std::
 /// Returns the payload without checking its hash; empty if `file` does not begin with a matching header for this key
 /// and file size.
 std::span<const std::byte> find_payload(std::span<const std::byte> file, std::string_view key);
-/// The same, and empty if the payload's hash is wrong. Uses as many threads as a run of this thread.
+/// Like find_payload, and checks the payload's hash: empty if wrong. Uses as many threads as a run of this thread.
 std::span<const std::byte> check_payload(std::span<const std::byte> file, std::string_view key);
 
 }  // namespace tern

@@ -23,7 +23,7 @@ namespace tern {
 /// lookups find nothing and offers are dropped.
 class WeightCache {
  public:
-  /// `choice`: PrepareOptions::weight_cache. Looks at no file yet.
+  /// `choice`: PrepareOptions::weight_cache. Does not access files.
   explicit WeightCache(std::string choice) : choice_(std::move(choice)) {}
 
   /// Returns the weight with identity `identity` (StorageSource::identity), packed by `key` (WeightAccess::packed). The
@@ -48,7 +48,7 @@ class WeightCache {
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const PackedFile>> files_;
   std::set<std::string> offered_;
-  std::atomic<bool> has_given_up_{false};  ///< a file could not be written
+  std::atomic<bool> has_given_up_{false};  ///< set after a failed write
   BackgroundJobs jobs_;                    ///< destroyed first: jobs use the other members
 };
 

@@ -105,7 +105,7 @@ void JsonReader::escape(std::string& to) {
   }
 }
 
-/// Characters beyond U+FFFF are written as two escape sequences, a surrogate pair.
+/// Characters beyond U+FFFF consist of two escape sequences, a surrogate pair.
 std::uint32_t JsonReader::code_point() {
   const std::uint32_t first = four_digits();
   if (first < 0xd800 || first > 0xdfff) return first;

@@ -10,14 +10,14 @@
 
 namespace tern {
 
-/// Every function throws Error (bad_file) with the offset in the file where the text is not JSON.
+/// Every function throws Error (bad_file) with the file offset of invalid JSON.
 class JsonReader {
  public:
   /// `file`: the file's name in errors; `offset`: the text's offset in the file. Borrows both texts.
   JsonReader(std::string_view text, std::uint64_t offset, std::string_view file)
       : text_(text), offset_(offset), file_(file) {}
 
-  /// The next character after white space; 0 at the end.
+  /// Returns the next character after white space; 0 at the end.
   char peek();
   void expect(char c);
   /// True if another member follows in an object or array closed by `close`. Consumes the comma or the end.
@@ -27,7 +27,7 @@ class JsonReader {
   std::string key();
   /// Returns nullopt and consumes nothing if the next value is not an integer in [0, 2^64 - 1].
   std::optional<std::uint64_t> integer();
-  /// Fails if anything but white space follows.
+  /// Fails unless only white space follows.
   void end();
   /// Describes the next value for messages: "an object", "a number", "the negative number -1".
   std::string kind();

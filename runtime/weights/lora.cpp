@@ -21,7 +21,7 @@ bool takes(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// The text around "{}".
+/// A name pattern: the text around "{}".
 struct Pattern {
   std::string_view before, after;
   explicit Pattern(std::string_view text) {

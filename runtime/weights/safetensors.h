@@ -1,4 +1,4 @@
-// The tensors of a safetensors file, read in place.
+// Tensors of a safetensors file, read in place.
 #pragma once
 
 #include <tern/dtype.h>
@@ -18,7 +18,7 @@ namespace tern {
 struct FileTensor {
   DType dtype = DType::invalid;
   std::vector<std::int64_t> sizes;
-  std::span<const std::byte> bytes;  ///< row-major, without gaps; of the file
+  std::span<const std::byte> bytes;  ///< bytes in the file, row-major without gaps
 };
 
 struct WeightFile {

@@ -27,12 +27,13 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-inline constexpr std::size_t kSafetensorsLength = 8;  ///< bytes of the length of the header
-/// The format's own limit on the header.
+inline constexpr std::size_t kSafetensorsLength = 8;  ///< size of the header's length field
+/// The format's own header limit.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 inline constexpr std::size_t kMaxSafetensorsRank = 64;
 
-/// The length of the header, from the file's first bytes. Throws bad_file if the header exceeds the limit or the file.
+/// Returns the header's length, from the file's first bytes. Throws bad_file if the header exceeds the limit or the
+/// file.
 std::uint64_t safetensors_header_length(std::span<const std::byte, kSafetensorsLength> field, std::uint64_t file_bytes,
                                         std::string_view file);
 
@@ -40,7 +41,7 @@ std::uint64_t safetensors_header_length(std::span<const std::byte, kSafetensorsL
 /// exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the offset.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view file);
 
-/// The rules beyond the text of the header: sorts the entries by their data, and checks names, sizes and ranges.
+/// Checks the rules beyond JSON: sorts the entries by data, and checks names, sizes and ranges.
 void check_safetensors_entries(std::vector<SafetensorsEntry>& entries, std::uint64_t data_offset,
                                std::uint64_t data_bytes, std::string_view file);
 

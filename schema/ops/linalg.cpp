@@ -20,7 +20,7 @@ void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n)
   c.same(t.shape.back(), n, "the number of pivots");
 }
 
-/// The result of solving op(A) X = B, or X op(A) = B without `left`: shaped as B, the batches broadcast.
+/// Type of the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
 void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   const Matrices b = matrices(c, rhs);
   require_same_type(c, 0, rhs);

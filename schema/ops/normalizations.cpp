@@ -5,7 +5,7 @@
 namespace tern::ops {
 namespace {
 
-/// The type of mean and rstd: attribute `dtype`, else x's.
+/// Type of mean and rstd: attribute `dtype`, else x's.
 DType statistics_type(const Inference& c, const TensorType& x) {
   const DType t = c.dtype_or(x.dtype);
   c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd are floating");

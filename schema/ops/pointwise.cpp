@@ -1,4 +1,4 @@
-// Pointwise expressions, and tensors made from nothing.
+// Pointwise expressions, and ops creating tensors.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -76,7 +76,7 @@ void iota_rule(Inference& c) {
   c.out(t, sizes_of(c));
 }
 
-/// from_dim(; dim, dtype): the value of a size, as a tensor of no dimensions.
+/// from_dim(; dim, dtype): the value of a size, as a zero-dimensional tensor.
 void from_dim_rule(Inference& c) {
   const DType t = c.dtype();
   c.require(t != DType::f4_e2m1, "not for this dtype");

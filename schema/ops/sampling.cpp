@@ -10,7 +10,7 @@
 namespace tern::ops {
 namespace {
 
-/// The attributes of resize, and the result: x with other spatial sizes.
+/// Checks the attributes of resize and sets the result type: x with other spatial sizes.
 void resized(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 3 to 5 axes");

@@ -1,4 +1,4 @@
-// Rules of the ops of training: optimizer steps, and communication between processes.
+// Rules of training ops: optimizer steps, and communication between processes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
 }
 
-/// All states have codes of 8 bits, or none.
+/// Requires 8-bit codes for all states, or for none.
 void check_optim_codes(const Inference& c, const std::array<std::int64_t, kOptimLists>& counts, bool coded) {
   if (!coded) return;
   const OptimRecord& record = optim_record(static_cast<OptimKind>(c.integer(AttrKey::kind)));

@@ -56,7 +56,7 @@ void clean(Function& f, const std::vector<bool>& effects) {
     if (!keep[i]) continue;
     Node& n = f.nodes[i];
     for (ValueId& v : n.outputs) {
-      // A kernel saves the work for an unused result: the positions of a pool's largest elements.
+      // Kernels skip the work for unused results, such as the positions of a pool's maxima.
       if (v != kNoValue && !needed[static_cast<std::size_t>(v)] && !has_effect(n) && n.functions.empty()) v = kNoValue;
       mark(defined, v);
     }

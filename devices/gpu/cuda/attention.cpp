@@ -70,7 +70,7 @@ bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
 }  // namespace
 
 Shape Attention::bias() const {
-  // Rows begin at multiples of 16 bytes.
+  // Rows are aligned to 16 bytes.
   const std::int64_t row = (mask.sizes[3] + kElementsOf16Bytes - 1) / kElementsOf16Bytes * kElementsOf16Bytes;
   Shape s = contiguous(
       {mask.strides[0] == 0 ? 1 : mask.sizes[0], mask.strides[1] == 0 ? 1 : mask.sizes[1], mask.sizes[2], row});

@@ -14,10 +14,10 @@ struct Attention {
   Shape q, k, v, out;      ///< k and v may have fewer heads: several heads of q share a head
   bool is_causal = false;  ///< query i sees keys up to i
   float scale = 1;
-  /// The mask, with strides of 0 where an axis of the result repeats; no sizes without a mask.
+  /// The mask, with strides of 0 along broadcast axes; without sizes if there is no mask.
   Shape mask;
   bool is_boolean = false;  ///< boolean: true for visible keys; otherwise the mask is added to the scores
-  bool is_half = false;     ///< the mask is of float16
+  bool is_half = false;     ///< true for a float16 mask
   int bias_type = 0;        ///< cudnnDataType_t: the mask's type, or float32 if q is float16
 
   [[nodiscard]] bool has_mask() const { return !mask.sizes.empty(); }

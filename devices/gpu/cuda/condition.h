@@ -9,7 +9,7 @@
 
 namespace tern::gpu {
 
-/// Loads the kernel, once for each device.
+/// Loads the kernel once per device.
 tern_device_status load_condition_kernel(const GpuDevice& d);
 
 /// Enqueues the kernel. It sets `condition` to 1 if the byte at `predicate` is not 0, else to 0, and sets `opposite`

@@ -1,4 +1,4 @@
-// The functions of cuda.h for control flow in graphs, from CUDA 12.3 on.
+// Functions of cuda.h for control flow in graphs (CUDA 12.3 or later).
 #pragma once
 
 #include "devices/gpu/api.h"

@@ -1,4 +1,4 @@
-// Plans of cuDNN for convolutions.
+// cuDNN plans for convolutions.
 #pragma once
 
 #include "devices/gpu/cuda/cudnn_plan.h"
@@ -6,7 +6,7 @@
 
 namespace tern::gpu {
 
-/// Numbers of a convolution's tensors in a pack of addresses.
+/// Ids of a convolution's tensors in a variant pack.
 enum ConvolutionTensor : std::int64_t { kConvolutionX = 1, kConvolutionW, kConvolutionBias, kConvolutionY };
 
 /// Builds a graph of the convolution, its bias and ReLU.

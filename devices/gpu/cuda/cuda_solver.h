@@ -11,7 +11,7 @@
 
 namespace tern::gpu {
 
-/// Questions and calls hold the library's lock.
+/// Queries and calls hold the library's lock.
 class CudaSolver : public Solver {
  public:
   CudaSolver(Cusolver& library, const MatrixBatch& batch)
@@ -20,7 +20,7 @@ class CudaSolver : public Solver {
   std::uint64_t work_bytes() const override {
     return length_ < 0 ? kNoRoom : static_cast<std::uint64_t>(length_) * element_bytes(m_.type) + bytes_;
   }
-  /// Asks for the workspace; false where the library refuses the batch.
+  /// Queries the workspace; false if the library refuses the batch.
   virtual bool ask(SolverHandle handle) = 0;
 
   tern_device_status factor(Stream stream, const Factors& f, std::int64_t count) override {

@@ -29,7 +29,7 @@ struct Cudnn {
   [[nodiscard]] bool has_attention() const { return number >= 91002; }
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Cudnn& cudnn_of(const GpuDevice& d);
 
 /// Fails with "a convolution: cuDNN error 2000" unless `error` is success.

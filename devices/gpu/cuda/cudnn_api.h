@@ -11,7 +11,7 @@ namespace tern::gpu {
 using CudnnHandle = void*;
 using CudnnDescriptor = void*;
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_CUDNN_FUNCTIONS(X)                                                                           \
   X(create, Create, (CudnnHandle * handle))                                                                   \
   X(set_stream, SetStream, (CudnnHandle handle, Stream stream))                                               \
@@ -151,7 +151,7 @@ constexpr int kPropagateNan = 1;               // cudnnNanPropagation_t
 constexpr int kModeA = 3, kModeB = 1, kModeFallback = 2;
 // cudnnBackendNumericalNote_t: reasons for a float32 product being less exact than float32
 constexpr int kTensorCore = 0, kDownConverts = 1, kReducesPrecision = 2;
-constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: kernels are compiled when a plan is made
+constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: finalizing a plan compiles kernels
 
 }  // namespace cudnn
 }  // namespace tern::gpu

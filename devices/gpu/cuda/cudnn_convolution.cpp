@@ -16,7 +16,7 @@ struct ConvolutionPlans {
   std::unique_ptr<CudnnPlan> aligned, any;  ///< plans for addresses aligned to kAligned, and for all other addresses
 };
 
-/// The library's lock is held.
+/// Requires the library's lock.
 std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
   static SharedPlans<Convolution, ConvolutionPlans> all;
   return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {

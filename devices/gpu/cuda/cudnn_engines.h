@@ -39,7 +39,7 @@ cudnn::Descriptor cudnn_graph(const CudnnTarget& target, const cudnn::Operations
 std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const cudnn::Descriptor& graph,
                                        int mode);
 
-/// A plan for the target, without an engine.
+/// Creates a plan for the target, without an engine.
 cudnn::Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target);
 /// Returns null if cuDNN refuses the plan.
 std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, cudnn::Descriptor plan);

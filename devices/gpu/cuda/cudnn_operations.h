@@ -16,7 +16,7 @@ namespace cudnn {
 /// operation.
 class Operations {
  public:
-  /// Arithmetic is of the type `compute`.
+  /// `compute`: type of the arithmetic.
   Operations(const CudnnApi& api, int compute) : api_(&api), compute_(compute) {}
 
   /// A tensor in memory, at the address with this number in the pack, aligned to `alignment` bytes.
@@ -51,7 +51,7 @@ class Operations {
   std::int64_t next_ = kFirstBetween;
   std::vector<Descriptor> all_;
 
-  static constexpr std::int64_t kFirstBetween = 100;  ///< numbers of operands are smaller
+  static constexpr std::int64_t kFirstBetween = 100;  ///< ids of operands are smaller
 };
 
 }  // namespace cudnn

@@ -33,7 +33,7 @@ std::string version_of(void* library, const char* symbol) {
   return std::to_string(parts[0]) + "." + std::to_string(parts[1]) + "." + std::to_string(parts[2]);
 }
 
-/// "cuBLAS error 3": the libraries count differently.
+/// Formats "cuBLAS error 3": the libraries number errors differently.
 std::string name_of_error(int error) {
   return (error < 0 ? "cuBLAS" : "cuSOLVER") + std::string(" error ") + std::to_string(std::abs(error));
 }

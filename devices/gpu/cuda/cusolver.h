@@ -27,12 +27,12 @@ struct Cusolver {
   std::map<Stream, Handles> of_streams;
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the libraries once per device. The device is current.
 Cusolver& cusolver_of(const GpuDevice& d);
 /// Returns null before the first use of the libraries.
 Cusolver* opened_cusolver(const GpuDevice& d);
 
-/// The handles for work on the stream. The lock is held.
+/// Returns the handles for work on the stream. The lock is held.
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles);
 /// Destroys the stream's handles. The lock is held.
 tern_device_status end_handles(Cusolver& c, Stream stream);
@@ -41,7 +41,7 @@ tern_device_status end_handles(Cusolver& c, Stream stream);
 constexpr int cublas_error(int error) {
   return -error;
 }
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status cusolver_checked(int error, const char* call);
 
 }  // namespace tern::gpu

@@ -23,7 +23,7 @@ constexpr int kLower = 0, kUpper = 1, kNoVectors = 0, kVectors = 1;
 constexpr int kTypes[] = {0, 1, 4, 5};
 }  // namespace cusolver
 
-// X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after cusolverDn.
+// Functions by type: X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after cusolverDn.
 #define TERN_GPU_CUSOLVER_FUNCTIONS(X)                                                                             \
   X(potrf_batched, SpotrfBatched, DpotrfBatched, CpotrfBatched, ZpotrfBatched,                                     \
     (SolverHandle handle, int uplo, int n, Address a, int lda, Address info, int count))                           \
@@ -65,7 +65,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
     (SolverHandle handle, int vectors, int econ, int m, int n, Address a, int lda, Address s, Address u, int ldu,  \
      Address v, int ldv, Address work, int length, Address info, JacobiOptions options))
 
-// X(name, symbol after cusolverDn, (parameters))
+// Common functions: X(name, symbol after cusolverDn, (parameters))
 #define TERN_GPU_CUSOLVER_COMMON(X)                                                 \
   X(create, Create, (SolverHandle * handle))                                        \
   X(destroy, Destroy, (SolverHandle handle))                                        \

@@ -49,7 +49,7 @@ class LuEach : public CudaSolver {
   }
 };
 
-/// Q of each matrix by itself: neither library has a batched routine.
+/// Computes Q matrix by matrix: neither library has a batched routine.
 class QrEach : public CudaSolver {
  public:
   using CudaSolver::CudaSolver;

@@ -1,5 +1,4 @@
-// The functions of cuda.h for parts of a device, green contexts: from CUDA 12.4 on, their streams from 12.5 on, and
-// work queues from 13.1 on.
+// Functions of cuda.h for green contexts (shares of a device): CUDA 12.4 or later, streams 12.5, work queues 13.1.
 #pragma once
 
 #include "devices/gpu/api.h"

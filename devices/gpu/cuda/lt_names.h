@@ -21,9 +21,9 @@ constexpr int kLtNormal = 0, kLtTransposed = 1;
 constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70, kLtComputeInt32 = 72;
 // cudaDataType
 constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29, kLtI8 = 3, kLtI32 = 10;
-constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // not of this vendor
-constexpr bool kOwnRows = true;  // an H100 takes 0.84 to 0.95 of the time of cuBLASLt for a step of a decoder
-constexpr bool kLtRoundsFloat8Sums = true;  // tensor cores of compute capability 9.0 accumulate about 14 bits
+constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // unsupported by this vendor
+constexpr bool kOwnRows = true;                    // an H100 needs 0.84 to 0.95 of cuBLASLt's time for a decoder step
+constexpr bool kLtRoundsFloat8Sums = true;         // tensor cores of compute capability 9.0 accumulate about 14 bits
 // cublasLtMatrixLayoutAttribute_t
 constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;
 // cublasLtMatmulDescAttributes_t

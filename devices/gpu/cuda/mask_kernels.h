@@ -1,4 +1,4 @@
-// Kernels around attention with a mask: cuDNN adds a bias to the scores, and takes no booleans.
+// Kernels for masked attention: cuDNN adds a bias to the scores, and does not support boolean masks.
 #pragma once
 
 #include "devices/gpu/cuda/attention.h"

@@ -7,7 +7,7 @@
 
 namespace tern::gpu {
 
-/// TERN_CUDA_SHMEM is set, and not to 0.
+/// True if TERN_CUDA_SHMEM is set to a value other than 0.
 bool wants_nvshmem();
 
 /// Never unloaded.

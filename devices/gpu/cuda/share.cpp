@@ -1,4 +1,4 @@
-// Parts of NVIDIA's GPUs: green contexts.
+// Shares of NVIDIA's GPUs by green contexts.
 #include "devices/gpu/share.h"
 
 #include <map>
@@ -109,7 +109,7 @@ tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::
   share.units = 0;
   for (const Resource& r : resources) share.units += r.multiprocessors.count;
   add_queues(d, share, resources);
-  ResourceDescriptor descriptor = nullptr;  // lives as long as the process
+  ResourceDescriptor descriptor = nullptr;  // never destroyed
   TERN_GPU_TRY(checked(green().describe(&descriptor, resources.data(), static_cast<unsigned>(resources.size())),
                        "describing a part of the device"));
   TERN_GPU_TRY(checked(green().create(&made->green_context, descriptor, d.id, kGreenDefaultStream),

@@ -39,14 +39,14 @@ struct World {
   /// started the previous call and finished the call before, which used the same buffer.
   Address memory = 0;
   unsigned turn = 0;
-  Event last = nullptr;  ///< after the last call
+  Event last = nullptr;  ///< recorded after the last call
 
   std::mutex mutex;
   std::string why;
   std::atomic<bool> lost{false};
 };
 World& world() {
-  static auto* w = new World;  // calls on the device may outlive static objects
+  static auto* w = new World;  // leaked: calls on the device may outlive static objects
   return *w;
 }
 

@@ -158,7 +158,7 @@ const char* archive_targets() {
 CompileOptions archive_options(const std::string& target, const Compiler& c) {
   CompileOptions o{kOptions, target == kPtxTarget, {}};
   const std::vector<int> known = architectures(c);
-  // PTX of the oldest architecture runs on every later device.
+  // PTX for the oldest architecture runs on every later device.
   const int oldest = known.empty() ? 75 : *std::ranges::min_element(known);
   const int wanted = o.to_ptx ? oldest : std::atoi(target.c_str() + std::strlen("cuda:sm_"));
   if (!known.empty() && std::ranges::find(known, wanted) == known.end()) {

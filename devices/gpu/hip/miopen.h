@@ -20,10 +20,10 @@ struct Miopen {
   std::mutex lock;      ///< guards calls with the handle
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Miopen& miopen_of(const GpuDevice& d);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status miopen_checked(int error, const char* call);
 
 }  // namespace tern::gpu

@@ -29,7 +29,7 @@ struct MiopenSolution {
   int algorithm = 0;
 };
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_MIOPEN_FUNCTIONS(X)                                                                                   \
   X(version, GetVersion, (std::size_t * major, std::size_t * minor, std::size_t * patch))                              \
   X(create, Create, (MiopenHandle * handle))                                                                           \

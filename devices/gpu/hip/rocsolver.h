@@ -20,7 +20,7 @@ struct Rocsolver {
   std::map<Stream, RocblasHandle> of_streams;  ///< destroyed with their stream
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the libraries once per device. The device is current.
 Rocsolver& rocsolver_of(const GpuDevice& d);
 /// Returns null before the first use of the libraries.
 Rocsolver* opened_rocsolver(const GpuDevice& d);
@@ -30,7 +30,7 @@ tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uin
 /// Destroys the stream's handle. The lock is held.
 tern_device_status end_handle(Rocsolver& r, Stream stream);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status rocsolver_checked(int error, const char* call);
 
 }  // namespace tern::gpu

@@ -19,7 +19,8 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
               kNoSingular = 194, kAscending = 252, kOutOfPlace = 201;
 }  // namespace rocsolver
 
-// X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after rocsolver_. Strides are in elements.
+// Functions by type: X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after rocsolver_. Strides
+// are in elements.
 #define TERN_GPU_ROCSOLVER_FUNCTIONS(X)                                                                           \
   X(potrf, spotrf_strided_batched, dpotrf_strided_batched, cpotrf_strided_batched, zpotrf_strided_batched,        \
     (RocblasHandle handle, int uplo, int n, Address a, int lda, std::int64_t stride, Address info, int count))    \
@@ -49,7 +50,7 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
   TERN_GPU_ROCSOLVER_SYEVJ(X, float, ssyevj_strided_batched, cheevj_strided_batched) \
   TERN_GPU_ROCSOLVER_SYEVJ(X, double, dsyevj_strided_batched, zheevj_strided_batched)
 
-// X(name, symbol after rocblas_, (parameters))
+// rocBLAS functions: X(name, symbol after rocblas_, (parameters))
 #define TERN_GPU_ROCBLAS_FUNCTIONS(X)                                                      \
   X(create, create_handle, (RocblasHandle * handle))                                       \
   X(destroy, destroy_handle, (RocblasHandle handle))                                       \

@@ -1,4 +1,4 @@
-// Parts of AMD's GPUs: streams with a mask of compute units.
+// Shares of AMD's GPUs by compute unit masks of streams.
 #include "devices/gpu/share.h"
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace tern::gpu {
 namespace {
 
-/// The units of each device.
+/// Compute units of each device.
 Groups& units_of(const GpuDevice& d) {
   static std::mutex mutex;
   static std::map<int, Groups> all;

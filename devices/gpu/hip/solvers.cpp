@@ -21,7 +21,7 @@ class RocmSolver : public Solver {
   RocmSolver(Rocsolver& library, const MatrixBatch& batch, Routine routine)
       : library_(library), api_(library.api), m_(batch), routine_(routine), type_(static_cast<int>(batch.type)) {}
 
-  /// Asks for the workspace; false where the library refuses the batch. The lock is held.
+  /// Queries the workspace; false if the library refuses the batch. The lock is held.
   bool ask() {
     RocblasHandle handle = library_.handle;
     if (api_.query_begin(handle) != kSuccess) return false;

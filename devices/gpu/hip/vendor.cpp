@@ -14,7 +14,7 @@ F* symbol(const char* name) {
 // Encoding of hipDriverGetVersion: major * 10,000,000 + minor * 100,000 + patch.
 constexpr int kMajor = 10'000'000, kMinor = 100'000;
 
-// Mapping memory piece by piece loses pages on earlier versions.
+// Earlier versions lose pages when mapping memory piece by piece.
 constexpr int kSegmentsFrom = 7 * kMajor + 2 * kMinor;
 
 // Targets of `tern export --target`: devices supported by ROCm 6 and 7.
@@ -30,7 +30,7 @@ bool is_old(const Compiler& c) {
 constexpr const char* kOldArchitectures = "gfx906 gfx908 gfx90a gfx1030";
 
 CompileOptions options_for(const std::string& arch) {
-  // Division and square roots are correctly rounded unless an option says otherwise.
+  // hiprtc rounds division and square roots correctly by default.
   return {{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-w"}, false, {}};
 }
 
@@ -39,10 +39,10 @@ CompileOptions options_for(const std::string& arch) {
 std::string architecture(int device) {
   auto get = symbol<Status(void*, int)>("hipGetDevicePropertiesR0600");
   if (get == nullptr) get = symbol<Status(void*, int)>("hipGetDeviceProperties");
-  constexpr std::size_t kRoom = 8192;  // about 1,500 bytes are used
+  constexpr std::size_t kRoom = 8192;  // the struct uses about 1,500 bytes
   std::string properties(kRoom, '\0');
   if (get == nullptr || get(properties.data(), device) != kSuccess) return {};
-  const std::size_t at = properties.find("gfx", 256);  // the first 256 bytes are the device's name
+  const std::size_t at = properties.find("gfx", 256);  // the device's name takes the first 256 bytes
   return at == std::string::npos ? "" : properties.substr(at, std::strlen(properties.c_str() + at));
 }
 

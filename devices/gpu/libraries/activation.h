@@ -7,7 +7,7 @@
 
 namespace tern::gpu {
 
-/// Bits of the libraries' epilogues (cublasLtEpilogue_t, hipblasLtEpilogue_t): equal numbers for both.
+/// Epilogue bits of the libraries (cublasLtEpilogue_t, hipblasLtEpilogue_t): equal numbers.
 enum class Activation : std::uint32_t { none = 0, relu = 2, gelu = 32 };
 
 /// Activation computed by a "pointwise" node of its only operand; `none` for everything else. The libraries' GELU is

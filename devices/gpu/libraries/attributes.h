@@ -17,7 +17,7 @@ inline const tern_device_attribute* attribute(const tern_device_op& op, const ch
   }
   return nullptr;
 }
-/// The first integer of an attribute, or `otherwise`.
+/// Returns the first integer of an attribute, or `otherwise`.
 inline std::int64_t integer_of(const tern_device_op& op, const char* name, std::int64_t otherwise) {
   const tern_device_attribute* a = attribute(op, name);
   return a == nullptr ? otherwise : a->integers[0];

@@ -62,7 +62,7 @@ tern_device_status Communication::call(const char* what, const std::function<int
 void Communication::leave() {
   const Clock::time_point end = Clock::now() + kLeaves;
   const std::lock_guard lock(mutex_);
-  failure_.clear();  // streams go on without the group
+  failure_.clear();  // streams continue without the group
   if (comm == nullptr) return;
   const NcclApi& api = nccl().api;
   int state = api.finalize(comm);

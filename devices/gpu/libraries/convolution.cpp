@@ -7,7 +7,7 @@
 namespace tern::gpu {
 namespace {
 
-// The numbers of tern/dtype.h.
+// Numbers of tern/dtype.h.
 enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13 };
 
 struct Type {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 256;
 /// Most matrices per call: libraries have miscounted larger batches.
 constexpr std::int64_t kMostMatrices = 1 << 15;
-/// XsyevBatched wants some hundred kilobytes for a matrix of 16 x 16.
+/// XsyevBatched needs hundreds of kilobytes for a 16 x 16 matrix.
 constexpr std::uint64_t kMostWork = 256 << 20;
 
 /// Consecutive memory blocks, each aligned.
@@ -128,7 +128,7 @@ class FactorizationNode : public LibraryNode {
     return TERN_DEVICE_OK;
   }
 
-  /// A result of `rows` x `columns` from column-major matrices of `ld` rows, `matrix` elements apart.
+  /// Unpacks a result of `rows` x `columns` from column-major matrices of `ld` rows, `matrix` elements apart.
   tern_device_status result(Stream s, Address from, const tern_device_tensor& to, int rows, int columns, int ld,
                             std::int64_t matrix, int triangle = 0) const {
     if (to.data == 0) return TERN_DEVICE_OK;

@@ -83,11 +83,11 @@ struct Fused {
   tern_device_op op;
   std::vector<tern_device_tensor> inputs;
   tern_device_tensor output;
-  std::vector<std::ptrdiff_t> places;  ///< -1: the operand is absent
+  std::vector<std::ptrdiff_t> places;  ///< -1: absent operand
   std::unique_ptr<LibraryNode> node;
 };
 
-/// The place of a value among the operands of the part.
+/// Position of a value among the part's operands.
 std::ptrdiff_t place_of(const tern_device_part& part, std::int32_t value) {
   const std::int32_t* end = part.inputs + part.input_count;
   const std::int32_t* place = std::find(part.inputs, end, value);

@@ -1,4 +1,4 @@
-// The steps of a "pointwise" node.
+// Access to the instructions of a "pointwise" node.
 #pragma once
 
 #include <tern/device.h>

@@ -32,14 +32,14 @@ struct Lt {
   std::map<Stream, LtHandle> of_streams;
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Lt& lt(const GpuDevice& d);
 
 /// Returns the handle for work on the stream: a hipBLASLt handle owns memory, so concurrent streams must not share a
 /// handle. Graphs run on their recording stream and use its handle. The lock is held.
 tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status lt_checked(int error, const char* call);
 
 /// An object of the library's create functions.

@@ -23,12 +23,12 @@ struct LtAlgorithm {
 struct LtChoice {
   LtAlgorithm algorithm;
   std::size_t workspace = 0;  ///< required workspace in bytes
-  int status = 0;             ///< the rest holds if this is success
+  int status = 0;             ///< the other members are valid on success
   float waves = 0;
   int reserved[4] = {};
 };
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_LT_FUNCTIONS(X)                                                                                   \
   X(create, Create, (LtHandle * handle))                                                                           \
   X(layout_create, MatrixLayoutCreate,                                                                             \

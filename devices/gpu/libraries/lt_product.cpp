@@ -62,7 +62,7 @@ class ProductNode : public LibraryNode {
   static constexpr std::uint64_t kScratchAlignment = 256;
   static constexpr std::int64_t kBlock = 32;
 
-  /// Room for copies of the vectors of scales.
+  /// Bytes for copies of the scale vectors.
   std::uint64_t scale_bytes() const {
     if (scales_ == Scales::blocks)
       return grid_of(product_.a).tile_bytes() + grid_of(product_.b).tile_bytes() + 2 * kLtAlignment;

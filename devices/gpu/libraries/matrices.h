@@ -33,7 +33,7 @@ struct MatrixBatch {
   std::int64_t count = 0;
   int at_once = 1;           ///< most matrices per library call
   bool upper = false;        ///< cholesky, eigh: reads the upper triangle
-  bool has_vectors = false;  ///< eigh, svd; qr: Q is wanted
+  bool has_vectors = false;  ///< eigh, svd: vectors; qr: Q
   bool is_full = false;      ///< svd: u and vh are square
   int q_columns = 0;         ///< qr, with Q
 

@@ -1,4 +1,4 @@
-// Kernels between Tern's tensors and column-major matrices.
+// Kernels converting between Tern's tensors and column-major matrices.
 #pragma once
 
 #include <tern/device.h>
@@ -14,13 +14,13 @@ namespace tern::gpu {
 struct PackedInput {
   std::int64_t sizes[TERN_DEVICE_MAX_RANK] = {}, strides[TERN_DEVICE_MAX_RANK] = {};  ///< batch axes
   std::int64_t row = 0, column = 0;                                                   ///< strides
-  std::int64_t matrix = 0;  ///< elements from matrix to matrix
-  int rank = 0;             ///< number of batch axes
+  std::int64_t matrix = 0;                                                            ///< elements between matrices
+  int rank = 0;                                                                       ///< number of batch axes
   int rows = 0, columns = 0;
   int triangle = 0;  ///< 1: reads the lower triangle, 2: the upper; 0: all elements
 };
 struct PackedOutput {
-  std::int64_t count = 0;                        ///< elements of the result
+  std::int64_t count = 0;                        ///< element count of the result
   std::int64_t matrix = 0, row = 0, column = 0;  ///< strides of the source
   int rows = 0, columns = 0;                     ///< extents of the result
   int triangle = 0;                              ///< 1: writes the lower triangle, 2: the upper, zeros elsewhere
@@ -35,7 +35,7 @@ struct MatrixKernels {
   /// `tau`.
   tern_device_status pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, Scalar type,
                               const Factors& f, Address unfinished, std::int64_t count, int steps) const;
-  /// Row-major results of column-major matrices.
+  /// Unpacks column-major matrices into row-major results.
   tern_device_status unpack_all(Stream stream, Address from, Address to, PackedOutput how) const;
   /// Sets `unfinished` to 1 for matrices with non-zero `info`, and `result` (unless 0) to 0 for all others.
   tern_device_status finish_all(Stream stream, Address unfinished, Address info, Address result,

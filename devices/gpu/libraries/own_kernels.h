@@ -15,7 +15,7 @@ namespace tern::gpu {
 /// Kernels of one source: `name` identifies the module to the compiler, `of` the purpose in messages ("masks").
 struct OwnKernels {
   const char *name, *of;
-  unsigned block;  ///< threads of a block
+  unsigned block;  ///< threads per block
 
   /// Compiles and loads the source (never unloaded), and finds its kernels.
   tern_device_status load(const GpuDevice& d, const std::string& text,

@@ -12,8 +12,8 @@ namespace tern::gpu {
 
 struct Matrix {
   std::int64_t rows = 0, columns = 0;  ///< stored extents, column-major
-  std::int64_t leading = 0;            ///< elements from column to column
-  std::int64_t batch_offset = 0;       ///< elements from matrix to matrix; 0: all the same
+  std::int64_t leading = 0;            ///< elements between columns
+  std::int64_t batch_offset = 0;       ///< elements between matrices; 0: one matrix for all
   bool transposed = false;             ///< the product uses the transpose
 };
 
@@ -29,7 +29,7 @@ struct Product {
   Matrix a, b, c, d;
   Addend addend = Addend::none;
   bool has_residual = false;  ///< C is added to a product already having a vector
-  [[nodiscard]] bool has_gaps() const { return d.leading != d.rows; }  ///< between the columns of d
+  [[nodiscard]] bool has_gaps() const { return d.leading != d.rows; }  ///< True if columns of d are not adjacent.
   std::int32_t batch = 1;
   std::vector<Offsets> calls;  ///< several calls for batches not expressible by one stride
 };

@@ -23,7 +23,7 @@ class LibraryNode {
   LibraryNode& operator=(const LibraryNode&) = delete;
 
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
-  /// Puts the node on the stream. The device is current.
+  /// Enqueues the node on the stream. The device is current.
   virtual tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) = 0;
   /// run_matrices of tern/device.h.
   virtual tern_device_status run_matrices(const tern_device_stream_s& stream, const tern_device_op& op, Address scratch,

@@ -13,7 +13,7 @@ struct LibraryPlaces {
   const char* hint;                    ///< installation hint
 };
 
-/// A variable of the environment: "TERN_CUDA" or "TERN_ROCM", then `end`.
+/// Environment variable: "TERN_CUDA" or "TERN_ROCM", followed by `end`.
 std::string plugin_variable(const char* end);
 
 /// Returns false if TERN_CUDA_LIBRARIES=0 (TERN_ROCM_LIBRARIES=0) disables all libraries.

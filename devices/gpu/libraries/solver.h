@@ -15,7 +15,7 @@ namespace tern::gpu {
 /// Addresses of matrices, column-major and consecutive. 0 for results absent from the factorization.
 struct Factors {
   Address a = 0;                         ///< [count, room(), rows]: the matrices, then their factors
-  Address values = 0;                    ///< [count, least()], real: eigenvalues, rising; singular values, falling
+  Address values = 0;                    ///< [count, least()], real: rising eigenvalues, falling singular values
   Address tau = 0;                       ///< [count, least()]: factors of reflections
   Address u = 0;                         ///< [count, u_columns(), rows]
   Address v = 0;                         ///< [count, v_rows(), v_columns()] as a row-major matrix
@@ -47,7 +47,7 @@ class Solver {
   [[nodiscard]] virtual bool has_info() const { return true; }
   /// Enqueues the factorization of `count` matrices. The device is current.
   virtual tern_device_status factor(Stream stream, const Factors& f, std::int64_t count) = 0;
-  /// qr: the reflections in `a` become the columns of Q.
+  /// qr: replaces the reflections in `a` by the columns of Q.
   virtual tern_device_status make_q(Stream stream, const Factors& f, std::int64_t count) { return TERN_DEVICE_OK; }
 };
 

@@ -25,7 +25,7 @@ class Staging {
   /// Requires a product with one call.
   Staging(const Product& product, const LtTypes& types);
 
-  /// Room for all operands.
+  /// Bytes for copies of all operands.
   [[nodiscard]] std::uint64_t bytes() const;
   /// Copies misaligned operands to `room` and changes their addresses; a misaligned result is redirected there.
   tern_device_status copy_in(Stream stream, Address room, ProductAddresses* at) const;

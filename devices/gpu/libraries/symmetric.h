@@ -31,9 +31,9 @@ tern_device_status run_symmetric(const tern_device_collective& call, std::size_t
 /// is lost to this process.
 void abandon_symmetric(const Communication& c, const std::string& why);
 
-/// Waits for an event, or until the device is lost.
+/// Waits for an event, or until the device counts as lost.
 tern_device_status wait_for(Event event, const char* call);
-/// Waits for all work on a stream, or until the device is lost.
+/// Waits for all work on a stream, or until the device counts as lost.
 tern_device_status wait_for_stream(Stream stream);
 /// Waits before a blocking driver call; does nothing if no group uses symmetric memory.
 tern_device_status wait_before(Stream stream);

@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/// The program's own bytes.
+/// Constants in the program's own bytes.
 class MappedConstants : public Constants {
  public:
   explicit MappedConstants(const Program& program) : source_(program.source) {}

@@ -1,4 +1,4 @@
-// Initial values of states.
+// Loads initial values of states.
 #pragma once
 
 #include <cstddef>

@@ -7,16 +7,16 @@
 
 namespace tern {
 
-/// Not thread-safe: the device locks.
+/// Not thread-safe: the device holds a lock.
 class BlockAllocator {
  public:
   virtual ~BlockAllocator() = default;
   /// Returns an address aligned to 256 bytes within its segment or range; 0 if memory or the limit is exhausted.
   virtual std::uint64_t allocate(std::uint64_t bytes) = 0;
   virtual void free(std::uint64_t address) = 0;
-  /// Gives memory without blocks in use back to the device.
+  /// Returns memory without used blocks to the device.
   virtual void trim() = 0;
-  /// No more than this many bytes of the device's; 0: no limit.
+  /// Limits the memory taken from the device; 0: no limit.
   void set_limit(std::uint64_t bytes) { stats_.limit = bytes; }
   const DeviceMemoryStats& stats() const { return stats_; }
 

@@ -30,7 +30,7 @@ std::int64_t process_number() {
   return number;
 }
 
-/// The same in every process of every host (FNV-1a), and never 0.
+/// Equal in every process on every host (FNV-1a), and never 0.
 std::int64_t number_of(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -92,7 +92,7 @@ class CallReport : public CallListener {
     return made;
   }
   void ended(const DeviceCall& call) override {
-    if (place_->aborted()) return;  // and so the stream has gone on
+    if (place_->aborted()) return;  // after an abort the stream has moved on
     for (const std::uint64_t r : call.records) FlightRecorder::process().complete(r);
     if (!is_point_to_point(call.state.kind)) group_.watch().made(call.state.number);
     if (std::exchange(waits_, false)) group_.watch().device_waits({});
@@ -136,7 +136,7 @@ class PluginCommunicator : public DeviceCommunicator {
   PluginStream& stream_;
   const tern_device_collective_functions& functions_;
   std::shared_ptr<Place> place_;
-  std::shared_ptr<CallReport> report_;  ///< null: the group is the application's own
+  std::shared_ptr<CallReport> report_;  ///< null for groups implemented by the application
   std::shared_ptr<void> on_failure_;
   std::optional<CallTimeout> timeout_;
   std::vector<tern_device_collective> batch_;
@@ -173,7 +173,7 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
       {.kind = CollectiveKind::broadcast, .dtype = DType::u8, .count = id.size(), .in = id.data(), .out = id.data()});
   place_->join(id.data(), group.rank(), group.size());
   try {
-    // No rank continues before all have arrived.
+    // No rank continues before the arrival of all ranks.
     const std::uint8_t here = 1;
     std::vector<std::uint8_t> all(static_cast<std::size_t>(group.size()));
     group.run({.kind = CollectiveKind::all_gather, .dtype = DType::u8, .count = 1, .in = &here, .out = all.data()});

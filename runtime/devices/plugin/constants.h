@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Copies on the device; or the program's own bytes, where `in_place` and the device reads the host's memory.
+/// Copies on the device, or the program's own bytes if `in_place` and the device reads host memory.
 class DeviceConstants : public Constants {
  public:
   DeviceConstants(const Program& program, PluginDevice& device, bool in_place);
@@ -23,7 +23,7 @@ class DeviceConstants : public Constants {
   PluginDevice& device_;
   bool in_place_;
   std::mutex mutex_;
-  std::vector<std::byte*> addresses_;  ///< null: not brought yet
+  std::vector<std::byte*> addresses_;  ///< null: not uploaded yet
   std::vector<Buffer> copies_;
 };
 

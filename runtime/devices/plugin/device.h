@@ -60,7 +60,7 @@ class PluginDevice : public Device {
   void wait() noexcept;
   DeviceMemoryStats memory() const override;
   void set_memory_limit(std::uint64_t bytes) override;
-  /// Releases segments without blocks in use, and buffers for uploads.
+  /// Releases unused segments and upload buffers.
   void release_memory() override;
   Staging& staging() { return staging_; }
 
@@ -70,7 +70,7 @@ class PluginDevice : public Device {
   bool takes_precision() const override;
   PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }
 
-  /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
+  /// Returns an archive's compiled kernel, else compiles the source text. Equal keys mean equal texts.
   portable::KernelHandle kernel(const std::string& key, const std::string& name,
                                 const std::function<std::string()>& text);
   std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program) override;
@@ -109,7 +109,7 @@ class PluginDevice : public Device {
 /// Targets of archived kernels accepted by a device, best first.
 std::vector<std::string> kernel_targets(const tern_device_properties& p);
 
-/// TERN_NO_COMPILE in the environment.
+/// True if TERN_NO_COMPILE is set in the environment.
 bool compiling_is_forbidden();
 
 }  // namespace tern

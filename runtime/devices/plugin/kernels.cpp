@@ -75,7 +75,7 @@ bool PluginDevice::load_archived(const std::string& name, const std::string& tex
       if (place == nullptr) continue;
       const std::span<const std::byte> module = place->find(target, name, text);
       if (module.empty()) continue;
-      // The interface promises a zero after the bytes.
+      // The interface requires a zero after the bytes.
       std::vector<char> bytes(module.size() + 1);
       std::memcpy(bytes.data(), module.data(), module.size());
       try {

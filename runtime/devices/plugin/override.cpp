@@ -93,7 +93,7 @@ class Override : public portable::OwnKernel {
   Override(const Override&) = delete;
   Override& operator=(const Override&) = delete;
 
-  /// False where the device refuses the node.
+  /// Returns false if the device refuses the node.
   bool prepare(const KernelCall& call) {
     const tern_device_status status = functions_.prepare(device_.index(), &description_.op(), &handle_, &scratch_);
     if (status != TERN_DEVICE_OK) {
@@ -175,7 +175,7 @@ void run(KernelCall& call) {
   portable_kernel(call).run(inner);
 }
 
-/// An override has no expression to compute: pointwise nodes are offered in partitions only.
+/// Overrides do not compute expressions: pointwise nodes are offered in partitions only.
 bool may_override(Op op) {
   return has_trait(op, Trait::offered) && op != Op::pointwise;
 }
@@ -199,7 +199,7 @@ std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, cons
   // tern_device_tensor cannot describe blocks and scales.
   const auto quantized = [](const TensorView& v) { return v.blocks.columns != 0; };
   if (std::ranges::any_of(call.in, quantized) || std::ranges::any_of(call.out, quantized)) return nullptr;
-  // Parts of results (kernels/portable/library_launches.h).
+  // Results inside larger tensors (kernels/portable/library_launches.h).
   const bool takes_parts = (device.tables().overrides->flags & TERN_DEVICE_OVERRIDE_COLUMNS) != 0;
   const auto whole = [](const TensorView& v) { return v.dtype == DType::invalid || v.contiguous(); };
   if (!takes_parts && !std::ranges::all_of(call.out, whole)) return nullptr;

@@ -10,7 +10,7 @@ namespace tern {
 
 class PluginDevice;
 
-/// The portable kernels, where each node is first offered to the device.
+/// The portable kernels, with each node offered to the device first.
 const KernelTable& overridden_kernels();
 /// Returns the device's kernel for a node; null if the device refuses the node.
 std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, const KernelCall& call);

@@ -13,7 +13,7 @@ namespace tern {
 class RangeAllocator : public BlockAllocator {
  public:
   struct Source {
-    std::uint64_t piece = 0;  ///< memory comes and goes in multiples of so many bytes
+    std::uint64_t piece = 0;  ///< granularity of mapping in bytes
     /// Returns false if no memory is left.
     std::function<bool(std::uint64_t address, std::uint64_t bytes)> map;
     std::function<void(std::uint64_t address, std::uint64_t bytes)> unmap;
@@ -31,7 +31,7 @@ class RangeAllocator : public BlockAllocator {
     bool used = false;
   };
   using Blocks = std::map<std::uint64_t, Block>;
-  /// Pieces of the range, by number.
+  /// A range of pieces, by number.
   struct Pieces {
     std::uint64_t begin = 0, end = 0;
   };
@@ -48,7 +48,7 @@ class RangeAllocator : public BlockAllocator {
   std::uint64_t begin_;
   Source source_;
   Blocks blocks_;             ///< keyed by address, covering the range without adjacent free blocks
-  std::vector<bool> mapped_;  ///< one flag per piece
+  std::vector<bool> mapped_;  ///< a flag per piece
 };
 
 }  // namespace tern

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segments double up to this size
+constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segment sizes double up to this size
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Large segments of a device's memory from the plugin, divided into blocks.
+// Divides large segments of device memory into blocks.
 #pragma once
 
 #include <functional>

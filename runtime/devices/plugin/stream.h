@@ -1,4 +1,4 @@
-// A stream of a plugin's device.
+// A stream on a plugin's device.
 #pragma once
 
 #include <memory>

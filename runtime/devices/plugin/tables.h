@@ -7,7 +7,7 @@ namespace tern {
 
 /// Members are null if the plugin lacks the table.
 struct PluginTables {
-  /// Fails (unsupported) where a table is shorter than this version of Tern needs.
+  /// Fails (unsupported) if a table is shorter than required by this version of Tern.
   explicit PluginTables(const tern_device_plugin& plugin);
 
   const tern_device_graph_functions* graphs;

@@ -31,7 +31,7 @@ class Staging {
     tern_device_event copied = nullptr;
     bool busy = false;  ///< a copy from the buffer is pending until `copied`
   };
-  /// False where the device has none.
+  /// Returns false if the device has no pinned memory.
   bool open();
   void close() noexcept;
 
@@ -47,7 +47,7 @@ class Upload {
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
 
-  /// Puts copies of the first `bytes` of a storage on the stream.
+  /// Enqueues copies of the first `bytes` bytes of a storage.
   void add(StorageSource& source, std::uint32_t storage, std::uint64_t bytes, std::byte* to);
   /// Waits until all copies have finished.
   void finish();
@@ -59,7 +59,7 @@ class Upload {
   Staging& staging_;
   std::unique_lock<std::mutex> lock_;
   bool staged_ = false;
-  std::size_t next_ = 0;  ///< the buffer to fill
+  std::size_t next_ = 0;  ///< index of the next buffer to fill
 };
 
 }  // namespace tern
