@@ -62,7 +62,7 @@ struct OptimRecord {
   /// lr, three or four own numbers (empty: unused), weight_decay, eps. The sixth number is c.
   std::array<std::string_view, 6> hyper;
   std::int8_t m, v, third, step, product;  ///< 1: required, 0: optional, -1: not used by this kind
-  std::int64_t modes;                      ///< beside kOptimAdvance
+  std::int64_t modes;                      ///< besides kOptimAdvance
   std::string_view codes;                  ///< 8-bit encoding of m, v and third: s signed, u unsigned, - not
 
   /// Length of a node's `hyper`.

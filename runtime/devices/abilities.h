@@ -35,7 +35,7 @@ class GraphRecorder {
   /// Begins a body repeated while the byte is not 0.
   virtual void begin_while(const std::byte* predicate) = 0;
   virtual void end_body() = 0;
-  /// Describes the next work for profilers and dumps. Calls `text` only if the device accepts descriptions.
+  /// Describes the following work for profilers and dumps. Calls `text` only if the device accepts descriptions.
   virtual void annotate(const std::function<std::string()>& text) = 0;
 };
 

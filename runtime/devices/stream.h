@@ -86,7 +86,7 @@ class DeviceStream {
   /// Optional abilities; null if unsupported.
   virtual GraphRecorder* graphs() { return nullptr; }
   virtual StepClock* clock() { return nullptr; }
-  /// Reports all later calls to the watch; null: to nobody. Streams with synchronous calls need not report.
+  /// Reports all later calls to the watch; null: stops reporting. Streams with synchronous calls need not report.
   virtual void set_watch(StreamWatch*) {}
   virtual DeviceRank* rank() { return nullptr; }
 };

@@ -27,7 +27,7 @@ class Transfer {
   /// inputs of kind user.
   void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
   /// Copies inputs written by the run back to the caller's memory. Copies results to memory of this object, or directly
-  /// to the caller's `outputs` if that saves a second host copy; done after the stream's synchronisation.
+  /// to the caller's `outputs` unless the host would have to copy them again; done after the stream's synchronisation.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& made,
                                            const CallerOutputs* outputs = nullptr);
   /// Waits: an earlier run may still read its inputs.

@@ -33,7 +33,7 @@ struct Plan {
 };
 
 /// Returns this thread's plan for the request: one of the last sixteen, or a new plan. Throws if types or sizes do not
-/// fit. Uses the current thread scope.
+/// fit. The request's thread scope must be current.
 std::shared_ptr<const Plan> plan_for(Request request);
 
 /// Creates the call without data. The call refers to all three arguments.

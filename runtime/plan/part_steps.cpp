@@ -11,7 +11,7 @@ namespace {
 /// View of a value for the device; constants include their address.
 TensorView offered(Draft& d, ValueId v) {
   const Placed& p = d.placed(v);
-  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // made inside
+  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // produced inside
   TensorView view = p.view;
   const bool constant = p.at.kind == Location::Kind::state && d.request.constants[p.at.index] != nullptr;
   view.data = constant ? d.request.constants[p.at.index] + p.at.offset : nullptr;

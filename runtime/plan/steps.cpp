@@ -84,7 +84,7 @@ std::vector<Operand> operands_of(Draft& d, const Work& w) {
 
 /// A result sized by its kernel at run time.
 Operand unknown_result(const Draft& d, const Node& n, ValueId v) {
-  if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: nobody will
+  if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: no kernel sizes this result
   Operand o;
   o.placed.view.dtype = d.type(v).dtype;
   o.placed.view.rank = d.type(v).rank();

@@ -18,7 +18,7 @@ struct Matrices {
 };
 /// Operand i as matrices of float32, float64, complex64 or complex128.
 Matrices matrices(const Inference& c, std::size_t i);
-/// Operand i as square matrices of the same types.
+/// Operand i as square matrices of these types.
 Matrices square_matrices(const Inference& c, std::size_t i);
 /// `batch` followed by these sizes.
 Dims shape_of(Dims batch, std::initializer_list<Dim> sizes);
