@@ -123,10 +123,10 @@ void infer_masked_select(Inference& c) {
 }
 
 /// unique(x; axis, consecutive, symbols = [count]) -> values, inverse (i64), counts (i64 [count])
-/// Without `axis`: the distinct elements of x in ascending order [count], for each element the position of its value
-/// (x's shape), and the number of occurrences. With `axis`: likewise for the slices along that axis, compared as
-/// sequences; values has x's shape with `count` at that axis, inverse is 1-d. With `consecutive`: runs of equal
-/// elements, in the order of x. NaN differs from itself and sorts last.
+/// No `axis`: the distinct elements of x in ascending order [count], for each element the position of its value (x's
+/// shape), and the number of occurrences. `axis` given: likewise for the slices along that axis, compared as sequences;
+/// values has x's shape with `count` at that axis, inverse is 1-d. `consecutive`: runs of equal elements, in the order
+/// of x. NaN differs from itself and sorts last.
 void infer_unique(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   const bool by_axis = c.node.has(AttrKey::axis);

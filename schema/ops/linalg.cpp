@@ -28,8 +28,8 @@ void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   c.out(a.dtype, shape_of(c.broadcast(a.batch, b.batch), {b.rows, b.columns}));
 }
 
-// A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular, or
-// with `upper` A = L^H L with L upper triangular. Reads only that triangle of A; the other triangle of L is zero.
+// A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular;
+// `upper`: A = L^H L with L upper triangular. Reads only that triangle of A; the other triangle of L is zero.
 void cholesky(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));

@@ -131,8 +131,8 @@ void infer_scan(Inference& c) {
   if (kind == ScanKind::cummax || kind == ScanKind::cummin) c.out(DType::i64, x.shape);
 }
 
-/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. Equal elements keep their order
-/// with `stable`; otherwise their order is unspecified.
+/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. `stable` keeps the order of
+/// equal elements, otherwise unspecified.
 void infer_sort(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
