@@ -1,24 +1,24 @@
-# Flags that every target of the project is compiled with.
+# Compiler flags of all targets.
 add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE
   -Wall -Wextra $<$<BOOL:${TERN_WERROR}>:-Werror> -Wno-unused-parameter -Wno-missing-field-initializers
   # No contraction: the same bits whatever the instruction set.
   -ffp-contract=off -fno-math-errno
-  # clang says so where it cannot vectorise a loop that asks for it: a call of the C library, a sanitizer's check.
+  # clang warns about loops it cannot vectorise despite a pragma: calls of the C library, sanitizer checks.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
-  # So that the linker leaves out what nobody calls.
+  # Lets the linker drop unused functions.
   -ffunction-sections -fdata-sections)
 target_link_options(tern_options INTERFACE -Wl,--gc-sections)
 if(NOT TERN_CPU_LEVELS)
   target_compile_definitions(tern_options INTERFACE TERN_ONE_CPU_LEVEL)
 endif()
-# -O3 makes the library larger; what gains by it says so itself (kernels/CMakeLists.txt).
+# -O3 enlarges the library; files profiting from -O3 set the flag themselves (kernels/CMakeLists.txt).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)
 endif()
-# GCC 13 and later often warn wrongly about the standard library's values (GCC bug 105651): these warnings are no errors.
-# Targets with a precompiled header of the library switch them off.
+# GCC 13 and later often issue false warnings about the standard library (GCC bug 105651): these warnings are not
+# errors. Targets with a precompiled standard library header disable them.
 set(TERN_GUESSES restrict free-nonheap-object array-bounds stringop-overflow stringop-overread maybe-uninitialized)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   foreach(guess IN LISTS TERN_GUESSES)
@@ -35,72 +35,8 @@ if(TERN_SANITIZE)
   target_link_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE})
 endif()
 
-# tern_unite(TARGET): the compiler reads the headers of many files once. Files of equal options become units of about
-# 64 KiB, in the order of their paths; names of one file are therefore unique in its library. TERN_UNITY=OFF compiles each
-# file alone. Generated files stay alone: they exist only after the configuration.
-function(tern_unite target)
-  if(TERN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # which takes an included file for a header
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
-  if(TERN_UNITY)  # at the end of the folder's CMakeLists.txt, when all options of its files are known
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL tern_unite_now [[${target}]])")
-  endif()
-endfunction()
-function(tern_unite_now target)
-  get_target_property(files ${target} SOURCES)
-  set(kept "")
-  set(all_options "")
-  foreach(file IN LISTS files)
-    get_source_file_property(generated ${file} GENERATED)
-    get_source_file_property(alone ${file} SKIP_UNITY_BUILD_INCLUSION)
-    if(generated OR alone OR NOT file MATCHES "\\.cpp$")
-      list(APPEND kept ${file})
-      continue()
-    endif()
-    get_source_file_property(options ${file} COMPILE_OPTIONS)
-    string(MD5 key "${options}")
-    list(APPEND keys ${key})
-    set(options_${key} "${options}")
-    list(APPEND files_${key} ${file})
-  endforeach()
-  list(REMOVE_DUPLICATES keys)
-  set(folder ${PROJECT_BINARY_DIR}/generated/units/${target})
-  foreach(key IN LISTS keys)
-    set(bytes 0)
-    set(unit "")
-    foreach(file IN LISTS files_${key} ITEMS "")
-      if(unit AND (file STREQUAL "" OR bytes GREATER 65536))
-        file(CONFIGURE OUTPUT ${unit} CONTENT "${content}" @ONLY)
-        list(APPEND kept ${unit})
-        if(options_${key})
-          set_source_files_properties(${unit} PROPERTIES COMPILE_OPTIONS "${options_${key}}" SKIP_PRECOMPILE_HEADERS ON)
-        endif()
-        set(unit "")
-        set(bytes 0)
-      endif()
-      if(file STREQUAL "")
-        break()
-      endif()
-      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
-      file(SIZE ${path} size)
-      math(EXPR bytes "${bytes} + ${size}")
-      cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE included)
-      cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${path} is_configured)
-      if(is_configured)
-        cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_BINARY_DIR}/generated OUTPUT_VARIABLE included)
-      endif()
-      if(unit STREQUAL "")
-        string(REGEX REPLACE "[/.]" "_" name ${included})
-        set(unit ${folder}/${name}.cpp)
-        set(content "")
-      endif()
-      string(APPEND content "#include \"${included}\"\n")
-    endforeach()
-  endforeach()
-  set_target_properties(${target} PROPERTIES SOURCES "${kept}")
-endfunction()
-
-# A library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, which ./dev sources writes.
+# Defines the library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, written by ./dev
+# sources.
 function(tern_folder_library name)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC tern_options ${ARGN})
@@ -108,8 +44,7 @@ function(tern_folder_library name)
   tern_unite(${name})
 endfunction()
 
-# Those of `sources` whose path matches one of the regular expressions from its start to its end:
-# tern_matching(VARIABLE REGEX...).
+# tern_matching(VARIABLE REGEX...): lists the files of `sources` whose whole path matches a regular expression.
 function(tern_matching variable)
   set(all "")
   foreach(regex IN LISTS ARGN)
@@ -124,15 +59,15 @@ function(tern_matching variable)
   set(${variable} ${all} PARENT_SCOPE)
 endfunction()
 
-# Files of the current folder that need not be fast are compiled for size: tern_small(REGEX...).
+# tern_small(REGEX...): compiles matching files of the current folder for size.
 function(tern_small)
   tern_matching(small ${ARGN})
   set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endfunction()
 
-# tern_precompile(TARGET HEADER...): what most files of a target include is parsed once, beside what all folders use. Files
-# with flags of their own parse for themselves. Builds for races and fuzzing, which `./dev test --full` makes with clang,
-# and projects that take Tern in do without: there a file that lacks an include fails.
+# tern_precompile(TARGET HEADER...): precompiles headers included by most files of a target, plus the headers common to
+# all folders. Files with their own flags do not use the result. Race and fuzzing builds (clang, `./dev test --full`)
+# and subproject builds skip precompilation: there, a missing include fails.
 set(TERN_COMMON_HEADERS <algorithm> <cmath> <cstring> <map> <optional> <span> <string> <vector> <fmt/format.h>)
 function(tern_precompile target)
   if((TERN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang") OR NOT PROJECT_IS_TOP_LEVEL)

@@ -50,7 +50,7 @@ std::string text_of(const struct stat& info) {
                      info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
 }
 
-/// Whether every later change gives the file later times. Times in the future come from a clock that was set back.
+/// True if every later change yields later times. Times in the future come from a clock set back.
 bool is_settled(const struct stat& info) {
   struct timespec now {};
   if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
@@ -64,7 +64,7 @@ bool is_settled(const struct stat& info) {
 }  // namespace
 
 std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access access) {
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  // O_NONBLOCK: opening a pipe without a writer must not block.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) fail_with_errno("open", path);
   struct stat info {};
@@ -83,7 +83,7 @@ std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access
   void* p = ::mmap(nullptr, size, PROT_READ, flags, file.fd, 0);
   if (p == MAP_FAILED) fail_with_errno("map", path);
 #ifdef MADV_HUGEPAGE
-  ::madvise(p, size, MADV_HUGEPAGE);  // what is not in memory yet is read into large pages, where the system has such
+  ::madvise(p, size, MADV_HUGEPAGE);  // reads missing bytes into large pages, if supported
 #endif
   return std::shared_ptr<const FileBytes>(
       new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping, std::move(identity)));
@@ -100,7 +100,7 @@ FileBytes::~FileBytes() {
 void FileBytes::release(std::span<const std::byte> part) const {
   if (owner_ != Owner::mapping || part.empty()) return;
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;  // of its first page
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;  // offset in the first page
   ::madvise(const_cast<std::byte*>(part.data() - before), part.size() + before, MADV_DONTNEED);
 }
 

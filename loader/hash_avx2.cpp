@@ -1,4 +1,4 @@
-// The library's own header compiled with AVX2: distributions compile the library for any processor of the architecture.
+// Compiles xxHash's own header with AVX2: distributions compile the library for any processor of the architecture.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -11,7 +11,7 @@ auto row(const Vector* v, std::size_t i) {
   return v->Get(static_cast<flatbuffers::uoffset_t>(i));
 }
 
-/// Reports an enumeration's value that this version does not know; what follows it takes 0 instead.
+/// Reports an enumeration value unknown to this version and continues with 0.
 template <class Kind, class Stored>
 Kind kind(IndexReader& in, const void* at, Stored stored, Stored last, const char* what) {
   if (stored <= last) return static_cast<Kind>(stored);
@@ -71,7 +71,7 @@ void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
     const archive::Instruction& r = *row(row_.code(), i);
     const auto op = static_cast<Scalar>(r.op());
     const auto operand = [count = scalar_info(op).operands](int k, std::uint16_t v) {
-      return k < count ? v : std::uint16_t{0};  // the others mean nothing
+      return k < count ? v : std::uint16_t{0};  // ignores unused operands
     };
     n.expr.code.push_back({op, static_cast<DType>(r.dtype()), operand(0, r.a()), operand(1, r.b()), operand(2, r.c()),
                            r.integer(), r.number(), r.imaginary()});

@@ -21,7 +21,7 @@ struct Name {
   std::uint8_t code, bits;
 };
 
-/// DLDataTypeCode of DLPack 1.1; booleans are 8 bits of kDLBool (6).
+/// DLDataTypeCode of DLPack 1.1; booleans are 8-bit kDLBool (6).
 constexpr Name kDlpackNames[] = {
     {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
     {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},
@@ -31,14 +31,14 @@ constexpr Name kDlpackNames[] = {
     {DType::f8_e8m0, 14, 8},
 };
 
-/// DLDeviceType of devices whose addresses are the vendor's. Those of Metal and OpenCL are no pointers.
+/// DLDeviceType of devices with pointers as addresses. Addresses of Metal and OpenCL are no pointers.
 struct DlpackPlace {
   std::int32_t type;
   std::string_view kind;
 };
 constexpr DlpackPlace kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
 
-/// "cuda:1" of {2, 1}.
+/// Formats {2, 1} as "cuda:1".
 std::string device_of(const dlpack::Device& d) {
   for (const DlpackPlace& p : kPlaces) {
     if (p.type == d.type) return p.type == dlpack::kCpu ? "cpu" : fmt::format("{}:{}", p.kind, d.id);
@@ -88,7 +88,7 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
 template <class M>
 Tensor take(M* m, bool read_only) {
   if (m == nullptr) fail(ErrorCode::invalid_argument, "DLPack tensor: a null pointer");
-  wrap(m->array, read_only, {});  // what is refused is not taken
+  wrap(m->array, read_only, {});  // checks first: refused tensors remain the caller's
   return wrap(m->array, read_only, std::shared_ptr<void>(m, [](void* p) {
                 M* const owned = static_cast<M*>(p);
                 if (owned->deleter != nullptr) owned->deleter(owned);
@@ -104,7 +104,7 @@ Tensor view_of_dlpack(const DLManagedTensor* tensor) {
 
 namespace {
 
-/// A DLPack tensor with what it points to.
+/// A DLPack tensor together with its shape and strides.
 template <class M>
 struct DlpackTensor {
   M managed{};

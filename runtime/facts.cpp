@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// Marks the symbols that an expression depends on.
+/// Marks the symbols used by an expression.
 class SymbolMarker {
  public:
   explicit SymbolMarker(const ExprPool& pool) : pool_(pool), seen_(pool.nodes().size()), used_(pool.symbols().size()) {}
@@ -42,8 +42,8 @@ class SymbolMarker {
   std::vector<std::uint32_t> stack_;
 };
 
-/// Which values are the next content of a state or an input, or a step towards it: walks from each value written back,
-/// through ops that can overwrite their input.
+/// Walks from each written-back value through ops able to overwrite their input, and marks the values on the way as
+/// future contents of the state or input.
 void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
   facts.written_to.assign(f.values.size(), -1);
   std::vector<std::pair<const Node*, std::size_t>> producer(f.values.size(), {nullptr, 0});
@@ -70,7 +70,7 @@ void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& 
   }
 }
 
-/// Finds the values whose only reader is a permutation.
+/// Finds values read by a single permutation only.
 std::vector<std::int32_t> find_permuted(const Function& f) {
   constexpr std::int32_t kNobody = -1, kOthers = -2;
   std::vector<std::int32_t> reader(f.values.size(), kNobody);

@@ -14,16 +14,16 @@
 namespace tern {
 namespace {
 
-constexpr std::uintptr_t kAlignment = 64;  // of the arena's blocks
+constexpr std::uintptr_t kAlignment = 64;  // alignment of arena blocks
 
-/// The bytes that a contiguous view covers; null and 0 for an absent one.
+/// Bytes covered by a contiguous view; null and 0 for an absent view.
 std::span<const std::byte> bytes_of_outputs(const TensorView& v) {
   if (v.data == nullptr || v.dtype == DType::invalid) return {};
   const std::int64_t per = elements_per_byte(v.dtype);
   return {v.data, static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype))};
 }
 
-/// The bytes between the first and the last element.
+/// Bytes from the first to the last element.
 std::span<const std::byte> extent_of(const TensorView& v) {
   const std::span<const std::byte> dense = bytes_of_outputs(v);
   if (dense.empty() || v.contiguous()) return dense;
@@ -32,7 +32,7 @@ std::span<const std::byte> extent_of(const TensorView& v) {
     const std::int64_t last = (v.sizes[a] - 1) * v.strides[a];
     (last < 0 ? below : above) += last;
   }
-  const std::int64_t size = element_size(v.dtype);  // of elements that share no byte
+  const std::int64_t size = element_size(v.dtype);  // elements never share a byte here
   return {v.data + below * size, static_cast<std::size_t>((above - below) * size)};
 }
 
@@ -40,7 +40,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
-/// A tensor whose elements have no values yet.
+/// A tensor with uninitialized elements.
 Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   if (&place != &cpu_device()) return Tensor::on(place.name(), dtype, std::move(sizes));

@@ -9,7 +9,7 @@ namespace {
 
 double bytes_of_profile(const TensorView& v) {
   if (v.dtype == DType::invalid) return 0;
-  // An expanded axis is read once.
+  // An expanded axis counts once.
   double elements = 1;
   for (int i = 0; i < v.rank; ++i) elements *= v.stride(i) == 0 && v.size(i) > 1 ? 1 : static_cast<double>(v.size(i));
   return elements * element_size(v.dtype) / elements_per_byte(v.dtype);

@@ -1,4 +1,4 @@
-// A session's states, read and written by their names.
+// Reads and writes a session's states by name.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -29,7 +29,7 @@ std::size_t checked_bytes(DType dtype, const std::vector<std::int64_t>& sizes) {
   return (n + per - 1) / per * static_cast<std::uint64_t>(element);
 }
 
-/// Strides of row-major order, saturated where the sizes of an empty tensor would overflow them.
+/// Row-major strides, saturated where sizes of an empty tensor would overflow.
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> strides(sizes.size(), 1);
   for (std::size_t i = sizes.size(); i-- > 1;) {

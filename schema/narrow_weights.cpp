@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLeast = 256;  // elements: fewer are no weight
+constexpr std::uint64_t kLeast = 256;  // smallest element count of a weight
 
 bool is_narrow(const State& s) {
   const DType t = s.type.dtype;

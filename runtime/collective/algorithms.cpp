@@ -14,14 +14,14 @@ namespace tern {
 namespace {
 
 
-/// Below, every rank gets all inputs and joins them: one message each way instead of two.
+/// Largest input in bytes for the one-step reduction: every rank receives all inputs and reduces them itself.
 constexpr std::size_t kSmall = 8192;
-/// A share goes in pieces of about so many bytes, so many at a time: while one is joined, the next is on its way. Each
-/// message costs its ranks a switch of threads or two, so pieces are large where there are enough of them.
+/// Target size of a piece in bytes, and the number of pieces in flight: the next piece travels during the reduction of
+/// the current piece. Each message costs its ranks one or two thread switches, so long shares have large pieces.
 constexpr std::int64_t kLeastPiece = std::int64_t{1} << 19, kMostPiece = std::int64_t{1} << 20;
 constexpr std::int64_t kWindow = 2;
 
-constexpr std::size_t kAlgorithmsTile = 8192;  ///< of the sum of some ranks
+constexpr std::size_t kAlgorithmsTile = 8192;  ///< bytes of a partial sum
 
 enum SharedStep : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
 
@@ -108,7 +108,7 @@ void Algorithms::all_reduce(const Collective& c, std::uint64_t tag, std::chrono:
   join_shares(c, shares(c.count), static_cast<std::byte*>(c.out), true);
 }
 
-/// Every rank sends all its elements to all others.
+/// Sends all elements of every rank to all other ranks.
 void Algorithms::join_all(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
   std::byte* const all = scratch(bytes * at(ranks_));
@@ -119,14 +119,14 @@ void Algorithms::join_all(const Collective& c) {
     if (r != rank_) messages_.send(r, kTake, c.in, bytes);
   }
   copy_bytes(all + bytes * at(rank_), c.in, bytes);
-  messages_.wait_all();  // `out` may be `in`
+  messages_.wait_all();  // `out` may alias `in`
   for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
   finish(c.reduce, c.dtype, all, c.count, ranks_);
   copy_bytes(c.out, all, bytes);
 }
 
-/// Every rank joins its share of the elements, and gives it to all ranks (`everywhere`), to the root (reduce), or to
-/// nobody: then `out` takes the share.
+/// Reduces one share of the elements on each rank. The result goes to all ranks (`everywhere`), to the root (reduce) or
+/// only to `out`.
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
   const bool to_root = c.kind == CollectiveKind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
@@ -143,11 +143,11 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
     return std::clamp<std::int64_t>(of - p * piece, 0, piece);
   };
   const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * size); };
-  // What the others send of this rank's share; the place of this rank's own is free.
+  // Receives this rank's share from the other ranks; the slot of this rank itself is spare.
   const std::int64_t room = std::min(mine, piece);
   std::byte* const taken = scratch(bytes(room * slots) * at(ranks_));
   const auto place = [&](int r, std::int64_t p) { return taken + (p % slots * ranks_ + r) * room * size; };
-  // Nobody needs this rank's own share of its input, so it may be replaced at once.
+  // Replaces this rank's own share of the input at once: no other rank reads that share.
   std::byte* const own = takes ? result + first * size : to_root ? nullptr : out;
 
   numbers_.assign(3 * at(ranks_) * at(static_cast<int>(slots)), 0);
@@ -157,7 +157,7 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   };
   const auto begin = [&](std::int64_t p) {
     const auto step = static_cast<std::uint32_t>(p);
-    for (int i = 1; i < ranks_; ++i) {  // not all begin with one rank
+    for (int i = 1; i < ranks_; ++i) {  // a different first peer on each rank spreads the load
       const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
       number(kTaken, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
       number(kSent, to, p) =
@@ -167,7 +167,7 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   for (std::int64_t p = 0; p < slots; ++p) begin(p);
   for (std::int64_t p = 0; p < pieces; ++p) {
     const auto step = static_cast<std::uint32_t>(p);
-    // The elements that a result replaces have been sent.
+    // Waits for the sends of elements about to be overwritten by results.
     for (int r = 0; r < ranks_; ++r) {
       if (r == rank_ || !takes) continue;
       messages_.wait(number(kSent, r, p));
@@ -190,12 +190,12 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
         number(kGiven, to, p) = messages_.send(to, kGive | step, joined, bytes(n));
     }
     if (p + slots >= pieces) continue;
-    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // from the place that the next piece takes
+    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // the next piece reuses the sent buffer
     begin(p + slots);
   }
 }
 
-/// Tile by tile, so that what some ranks have been joined to stays in the cache.
+/// Reduces tile by tile to keep partial sums in the cache.
 void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_t count) {
   alignas(64) std::array<std::byte, kAlgorithmsTile> sum;
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
@@ -204,7 +204,7 @@ void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_
     const std::int64_t n = std::min(tile, count - at), offset = at * size;
     const std::byte* so_far = inputs_[0] + offset;
     for (std::size_t r = 1; r < inputs_.size(); ++r) {
-      // `joined` may be an input that is still to come.
+      // `joined` may alias an input not read yet.
       std::byte* const to = r + 1 == inputs_.size() ? joined + offset : sum.data();
       join(c.reduce, c.dtype, to, so_far, inputs_[r] + offset, n);
       so_far = to;
@@ -225,7 +225,8 @@ void Algorithms::gather_parts(const Collective& c, const Parts& begins, bool eve
   if (takes) copy_bytes(place(rank_), c.in, bytes(rank_));
 }
 
-/// Large tensors of several ranks go in shares, which all exchange: the root sends each element about twice.
+/// Large tensors of several ranks are split into shares, exchanged by all ranks: the root sends each element about
+/// twice.
 void Algorithms::broadcast(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
   auto* out = static_cast<std::byte*>(c.out);
@@ -285,7 +286,7 @@ void Algorithms::all_to_all(const Collective& c) {
   copy_bytes(out + begin(to_begins, rank_), in + begin(from_begins, rank_), length(from_begins, rank_));
 }
 
-/// The ranks tell each other how many elements they send: only they know that.
+/// Exchanges the lengths of the ranks' parts: each rank knows only its own lengths.
 void Algorithms::check_parts(const Collective& c) {
   others_.assign(at(ranks_), 0);
   others_[at(rank_)] = c.in_parts[at(rank_)];

@@ -17,7 +17,7 @@ bool has_root(CollectiveKind k) {
   return k == CollectiveKind::broadcast || k == CollectiveKind::gather || k == CollectiveKind::scatter || k == CollectiveKind::reduce || is_point_to_point(k);
 }
 
-/// Parts of one list are equal to their sum, and none is negative.
+/// True if the parts are non-negative and sum to `count`.
 bool is_division(std::span<const std::int64_t> parts, std::int64_t count, int ranks) {
   if (parts.size() != static_cast<std::size_t>(ranks)) return false;
   std::int64_t sum = 0;

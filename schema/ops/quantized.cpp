@@ -1,4 +1,4 @@
-// Quantized values: elements and scales become one value, and numbers again.
+// Quantized values: packing elements and scales into one value, and dequantizing.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -23,9 +23,9 @@ MxAttributes mx_attributes(const Inference& c) {
   return {static_cast<std::int32_t>(c.integer(AttrKey::block)), static_cast<ScaleLayout>(c.integer(AttrKey::layout))};
 }
 
-/// mx_pack(elements [.., K], scales; block, layout, dtype): the MX value of shape [.., K] whose scales are float8_e8m0
-/// (or their bits as uint8), as many as the layout has, in any shape. `dtype`, where it is given, is the element type
-/// of bits that come as uint8; two float4_e2m1fn_x2 share a byte, and K is then twice the last size. Moves bytes only.
+/// mx_pack(elements [.., K], scales; block, layout, dtype): the MX value of shape [.., K] with float8_e8m0 scales (or
+/// their bits as uint8), as many as the layout needs, in any shape. `dtype`, if given, is the element type of elements
+/// passed as uint8 bits; two float4_e2m1fn_x2 share a byte, so K is twice the last size. Moves bytes only.
 void mx_pack_rule(Inference& c) {
   plain(c, 0);
   plain(c, 1);
@@ -55,8 +55,8 @@ void mx_pack_rule(Inference& c) {
   c.outputs.push_back(std::move(t));
 }
 
-/// mx_dequantize(x; dtype, block, layout): element * scale, computed in float. A scale of NaN makes its block NaN.
-/// `block` and `layout` repeat those of x, for kernels.
+/// mx_dequantize(x; dtype, block, layout): element * scale, computed in float. A NaN scale makes its block NaN. `block`
+/// and `layout` repeat x's properties for kernels.
 void mx_dequantize_rule(Inference& c) {
   const MxAttributes mx = mx_attributes(c);
   const TensorType& x = c.in(0);
@@ -66,8 +66,8 @@ void mx_dequantize_rule(Inference& c) {
   c.out(c.dtype(), x.shape);
 }
 
-/// dequantize(x; dtype): the numbers of a quantized value, computed in float32 as its zero points say
-/// (dtypes/blocks.h), and rounded to dtype.
+/// dequantize(x; dtype): the numbers of a quantized value, computed in float32 with its zero points (dtypes/blocks.h),
+/// and rounded to dtype.
 void dequantize_rule(Inference& c) {
   c.require(c.in(0).quantized(), "the operand is not a quantized value");
   require_numbers_type(c);

@@ -16,7 +16,7 @@ std::vector<bool> read_values(const Function& f) {
   return read;
 }
 
-/// Takes the inputs of these states out; write-backs count inputs.
+/// Removes the inputs of these states; renumbers inputs in write-backs.
 void drop_inputs(Function& f, const std::vector<bool>& gone) {
   std::vector<std::uint32_t> number(f.inputs.size());
   std::vector<FunctionInput> kept;

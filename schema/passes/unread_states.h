@@ -1,4 +1,4 @@
-// Removes states that no function reads any more.
+// Removes states no longer read by any function.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace tern {
 
-/// Of the states marked, those whose values no node, output or write-back uses, in any function, and to which no other
-/// state is tied. Their inputs go with them.
+/// Removes candidates whose values are used by no node, output or write-back of any function, and without tied states.
+/// Removes their inputs, too.
 void remove_unread_states(Program& program, const std::vector<bool>& candidates);
 
 }  // namespace tern
