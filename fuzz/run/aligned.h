@@ -1,4 +1,4 @@
-// Bytes where archives want them: at a multiple of 64, with nothing after their end.
+// Bytes at an address that is a multiple of 64, as archives need, with nothing mapped after their end.
 #pragma once
 
 #include <cstddef>

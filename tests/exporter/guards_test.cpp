@@ -1,4 +1,4 @@
-// Guards: what Python computes of them, what cannot be read, and what becomes of them in a program.
+// Guards: values as in Python, rejected expressions, and the nodes made from guards.
 #include <gtest/gtest.h>
 #include <tern/tern.h>
 

@@ -1,5 +1,5 @@
-// Tuning of small programs: what is tried, what is reported, and that time and inputs have limits. Whether a way is
-// faster is the machine's business; verdict_test.cpp has the rule.
+// Tuning of small programs: candidates, reports, and limits of time and inputs. Speed depends on the machine;
+// verdict_test.cpp has the rule.
 #include "exporter/tune/tune.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every _backward operator against differences of the operator that it belongs to.
+// Every _backward operator against finite differences of its forward operator.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// One call of an ATen operator, lowered and run in float64 or complex128; complex numbers are pairs.
+// Lowers a single ATen operator call and runs the program in float64 or complex128; complex numbers are pairs.
 #pragma once
 
 #include <tern/error.h>

@@ -1,4 +1,4 @@
-// The last row of logits: what leads to the others is not computed.
+// The last row of logits: no node computes the other rows.
 #include "exporter/llm/last_row.h"
 
 #include <gtest/gtest.h>
@@ -30,10 +30,10 @@ class LastRow : public ::testing::Test {
     n.attrs = {attr(AttrKey::k, axes), attr_number(AttrKey::epsilon, 0)};
     const ValueId y = p.b().add(std::move(n)).front();
     drop_unread(y);
-    p.output(y);  // its reader
+    p.output(y);  // reads y
     return y;
   }
-  /// As an imported program has it: results that nothing reads are absent.
+  /// Marks unread results as absent, like the importer.
   void drop_unread(ValueId y) {
     for (ValueId& v : p.program().functions[0].nodes.back().outputs) v = v == y ? v : kNoValue;
   }
