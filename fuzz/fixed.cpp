@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     if (!o.archives.empty() || (!o.only.empty() && name != o.only)) continue;
     const Counts c = run_op(op, o);
     print(name, c);
-    // These programs have neither kernels of their own nor a group: these ops end in an error.
+    // Generated programs have neither kernels of their own nor a group: these ops end in an error.
     const bool ends_in_error = op == Op::custom || op == Op::exchange;
     const bool covered = c.of[ends_in_error ? Outcome::failed : Outcome::clean] >= kNeeded;
     if (!covered) std::printf("FAIL %s: fewer than %d programs ran\n", name.c_str(), kNeeded);

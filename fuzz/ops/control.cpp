@@ -241,7 +241,7 @@ void wait(Make& m) {
   m.operand(dtype, shape);
   if (m.chance(50)) m.operand(dtype, shape);
 }
-void exchange(Make& m) {  // without a group the op reports an error
+void exchange(Make& m) {  // the op reports the missing group
   m.operand(m.real(), m.any_shape());
   m.set(Key::counts, m.in(0, 1));
   m.set(Key::sizes, m.in(0, 2));

@@ -15,7 +15,7 @@ struct Outcome {
     refused,    ///< rejected by the loader
     too_large,  ///< beyond the fuzzer's limits
     failed,     ///< every run ended with an error
-    clean,      ///< at least one run gave results
+    clean,      ///< some run gave results
     finding,    ///< a defect by its own account (ErrorCode::internal), or an exception of another type
   };
   Kind kind = refused;

@@ -206,7 +206,7 @@ TEST(QuantizeMatrix, ZerosStayZeros) {
   constexpr std::int64_t kRows = 3, kColumns = 64;
   std::vector<float> x(kRows * kColumns);
   for (const bool all : {true, false}) {
-    if (!all) x[5] = 3;  // in row 0
+    if (!all) x[5] = 3;  // only row 0
     for (const Format& f : formats()) {
       const Quantized q = quantize(
           {reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1}, {&f, f.block});

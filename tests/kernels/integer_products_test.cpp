@@ -1,4 +1,4 @@
-// Products of integers of 8 bits, by every method that this processor has, against sums in 64 bits.
+// Products of 8-bit integers, by every method of this processor, against sums in 64 bits.
 #include <gtest/gtest.h>
 
 #include <cstring>

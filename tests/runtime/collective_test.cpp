@@ -293,7 +293,7 @@ TEST(SessionGroups, GroupsAreFoundByTheirNames) {
   EXPECT_NE(failure_of([&] { s.set_group(local_group(1)[0], "dp"); }).find("no group 'dp'; it has: 'tp'"),
             std::string::npos);
   const Groups right = local_group(2), wrong = local_group(3);
-  s.set_group(wrong[0]);        // for all groups without their own
+  s.set_group(wrong[0]);        // serves all groups without their own
   s.set_group(right[0], "tp");  // replaces the default for "tp"
   std::jthread other([&] {
     Session o(sum_program(2, "tp").model().prepare());

@@ -214,7 +214,7 @@ TEST(Fuse, MessagesKeepTheNumbersOfTheExportedNodes) {
   }
 }
 
-/// Such large results bypass the caches: each tile is stored after the next tile's computation.
+/// Large results bypass the caches: each tile is stored after the next tile's computation.
 TEST(Fuse, ResultsLargerThanTheCachesAreWhole) {
   constexpr std::int64_t kMany = (std::int64_t{8} << 20) + 77;
   TestProgram p;

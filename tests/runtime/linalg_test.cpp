@@ -483,7 +483,7 @@ TEST(LinalgErrors, SayWhatIsWrong) {
 }
 
 TEST(LinalgPlans, CallsOfManyKindsInTurns) {
-  // More sizes than a thread's plan cache, with equal and different result types, twice and with other values.
+  // More sizes than a thread's plan cache, for several kinds of results, twice with other values.
   for (const double scale : {1.0, 3.0}) {
     for (std::int64_t n = 1; n <= 20; ++n) {
       Tensor a(DType::f64, {n, n});

@@ -101,7 +101,7 @@ TEST(SharedSums, TakeWhatFitsAndIsFasterThanMessages) {
   EXPECT_FALSE(two.takes(static_cast<std::size_t>(-1)));
 }
 
-/// Rank 0 calls with the tag 7; rank 1 calls with `tag`, or not at all for 0.
+/// Rank 0 calls with the tag 7; rank 1 calls with `tag`, or not at all for 0. Returns the late peer, or -1.
 int waits_for(std::uint64_t tag, bool interrupted) {
   const Memory memory(2);
   NoMessages transport(memory);

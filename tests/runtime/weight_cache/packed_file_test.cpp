@@ -159,7 +159,7 @@ TEST_F(PackedFileTest, AProcessMapsAFileOnce) {
   const auto first = open(), second = PackedFile::open(same, "key");
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first, second);
-  // A replaced file has another identity than the mapped file.
+  // A replaced file leaves earlier mappings alone.
   ASSERT_TRUE(write_packed(cache_, "key", some_bytes(100, 7)));
   const auto third = open();
   ASSERT_NE(third, nullptr);

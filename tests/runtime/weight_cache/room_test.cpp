@@ -54,7 +54,7 @@ TEST_F(RoomTest, LeastRecentlyUsedFilesGo) {
   const std::string second = add_packed("a", 5 * kHour), first = add_packed("b", 9 * kHour),
                     third = add_packed("c", 3 * kHour);
   EXPECT_TRUE(make_room(cache_, kMegabyte));
-  EXPECT_TRUE(exists(first));  // the limit is met exactly
+  EXPECT_TRUE(exists(first));  // everything fits
   EXPECT_TRUE(make_room(cache_, kMegabyte + 1));
   EXPECT_FALSE(exists(first));
   EXPECT_TRUE(exists(second) && exists(third));
