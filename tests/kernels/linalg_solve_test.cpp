@@ -138,8 +138,8 @@ TEST_P(SolveTest, LeastSquares) {
         for (std::size_t k = 0; k < rest.values.size(); ++k) rest.values[k] -= rhs[i].values[k];
         // The residual is orthogonal to the columns of A.
         EXPECT_LT(largest(adjoint(batch[i]) * rest), limit);
-        if (m < n) {  // the shortest solution is a combination of rows: x = A^H y with y = (A A^H)^-1 A x, so x^H z = 0
-          // for every z with A z = 0; projecting x on the rows must not change it. Checked with QR of A^H.
+        if (m < n) {  // the shortest solution x = A^H y, y = (A A^H)^-1 A x, combines rows: x^H z = 0 if A z = 0
+          // Projecting x on the rows (with QR of A^H) must not change x.
           NodeRun qr(Op::qr);
           qr.set(AttrKey::mode, static_cast<int>(QrMode::reduced));
           input(qr, {adjoint(batch[i])});

@@ -11,7 +11,7 @@ namespace tern::test {
 namespace {
 
 struct Case {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels per group
+  std::int64_t batch, groups, in, out;  ///< channels per group: in, out
   std::vector<std::int64_t> image, kernel, strides, dilations, before;
   DType type = DType::f32;
 };

@@ -48,7 +48,7 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
                                               std::vector<float>(static_cast<std::size_t>(e.k)));
       for (std::int64_t j = 0; j < e.n; ++j)
         dequantize_row(m, bytes.data(), j, 0, e.k, numbers[static_cast<std::size_t>(j)].data());
-      const DType x_type = seed % 3 == 0 ? DType::bf16 : DType::f32;  // both types hold these values exactly
+      const DType x_type = seed % 3 == 0 ? DType::bf16 : DType::f32;  // exact in either type
       const auto native = product_of(0, format, e, bytes, x, x_type, bias),
                  definition = product_of(1, format, e, bytes, x, x_type, bias),
                  reproducible = product_of(2, format, e, bytes, x, x_type, bias);
