@@ -1,7 +1,7 @@
 // Compares every native CPU kernel with the definition of its op over generated nodes: for each op with both, the
 // makers of fuzz/ops make sizes, strides, types, attributes and data from seeds. The definition is the portable source,
 // compiled by the system's C++ compiler.
-// fuzz_definitions [--first SEED] [--count N] [--only OP] [--texts FOLDER]
+//   fuzz_definitions [--first SEED] [--count N] [--only OP] [--texts FOLDER]
 // A node runs by its native kernel, by another algorithm of the kernel, and reproducibly. Reproducible results must
 // have the definition's bits, all others come near (compare.h). --texts keeps compiled sources for later runs. Prints a
 // line for each op, and ends with `N passed, N failed`.

@@ -1,6 +1,6 @@
 // The fuzz targets without libFuzzer, for the tests: fixed inputs of the program makers for each op of TERN_OPS, and
 // fixed mutations of archives. Prints the outcomes of each op, and ends with `N passed, N failed`.
-// fuzz_fixed [--first SEED] [--count N] [--seconds S] [--only OP] [--save FOLDER] [ARCHIVE...]
+//   fuzz_fixed [--first SEED] [--count N] [--seconds S] [--only OP] [--save FOLDER] [ARCHIVE...]
 #include <fcntl.h>
 #include <tern/error.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The digits example from the command line, as ./dev demo runs it: digits.sh FOLDER
+# Runs the digits example from the command line like ./dev demo: digits.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1

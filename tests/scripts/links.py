@@ -27,7 +27,7 @@ def tracked():
     paths = set()
     for name in filter(None, names):
         parts = name.split("/")
-        for i in range(len(parts)):  # with every folder, and every tail: `channels_last/winograd.h`
+        for i in range(len(parts)):  # every folder and every tail: `channels_last/winograd.h`
             paths |= {"/".join(parts[i:j]) for j in range(i + 1, len(parts) + 1)}
     return paths
 
