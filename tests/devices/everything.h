@@ -1,4 +1,4 @@
-// A session that calls every function of a device.
+// A session with calls of every function of a device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace tern::testing {
 
-/// (predicate, x, index): a constant's rows, a state that counts, a body, a norm, a failure that a kernel may tell.
+/// (predicate, x, index): a constant's rows, a counting state, a body, a norm, a failure reported by a kernel.
 inline TestProgram program_of_everything() {
   TestProgram p;
   Builder& b = p.b();
@@ -31,12 +31,12 @@ inline TestProgram program_of_everything() {
   return p;
 }
 
-/// Whether streams may have a part of the device.
+/// True if streams can own a share of the device.
 inline bool has_parts(const std::string& device) {
   return open_plugin_device(device).tables().shares != nullptr;
 }
 
-/// One session with all that a device does: streams, events, a graph with control flow, a profile.
+/// A session with all features of a device: streams, events, a graph with control flow, a profile.
 struct Setting {
   std::optional<Stream> stream, other;
   std::optional<Session> session;

@@ -19,13 +19,13 @@ using test::kFormats;
 class QuantizedRowsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, QuantizedRowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// Whole runs of an item and not, on one round and several; rows that fill an item's and not.
+/// Full and partial runs per item, one round and several; full and partial rows.
 struct Extent {
   std::int64_t planes, rows, columns, depth;
 };
 constexpr Extent kExtents[] = {{1, 1, 9, 192}, {1, 1, 70, 2112}, {1, 2, 5, 64},   {2, 3, 17, 320},
                                {1, 8, 33, 64}, {3, 2, 6, 1088},  {1, 1, 8200, 64}};
-constexpr std::size_t kEverywhere = 4;  // on every device: emulated ones compile for seconds
+constexpr std::size_t kEverywhere = 4;  // cases run on every device: emulated devices compile for seconds
 
 bool is_full() {
   return std::getenv("TERN_TEST_FULL") != nullptr;

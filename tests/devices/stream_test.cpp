@@ -1,4 +1,4 @@
-// Streams, scopes and events, on every device that there is; the test plugins do their work as late as they may.
+// Streams, scopes and events, on every device; the test plugins delay all work as long as allowed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
