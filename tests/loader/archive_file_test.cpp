@@ -1,4 +1,4 @@
-// Archives as files: ways of reading, what is no file, files that change, and one of more than 5 GB.
+// Archives as files: ways of reading, special files, changing files, and a file of more than 5 GB.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ TEST_F(ArchiveFile, EveryWayOfReading) {
       EXPECT_EQ(difference(before, *after), "");
       for (std::uint32_t i = 0; i < before.storages.size(); ++i) {
         const auto expected = before.source->bytes(i);
-        // Twice: what is released comes back.
+        // Twice: released bytes come back.
         EXPECT_TRUE(std::ranges::equal(after->source->bytes(i), expected));
         after->source->release(i);
         EXPECT_TRUE(std::ranges::equal(after->source->bytes(i), expected));
@@ -82,7 +82,7 @@ TEST_F(ArchiveFile, BorrowedBytesOfAnyAlignment) {
   }
 }
 
-// FIELD 16: what is not a regular file.
+// FIELD 16: special files.
 TEST_F(ArchiveFile, NotAFile) {
   EXPECT_EQ(code_of(path("missing.tern")), ErrorCode::io);
   EXPECT_EQ(code_of(folder_.string()), ErrorCode::io);
@@ -95,7 +95,7 @@ TEST_F(ArchiveFile, NotAFile) {
   EXPECT_EQ(code_of(path("text")), ErrorCode::bad_file);
 }
 
-// FIELD 17: a file that changes after it was opened cannot change what was checked.
+// FIELD 17: changes after opening cannot change checked bytes.
 TEST_F(ArchiveFile, ChangesAfterOpening) {
   write_archive(sample_program(), path());
   const auto mapped = open_archive(path(), {Access::map, Verify::first_use});
@@ -125,7 +125,7 @@ TEST_F(ArchiveFile, AFailedWriteLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
-/// Five gigabytes of zeros that take no memory, with marks in them.
+/// Five gigabytes of zeros without memory, with a few marks.
 class Zeros : public StorageSource {
  public:
   explicit Zeros(std::uint64_t size) : size_(size) {

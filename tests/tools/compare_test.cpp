@@ -1,4 +1,4 @@
-// The comparison with golden tensors: against numpy.isclose, whose rule is that of torch.isclose, and by hand.
+// The comparison with golden tensors: against numpy.isclose, with the same rule as torch.isclose, and hand-made values.
 #include "tools/compare.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(Compare, SixtyFourBitIntegersLoseNothing) {
 }
 
 TEST(Compare, FindsTheWorstElements) {
-  // Rows of three; more elements than one chunk, the worst ones in the last rows.
+  // Rows of three; more elements than a chunk, with the worst elements in the last rows.
   constexpr std::int64_t kRows = 3000;
   std::vector<float> golden(kRows * 3, 4.0f);
   std::vector<float> actual = golden;
@@ -152,7 +152,7 @@ TEST(Compare, FindsTheWorstElements) {
 }
 
 TEST(Compare, UnitsOfTheLastPlaceAreThoseOfTheRow) {
-  // In a row with 1024 an error of 2^-13 is one unit of the last place, also at its small elements.
+  // A row with 1024: an error of 2^-13 is a unit in the last place, even at small elements.
   const auto row = [](float last) { return tensor_of<float>(DType::f32, {1, 2}, {1024, last}); };
   EXPECT_EQ(compare(row(1 + std::ldexp(1.0f, -13)), row(1)).worst_ulp, 1);
   const auto single = [](float v) { return tensor_of<float>(DType::f32, {}, {v}); };

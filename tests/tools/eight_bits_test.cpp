@@ -55,7 +55,7 @@ TEST(StateCodes, ChangeWhereTorchaosDo) {
     const Tensor edges = recorded(sign + "edges"), expected = recorded(sign + "edge_codes");
     const auto x = edges.span<const float>();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      std::vector<float> block(kStateBlock, 1);  // so that the scale is 1
+      std::vector<float> block(kStateBlock, 1);  // makes the scale 1
       block[7] = x[i];
       std::uint8_t codes[kStateBlock];
       float scale = 0;

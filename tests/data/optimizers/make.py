@@ -20,8 +20,7 @@ from recorded import record, save_program, torch_version
 
 warnings.filterwarnings("ignore")
 
-# Optimizer: for each list argument of its function, the state that it holds; and arguments of the function by those of
-# the constructor.
+# Optimizer: the state behind each list argument of its function; and arguments of the function from the constructor's.
 BETAS = {"beta1": lambda o: o["betas"][0], "beta2": lambda o: o["betas"][1]}
 FUNCTIONS = {
     "sgd": ({"momentum_buffer_list": "momentum_buffer"}, {}),
@@ -136,7 +135,7 @@ def cases(out, wanted):
                     module.lists, args = [], (*args[:2], [])
                 try:
                     program = export(module, args, strict=False)
-                except (RuntimeError, AssertionError, TypeError) as error:  # torch.export cannot trace some of them
+                except (RuntimeError, AssertionError, TypeError) as error:  # torch.export cannot trace all optimizers
                     print(f"{case}: not exported: {str(error).splitlines()[0]}")
                     continue
                 save_program(program, f"{out}/{case}.pt2")

@@ -16,7 +16,7 @@ WITH = {
     "lerp_weight": lambda x, s: torch.lerp(x, x.flip(0), s), "pow_in_place": lambda x, s: x.abs().pow_(s),
     "in_place": lambda x, s: (x.clone().add_(s), x.clone().mul_(s), x.clone().div_(s), x.clone().remainder_(s)),
     "foreach": lambda x, s: torch._foreach_add([x], s) + torch._foreach_mul([x], s) + torch._foreach_div([x], s)}
-# A tensor and a setting, which is a number.
+# A tensor and a numeric setting.
 SETTINGS = {
     "threshold": lambda x, s: F.threshold(x, s, 0.7 * s), "hardshrink": F.hardshrink, "softshrink": F.softshrink,
     "hardtanh": lambda x, s: F.hardtanh(x, -s, s), "leaky_relu": F.leaky_relu, "elu": F.elu, "celu": F.celu,
