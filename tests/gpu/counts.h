@@ -19,9 +19,9 @@ extern "C" {
 /* Of global memory. */
 typedef struct tern_emulated_accesses {
   double requests;
-  double sectors;       /* that the requests touch */
-  double least_sectors; /* that could hold the different bytes of each request */
-  double memory_bytes;  /* of the different sectors of the whole launch: what memory moves if caches lose nothing */
+  double sectors;       /* touched by the requests */
+  double least_sectors; /* enough for the different bytes of each request */
+  double memory_bytes;  /* of the different sectors of the whole launch: memory traffic with a perfect cache */
 } tern_emulated_accesses;
 
 typedef struct tern_emulated_counts {
@@ -33,15 +33,15 @@ typedef struct tern_emulated_counts {
   tern_emulated_accesses loads, stores, atomics;
   double shared_requests;
   double shared_passes;       /* 1 for each request without bank conflicts, or more for wide accesses */
-  double shared_least_passes; /* those without conflicts */
-  double local_bytes;         /* of arrays of threads that are no registers */
-  double operations;          /* floating-point ones outside of tensor cores: an fma is two */
+  double shared_least_passes; /* without conflicts */
+  double local_bytes;         /* of per-thread arrays outside registers */
+  double operations;          /* floating-point operations outside of tensor cores: an fma is two */
   double tensor_operations;
   uint64_t blocks, recorded_blocks;
-  uint32_t ran_whole; /* 1: all blocks ran, and memory_bytes is known; else it is 0 */
-  /* The instruction for global memory with the most sectors beyond the least, by its line of PTX; 0: none. */
+  uint32_t ran_whole; /* 1: all blocks ran, and memory_bytes is known; else 0 */
+  /* The global memory instruction with the most excess sectors, by its line of PTX; 0: none. */
   uint32_t worst_line;
-  double worst_sectors, worst_least_sectors; /* of one of its requests, in the mean */
+  double worst_sectors, worst_least_sectors; /* mean per request of the instruction */
 } tern_emulated_counts;
 
 #ifdef __cplusplus

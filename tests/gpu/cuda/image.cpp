@@ -35,7 +35,7 @@ int newest_text() {
   return result;
 }
 
-// What follows a directive: "9.0" of ".version 9.0".
+// The value of a directive: "9.0" of ".version 9.0".
 std::string directive(std::string_view text, const char* name) {
   const size_t at = text.find(name);
   if (at == std::string_view::npos) return "";
@@ -61,7 +61,7 @@ void check_text(std::string_view text) {
            newest % 10, driver_version());
   }
   const int capability = settings().major * 10 + settings().minor;
-  const bool exact = suffix == 'a';  // code of one architecture
+  const bool exact = suffix == 'a';  // code for a single architecture
   if (target > capability || (exact && target != capability)) {
     refuse(Status::no_binary, "PTX for %s does not run on a device of compute capability %d.%d", wanted.c_str(),
            settings().major, settings().minor);

@@ -1,4 +1,4 @@
-// What the environment changes, each in a process of its own; entry points; failures on request; counters.
+// Environment variables, each in its own process; entry points; injected failures; counters.
 #include <cstring>
 
 #include "tests/gpu/cuda/support.h"

@@ -14,12 +14,12 @@ typedef struct tern_fibers {
   uint32_t lanes;     /* of a warp or wave, at most 64; the last may have fewer */
   uint32_t backwards; /* 1: the last thread first */
   void (*body)(void* user, uint32_t thread);
-  /* Some threads wait for what never comes; why says which, and where. Does not return. */
+  /* Some threads wait forever; why names the threads and positions. Does not return. */
   void (*deadlock)(void* user, const char* why);
   void* user;
 } tern_fibers;
 
-/* Runs a block, until all its threads have returned. */
+/* Runs a block until all its threads have returned. */
 void tern_fibers_run(const tern_fibers* block);
 
 /* Lets the other threads run. */
@@ -33,7 +33,7 @@ typedef struct tern_fibers_votes {
  * "__syncthreads() is allowed in conditional code but only if the conditional evaluates identically across the entire
  * thread block" (CUDA); OpenCL and Metal ask for the same. line: for messages. */
 tern_fibers_votes tern_fibers_barrier(uint32_t id, uint32_t threads, int vote, int line);
-/* Counts as one that has come, and does not wait. */
+/* Arrives without waiting. */
 void tern_fibers_arrive(uint32_t id, uint32_t threads, int line);
 
 #define TERN_FIBERS_WORDS 16
@@ -47,7 +47,7 @@ typedef uint32_t tern_fibers_words[64][TERN_FIBERS_WORDS];
 typedef void (*tern_fibers_combine)(uint64_t mask, tern_fibers_words words, void* user);
 void tern_fibers_exchange(uint64_t mask, tern_fibers_combine combine, uint64_t key, void* user, uint32_t* words,
                           uint32_t count, const char* what, int line);
-/* The lanes that the thread's warp has. */
+/* The lanes of the thread's warp. */
 uint64_t tern_fibers_lanes(void);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ auto with_counters(const Work& work) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.lock);
   machine.count();
-  machine.counters.figures.contexts = 0;  // programs of HIP's runtime neither make nor release them
+  machine.counters.figures.contexts = 0;  // programs of HIP's runtime neither make nor release contexts
   return work(machine.counters);
 }
 

@@ -34,7 +34,7 @@ constexpr std::string_view kNothing[] = {
     "s.waitcnt",    "sched.barrier", "sched.group.barrier", "iglp.opt",       "s.setprio",      "s.sleep", "s.sendmsg",
     "s.dcache.inv", "s.dcache.wb",   "buffer.wbinvl1",      "s.incperflevel", "s.decperflevel", "s.nop"};
 
-// Whether `name` is `base`, or `base` with the types of its operands behind it: rcp and rcp.f32, but not exp2 and exp.
+// True if `name` is `base`, or `base` followed by operand types: rcp and rcp.f32, but not exp2 and exp.
 bool is(std::string_view name, std::string_view base) {
   if (!name.starts_with(base)) return false;
   std::string_view rest = name.substr(base.size());
