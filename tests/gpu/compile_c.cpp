@@ -108,7 +108,7 @@ struct Compiler {
   const char *variable, *command, *standard, *suffix;
 };
 constexpr Compiler kCompilers[] = {
-    // in the order of Language
+    // indexed by Language
     {"TERN_EMULATOR_CC", "gcc", "-std=gnu17", ".c"},
     {"TERN_EMULATOR_CXX", "g++", "-std=gnu++17", ".cpp"},
     {"TERN_EMULATOR_CXX", "g++", "-std=gnu++14", ".cpp"},

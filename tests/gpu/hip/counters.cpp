@@ -24,9 +24,10 @@ std::string report() {
   return with_counters([](const auto& counters) { return counters.json(); });
 }
 
-// Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
+// Writes the report when the library is unloaded: after the destructors of its users, which were loaded later or depend
+// on the library.
 struct AtExit {
-  AtExit() { tern::emulator::settings(); }  // which has to outlive this
+  AtExit() { tern::emulator::settings(); }  // must outlive this object
   ~AtExit() {
     const std::string text = report();
     with_counters([&](const auto& counters) {

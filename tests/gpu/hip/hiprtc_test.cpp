@@ -1,4 +1,4 @@
-// The stand-in for hiprtc, through its C interface as a plugin finds it.
+// The stand-in for hiprtc, through its C interface as used by the plugin.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hip/hiprtc.h>

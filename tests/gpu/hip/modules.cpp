@@ -15,7 +15,7 @@ using namespace tern::gpu::hip;
 
 namespace {
 
-// The dynamic loader wants a file, with a name that it has not seen: it takes an equal name for the same library.
+// The dynamic loader needs a file with a new name: an equal name would mean the same library.
 class LibraryFile {
  public:
   explicit LibraryFile(std::string_view bytes) {

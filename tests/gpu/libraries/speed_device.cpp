@@ -8,9 +8,9 @@
 namespace tern::gpu {
 namespace {
 
-constexpr int kCalls = 10;        // in a graph
-constexpr int kMeasurements = 3;  // of which the least counts
-constexpr double kLong = 2000;    // microseconds from which on one call is measured alone
+constexpr int kCalls = 10;        // calls per graph
+constexpr int kMeasurements = 3;  // the minimum counts
+constexpr double kLong = 2000;    // microseconds; longer calls are measured singly
 
 }  // namespace
 

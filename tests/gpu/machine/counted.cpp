@@ -53,7 +53,7 @@ void CountedLaunches::run(const Launch& launch, tern_emulated_launch call, bool 
     counted.counts.most_work = most_work_;
     call.counts = &counted.counts;
   }
-  // Of kernels without code that counts, there are no blocks.
+  // Kernels without counting code report no blocks.
   if (is_new || counted.counts.ran_whole != 0 || counted.counts.blocks == 0) launch.function->kernel->run(&call);
   tern_emulator_launch result = {};
   result.tag = launch.tag;
