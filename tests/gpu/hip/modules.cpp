@@ -102,7 +102,7 @@ hipError_t hipModuleUnload(hipModule_t module) {
 hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
   return call(__func__, [&](Machine& machine) {
     const std::uint64_t found = machine.function(handle(module), required(name, "kname"));
-    machine.function(found)->most_dynamic = kLocalBytes;  // without opting in
+    machine.function(found)->most_dynamic = kLocalBytes;  // unless opted in
     *required(function, "function") = pointer<hipFunction_t>(found);
   });
 }

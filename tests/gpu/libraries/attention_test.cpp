@@ -55,7 +55,7 @@ struct Case {
   std::vector<float> mask = {};
   DType mask_dtype = DType::boolean;
   bool is_permuted = false;       ///< operands lie as [batch, rows, heads, width]
-  std::int64_t first_column = 0;  ///< of q, k and v inside wider tensors
+  std::int64_t first_column = 0;  ///< start of q, k and v inside wider tensors
 
   [[nodiscard]] std::vector<std::int64_t> sizes(std::int64_t h, std::int64_t rows) const {
     const std::int64_t columns = width + first_column * 16;

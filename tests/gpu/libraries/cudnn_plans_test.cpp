@@ -136,7 +136,7 @@ TEST_F(CudnnPlans, ExactOnesAreTheHeuristics) {
 }
 
 TEST_F(CudnnPlans, EnginesThatCompileGiveWay) {
-  Convolution c = block(kBf16, 2, 64, false);  // as in MobileNet: cuDNN 9.20 compiles its first engine for the graph
+  Convolution c = block(kBf16, 2, 64, false);  // MobileNet: cuDNN 9.20 compiles its first engine for the graph
   const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
   for (const CudnnEngine& e : cudnn_engines(api, target, graph, cudnn::kModeA)) {
     if (e.index != engine_of(plan(c))) continue;

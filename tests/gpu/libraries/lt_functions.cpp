@@ -32,7 +32,7 @@ struct Algorithm {
 };
 static_assert(sizeof(Algorithm) <= sizeof(LtAlgorithm));
 constexpr std::uint32_t kMagic = 0x7465726e;
-constexpr std::uint64_t kWorkspace = 4096;  // for products of many terms
+constexpr std::uint64_t kWorkspace = 4096;  // bytes, for products of many terms
 constexpr std::int64_t kManyTerms = 64;
 
 std::uint64_t number(const void* pointer) {

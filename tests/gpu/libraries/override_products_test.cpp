@@ -465,7 +465,7 @@ TEST_F(LibraryTest, MicroscaledProducts) {
     session.run(inputs);
     const std::uint64_t before = launches_of_libraries();
     const std::vector<Tensor> found = session.run(inputs);
-    EXPECT_EQ(launches_of_libraries() - before, 2u);  // without scaled blocks: products of the widened values
+    EXPECT_EQ(launches_of_libraries() - before, 2u);  // else products of the widened values
     EXPECT_EQ(session.stats().partitions, has_blocks() ? 2u : 0u);
     for (std::size_t k = 0; k < 2; ++k) {
       const std::vector<float> a = values_of(expected[k]), b = values_of(found[k]);
@@ -507,7 +507,7 @@ TEST_F(LibraryTest, MicroscaledWeights) {
   here.reproducible = true;
   Session definition(p.model().prepare(here));
   const std::vector<float> expected = values_of(definition.run(inputs)[0]);
-  EXPECT_EQ(run(p.model(), inputs), 1u);  // without scaled blocks: the dequantized weight
+  EXPECT_EQ(run(p.model(), inputs), 1u);  // else the dequantized weight
   EXPECT_EQ(parts, has_blocks() ? 1u : 0u);
   ASSERT_EQ(result.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)

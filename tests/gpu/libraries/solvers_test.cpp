@@ -180,7 +180,7 @@ class SolverTest : public ::testing::Test {
 };
 
 constexpr const char* kRoutines[] = {"small", "large"};
-constexpr double kBound = 32;  // in units of epsilon, for matrices of about this many elements
+constexpr double kBound = 32;  // units of epsilon, for matrices of about this many elements
 
 Attr flag(AttrKey key, bool on) {
   return attr(key, Dim(on ? 1 : 0));

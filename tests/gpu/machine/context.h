@@ -12,7 +12,7 @@ struct Context {
   int device = 0;
   bool alive = true;
   uint64_t retained = 0;             // retain count of a primary context
-  std::shared_ptr<Context> primary;  // of a green context; null in a primary context
+  std::shared_ptr<Context> primary;  // null in a primary context
   unsigned multiprocessors = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace tern::emulator {
 namespace {
 
-constexpr unsigned kMultiprocessors = 132;  // of an H100
+constexpr unsigned kMultiprocessors = 132;  // number of an H100
 
 /// The contexts of this thread. Other thread-local objects may call the driver during their destruction, so the stacks
 /// outlive all threads, like a driver's.

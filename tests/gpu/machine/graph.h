@@ -56,7 +56,7 @@ struct ConditionalHandle {
   std::shared_ptr<Context> context;
   bool assign = false;  // the default, at each launch
   uint32_t first = 0;
-  bool used = false;  // by a node
+  bool used = false;  // has a node
   // State during a launch.
   bool defined = false;
   uint32_t value = 0;

@@ -90,7 +90,7 @@ struct LibraryPipeline : Pipeline {
   LibraryPipeline(Ref<Library> from, MachineFunction given) : Pipeline(std::move(given)), library(std::move(from)) {
     module = library->module;
   }
-  Ref<Library> library;  // a pipeline outlives the library that it was made of
+  Ref<Library> library;  // a pipeline outlives its library
 };
 
 Class& pipeline_class() {

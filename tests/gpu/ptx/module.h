@@ -1,4 +1,4 @@
-// A PTX module as it is written: what the parser makes and the translation reads.
+// A parsed PTX module: made by the parser, read by the translation.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct Variable {
 
 struct Registers {
   std::string type;
-  std::string name;  // with % where it has one
+  std::string name;  // including % if present
   int count = -1;    // -1: the name alone; else name0 ... name(count - 1)
 };
 

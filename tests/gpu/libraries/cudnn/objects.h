@@ -29,7 +29,7 @@ struct Object {
   int kind = 0;
   bool is_final = false;
   std::map<int, Value> values;
-  std::int64_t engine = 0;  ///< for engines and their configurations: 0 rounds to TF32, 1 is exact, 2 compiles
+  std::int64_t engine = 0;  ///< engines and their configurations: 0 rounds to TF32, 1 is exact, 2 compiles
 
   [[nodiscard]] bool has(int name) const { return values.contains(name); }
   template <class T>

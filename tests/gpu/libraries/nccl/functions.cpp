@@ -43,7 +43,7 @@ const Handle& handle(NcclComm comm) {
 struct Work {
   Handle comm;
   std::vector<Message> messages;
-  std::vector<std::byte> all;  ///< for a reduction: the elements of each rank
+  std::vector<std::byte> all;  ///< the elements of each rank
   std::byte* out = nullptr;
   std::size_t count = 0;  ///< elements of the result
   int type = 0, op = -1;

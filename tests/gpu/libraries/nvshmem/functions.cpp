@@ -29,7 +29,7 @@ struct World {
   int rank = 0, ranks = 0;
   std::unique_ptr<Mailboxes> boxes;
   Function kernel = nullptr;
-  Address heap = 0, end = 0;  ///< of all allocated memory
+  Address heap = 0, end = 0;  ///< bounds of all allocated memory
   std::atomic<int> calls{0};
 };
 World* world = nullptr;  // never freed

@@ -134,7 +134,7 @@ TERN_INLINE u32 shf_r_clamp_b32(u32 a, u32 b, u32 c) {
   return shf_right(a, b, c > 32 ? 32 : c);
 }
 
-/* Bit i of the table is the result where a, b and c give the number i: a is its bit 2, b its bit 1, c its bit 0. */
+/* Bit i of the table is the result for the inputs of number i: a is its bit 2, b its bit 1, c its bit 0. */
 TERN_INLINE u32 lop3_b32(u32 a, u32 b, u32 c, u32 table) {
   u32 r = 0;
   if (table & 0x01) r |= ~a & ~b & ~c;
