@@ -35,11 +35,11 @@ uint64_t tern_emulator_calls(const char* function);
 uint64_t tern_emulator_launches(const char* kernel);
 /* The n-th call (from 1) of the function from now on fails once. n = 0: none does. */
 void tern_emulator_fail(const char* function, uint64_t n);
-/* Why the last call of this thread was refused. */
+/* Reason for the last refusal on this thread. */
 const char* tern_emulator_why(void);
-/* From now on kernels are translated so that they count (tests/gpu/counts.h), and launches are kept with what they did.
- * Large ones do not run as a whole: see tern_emulated_counts::most_work. Negative: no longer. The CUDA driver's alone
- * has these three. */
+/* Turns counting on: later kernels are translated with counting code (tests/gpu/counts.h), and launches are recorded
+ * with their counts. Large launches run partly: see tern_emulated_counts::most_work. Negative: turns counting off. Only
+ * the CUDA driver has these three functions. */
 void tern_emulator_count(double most_work);
 /* Sets the tag of later launches of this thread, on streams and in graphs. */
 void tern_emulator_tag(uint64_t tag);

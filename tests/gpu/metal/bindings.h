@@ -18,7 +18,7 @@ struct Size {
 };
 
 struct Bound {
-  std::uint64_t address = 0;  // on the host
+  std::uint64_t address = 0;  // host address
   std::vector<char> bytes;    // else
 };
 

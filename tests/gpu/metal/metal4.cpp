@@ -39,7 +39,7 @@ struct ResidencySet : Object {
 
 struct Allocator : Object {
   Allocator();
-  // For command buffers that have finished.
+  // All its command buffers must have finished.
   void reset();
   std::uint64_t running = 0, open = 0;
 };

@@ -17,7 +17,7 @@ struct NodeCall {
   std::string type;          // type of the first result
   std::int32_t origin = -1;  // in Program::origins
   double bytes = 0;          // the least: operands and results once
-  double operations = 0;     // by the definition of products and expressions; 0 for other nodes
+  double operations = 0;     // defined for products and expressions; 0 for other nodes
 };
 
 // A single instance at a time: kernels are functions without an object.

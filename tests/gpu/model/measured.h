@@ -29,7 +29,7 @@ struct Measured {
   std::uint64_t launches = 0;
   std::uint64_t graphs = 0;          // executable graphs: with a single graph, a run is a single launch for the host
   std::uint64_t outside_graphs = 0;  // single launches by the host
-  double copied_bytes = 0;           // by device copies, not kernels
+  double copied_bytes = 0;           // device copies, not kernels
   std::string no_graph;              // reason for a failed capture
 };
 

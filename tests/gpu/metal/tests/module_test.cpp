@@ -95,7 +95,7 @@ TEST_F(Module, OnlyThePragmaKeepsProductsAndSumsApart) {
   EXPECT_TRUE(compiled) << plugin().last_message();
 }
 
-// Both ways to turn fast math off: a compiler with fast math folds x - x to 0 and x != x to false.
+// Checks both ways to turn fast math off: a compiler with fast math folds x - x to 0 and x != x to false.
 TEST_F(Module, MathIsNotFast) {
   const std::string text = std::string(
       "#include <metal_stdlib>\nkernel void nan(device float* x [[buffer(0)]], constant "

@@ -49,7 +49,7 @@ void Counting::shared_access(const tern_thread& thread, int line, tern_access_ki
 
 void Counting::record(const tern_thread& thread, const Site& site, std::uint64_t address, std::uint32_t bytes) {
   const std::uint32_t warp = thread.index / kLanes;
-  // Without barriers a warp is complete when the next starts: frees its memory early.
+  // A warp without barriers is complete when the next starts: frees its memory early.
   if (warp != warp_ && !thread.kernel->uses_groups) recorder_.close();
   warp_ = warp;
   recorder_.add(warp, thread.index % kLanes, site, address, bytes);

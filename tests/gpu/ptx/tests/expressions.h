@@ -34,7 +34,7 @@ std::vector<T> numbers(std::uint64_t seed) {
 
 template <class T>
 struct Expression {
-  const char* cuda;  // of a, b and c, all of type T
+  const char* cuda;  // expression of a, b and c, all of type T
   std::function<T(T, T, T)> host;
 };
 
