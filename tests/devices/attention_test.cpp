@@ -298,8 +298,8 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto hide = [](std::vector<Tensor>& x) {
     const std::size_t keys = 70;
     for (std::size_t j = 0; j < keys; ++j) {
-      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // a row without visible keys
-      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // a row with the last key visible
+      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // no key visible
+      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // only the last key
       put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kInfinity);
     }
     if (x[3].dtype() != boolean) {

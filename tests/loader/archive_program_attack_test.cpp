@@ -227,7 +227,7 @@ TEST(ArchiveAttack, Attributes) {
   expect_rule("types.rule", [](Program& p) { node(p, Op::reduce).set(AttrKey::axes, Dims{0, 7}); });
   expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, Dims{0, 0}); });
   expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, std::string("text")); });
-  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::hyper, Dims{1}); });  // another op's attribute
+  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::hyper, Dims{1}); });  // foreign key
   expect_rule("attributes.once", [](Program& p) {
     auto& attrs = node(p, Op::permute).attrs;
     attrs.push_back(attrs[0]);

@@ -159,7 +159,7 @@ TEST(Optim, RefusesStatesOfEightBitsThatDoNotFit) {
   refuses([](States& s) { s.second_scales.pop_back(); });
   refuses([](States& s) { s.second_scales.clear(); });
   refuses([](States& s) { s.third_scales.emplace_back(DType::f32, std::vector<std::int64_t>{16}); });  // no such state
-  refuses([](States& s) { s.second[0] = Tensor(DType::f32, {16, 256}); });                             // a single state of two
+  refuses([](States& s) { s.second[0] = Tensor(DType::f32, {16, 256}); });  // a single state of two
   refuses([](States& s) { s.first[1] = Tensor(DType::u8, {3, 5}); });
   const std::vector<Tensor> halves(2, Tensor(DType::bf16, {3, 5}));
   States mixed = make_states(o, halves);

@@ -127,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(, Sampling,
                                            Case{"both", 40, 1, 0.8F, 12, 0.7F},
                                            Case{"top_k_of_all", 40, 1, 1, 40, 0.9F}, Case{"large", 2000, 2},
                                            Case{"large_top_k", 2000, 2, 1, 20},
-                                           Case{"large_top_p", 2000, 3, 1, 0, 0.5F},          // the candidates reach top_p
-                                           Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},  // the candidates do not reach top_p
+                                           Case{"large_top_p", 2000, 3, 1, 0, 0.5F},          // candidates reach top_p
+                                           Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},  // candidates miss top_p
                                            Case{"large_both_sorted", 600, 1, 1, 500, 0.5F}),
                          [](const auto& info) { return info.param.name; });
 

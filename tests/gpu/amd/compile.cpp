@@ -121,7 +121,7 @@ CompileResult compile(const CompileRequest& request) {
     return {false, "", front.error + request.name + ": error: the emulator's own IR does not compile: " + back.error};
   }
   CompileResult result{true, read_file(library), front.error};
-  if (result.log.empty()) keep_cached(key, result.library);  // sources with warnings compile again to repeat the warnings
+  if (result.log.empty()) keep_cached(key, result.library);  // warnings must repeat
   return result;
 }
 

@@ -20,7 +20,7 @@ struct Module {
   void* library = nullptr;
   const tern_emulated_kernel* kernels = nullptr;
   uint32_t count = 0;
-  std::string path, text;  // path of the library; its source, if known
+  std::string path, text;                                      // path of the library; its source, if known
   std::map<std::string, std::shared_ptr<Function>> functions;  // requested functions
 
   Module() = default;

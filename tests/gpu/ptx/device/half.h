@@ -69,7 +69,7 @@ TERN_INLINE f32 odd_f32(f64 a) {
   TERN_INLINE u16 fma_##H(u16 a, u16 b, u16 c) {                                                                     \
     return H##_of_f64(odd_sum((f64)f32_of_##H(a) * f32_of_##H(b), f32_of_##H(c)));                                   \
   }                                                                                                                  \
-  /* ".oob clamps the result to 0 if either of the operands is an OOB-NaN value": refused. */               \
+  /* ".oob clamps the result to 0 if either of the operands is an OOB-NaN value": refused. */                        \
   TERN_INLINE u16 neg_##H(u16 a) {                                                                                   \
     return a ^ 0x8000;                                                                                               \
   }                                                                                                                  \

@@ -47,7 +47,7 @@
   TERN_INLINE s##N sad_s##N(s##N a, s##N b, s##N c) {                                                       \
     return (s##N)((u##N)c + (a < b ? (u##N)b - (u##N)a : (u##N)a - (u##N)b));                               \
   }                                                                                                         \
-  /* "Division by zero yields an unspecified, machine-specific value": all ones, like NVIDIA's devices. */ \
+  /* "Division by zero yields an unspecified, machine-specific value": all ones, like NVIDIA's hardware. */ \
   TERN_INLINE u##N div_u##N(u##N a, u##N b) {                                                               \
     return b == 0 ? (u##N) - 1 : (u##N)(a / b);                                                             \
   }                                                                                                         \
