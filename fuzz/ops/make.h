@@ -18,7 +18,7 @@ namespace tern::fuzz {
 using Sizes = std::vector<std::int64_t>;
 using Key = AttrKey;
 
-/// on: the node may break the op's rules. off: some sizes also reach or exceed a kernel's loop length.
+/// Tolerated defects. on: the node may break the op's rules. off: some sizes also reach or exceed a kernel's loop length.
 enum class Wild : bool { off, on };
 
 class Make {

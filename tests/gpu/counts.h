@@ -1,5 +1,5 @@
-/* What a launch of an emulated kernel does to memory, and how much it computes. The translator of PTX writes kernels
- * that count (ptx/translate.h); a launch asks for it by tern_emulated_launch::counts. Plain C.
+/* Memory accesses and operations of an emulated kernel's launch. The PTX translator writes counting kernels
+ * (ptx/translate.h); a launch requests counts by tern_emulated_launch::counts. Plain C.
  *
  * Words of NVIDIA's documentation: a request is one instruction of a warp, executed by the lanes that take part; global
  * memory is read and written in sectors of 32 bytes; shared memory has 32 banks of 4 bytes, and a request takes one
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Of global memory. */
+/* Accesses to global memory. */
 typedef struct tern_emulated_accesses {
   double requests;
   double sectors;       /* touched by the requests */
@@ -25,11 +25,11 @@ typedef struct tern_emulated_accesses {
 } tern_emulated_accesses;
 
 typedef struct tern_emulated_counts {
-  /* The caller sets it: a launch with more threads' work than this runs only the blocks that are recorded. Work is
-   * accesses to memory plus floating-point operations. */
+  /* Set by the caller: a launch with more work runs only the recorded blocks. Work is accesses to memory plus
+   * floating-point operations. */
   double most_work;
 
-  /* Of the launch. Where not all blocks were recorded, figures of requests are scaled to the whole grid. */
+  /* Figures of the launch. If only some blocks were recorded, request figures are scaled to the whole grid. */
   tern_emulated_accesses loads, stores, atomics;
   double shared_requests;
   double shared_passes;       /* 1 for each request without bank conflicts, or more for wide accesses */

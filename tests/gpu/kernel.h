@@ -1,6 +1,6 @@
-/* What a compiled kernel of the emulated GPUs looks like. The translators (ptx/, amd/, metal/) make shared libraries
- * that export tern_emulated_kernels; the machine (machine/) loads and runs them. Plain C: translated kernels include
- * it. */
+/* Format of compiled kernels of the emulated GPUs. The translators (ptx/, amd/, metal/) make shared libraries with the
+ * export tern_emulated_kernels; the machine (machine/) loads and runs the libraries. Plain C, included by translated
+ * kernels. */
 #ifndef TERN_TESTS_GPU_KERNEL_H
 #define TERN_TESTS_GPU_KERNEL_H
 

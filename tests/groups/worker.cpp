@@ -291,7 +291,7 @@ int decode(const std::string& engine, const std::string& path, int steps) {
 int time_all(const std::string& engine, std::size_t least) {
   const auto group = join(engine);
   for (std::size_t bytes = least; bytes <= (std::size_t{64} << 20); bytes *= 4) {
-    std::vector<float> x(bytes / sizeof(float), 1.0f);  // in place, like programs and dist.all_reduce
+    std::vector<float> x(bytes / sizeof(float), 1.0f);  // reduced in place, like programs and dist.all_reduce
     const Collective call{
         .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = x.data()};
     const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;

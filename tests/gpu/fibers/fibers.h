@@ -1,5 +1,5 @@
-/* Threads of a block of an emulated GPU: each runs on its own stack, one at a time, until it waits for others. Plain C,
- * for translated kernels. All functions but tern_fibers_run are for a thread that runs. */
+/* Threads of a block of an emulated GPU: each runs on its own stack, one at a time, until a wait. Plain C, for
+ * translated kernels. The running thread calls all functions except tern_fibers_run. */
 #ifndef TERN_TESTS_GPU_FIBERS_H
 #define TERN_TESTS_GPU_FIBERS_H
 
@@ -41,9 +41,8 @@ void tern_fibers_arrive(uint32_t id, uint32_t threads, int line);
 /* Words of each lane of a warp. */
 typedef uint32_t tern_fibers_words[64][TERN_FIBERS_WORDS];
 
-/* Waits until all lanes of the mask have come with the same mask and the same key; lanes that the warp does not have
- * are left out, those that have returned are not. Then combine() runs once over what the lanes gave, and each lane gets
- * its words back as combine() left them. */
+/* Waits until all lanes of the mask have arrived with the same mask and key; ignores lanes beyond the warp, but not
+ * returned lanes. Then combine() runs once over the words of all lanes, and each lane gets its own changed words. */
 typedef void (*tern_fibers_combine)(uint64_t mask, tern_fibers_words words, void* user);
 void tern_fibers_exchange(uint64_t mask, tern_fibers_combine combine, uint64_t key, void* user, uint32_t* words,
                           uint32_t count, const char* what, int line);

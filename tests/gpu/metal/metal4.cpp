@@ -81,7 +81,7 @@ struct CommandBuffer4 : Object {
   Object* encoder();
   void end();
 
-  Ref<Allocator> allocator;  // from begin to the next
+  Ref<Allocator> allocator;  // held from begin to the next begin
   Object* open = nullptr;
   enum class State { fresh, begun, ended } state = State::fresh;
   std::vector<Group> groups;

@@ -20,7 +20,7 @@ struct Queue : Object {
 
   int device;
   std::uint64_t stream = 0;                  // the machine's stream
-  std::deque<Ref<CommandBuffer>> committed;  // in order, unfinished
+  std::deque<Ref<CommandBuffer>> committed;  // unfinished, in order
   std::uint64_t open = 0;                    // unfinished command buffers
 };
 

@@ -89,7 +89,7 @@ struct Function {
   bool has_body = false;
   std::string name;
   std::vector<Variable> results, parameters;
-  std::uint64_t most_threads = 0;  // of .maxntid or .reqntid; 0: none
+  std::uint64_t most_threads = 0;  // product of .maxntid or .reqntid; 0: none
   Scope body;
 };
 

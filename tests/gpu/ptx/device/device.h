@@ -1,5 +1,5 @@
-/* What translated kernels are compiled with: their types, the running thread, and the functions of this folder's
- * library. Plain C, which every translated kernel includes. */
+/* Types of translated kernels, the running thread, and the functions of this folder's library. Plain C, included by
+ * every translated kernel. */
 #ifndef TERN_TESTS_GPU_PTX_DEVICE_H
 #define TERN_TESTS_GPU_PTX_DEVICE_H
 
