@@ -95,7 +95,7 @@ Counts run_op(Op op, const Options& o) {
     std::uint8_t bytes[8];
     std::memcpy(bytes, &seed, sizeof bytes);
     Choices c(bytes);
-    for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+    for (int k = 0; k < 8; ++k) c.byte();  // only the seed
     auto made = one_op(op, c);
     if (made.empty()) continue;
     ++counts.made;
@@ -120,7 +120,7 @@ void run_archive_file(const std::string& path, std::uint64_t seed, bool changed,
   std::uint8_t bytes[8];
   std::memcpy(bytes, &seed, sizeof bytes);
   Choices c(bytes);
-  for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+  for (int k = 0; k < 8; ++k) c.byte();  // only the seed
   std::vector<std::byte> archive = read(path);
   if (changed) archive = mutate_archive(archive, c);
   if (archive.empty()) return;

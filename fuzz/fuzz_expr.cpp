@@ -61,7 +61,7 @@ class Machine {
       try {
         step();
       } catch (const Error& e) {
-        if (e.code() == ErrorCode::internal) std::abort();  // others: an overflow on the way to a simpler form
+        if (e.code() == ErrorCode::internal) std::abort();  // others: an intermediate overflow during simplification
       }
     }
   }

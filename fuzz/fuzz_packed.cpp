@@ -20,7 +20,7 @@ using namespace tern;
 
 constexpr std::size_t kSizeAt = 16, kHashAt = 24;  // runtime/weight_cache/packed_format.h
 
-/// Returns whether the file has a payload for this key.
+/// True if the file has a payload for this key.
 bool attempt(std::span<const std::byte> file, std::string_view key) {
   const auto found = find_payload(file, key);
   const auto checked = check_payload(file, key);

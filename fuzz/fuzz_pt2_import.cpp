@@ -1,4 +1,4 @@
-// Any text, imported as the JSON of a program without weights: refused with an Error, or a program comes out.
+// Arbitrary text, imported as the JSON of a program without weights: an Error, or a program.
 #include <tern/error.h>
 
 #include <cstddef>

@@ -125,7 +125,7 @@ void take_rest(HostTensor& t, const HostTensor& to, bool in_rows, std::int64_t f
   }
 }
 
-/// Places along the axis, where the element of `x` is the defined place's.
+/// Replaces positions along the axis by the defined positions if the elements of `x` are equal.
 void align_places(HostTensor& places, const HostTensor& to, const HostTensor& x, std::size_t axis) {
   const auto size = static_cast<std::size_t>(element_size(x.dtype));
   const std::int64_t n = x.sizes.empty() ? 1 : x.sizes[axis];

@@ -27,7 +27,7 @@ Choices choices_of(std::uint64_t seed) {
   std::uint8_t bytes[8];
   std::memcpy(bytes, &seed, sizeof bytes);
   Choices c(bytes);
-  for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+  for (int k = 0; k < 8; ++k) c.byte();  // only the seed
   return c;
 }
 

@@ -47,8 +47,8 @@ struct Results {
 /// computed.
 std::vector<HostTensor> operands_of(const NodeCase& c);
 
-/// The node alone, in float64, with `operands` as the program's inputs; nothing where no program comes out, or random
-/// numbers would be others.
+/// The single node in float64, with `operands` as the program's inputs; nullopt if no program results, or if random
+/// numbers would differ.
 std::optional<NodeCase> widened(const NodeCase& c, const std::vector<HostTensor>& operands);
 /// `wide` with each value randomly changed by up to a unit in the last place of its type in `operands`.
 NodeCase shaken(const NodeCase& wide, const std::vector<HostTensor>& operands, std::uint64_t seed);

@@ -53,7 +53,7 @@ void matmul(Make& m) {
   for (std::int64_t d : a) b.push_back(m.chance(70) ? d : 1);
   if (m.chance(40)) b.clear();
   a.insert(a.end(), {rows, depth});
-  // A quantized matrix lies by columns.
+  // A quantized matrix is stored by columns.
   const bool quantized = !m.tame() && depth % 4 == 0 && m.chance(25) && is_float(dtype);
   m.operand(dtype, a);
   if (quantized) {

@@ -68,7 +68,7 @@ void cond(Make& m) {
   for (std::size_t i = 0; i < differing; ++i) symbols.push_back(m.unbound());
   m.set(Key::symbols, symbols);
 }
-/// Counts down from a small number, and changes a second value on the way.
+/// Counts down from a small number, and changes a second value in each iteration.
 void while_loop(Make& m) {
   const Sizes s = m.any_shape();
   const DType dtype = plain(m);

@@ -18,7 +18,8 @@ namespace tern::fuzz {
 using Sizes = std::vector<std::int64_t>;
 using Key = AttrKey;
 
-/// Tolerated defects. on: the node may break the op's rules. off: some sizes also reach or exceed a kernel's loop length.
+/// Tolerated defects. on: the node may break the op's rules. off: some sizes also reach or exceed a kernel's loop
+/// length.
 enum class Wild : bool { off, on };
 
 class Make {
@@ -71,8 +72,8 @@ class Make {
   void numbers(Key key, std::vector<double> v) { node.set(key, std::move(v)); }
   void text(Key key, std::string_view v) { node.set(key, std::string(v)); }
 
-  /// Infers the types of the results, now and then perturbs the node, and makes the results outputs of the program.
-  /// Throws tern::Error where the rule of the op refuses.
+  /// Infers the types of the results, sometimes perturbs the node, and adds the results to the outputs of the program.
+  /// Throws tern::Error if the op's rule refuses the node.
   void finish();
 
   // Constraints of tame programs:

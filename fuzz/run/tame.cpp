@@ -20,7 +20,7 @@ double unit(Choices& c) {
   return std::ldexp(static_cast<double>(c.word() >> 11), -53);
 }
 
-/// Numbers of very different magnitudes: every order of summation gives other bits.
+/// Numbers of very different magnitudes: every order of summation changes bits.
 double uneven(Choices& c) {
   const auto normal = [&] {
     return std::sqrt(-2 * std::log(unit(c) + Limits::min())) * std::cos(2 * std::numbers::pi * unit(c));

@@ -26,7 +26,7 @@ struct CopyCounts {
 };
 
 struct DeviceControl {
-  /// The nth call from now (1: the next) of this function of tern/device.h fails with `status`; 0: none does.
+  /// The nth call from now on (1: the next) of this function of tern/device.h fails with `status`; 0: no failure.
   void (*fail)(const char* function, int nth, tern_device_status status);
   /// True if the requested failure has happened.
   bool (*failed)();

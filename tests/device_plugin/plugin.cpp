@@ -106,7 +106,7 @@ tern_device_status test_allocate(std::int32_t device, std::uint64_t bytes, tern_
     return failed(TERN_DEVICE_OUT_OF_MEMORY, "no memory left");
   const tern_device_status status = allocate(device, bytes, address);
   if (status != TERN_DEVICE_OK) return status;
-  std::memset(pointer(*address), 0xa5, bytes);  // nobody may count on zeros
+  std::memset(pointer(*address), 0xa5, bytes);  // callers must not rely on zeros
   state.blocks[*address] = bytes;
   state.counts.bytes += bytes;
   ++state.counts.allocations;

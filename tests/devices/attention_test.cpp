@@ -30,7 +30,7 @@ struct Case {
   std::optional<DType> mask_type = std::nullopt;
   Sizes mask = {};
   Layout layout = Layout::dense;
-  /// Changes some numbers of q, k, v and mask.
+  /// Changes some elements of q, k, v and mask.
   void (*change)(std::vector<Tensor>&) = nullptr;
   std::optional<double> scale = std::nullopt;
 };
@@ -325,7 +325,7 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
     const double lowest = x[3].dtype() == bf16 ? -0x1.fep127 : x[3].dtype() == f16 ? -65504 : -0x1.fffffep127;
     for (std::size_t j = 0; j < 140; ++j) put(x[3], j, j < 70 || j % 2 == 0 ? lowest : 0);
   };
-  // Each has a text, and emulated devices compile for seconds.
+  // Each case has its own kernel source, and emulated devices compile for seconds.
   const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
   std::vector<Case> cases;
   for (const DType t : {f32, bf16}) {
@@ -441,7 +441,7 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
     }
   }
   cases.push_back({DType::f8_e4m3fn, {2, 3, 16}, {2, 40, 16}, {2, 40, 16}});
-  // Emulated Metal keeps stacks for each text, and Linux limits how many pieces of memory a process has.
+  // Emulated Metal keeps stacks for each kernel source, and Linux limits the memory mappings of a process.
   if (GetParam() == "metal") {
     std::size_t n = 0;
     std::erase_if(cases, [&](const Case&) { return n++ % 4 != 0; });

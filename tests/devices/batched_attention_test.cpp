@@ -18,7 +18,7 @@ using namespace testing;
 
 constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kWidth = 16, kBlock = 32;
 constexpr std::int64_t kSlotOf[kTexts] = {2, 0, 3};
-constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a text
+constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a sequence
 
 class BatchedAttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, BatchedAttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);

@@ -1,4 +1,4 @@
-// Tensors in memory of devices where memory is shared, reused, of many axes, or refused.
+// Tensors in device memory: shared, reused, with many axes, or refused.
 #include <gtest/gtest.h>
 #include <tern/linalg.h>
 #include <tern/optim.h>
@@ -38,7 +38,7 @@ TestProgram program() {
 
 const Tensor kX = floats({3}, {1, 2, 3}), kY = floats({3}, {10, 20, 30});
 
-// A run with results in the caller's memory does not affect the place of the next run's results.
+// A run with results in the caller's memory does not affect the location of the next run's results.
 TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
   Session s(program().model().prepare(on(device())));
   Tensor wide = there(Tensor(DType::f32, {6}));

@@ -61,7 +61,7 @@ struct Setting {
     make(device);
     session->set_profiling(false);
     session->reset_state();
-    // The norm of equal elements is 1; the state was 10; the body makes 3, 5, 7, 9, 11.
+    // The norm of equal elements is 1; the state was 10; the body computes 3, 5, 7, 9, 11.
     EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
     event->record(*stream);
     other->wait(*event);

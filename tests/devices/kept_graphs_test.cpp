@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is made
+constexpr int kRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is created
 
 /// Three times x = x * 2 + sum of x, without fusible nodes; optionally s += the last x.
 Model chain(bool with_state = false) {

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, ProductsTest, ::testing::ValuesIn(all_devices(
 struct Case {
   DType a, b;
   Sizes left, right;               ///< before transposition
-  bool turned_left, turned_right;  ///< the last two axes change places
+  bool turned_left, turned_right;  ///< the last two axes are exchanged
   bool bias = false;
   std::int64_t step = 1;  ///< every n-th element of a row of the left operand
 };

@@ -37,7 +37,7 @@ inline TestProgram cond_program() {
   return p;
 }
 
-/// (a, b, x): where a holds, as cond_program by b; else -x.
+/// (a, b, x): cond_program by b if a, else -x.
 inline TestProgram nested_cond_program() {
   TestProgram p;
   const ValueId a = p.input(DType::boolean, {}), b = p.input(DType::boolean, {}), x = p.input(DType::f32, {kVector});
@@ -52,7 +52,7 @@ inline TestProgram nested_cond_program() {
   return p;
 }
 
-/// (count, x): x = x + 1 as often as count says; inside, where x[0] is above 10, x - 7 instead. Returns x and 0.
+/// (count, x): x = x + 1, `count` times; inside, x - 7 instead if x[0] is above 10. Returns x and 0.
 inline TestProgram while_program() {
   TestProgram p;
   const ValueId count = p.input(DType::i64, {}), x = p.input(DType::f32, {kVector});

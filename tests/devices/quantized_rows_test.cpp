@@ -1,5 +1,5 @@
 // Products of few rows by quantized weights, and by weights of 16 bits beside float32, on devices with groups
-// (kernels/portable/row_products.h): against sums in double of the numbers.
+// (kernels/portable/row_products.h), against sums in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ struct Product {
   Tensor x, bias;
 };
 
-/// x of `type`, with a bias where the number of columns is even.
+/// x of `type`, with a bias for an even number of columns.
 ValueId add(TestProgram& p, Product& product, DType type, ValueId weight, std::vector<Tensor>& inputs) {
   const Extent& e = product.size;
   product.x = numbers(type, {e.planes, e.rows, e.depth}, inputs.size() + 1);

@@ -84,7 +84,7 @@ inline std::string reference_of(const std::string& device) {
   return std::ranges::find(devices, "narrow") == devices.end() ? "" : "narrow";
 }
 
-/// Emulated devices take a quarter of a second of processor time to compile a text.
+/// Emulated devices take a quarter of a second of processor time to compile a kernel source.
 inline bool all_cases() {
   return std::getenv("TERN_TEST_FULL") != nullptr;
 }

@@ -26,7 +26,7 @@ struct Case {
   bool bias = false;
   Precision precision = Precision::exported;
   bool turned_left = false;   ///< stored by columns
-  bool turned_right = false;  ///< plain elements lie as [.., k, n]
+  bool turned_right = false;  ///< plain elements are stored as [.., k, n]
   bool matrix_bias = false;   ///< an element for each of the result
 };
 

@@ -56,7 +56,7 @@ Masked fold(const std::function<ValueId(TestProgram&)>& mask, bool causal = fals
   return m;
 }
 
-/// A float mask [queries, keys] with `below` where the key is not behind the query, and `above` elsewhere.
+/// A float mask [queries, keys]: `below` for keys up to the query, `above` for later keys.
 ValueId triangle(TestProgram& p, float below, float above) {
   Floats v;
   for (std::int64_t i = 0; i < kLength; ++i) {

@@ -17,7 +17,7 @@ using testing::TestProgram;
 
 constexpr std::int64_t kDepth = 64, kColumns = 48;
 
-/// x [rows, 64] by a weight, with rows left open.
+/// x [rows, 64] times a weight, with dynamic rows.
 TestProgram product(std::int64_t least, std::int64_t most) {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", least, most);

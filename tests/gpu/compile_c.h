@@ -9,7 +9,7 @@ namespace tern::emulated {
 enum class Language {
   c,
   cpp,
-  metal,  // as C++14, the base of Metal's language
+  metal,  // C++14, the base of Metal's language
 };
 
 struct CompileOptions {

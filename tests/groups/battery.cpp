@@ -60,7 +60,7 @@ class Battery {
       uneven(t);
       neighbours(t);
     }
-    // Up to four ranks have more pieces of a share than are in flight, in place.
+    // Up to four ranks: more pieces of a share than are in flight, in place.
     for (const Kind kind : {Kind::all_reduce, Kind::reduce})
       call({.kind = kind, .dtype = DType::f32, .count = 600'000 * std::min<std::int64_t>(n, 4) + 1}, true);
     call({.kind = Kind::barrier});

@@ -9,7 +9,7 @@ namespace {
 
 class Detection : public testing::TestWithParam<bool> {
  protected:
-  /// Fails where a portable kernel has written a failure.
+  /// Fails if a portable kernel reported a failure.
   NodeRun& run(NodeRun& node) {
     if (!GetParam()) return node.run();
     node.on(&HostLauncher::instance());

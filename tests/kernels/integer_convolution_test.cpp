@@ -35,7 +35,7 @@ std::int64_t value(std::byte b, bool with_sign) {
   return with_sign ? static_cast<std::int64_t>(static_cast<std::int8_t>(b)) : static_cast<std::int64_t>(b);
 }
 
-/// Element [n, c, i, j] of x lies at x[((n * height + i) * width + j) * channels + c], and so do results.
+/// Stores element [n, c, i, j] of x at x[((n * height + i) * width + j) * channels + c], and results likewise.
 std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fill, const std::vector<std::byte>& x,
                                     const std::vector<std::byte>& w) {
   const std::int64_t high = out_size(g.height, g.kernel_h, g), wide = out_size(g.width, g.kernel_w, g),

@@ -45,7 +45,7 @@ std::vector<std::byte> random_value(const QuantizedMatrix& m, std::mt19937& engi
     const float scale = draw(engine);
     convert(&scale, DType::f32, bytes.data() + m.scale_offset() + i * element_size(m.blocks.scale), m.blocks.scale, 1);
   }
-  // Zero points of zero change nothing but the way to the sum.
+  // Zero points of zero only change the code path, not the sum.
   if (m.blocks.zero_point != ZeroPoint::none) std::fill(bytes.begin() + m.zero_offset(), bytes.end(), std::byte{0});
   const float outer = .375F;
   if (m.blocks.outer) std::copy_n(reinterpret_cast<const std::byte*>(&outer), 4, bytes.data() + m.outer_offset());
@@ -128,7 +128,7 @@ TEST(IntegerRows, NumbersOfAllSizes) {
 }
 
 TEST(IntegerRows, SmallNumbersCountBesideLargeNeighboursOfOtherLanes) {
-  // 2^14 below the largest of eight: exact for numbers with eight places, as bfloat16 has.
+  // 2^14 below the largest of eight: exact for numbers with eight digits, like bfloat16's.
   const QuantizedMatrix m{DType::i4, 4, 128, {.columns = 32, .scale = DType::f32}};
   std::mt19937 engine(2);
   const std::vector<std::byte> bytes = random_value(m, engine);

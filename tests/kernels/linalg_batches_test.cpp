@@ -11,7 +11,7 @@ namespace {
 
 class BatchesTest : public LinalgTest {
  protected:
-  /// `transposed`: each lies column by column.
+  /// `transposed`: stores each matrix column by column.
   void matrices(NodeRun& run, const std::vector<Matrix>& batch, std::int64_t rows, std::int64_t columns,
                 bool columns_first = false) const {
     const auto count = static_cast<std::int64_t>(batch.size());

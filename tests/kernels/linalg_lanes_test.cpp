@@ -462,7 +462,7 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
   }
 }
 
-/// LAPACK's number of the definition: rows change places, quotients and products are rounded, T by T.
+/// LAPACK's info by definition: exchanges rows, and rounds quotients and products to T.
 template <class T>
 int info_of(const Matrix& given) {
   const auto n = static_cast<std::size_t>(given.rows);

@@ -1,4 +1,4 @@
-// Solvers: the solution put into the equation must give the right hand side back.
+// Solvers: the equation with the solution must reproduce the right hand side.
 #include <tern/error.h>
 
 #include "schema/linalg_kinds.h"

@@ -28,7 +28,7 @@ TEST_P(VectorsTest, Eigenvectors) {
     for (const bool upper : {false, true}) {
       for (const long double scale : n == 40 ? scales(real_type()) : std::vector<long double>{1}) {
         const Matrix a = random_hermitian(n, complex(), 3), given = times(a, scale);
-        Matrix read = given;  // the other triangle does not count
+        Matrix read = given;  // the other triangle is ignored
         for (std::int64_t r = 0; r < n; ++r) {
           for (std::int64_t c = 0; c < n; ++c) {
             if (upper ? c < r : c > r) read.at(r, c) = std::numeric_limits<double>::quiet_NaN();

@@ -93,7 +93,7 @@ TEST(Linear, ManyRowsAndLongOnes) {
   multiply({300, 37, 40, 40, 40}, true);       // more than are taken at a time
   multiply({9, 25, 2000, 2000, 2048}, true);   // rows that collide in the cache
   multiply({70, 13, 5000, 5000, 5000}, true);  // several parts of the sums
-  multiply({129, 3, 33, 33, 33}, false);       // panels go to threads
+  multiply({129, 3, 33, 33, 33}, false);       // threads share panels
 }
 
 TEST(Linear, NarrowWeights) {

@@ -1,5 +1,5 @@
-// lstsq of matrices with known singular values: the shortest of the best solutions, and the rank, however the kernel
-// finds out whether the rank is full.
+// lstsq of matrices with known singular values: the shortest of the best solutions, and the rank, for every rank test
+// of the kernel.
 #include <bit>
 #include <cmath>
 

@@ -155,7 +155,7 @@ TEST(GroupedMatmul, MultipliesEachRunOfRowsByItsGroup) {
     run.input<double>(t, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
     run.input<double>(t, {3, 2, 2}, {1, 0, 0, 1, 9, 9, 9, 9, 0, 1, 1, 0}, {4, 1, 2});
     run.input<double>(DType::i32, {3}, {1, 1, 3});
-    // Group 0 takes row 0, group 1 none, group 2 rows 1 and 2; row 3 belongs to nobody.
+    // Group 0 takes row 0, group 1 none, group 2 rows 1 and 2; row 3 has no group.
     EXPECT_EQ(run.run().output(), (std::vector<Number>{1, 2, 4, 3, 6, 5, 0, 0}));
   }
 }

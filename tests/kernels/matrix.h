@@ -119,7 +119,7 @@ class LinalgTest : public ::testing::TestWithParam<DType> {
   DType type() const { return GetParam(); }
   bool complex() const { return is_complex(type()); }
   DType real_type() const { return type() == DType::c64 ? DType::f32 : type() == DType::c128 ? DType::f64 : type(); }
-  /// Some rounding errors of sums over n numbers of size 1.
+  /// Some rounding errors of sums over n terms of size 1.
   long double tolerance(std::int64_t n, long double size = 1) const {
     return (real_type() == DType::f32 ? 6e-8L : 1.2e-16L) * 16 * static_cast<long double>(n) * std::max(size, 1.0L);
   }

@@ -62,7 +62,7 @@ class NodeRun : public OutputAllocator {
 
   void seed(std::uint64_t seed, std::uint64_t offset) { random_ = {seed, offset}; }
 
-  /// `strides` in elements, row-major where absent; `values` are in row-major order all the same.
+  /// `strides` in elements, row-major if absent; `values` are always in row-major order.
   template <class V>
   void input(DType dtype, const std::vector<std::int64_t>& sizes, const std::vector<V>& values,
              std::vector<std::int64_t> strides = {}, bool constant = false) {

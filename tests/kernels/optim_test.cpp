@@ -192,7 +192,7 @@ TEST(OptimizerLists, HaveOneParametersBits) {
         NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
         runs[0].reproducible();
         runs[1].on(&HostLauncher::instance());
-        // Two texts show both: the compiler takes a second for each.
+        // Two kernel sources cover both: each compiles for a second.
         const bool narrow = param == DType::bf16;
         const bool text =
             static_cast<OptimKind>(kind) == (shared ? OptimKind::adamw : OptimKind::nadam) && narrow == shared;

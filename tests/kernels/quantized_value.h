@@ -14,7 +14,7 @@ namespace tern::test {
 inline std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
-  for (std::int64_t i = 0; i < m.bytes(); ++i) {  // places of any two bits, too
+  for (std::int64_t i = 0; i < m.bytes(); ++i) {  // positions of any two bits, too
     if (i >= m.element_bytes() && !m.blocks.sparse()) break;
     auto code = static_cast<std::uint8_t>(engine());
     if (m.element == DType::f6_e2m3 || m.element == DType::f6_e3m2) code &= 63;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32};
 
-/// All 256 bytes of places, for elements from 1 on.
+/// All 256 position bytes, for elements from 1 on.
 std::vector<std::byte> all_places(const QuantizedMatrix& m) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
   std::vector<float> kept(static_cast<std::size_t>(m.columns / 2));

@@ -88,7 +88,7 @@ TEST(ArchiveBudget, MemoryBeyondTheFile) {
   EXPECT_EQ(rules_broken(archive_bytes(*p)), std::vector<std::string>{"index.memory"});
 }
 
-// big_once: messages were made after the list was full.
+// big_once: no message is made once the list is full.
 TEST(ArchiveBudget, FindingsStopAtTheCap) {
   const auto p = empty_program();
   Builder b(*p, 0);

@@ -88,7 +88,7 @@ TEST_F(ArchiveFile, NotAFile) {
   EXPECT_EQ(code_of(folder_.string()), ErrorCode::io);
   EXPECT_EQ(code_of("/dev/null"), ErrorCode::io);
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(code_of(path("pipe")), ErrorCode::io);  // and does not hang
+  EXPECT_EQ(code_of(path("pipe")), ErrorCode::io);  // no hang
   std::ofstream(path("empty")).close();
   EXPECT_EQ(code_of(path("empty")), ErrorCode::bad_file);
   std::ofstream(path("text")) << "This is a text, and long enough to hold a prologue of sixty-four bytes, is it not?";
@@ -106,7 +106,7 @@ TEST_F(ArchiveFile, ChangesAfterOpening) {
   ASSERT_EQ(pwrite(fd, garbage.data(), size, 0), static_cast<ssize_t>(size));
   close(fd);
   EXPECT_EQ(difference(sample_program(), *mapped), "");
-  EXPECT_THROW(mapped->source->bytes(0), Error);  // the hash tells
+  EXPECT_THROW(mapped->source->bytes(0), Error);  // found by the hash
   EXPECT_NO_THROW(copied->source->bytes(0));
 }
 
@@ -174,7 +174,7 @@ TEST_F(ArchiveFile, MoreThanFiveGigabytes) {
   const bool sparse = static_cast<std::uint64_t>(info.st_blocks) * 512 < kSize / 4;
 
   const auto program = open_archive(path(), {Access::map, Verify::never});
-  EXPECT_EQ(program->source->bytes(1)[39], std::byte{7});  // lies beyond 5 GB
+  EXPECT_EQ(program->source->bytes(1)[39], std::byte{7});  // a position beyond 5 GB
   const auto large = program->source->bytes(0);
   ASSERT_EQ(large.size(), kSize);
   for (std::uint64_t at : {std::uint64_t{0}, std::uint64_t{3} << 30, kSize - 1}) EXPECT_EQ(large[at], std::byte{0x5a});

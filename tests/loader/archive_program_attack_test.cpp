@@ -157,7 +157,7 @@ TEST(ArchiveAttack, QuantizedTypes) {
     b = {};
     b.outer = true;
   });
-  // Two of four have no scales, and rows of whole bytes of places.
+  // 2:4 sparse values have no scales, and rows with whole bytes of positions.
   const auto sparse = [](DType element, Dims shape, const auto& edit) {
     Blocks blocks = two_of_four();
     edit(blocks);

@@ -40,7 +40,7 @@ TEST(ArchiveAttack, HelpersGiveAGoodArchive) {
   EXPECT_EQ(open_error(with([](WrittenStorages&) {})), "");
 }
 
-// FIELD 2: offset + size wraps, lies beyond the file, is misaligned.
+// FIELD 2: offset + size wraps, exceeds the file, is misaligned.
 TEST(ArchiveAttack, SegmentOffsets) {
   const std::uint64_t end = archive_bytes(sample_program()).size();
   for (std::uint64_t value :

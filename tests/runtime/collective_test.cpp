@@ -134,7 +134,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
 }
 
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
-  constexpr std::size_t kCount = 2400001;  // shares of more pieces than are under way, and of no whole number
+  constexpr std::size_t kCount = 2400001;  // shares with more pieces than are in flight, and with a remainder
   const Groups groups = make(3);
   std::vector<std::vector<float>> in(3), out(3);
   for (std::size_t r = 0; r < 3; ++r) {
@@ -744,7 +744,7 @@ TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
   const auto messages = run_all(2, [&](int r) {
     const std::vector<float> in(4);
     std::vector<float> out(4);
-    const std::int64_t given[] = {1, 3}, taken[] = {1, 3};  // rank 0 sends 3 where rank 1 expects 1, and the reverse
+    const std::int64_t given[] = {1, 3}, taken[] = {1, 3};  // rank 0 sends 3 but rank 1 expects 1, and the reverse
     Collective c = call_on(CollectiveKind::all_to_all, in, out);
     c.in_parts = given;
     c.out_parts = taken;

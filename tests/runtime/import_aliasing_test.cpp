@@ -114,7 +114,7 @@ TEST(ImportAliasing, ReshapeOfDenseMemoryIsAView) {
 }
 
 TEST(ImportAliasing, ReshapeAcrossStridesIsACopy) {
-  TracedModel m;  // x.t().reshape(4).add_(1) leaves x alone
+  TracedModel m;  // x.t().reshape(4).add_(1) does not change x
   m.user("x", meta({2, 2}));
   m.node(kAten + "t.default", {{"self", tensor("x")}}, {{"t", tensor_meta({2, 2}, {1, 2})}});
   m.node(kAten + "reshape.default", {{"self", tensor("t")}, {"shape", integers({4})}}, {{"r", meta({4})}});

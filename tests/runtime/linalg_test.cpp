@@ -120,7 +120,7 @@ class Linalg : public ::testing::TestWithParam<DType> {
 INSTANTIATE_TEST_SUITE_P(Types, Linalg, ::testing::Values(DType::f64, DType::c128),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-/// Elements differ by rounding errors alone, of numbers up to `size`.
+/// Elements differ only by rounding errors, of values up to `size`.
 void expect_equal(const Batch& a, const Batch& b, double size = 1) {
   ASSERT_EQ(a.x.size(), b.x.size());
   ASSERT_EQ(a.rows, b.rows);

@@ -75,7 +75,7 @@ class LoweredCall {
   }
   LoweredCall& none(std::string_view name) { return add(name, {}); }
 
-  /// The results, None left out; PyTorch is said to have recorded each as `dtype`.
+  /// The results without None; each is recorded as `dtype`.
   std::vector<Tensor> results(DType dtype = DType::f64) {
     call_.builder = &p_->b();
     call_.declared.assign(6, TensorType{dtype, {}});

@@ -1,4 +1,4 @@
-// Lowerings around masks, where sizes are known only when running.
+// Lowerings of masks with data-dependent sizes.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 

@@ -101,7 +101,7 @@ TEST(RandomLowering, LawsWithParameters) {
   for (double& x : logs) x = std::log(x);
   EXPECT_NEAR(mean(logs), 0.5, 4 * 0.25 / root);
 
-  // Half of Cauchy's law lies within sigma of the median.
+  // Half of Cauchy's distribution lies within sigma of the median.
   const Numbers cauchy = self("aten.cauchy.default").number("median", 3).number("sigma", 2).run()[0];
   const auto within = std::count_if(cauchy.begin(), cauchy.end(), [](double x) { return std::abs(x - 3) < 2; });
   EXPECT_NEAR(static_cast<double>(within), n / 2.0, 4 * root / 2);

@@ -101,7 +101,7 @@ TEST(SegmentAllocator, NothingBeyondTheLimitOrTheDevice) {
   EXPECT_NE(first, 0u);
   EXPECT_EQ(a.allocate(2 << 20), 0u);
   a.free(first);
-  EXPECT_NE(a.allocate(3 << 20), 0u);  // the unused segment goes back to make room
+  EXPECT_NE(a.allocate(3 << 20), 0u);  // returns the unused segment to make room
 }
 
 }  // namespace

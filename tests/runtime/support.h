@@ -1,4 +1,4 @@
-// Small programs made by hand, for the runtime's tests.
+// Small handmade programs for the runtime's tests.
 #pragma once
 
 #include <tern/tern.h>

@@ -44,7 +44,7 @@ class RunThreads : public ::testing::Test {
   int before_ = omp_get_max_threads();
 };
 
-/// out0: how many threads a kernel may use; fails where `x` begins with a negative number.
+/// out0: the number of threads available to a kernel; fails if `x` begins with a negative number.
 ValueId add_threads(TestProgram& p, ValueId x) {
   Node n;
   n.op = Op::custom;

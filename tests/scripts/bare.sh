@@ -112,7 +112,7 @@ add_user() {
   fi
 }
 
-# as_user COMMAND: in the user's folder, with a login's variables alone.
+# as_user COMMAND: runs in the user's folder, with only a login's variables.
 as_user() {
   local home
   home=$(chroot "$root" getent passwd "$user" | cut -d : -f 6)

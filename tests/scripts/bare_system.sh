@@ -30,8 +30,8 @@ mounts() {
   apt-config dump 2>/dev/null | grep -iE '^Acquire::[a-z]+::Proxy' >"$1/etc/apt/apt.conf.d/90proxy" || true
 }
 
-# bare_debian12 ROOT PACKAGES: Debian 12 with a comma-separated list of packages beside the smallest set. TERN_DEBIAN_MIRROR
-# names another mirror than this machine's own.
+# bare_debian12 ROOT PACKAGES: makes a minimal Debian 12 with additional packages, separated by commas.
+# TERN_DEBIAN_MIRROR replaces this machine's mirror.
 bare_debian12() {
   ./dev setup bare || return
   local mirror=${TERN_DEBIAN_MIRROR:-$(own_mirror debian)}

@@ -35,7 +35,7 @@ os.close(reader)
 done = subprocess.run(sys.argv[1:], stdout=writer, stderr=subprocess.PIPE)
 sys.exit(0 if (done.returncode, done.stderr) == (-signal.SIGPIPE, b"") else f"{done}")' "$@"
 }
-# Standard error goes into the same pipe.
+# Standard error uses the same pipe.
 both_without_reader() { quiet_without_reader sh -c 'exec "$@" 2>&1' sh "$@"; }
 # Runs with a terminal as standard input and output.
 on_terminal() {
@@ -46,7 +46,7 @@ on_terminal() {
   fi
 }
 json() { python3 -m json.tool >/dev/null; }
-# Plugins come from the folder of the command, whatever lies in the working directory under the command's name.
+# Plugins load from the folder of the command, never from the working directory.
 planted() {
   mkdir -p "$out/planted/devices" && echo >"$out/planted/tern" && echo >"$out/planted/devices/planted.so" &&
     (cd "$out/planted" && PATH="$(dirname "$tern"):$PATH" tern devices) >"$out/log" 2>&1 && ! grep planted "$out/log" &&
@@ -424,7 +424,7 @@ sys.exit(not all(".SH " + s in text for s in ("NAME", "SYNOPSIS", "OPTIONS", "EX
 done
 completion=$share/bash-completion/completions/tern
 try 'bash parses the completion' bash -n "$completion"
-# completes TEXT WORD...: among the candidates for the last word.
+# completes TEXT WORD...: expects TEXT among the candidates for the last word.
 completes() {
   bash -c '. "$1"; want=$2; shift 2; COMP_WORDS=(tern "$@"); COMP_CWORD=$#; _tern
     printf "%s\n" "${COMPREPLY[@]}" | grep -qxF -- "$want"' _ "$completion" "$@"

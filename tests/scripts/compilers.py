@@ -67,7 +67,7 @@ def hip_command(work, *arguments):
 
 
 def hip(text, work):
-    # The headers once, not for every text.
+    # Compiles the headers once, not for every source.
     return hip_command(work, "-S", "-Xclang", "-include-pch", "-Xclang", str(work / "hip.pch"), str(text), "-o", "/dev/null")
 
 

@@ -52,7 +52,7 @@ other_name() {
   printf 'rocm-device-libs\nrocm-device-libs-17\n' >"$work/missing"
   : >"$work/apt"
   stand_in apt-cache 'case $* in *libs) exit 100 ;; esac'
-  no_index # the packages come first
+  no_index # packages are installed before
   rm "$work/bin/apt-cache"
   grep -qE 'install --no-install-recommends rocm-device-libs-17$' "$work/calls"
 }
@@ -64,7 +64,7 @@ old_cmake() {
   return $status
 }
 home() {
-  # The compiler cache goes to the build folder if nobody can write to the home folder.
+  # The compiler cache uses the build folder if the home folder is not writable.
   HOME=/nonexistent bash -c 'unset CCACHE_DIR; set -- help; . "$0" >/dev/null; echo "$CCACHE_DIR"' "$copy/dev"
 }
 try 'dev runs in its own folder' from_elsewhere

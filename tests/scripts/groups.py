@@ -249,7 +249,7 @@ def difference(path, expected):
     return worst
 
 
-LOGITS = 2e-5  # a sum of parts rounds in other places; logits are up to 4
+LOGITS = 2e-5  # a sum of parts rounds differently; logits are up to 4
 
 
 def decoder(checks, build, engine, data, ranks):

@@ -7,7 +7,7 @@ status=0
 format=$(command -v clang-format-14 || command -v clang-format) || { echo 'lint: no clang-format' >&2; exit 1; }
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || { echo 'lint: no clang-tidy' >&2; exit 1; }
 
-# The text in a macro of rope.c is laid out by hand.
+# rope.c has a macro with handmade layout.
 mapfile -t sources < <(git ls-files '*.h' '*.c' '*.cpp' ':!examples/custom_op/rope.c')
 "$format" --dry-run -Werror "${sources[@]}" || status=1
 tests/scripts/check_layers.py || status=1

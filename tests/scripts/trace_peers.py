@@ -180,7 +180,7 @@ class PeerChecks(checks.Checks):
         for rank, path in enumerate(paths):
             ours = json.loads(self.run("trace", path, "--json").stdout)
             device = next(b for b in ours["busy"] if b["where"].startswith("device"))
-            # Times have three decimals, and numbers of 3e12 microseconds another digit of a double.
+            # Times have three decimals; a double rounds 3e12 microseconds in the last of these.
             slack = 0.01 * (ours["kernels"] + ours["copies"])
             times = next(t for t in theirs["times"] if t["rank"] == rank)
             for key, mine in (("kernel_time(us)", "span_us"), ("compute_time(us)", "compute_us"),

@@ -143,7 +143,7 @@ TEST(Compare, FindsTheWorstElements) {
   EXPECT_EQ(c.absolute.index, 8991);
   EXPECT_EQ(c.relative.error, 1);
   EXPECT_EQ(c.relative.index, 8995);
-  EXPECT_EQ(c.worst_ulp, 0.5 / std::ldexp(1.0, 2 - 23));  // row 2997 holds 4s alone
+  EXPECT_EQ(c.worst_ulp, 0.5 / std::ldexp(1.0, 2 - 23));  // row 2997 holds only 4s
   const std::string text = describe(c, a, g);
   EXPECT_NE(text.find("2 of 9000 elements differ, the first at [2997, 0]: 4.5, expected 4.0"), std::string::npos)
       << text;

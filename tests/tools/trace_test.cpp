@@ -181,7 +181,7 @@ TEST(Trace, CompressedTextsAreBounded) {
             std::string::npos);
 }
 
-// Spans in spans in spans, and a long name around many: time and memory stay in proportion to the text.
+// Deeply nested spans, and a long name around many spans: time and memory stay proportional to the input.
 TEST(Trace, DeepNestingAndLongNames) {
   constexpr int kDepth = 20000;
   std::string text = "[";

@@ -87,7 +87,7 @@ TEST_F(ProgramCache, RelativeFoldersAreNotUsed) {
   }
 }
 
-/// This many programs are kept between two looks at the size of all.
+/// Number of stored programs between two checks of the total size.
 constexpr int kTrimEvery = 64;
 
 TEST_F(ProgramCache, OnlyItsOwnFilesAreDeleted) {

@@ -262,7 +262,7 @@ def cases(size):
                                                   reduce_scatter(x, "max", size))]
     yield "sixteen_bits_scattered", Function(halves), lambda r: [
         [steps(r, t, rows * size, 3) for t in FLOATS[2:] for rows in (0, 1, 5)]]
-    if size > 2:  # rank 1 sends nothing; nobody sends to the last rank
+    if size > 2:  # rank 1 sends nothing; the last rank receives nothing
         count = lambda r, q: 0 if r == 1 or q == size - 1 else (r + 2 * q) % 4
         yield "all_to_all_uneven_bfloat16", Uneven(), lambda r: [
             [numbers(r, torch.bfloat16, sum(count(r, q) for q in range(size)), 3),
@@ -284,7 +284,7 @@ def mesh_cases(size, rank):
     names = [mesh.get_group(axis).group_name for axis in ("tp", "dp")]
     text = lambda groups: "/".join(",".join(map(str, g)) for g in groups)
     groups = f"{names[0]}={text(mesh.mesh.tolist())} {names[1]}={text(mesh.mesh.t().tolist())}"
-    # adding on in another order shows in the last place
+    # another order of additions changes the last bits
     yield "mesh", Mesh(*names, rows), lambda r: [
         [numbers(r // rows, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]
     ], groups

@@ -120,7 +120,7 @@ class ScaledStep(Step):
 def cases(out, wanted):
     for name, variants in OPTIONS.items():
         if name not in FUNCTIONS:
-            continue  # not made of operators on the lists alone
+            continue  # uses more than operators on the lists
         for variant, options in variants.items():
             for how in (("fused",) if name in FUSED else ()) + ("foreach", "loop"):
                 case = f"{name}_{variant}_{how}"
@@ -139,7 +139,7 @@ def cases(out, wanted):
                     print(f"{case}: not exported: {str(error).splitlines()[0]}")
                     continue
                 save_program(program, f"{out}/{case}.pt2")
-                # PyTorch runs the same operators: float32 of step in other places makes other numbers.
+                # PyTorch runs the same operators: a float32 step elsewhere changes results.
                 reference = module if how == "fused" else program.module()
                 save_file(record(reference, args, "call0."), f"{out}/{case}.safetensors", metadata={"torch": torch_version()})
                 print(case)

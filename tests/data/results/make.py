@@ -54,7 +54,7 @@ def case(name, function, *calls, dynamic=None, decompose=False):
 torch.manual_seed(0)
 t, randn = torch.tensor, torch.randn
 
-# --- meshgrid: the first two axes change places
+# --- meshgrid: the first two axes are exchanged
 for name, sizes in (("two", (3, 4)), ("three", (3, 4, 2)), ("one", (3,)), ("no_axes", ((), 4)), ("four", (2, 1, 3, 0))):
     case(f"meshgrid_xy_{name}", lambda *x: torch.meshgrid(*x, indexing="xy"), tuple(randn(n) for n in sizes))
 case("meshgrid_xy_dynamic", lambda x, y: torch.meshgrid(x, y, indexing="xy"), (randn(3), randn(4)), (randn(7), randn(2)),

@@ -113,7 +113,7 @@ def scaled_product(a, b, aten_op, bias=None):
     return y if bias is None else y + bias.to(a.orig_dtype)
 
 
-nvfp4._addmm_nvfp4_dispatch = scaled_product  # PyTorch has the product for GPUs alone
+nvfp4._addmm_nvfp4_dispatch = scaled_product  # PyTorch has the product only for GPUs
 
 
 def two_levels(w, outer, tiles=False, how=None, activation=None):

@@ -175,7 +175,7 @@ case("unused_types", asks_types, (ramp(4, 3), ramp(4, 3)))
 case("unused_sizes", lambda x: torch.tensor([x.shape[0], x.shape[1]]), (ramp(7, 3),), (ramp(5, 4),), dynamic=({0: auto, 1: auto},))
 
 
-# --- dual numbers: the file has the primal computation alone
+# --- dual numbers: the file has only the primal computation
 class Weighted(nn.Module):
     def __init__(self, function):
         super().__init__()

@@ -39,7 +39,7 @@ def make(case):
     a, b, c = torch.randn(3, 500)
     case("operand_addcdiv_f32", lambda a, b, c: (torch.addcdiv(a, b, c.abs() + 1, value=0.3), a + 0.3 * b / (c.abs() + 1)), (a, b, c))
     special = [v for s in NUMBERS for v in (s, -s, 2 * s, 3 * s)] + [0.0, -0.0, 1.0, -1.0]
-    # Whole vectors: PyTorch rounds elsewhere in the rest of a row.
+    # Whole vectors: PyTorch rounds differently in the remainder of a row.
     x = torch.cat([torch.randn(52) * 2, torch.tensor(special)])
     both = x.half(), x.bfloat16()
     others = [torch.tensor(s, dtype=t) for s in NUMBERS for t in (torch.float32, torch.float64)] + [torch.tensor(2049), torch.tensor(3)]

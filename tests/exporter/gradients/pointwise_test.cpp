@@ -81,7 +81,7 @@ TEST(PointwiseGradients, OfComplexNumbers) {
   for (const Formula& f : kRealOfComplex) check(f, DType::c128, DType::f64);
 }
 
-/// The slope of a formula at x, made as PyTorch's operator `op` is.
+/// The slope of a formula at x, with PyTorch's operator `op` as its origin.
 double slope(const std::string& text, double x, const std::string& op = {}, double y = 0) {
   const auto g = gradients_of({doubles({1}, {x}), doubles({1}, {y})}, [&](Builder& b, const Values& v) -> Values {
     b.program().origins.push_back({op, {}, {}});

@@ -53,7 +53,7 @@ TEST_F(LastRow, GoesBeforeNorms) {
   }
   Session session(p.model().prepare());
   const std::vector<Tensor>& results = session.run({floats({1, 2, 2}, {9, 9, 6, 0})});
-  // 7 and 1: the root of their mean square is 5, and each lies 3 from their mean.
+  // 7 and 1: the root of their mean square is 5, and each is 3 away from their mean.
   EXPECT_EQ(values_of(results[1]), (std::vector<float>{1.4F, 0.2F}));
   EXPECT_EQ(values_of(results[3]), (std::vector<float>{1, -1}));
 }

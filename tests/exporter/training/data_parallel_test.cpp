@@ -185,7 +185,7 @@ TEST(DataParallel, AnOwnLossOfNoSamplesDoesNotCount) {
   EXPECT_EQ(step_without_samples(p, "none", 1, {0, 2}, {})[0], std::vector<float>({1.5F}));
 }
 
-/// 32 channels and an image much larger than the kernel: the gradient of the weight is products over all places.
+/// 32 channels and an image much larger than the kernel: the gradient of the weight is products over all positions.
 TEST(DataParallel, ConvolutionsTakeNoSamples) {
   TestProgram p;
   Builder& b = p.b();
@@ -196,7 +196,7 @@ TEST(DataParallel, ConvolutionsTakeNoSamples) {
   p.output(b.add(Op::convolution, {x, weight, kNoValue},
                  {attr(AttrKey::strides, one), attr(AttrKey::dilations, one), attr(AttrKey::before, none),
                   attr(AttrKey::after, none), attr(AttrKey::groups, Dim(1))}));
-  // d/dw of the mean of (0 - 1)^2 over 38 places is -2 for each element.
+  // d/dw of the mean of (0 - 1)^2 over 38 positions is -2 for each element.
   EXPECT_EQ(step_without_samples(p, "mse", 1, {0, 32, 40}, {0, 1, 38})[0], std::vector<float>(96, 1.0F));
 }
 

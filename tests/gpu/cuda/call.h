@@ -59,7 +59,7 @@ T handle(uint64_t number) {
   return reinterpret_cast<T>(number);
 }
 
-// Refuses null where the API needs an address for a result, or an array.
+// Refuses null in place of the address of a result or an array.
 template <class T>
 T& need(T* pointer, const char* what) {
   if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);

@@ -81,7 +81,7 @@ void check_unused(const CUgraphNodeParams& p, size_t used) {
 
 uint64_t add_conditional(Machine& machine, uint64_t graph, std::span<const uint64_t> dependencies,
                          CUDA_CONDITIONAL_NODE_PARAMS& p) {
-  // IF with two bodies, and SWITCH, came with CUDA 12.8.
+  // IF with two bodies, and SWITCH, exist since CUDA 12.8.
   const bool newer = p.type == CU_GRAPH_COND_TYPE_SWITCH || (p.type == CU_GRAPH_COND_TYPE_IF && p.size == 2);
   if (newer && driver_version() < 12080) {
     refuse(Status::invalid_value, "conditional type %d with %u bodies needs a driver of CUDA 12.8; this one has %d",

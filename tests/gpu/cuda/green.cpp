@@ -58,7 +58,7 @@ void resource_of(CUdevResource& resource, int device, unsigned multiprocessors, 
     return;
   }
 #if CUDA_VERSION >= 13010
-  // Work queues came with CUDA 13.1.
+  // Work queues exist since CUDA 13.1.
   if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG && driver_version() >= 13010) {
     resource = {};
     resource.type = type;

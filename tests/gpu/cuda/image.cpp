@@ -26,7 +26,7 @@ constexpr std::pair<int, int> kVersions[] = {
     {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}, {13010, 91}, {13020, 92},
 };
 
-// 0: this table does not know the driver.
+// Newest PTX version of the driver; 0: unknown driver.
 int newest_text() {
   int result = 0;
   for (const auto& [driver, text] : kVersions) {

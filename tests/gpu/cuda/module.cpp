@@ -52,7 +52,7 @@ struct Logs {
   }
 };
 
-// Translating takes long: other threads go on meanwhile.
+// Translation takes long: other threads continue meanwhile.
 class Unlocked {
  public:
   explicit Unlocked(std::recursive_mutex& lock) : lock_(lock) { lock_.unlock(); }

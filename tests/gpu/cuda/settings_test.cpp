@@ -6,8 +6,8 @@
 
 namespace {
 
-// Runs `body` where a variable of the environment has a value. Gtest starts this test again in another process, so
-// nothing may touch the machine before.
+// Runs `body` with an environment variable set. Gtest starts the test again in another process, so no test may touch
+// the machine before.
 template <class Body>
 [[noreturn]] void child(const char* variable, const char* value, Body body) {
   setenv(variable, value, 1);

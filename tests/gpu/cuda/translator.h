@@ -1,4 +1,4 @@
-// The way from PTX to a shared library of kernels.
+// Translates PTX to a shared library of kernels.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ struct Context {
 
 // Makes a context that calls entry() on a stack; entry never returns.
 void prepare(Context& context, char* stack, std::size_t bytes, void (*entry)());
-// Goes on with `to`, until something switches to `from`.
+// Continues with `to`, until a switch to `from`.
 void switch_to(Context& from, Context& to);
 
 }  // namespace tern::fibers

@@ -54,7 +54,7 @@ struct Case {
   Dims mask_shape = {};
   std::vector<float> mask = {};
   DType mask_dtype = DType::boolean;
-  bool is_permuted = false;       ///< operands lie as [batch, rows, heads, width]
+  bool is_permuted = false;       ///< operands are stored as [batch, rows, heads, width]
   std::int64_t first_column = 0;  ///< start of q, k and v inside wider tensors
 
   [[nodiscard]] std::vector<std::int64_t> sizes(std::int64_t h, std::int64_t rows) const {

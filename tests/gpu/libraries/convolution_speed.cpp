@@ -119,7 +119,7 @@ std::uint64_t bytes_of(const Shape& s, std::uint32_t element) {
   return static_cast<std::uint64_t>(s.sizes[0] * s.strides[0]) * element;
 }
 
-/// Numbers of the type between -1 and 1.
+/// Values of the type between -1 and 1.
 std::vector<char> numbers(const Type& type) {
   std::vector<char> bytes;
   std::minstd_rand random(1);
@@ -131,7 +131,7 @@ std::vector<char> numbers(const Type& type) {
   return bytes;
 }
 
-/// Microseconds, nothing where the engine fails.
+/// Microseconds, or nullopt if the engine fails.
 std::optional<double> measure(const Cudnn& cudnn, SpeedDevice& device, const Convolution& c, const CudnnPlan& plan,
                               const Operands& at, Address workspace) {
   std::vector<std::int64_t> ids = {kConvolutionX, kConvolutionW, kConvolutionY};

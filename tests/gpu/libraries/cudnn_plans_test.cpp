@@ -152,7 +152,7 @@ TEST_F(CudnnPlans, ThereIsNoneForSizesThatDisagree) {
   EXPECT_EQ(plan(c), "");
 }
 
-/// Two texts of 16 heads, keys of 4 groups.
+/// Two sequences of 16 heads, with keys of 4 groups.
 Attention heads(int type, std::int64_t queries, std::int64_t keys, std::int64_t width) {
   Attention a;
   a.type = type;
@@ -163,7 +163,7 @@ Attention heads(int type, std::int64_t queries, std::int64_t keys, std::int64_t 
   a.scale = 0.125f;
   return a;
 }
-/// A mask of each text, or of each head, added as numbers of the type.
+/// A mask per sequence, or per head, added as values of the type.
 Attention masked(Attention a, bool for_each_head, int type) {
   a.mask = contiguous({2, 16, a.q.sizes[2], a.k.sizes[2]});
   if (!for_each_head) a.mask.strides[1] = 0;

@@ -41,7 +41,7 @@ constexpr char kGelu[] = "0.5 * self * (1 + tanh(0.79788456080286535588 * (self 
 
 TEST_F(LibraryTest, ActivationsAreParts) {
   const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
-                                      floats({2}, {-1, 1})};  // gives -3, 5, -3, 14
+                                      floats({2}, {-1, 1})};  // results -3, 5, -3, 14
   for (const bool is_read_twice : {false, true}) {
     EXPECT_EQ(run(activated("max(self, 0)", is_read_twice), inputs), 1u);
     EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
@@ -292,7 +292,7 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
     Precision precision;
     std::uint64_t calls;
   };
-  // Hopper's sums of float8 have too few digits for float32, where nothing permits rounding.
+  // Hopper's sums of float8 have too few digits for float32 unless rounding is permitted.
   for (const Case& c : {Case{DType::bf16, Precision::exported, 1},
                         {DType::f16, Precision::exported, 1},
                         {DType::f32, Precision::exported, cuda ? 0u : 1u},
@@ -553,7 +553,7 @@ TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
       TestProgram p;
       const ValueId x = p.input(DType::f32, {kRows, kDepth}), w = p.input(type, {kColumns, kDepth});
       p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)}));
-      // 1 + 2^-12 is a number of float32 alone.
+      // 1 + 2^-12 is exact only in float32.
       Tensor weight(type, {kColumns, kDepth});
       std::ranges::fill(weight.span<std::uint16_t>(), type == DType::bf16 ? 0x3f80 : 0x3c00);
       PrepareOptions options;

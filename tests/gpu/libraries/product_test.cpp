@@ -23,7 +23,7 @@ Tensor contiguous(const Integers& sizes) {
   return t;
 }
 
-/// The last two axes change places.
+/// Exchanges the last two axes.
 Tensor transposed(Tensor t) {
   const std::size_t n = t.sizes.size();
   std::swap(t.sizes[n - 1], t.sizes[n - 2]);

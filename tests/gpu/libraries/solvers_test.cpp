@@ -378,7 +378,7 @@ TEST_F(SolverTest, SingularValuesAlone) {
 }
 
 TEST_F(SolverTest, WorkspacesHaveABound) {
-  // The stand-ins want 100 MiB for a matrix: two go into each call.
+  // The stand-ins request 100 MiB per matrix: a call takes two matrices.
   use("small");
   std::vector<Matrix> batch;
   for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
@@ -581,7 +581,7 @@ TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
   const std::vector<Tensor> inputs = {tensor(std::vector<Matrix>(3, hermitian(4, DType::f32, 1, 0)), DType::f32)};
   std::vector<std::unique_ptr<Session>> sessions;  // all alive, so that a session has a stream of no other test
   sessions.push_back(std::make_unique<Session>(prepared, Stream(device())));
-  sessions.back()->run(inputs);  // the solver is made
+  sessions.back()->run(inputs);  // creates the solver
   const std::vector<const char*> creators = is_cuda() ? std::vector<const char*>{"cusolverDnCreate", "cublasCreate"}
                                                       : std::vector<const char*>{"rocblas_create"};
   for (const char* function : creators) {
@@ -682,7 +682,7 @@ TEST_F(SolverTest, EveryLaunchMayFail) {
       emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(launch, 0);
       EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << n;
     }
-    EXPECT_EQ(errors, 5u);  // packed, factored, unpacked, finished, and Tern's kernel for the rest
+    EXPECT_EQ(errors, 5u);  // packed, factored, unpacked, finished, and Tern's kernel for the failed matrices
   }
 }
 

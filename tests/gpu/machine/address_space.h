@@ -40,7 +40,7 @@ class AddressSpace {
   // The history of an address. Takes no lock, for the handler of faults.
   std::string history(uint64_t address) const;
 
-  // Makes accessible regions inaccessible to everybody, and accessible again.
+  // Makes accessible regions inaccessible to all threads, and accessible again.
   void close();
   void open();
 

@@ -14,7 +14,7 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// Addresses count by their place in a line of 128 bytes.
+// Addresses are keyed by their offset in a line of 128 bytes.
 std::string key_of(const Launch& launch, const Memory& memory) {
   std::string key = launch.module->path + ' ' + launch.function->kernel->name + ' ';
   append(key, launch.grid);

@@ -19,7 +19,7 @@ uint64_t current_tag();
 
 class CountedLaunches {
  public:
-  // Translations made from now on count, or do not where `most_work` is negative.
+  // Starts or, for a negative `most_work`, stops counting in later translations.
   void start(double most_work) {
     on_ = most_work >= 0;
     most_work_ = most_work;

@@ -33,7 +33,7 @@ void tern_emulator_counters(tern_emulator_figures* figures);
 /* Calls of an API function, launches of a kernel. */
 uint64_t tern_emulator_calls(const char* function);
 uint64_t tern_emulator_launches(const char* kernel);
-/* The n-th call (from 1) of the function from now on fails once. n = 0: none does. */
+/* Fails the n-th call (from 1) of the function from now on, once. n = 0: no failure. */
 void tern_emulator_fail(const char* function, uint64_t n);
 /* Reason for the last refusal on this thread. */
 const char* tern_emulator_why(void);

@@ -53,7 +53,7 @@ void order(Graph& graph) {
   graph.nodes = std::move(result);  // a node follows only earlier nodes, so the result is complete
 }
 
-// A copy of all nodes, with the same handles: nobody looks these up again.
+// A copy of all nodes, with the same handles: no API call looks up a copy's handles.
 std::shared_ptr<Graph> copy_of(const Graph& graph, Graph* parent) {
   auto result = std::make_shared<Graph>();
   result->handle = graph.handle;

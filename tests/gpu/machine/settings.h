@@ -12,7 +12,7 @@ struct Settings {
   int driver = 0;                   // TERN_EMULATOR_DRIVER=13000; 0: the version of the header
   uint64_t memory = 80ull << 30;    // TERN_EMULATOR_MEMORY: bytes of a device
   uint64_t most_rounds = 10000000;  // TERN_EMULATOR_ROUNDS: iterations of a WHILE loop that count as endless
-  bool log = false;                 // TERN_EMULATOR_LOG=1: refused calls go to stderr
+  bool log = false;                 // TERN_EMULATOR_LOG=1: logs refused calls to stderr
   bool protect = false;             // TERN_EMULATOR_PROTECT=1: host code faults on device memory
   std::string report;               // TERN_EMULATOR_REPORT: file for the counters as JSON, written at exit
   std::string fail;                 // TERN_EMULATOR_FAIL=NAME:N,...

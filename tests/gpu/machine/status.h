@@ -53,7 +53,7 @@ struct Failure {
 // Prints the program's error, fatal on a real device, and ends the process.
 [[noreturn]] void fatal(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// True where only a mistake of the caller leads to the status.
+// True if only a mistake of the caller causes the status.
 bool is_mistake(Status status);
 
 }  // namespace tern::emulator

@@ -7,7 +7,7 @@
 
 namespace {
 
-// The parameters: at most three addresses or numbers of 64 bits.
+// The parameters: at most three addresses or 64-bit numbers.
 struct Parameters {
   uint64_t a, b, c;
 };

@@ -376,7 +376,7 @@ void Queue4::commit(Object* const* buffers, std::uint64_t count, Object* options
   commits.push_back(std::move(made));
 }
 
-// Also after a failure: if the queue does not signal then, a handler of the feedback does.
+// After a failure the queue may not signal: a handler of the feedback signals instead.
 void Queue4::signal(Object* event, std::uint64_t value) {
   static_cast<SharedEvent*>(event)->add_signal(value, recorded());
 }

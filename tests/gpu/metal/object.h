@@ -95,8 +95,7 @@ Imp method() {
   return reinterpret_cast<Imp>(&Method<function>::call);
 }
 
-// The class of a name, with the methods of a table beside retain, release and autorelease. Lives as long as the
-// process.
+// The class of a name, with the table's methods, retain, release and autorelease. Lives as long as the process.
 Class& make_class(const char* name, void (*destroy)(Object*), std::map<std::string, Imp> methods);
 
 // True if a test requested a failure of this call (TERN_EMULATOR_FAIL=newCommandQueue:2).

@@ -17,7 +17,7 @@ struct SharedEvent : Object {
   void set_signaled(std::uint64_t value);
   bool wait_until(std::uint64_t value, std::uint64_t milliseconds);
 
-  // The machine's event is recorded where the number becomes `value`.
+  // Records that the machine's event sets the number to `value`.
   void add_signal(std::uint64_t value, std::uint64_t event);
   // The machine's event recorded where the number reaches `value`. Ends the program if no committed command buffer
   // signals the value.

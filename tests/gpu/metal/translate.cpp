@@ -95,7 +95,7 @@ std::string run_of(const Kernel& k, bool groups) {
   return one + run + (groups ? "run_groups" : "run_items") + "(launch, item_" + k.name + ", \"" + k.name + "\");\n}\n";
 }
 
-// The indices of buffers stand where kernels of other GPUs have offsets of parameters.
+// Buffer indices replace the parameter offsets of other GPUs' kernels.
 std::string record_of(const Kernel& k, std::string& tables) {
   std::string entries;
   std::size_t count = 0;

@@ -14,7 +14,7 @@ namespace {
 using enum DType;
 using Sizes = std::vector<std::int64_t>;
 
-// Adds inputs and nodes; gives the result.
+// Adds inputs and nodes; returns the result.
 using Make = ValueId (*)(Builder& b, DType type);
 ValueId input(Builder& b, DType type, const Sizes& sizes) {
   const ValueId v = b.add_value({type, Dims(sizes.begin(), sizes.end())});

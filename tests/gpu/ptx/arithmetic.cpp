@@ -83,7 +83,7 @@ constexpr Rule kRules[] = {
     {"tanh", "~approx", "f32 f16 f16x2 bf16 bf16x2", "tt"},
 };
 
-// Calls with each word of a text.
+// Calls `call` with each word.
 template <class Call>
 void each_word(std::string_view text, char separator, Call call) {
   while (!text.empty()) {

@@ -61,7 +61,7 @@ struct Variable {
 struct Registers {
   std::string type;
   std::string name;  // including % if present
-  int count = -1;    // -1: the name alone; else name0 ... name(count - 1)
+  int count = -1;    // -1: only the name; else name0 ... name(count - 1)
 };
 
 struct Statement;

@@ -1,4 +1,4 @@
-// Splits PTX text into tokens.
+// Splits PTX into tokens.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The types of PTX, and how C holds their values.
+// The types of PTX, and their representation in C.
 #pragma once
 
 #include <string_view>
@@ -19,7 +19,7 @@ struct Type {
 const Type* find_type(std::string_view name);
 // Throws std::logic_error for an unknown name.
 const Type& type_named(std::string_view name);
-// uN in C of so many bits.
+// The C name of the unsigned type with `bits` bits.
 std::string_view unsigned_of(int bits);
 
 }  // namespace tern::emulated

@@ -22,7 +22,7 @@ using testing::values_of;
 using Floats = std::vector<float>;
 using Sizes = Dims;
 
-/// Runs `work` on so many threads at once, with each one's number.
+/// Runs `work` on `count` concurrent threads, with the thread's number.
 void on_threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   std::atomic<int> ready = 0;

@@ -120,12 +120,12 @@ TEST_F(PackedFileTest, LinksAndSpecialFilesAreNotFollowed) {
   EXPECT_FALSE(exists(path()));
   EXPECT_TRUE(exists(good));
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_EQ(open(), nullptr);  // and does not hang
+  EXPECT_EQ(open(), nullptr);  // no hang
   EXPECT_FALSE(exists(path()));
   ASSERT_EQ(::mkdir(path().c_str(), 0700), 0);
   EXPECT_EQ(open(), nullptr);
   EXPECT_FALSE(write_packed(cache_, "key", some_bytes(100)));
-  EXPECT_EQ(folder_.names(), std::vector<std::string>{packed_name("key")});  // no temporary file is left
+  EXPECT_EQ(folder_.names(), std::vector<std::string>{packed_name("key")});  // no temporary file remains
 }
 
 TEST_F(PackedFileTest, WritingReplacesALinkNotItsTarget) {

@@ -70,7 +70,7 @@ TEST(RaisingOrder, EachPrefixIsTheBestUseOfItsBytes) {
 }
 
 TEST(RaisingOrder, PassesOverWhatCostsMoreThanItGives) {
-  // The second rung is worse than the way from the first to the third.
+  // The second rung is worse than going directly from the first to the third.
   const RaisingOrder order = raising_order({{{10, 1}, {20, 0.9}, {30, 0.1}, {60, 0}}});
   EXPECT_EQ(order.start, std::vector<std::size_t>{0});
   ASSERT_EQ(order.raises.size(), 2u);

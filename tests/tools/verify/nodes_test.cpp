@@ -181,7 +181,7 @@ TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
                   [least](const Compared& kept) { return kept.results.at(0).deviation.sqnr() >= least; });
   };
   EXPECT_EQ(advice(0).patterns.size(), kFewKept);
-  const Advice all = advice(200);  // float32 alone is so exact
+  const Advice all = advice(200);  // only float32 is precise enough
   EXPECT_EQ(all.patterns.size(), 8u);
   EXPECT_TRUE(all.enough);
 }

@@ -1,4 +1,4 @@
-// Limits, and texts of reports.
+// Limits, and contents of reports.
 #include "tools/verify/report.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@ namespace {
 
 // Names without the suffix of their types, by kind.
 constexpr std::string_view kPlain[] = {
-    // places: runtime/places.h
+    // positions: runtime/places.h
     "workitem.id.x", "workitem.id.y", "workitem.id.z", "workgroup.id.x", "workgroup.id.y", "workgroup.id.z",
     "implicitarg.ptr", "dispatch.ptr", "kernarg.segment.ptr", "dispatch.id", "groupstaticsize", "wavefrontsize",
     "mbcnt.lo", "mbcnt.hi", "is.shared", "is.private", "s.memtime", "s.memrealtime",

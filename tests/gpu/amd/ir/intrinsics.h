@@ -11,7 +11,7 @@ namespace tern::gpu::amd {
 enum class Intrinsic {
   unknown,
   plain,    // depends only on its operands and the thread's position
-  wave,     // the lanes of a wave exchange values: the function gets the number of the place in the text, too
+  wave,     // the lanes of a wave exchange values: the function takes the site number, too
   barrier,  // all threads of a block wait; takes the site number, too
   nothing,  // a hint for the scheduler or the memory system, without effect here
 };

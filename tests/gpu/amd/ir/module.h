@@ -41,7 +41,7 @@ struct References {
 
 // A declared function implemented in runtime/.
 struct RuntimeCall {
-  std::string result;                   // the type's text, or void
+  std::string result;                   // the type's notation, or void
   std::vector<std::string> parameters;  // types
 };
 

@@ -15,7 +15,7 @@ class Rewriter {
   explicit Rewriter(const Module& module) : module_(module) {}
   // Adds the line's names to `references`.
   std::string line(std::string_view text, References& references);
-  // Places in later lines are numbered from here on: lanes of a wave pass smaller numbers first.
+  // Numbers the sites of later lines from here on: lanes of a wave pass smaller numbers first.
   void begin_block(unsigned order) { site_ = order * kSites; }
   static constexpr unsigned kSites = 1 << 12;  // sites per block
 
@@ -27,7 +27,7 @@ class Rewriter {
 
   const Module& module_;
   std::string out_;
-  unsigned site_ = 0;  // the next place where threads wait for each other
+  unsigned site_ = 0;  // number of the next site where threads wait for each other
 };
 
 // Removes the address spaces of operands from the name: llvm.memcpy.p0.p4.i64 becomes llvm.memcpy.p0.p0.i64. Also

@@ -1,5 +1,5 @@
-// Exchanges of values among the lanes of a wave (CDNA 3 ISA, 12.16 DPP, 12.13 DS). The first operand is the place in
-// the text.
+// Exchanges of values among the lanes of a wave (CDNA 3 ISA, 12.16 DPP, 12.13 DS). The first operand is the site
+// number.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_EXCHANGE_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_EXCHANGE_H
 

@@ -13,7 +13,7 @@ struct tern_fiber {
   enum tern_state state;
   uint32_t site;
   uint64_t given[2];  // values offered by a lane
-  uint64_t taken[2];  // the same when the exchange took place
+  uint64_t taken[2];  // copies of `given` at the exchange
   uint64_t active;    // the lanes of the exchange
 };
 

@@ -32,7 +32,7 @@ Mailboxes::Mailboxes(const std::string& name, int rank, int ranks) : name_(name)
   close(file);
   if (memory == MAP_FAILED) misuse("the shared memory %s cannot be mapped", name.c_str());
   head_ = static_cast<Head*>(memory);
-  if (++head_->arrived == ranks) shm_unlink(name.c_str());  // nobody else comes
+  if (++head_->arrived == ranks) shm_unlink(name.c_str());  // all ranks have opened the memory
 }
 
 Mailboxes::~Mailboxes() {

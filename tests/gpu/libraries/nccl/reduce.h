@@ -8,8 +8,7 @@ namespace tern::stand_in {
 /// Bytes of an element; ends the process for an unknown type.
 std::size_t bytes_of(int type);
 
-/// `all` has `count` elements of each rank; the reduction goes to `out`. The last rank comes first: another order than
-/// Tern's.
+/// Reduces `all`, `count` elements of each rank, to `out`. Starts with the last rank, unlike Tern.
 void reduce(int type, int op, const std::byte* all, int ranks, std::size_t count, std::byte* out);
 
 }  // namespace tern::stand_in

@@ -30,7 +30,7 @@ constexpr std::uint64_t element(int type) {
 /// More of a workspace for each matrix: TERN_STAND_IN_WORK, in MiB.
 std::uint64_t more_work();
 
-/// Ends the process where extents are wrong.
+/// Ends the process for wrong extents.
 void check_extents(const SolverCall& call, const char* function);
 /// Ends the process if an array is missing or misaligned; arrays of numbers have the alignment of the type.
 void check_arrays(const SolverCall& call, const char* function);

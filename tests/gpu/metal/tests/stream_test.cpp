@@ -1,4 +1,4 @@
-// Streams, events and copies of the plugin: work runs late, in order, and nothing is left.
+// Streams, events and copies of the plugin: work runs late, in order, and completely.
 #include "tests/gpu/metal/tests/support.h"
 
 namespace {

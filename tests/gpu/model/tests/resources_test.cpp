@@ -58,7 +58,7 @@ TEST_F(Ptxas, FiguresOfAKernel) {
   EXPECT_EQ(second.registers, 255u);
   EXPECT_EQ(second.spill_bytes, 64u);
   EXPECT_EQ(second.stack_bytes, 96u);
-  EXPECT_EQ(calls(), 1u);  // the same text
+  EXPECT_EQ(calls(), 1u);  // equal sources share the cache
   resources_of("// another", "first", ptxas, folder_ + "/kept");
   EXPECT_EQ(calls(), 2u);
 }

@@ -71,7 +71,7 @@ u32 tern_ptx_encode(int number, int mode, int finite, long double value) {
   const Format& format = kFormats[number];
   // "NaN is converted to positive MAX_NORM" in formats without NaN.
   if (std::isnan(value)) return (format.nan ? format.nan : format.most) << format.shift;
-  if (number == TERN_UE8M0) {  // powers of two alone, from 2^-127 on
+  if (number == TERN_UE8M0) {  // only powers of two, from 2^-127 on
     if (value <= 0) return 0;
     int exponent = 0;
     const long double fraction = std::frexp(value, &exponent);

@@ -45,7 +45,7 @@ typedef struct tern_thread {
   const tern_emulated_launch* launch;
   void* copies; /* pending cp.async copies */
   /* Set in counting kernels if the launch requests counting. */
-  void* counting; /* null: nobody asks */
+  void* counting; /* null: no counting */
   u64 accesses, operations, tensor_operations;
 } tern_thread;
 
@@ -64,7 +64,7 @@ typedef enum { TERN_LOAD, TERN_STORE, TERN_ATOMIC, TERN_ACCESS_KINDS } tern_acce
 void tern_ptx_count(tern_thread*, int line, tern_access_kind kind, u64 address, u32 bytes); /* the host's address */
 void tern_ptx_count_shared(tern_thread*, int line, tern_access_kind kind, u32 address, u32 bytes);
 
-/* ---- convert.cpp: numbers of few bits ---- */
+/* ---- convert.cpp: small floats ---- */
 enum { TERN_RN, TERN_RZ, TERN_RM, TERN_RP, TERN_RNA };
 enum {
   TERN_F16,
@@ -110,7 +110,7 @@ TERN_ROUNDED(rp)
 /* ---- groups.cpp ---- */
 enum { TERN_SHFL_UP, TERN_SHFL_DOWN, TERN_SHFL_BFLY, TERN_SHFL_IDX };
 u32 tern_ptx_shfl(tern_thread*, int line, int mode, u32 value, u32 b, u32 c, u32 mask, u8* in_range);
-/* bar.sync and bar.red: how many of the threads had a true predicate; threads of the barrier, 0 for all. */
+/* bar.sync and bar.red: number of threads with a true predicate; threads of the barrier, 0 for all. */
 typedef struct tern_ptx_votes {
   u32 yes, all;
 } tern_ptx_votes;

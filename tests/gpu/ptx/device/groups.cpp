@@ -73,7 +73,7 @@ void combine_ballot(uint64_t mask, tern_fibers_words words, void*) {
   each_lane(mask, [&](u32 lane) { words[lane][0] = votes; });
 }
 
-// words: the low and high half of the value; then the lanes with the same, and whether all are.
+// words: the low and high half of the value; then the lanes with equal values, and 1 if all are equal.
 void combine_match(uint64_t mask, tern_fibers_words words, void*) {
   u32 same[32];
   each_lane(mask, [&](u32 lane) {

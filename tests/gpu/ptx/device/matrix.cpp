@@ -128,7 +128,7 @@ Place place_of_c(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2};
 }
 
-// The words of a lane: a, b, c; d takes the place of the first.
+// The words of a lane: a, b, c; d overwrites a.
 constexpr int kB = 4, kC = 8;
 
 double value_of_c(const Product& product, const u32* words, int i) {

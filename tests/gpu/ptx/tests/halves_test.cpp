@@ -148,7 +148,7 @@ TEST(Halves, BrainFloatsAreRoundedOnce) {
   check("bf16", brain);
 }
 
-// OFP8: e4m3 has NaNs at 0x7F and 0xFF alone and no infinities; e5m2 is the upper half of an f16.
+// OFP8: e4m3 has NaNs only at 0x7F and 0xFF and no infinities; e5m2 is the upper half of an f16.
 double float8(int fraction, int bias, unsigned bits) {
   const int exponent = static_cast<int>(bits >> fraction & (0x7Fu >> fraction));
   const int digits = static_cast<int>(bits & ((1u << fraction) - 1));

@@ -19,7 +19,7 @@ std::uint16_t half_bits(float x) {
   return bits;
 }
 
-std::uint16_t brain_bits(float x) {  // for numbers without rounding
+std::uint16_t brain_bits(float x) {  // exact numbers only
   std::uint32_t bits;
   std::memcpy(&bits, &x, 4);
   return static_cast<std::uint16_t>(bits >> 16);

@@ -48,7 +48,7 @@ Nvrtc load() {
   return functions;
 }
 
-// Sizes of NVRTC's texts count their last zero.
+// NVRTC's sizes of strings include the final zero.
 std::string text_of(Nvrtc::Program program, int (*size_of)(Nvrtc::Program, std::size_t*),
                     int (*get)(Nvrtc::Program, char*)) {
   std::size_t size = 0;
