@@ -121,7 +121,7 @@ TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kRows, kWidth});
   const ValueId old = p.state({kRows, kWidth}, numbers(kRows * kWidth, 5), true);
-  const ValueId y = product(p, old, weight(p, 2));  // part of a unit placed after the exponential
+  const ValueId y = product(p, old, weight(p, 2));  // the part runs after the exponential
   p.write_back(0, p.b().expr("exp(s)", {{"s", old}}, DType::f32));
   p.output(p.b().expr("y + x", {{"y", y}, {"x", x}}, DType::f32));
   const Model model = p.model();

@@ -55,7 +55,7 @@ struct Stack {
       all.push_back(values_of(t));
     return all;
   }
-  /// True if a node that stays behind computes floats of all planes.
+  /// True if a pointwise node computes floats of all planes; movement does not count.
   bool computes_whole() {
     const Function& f = p.program().functions[0];
     return std::ranges::any_of(f.nodes, [&](const Node& n) {

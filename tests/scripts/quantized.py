@@ -35,7 +35,7 @@ def wrong_of(program):
     states = {s["name"]: s for s in program["states"]}
     for function in program["functions"]:
         made = {}  # value: its state, through views alone
-        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # inputs and results
+        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # values of each run
         for value in function["inputs"]:
             if value.get("kind") == "state":
                 made[value["value"]] = states[value["state"]]
