@@ -1,4 +1,4 @@
-// Bytes at an address that is a multiple of 64, as archives need, with nothing mapped after their end.
+// Bytes at an address that is a multiple of 64, as archives need, without spare bytes after their end, so that sanitizers detect overruns.
 #pragma once
 
 #include <cstddef>

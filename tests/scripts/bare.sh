@@ -82,7 +82,7 @@ make_system() {
   sed -i "p; s/ $suite / $suite-updates /" "$root/etc/apt/sources.list"
 }
 
-# Copies files and folders named in variables to the same paths inside.
+# Mounts files and folders named in variables below /host, and passes their new paths.
 environment=()
 pass_environment() {
   local name value

@@ -297,7 +297,7 @@ def run(rank, size, out, rendezvous, part):
         if part not in name:
             continue
         if rank == 0:
-            # An uneven call has static sizes.
+            # An uneven call has sizes of its own rank: rows are dynamic.
             rows = torch.export.Dim.AUTO if isinstance(module, Uneven) else None
             dynamic = ({0: rows}, None, None) if rows else None
             program = export(copy.deepcopy(module), tuple(copy.deepcopy(calls(0)[0])), strict=False,
