@@ -1,4 +1,5 @@
-// Bytes at an address that is a multiple of 64, as archives need, without spare bytes after their end, so that sanitizers detect overruns.
+// Bytes at an address that is a multiple of 64, as archives need. No spare bytes follow, so that sanitizers detect
+// overruns.
 #pragma once
 
 #include <cstddef>
