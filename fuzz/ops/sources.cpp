@@ -12,7 +12,7 @@ Dims symbolic(Make& m, const Sizes& s) {
   return d;
 }
 
-/// Loads, conversions to one type, some instructions of that type, and a conversion.
+/// Loads, conversions to a common type, some instructions of the type, and a final conversion.
 void pointwise(Make& m) {
   using enum DType;
   const Sizes s = m.any_shape();
@@ -58,7 +58,7 @@ void pointwise(Make& m) {
     next.a = m.choices.pick(numbers);
     if (info.operands > 1) next.b = m.choices.pick(numbers);
     if (info.operands > 2) next.c = m.choices.pick(numbers);
-    // An instruction that the type does not have would spoil the program; a few may.
+    // An instruction unsupported for the type would spoil the program; a few may.
     std::vector<Instruction> trial = code;
     trial.push_back(next);
     if (!m.chance(2) && !check({trial}, loaded, next.dtype).empty()) continue;

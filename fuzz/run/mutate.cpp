@@ -18,7 +18,7 @@ namespace {
 
 namespace fb = archive;
 
-/// Lists every field that can be changed; one of them is chosen afterwards.
+/// Lists every mutable field; the mutator chooses a field afterwards.
 class Fields {
  public:
   explicit Fields(Choices& c) : c_(c) {}
@@ -171,7 +171,7 @@ class Fields {
   std::vector<std::function<void()>> changes_;
 };
 
-/// Functions, mostly: that is where programs differ.
+/// Chooses mostly functions: programs differ there.
 void change(fb::IndexT& index, Choices& c) {
   Fields f(c);
   switch (c.between(0, 19)) {
@@ -215,7 +215,7 @@ std::vector<std::byte> mutate_archive(std::span<const std::byte> given, Choices&
   if (!make_hash_right(copy.span())) return {};
   const std::span<const std::byte> archive = copy.span();
   const auto index = index_of(archive);
-  // The reader looks at more than FlatBuffers' verifier, at the alignment of lists; up to the first that breaks a rule.
+  // Unlike FlatBuffers' verifier, the reader also checks the alignment of lists. Stops at the first broken rule.
   Findings findings(Findings::Mode::collect);
   if (read_archive(FileBytes::borrow(archive), findings).stage == ReadStage::container || findings.broken() != 0)
     return {};

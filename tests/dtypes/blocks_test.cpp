@@ -48,7 +48,7 @@ TEST(Blocks, TwoOfFourLieWithTheirPlacesBehindThem) {
   const float kept[] = {1, 2, 3, 4, 5, 6, 7, 8};
   std::memcpy(bytes.data(), kept, sizeof kept);
   bytes[32] = std::byte{0b11'10'01'00};  // 0, 1 of the first four; 2, 3 of the next
-  // Any bits have a meaning: the second element may come first, and two in one place are added.
+  // Any bits are valid: the second element may come first, and two elements at the same position are added.
   bytes[33] = std::byte{0b01'01'00'11};
   EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{1, 2, 0, 0, 0, 0, 3, 4}));
   EXPECT_EQ(row(m, bytes, 1), (std::vector<float>{6, 0, 0, 5, 0, 15, 0, 0}));

@@ -147,7 +147,7 @@ TEST(Mx, EveryScaleCode) {
       EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
     } else {
       EXPECT_EQ(out[0], std::ldexp(1.0f, code - 127));
-      EXPECT_EQ(out[1], std::ldexp(-6.0f, code - 127));  // infinity where it overflows
+      EXPECT_EQ(out[1], std::ldexp(-6.0f, code - 127));  // infinity on overflow
     }
   }
 }
@@ -168,7 +168,7 @@ TEST(Mx, FloorScaleIsTheFormula) {
 }
 
 TEST(Mx, TinyBlocksKeepTheirValues) {
-  // The scale is 2^-127 here, the least there is.
+  // The scale is 2^-127, the smallest scale.
   const MxFormat f{DType::f8_e4m3fn, 1, 4, 4, ScaleLayout::plain};
   const float in[4] = {0x1p-120f, -0x1.8p-121f, 0x1p-133f, 0.0f};
   std::uint8_t elements[4];

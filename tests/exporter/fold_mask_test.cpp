@@ -1,4 +1,4 @@
-// Masks of attention that export knows.
+// Attention masks recognised at export.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ Floats numbers(std::size_t count, float step) {
   return v;
 }
 
-/// What is left of a mask by folding.
+/// The mask left after folding.
 struct Masked {
   std::size_t states = 0;
   bool masked = false, causal = false;
@@ -56,7 +56,7 @@ Masked fold(const std::function<ValueId(TestProgram&)>& mask, bool causal = fals
   return m;
 }
 
-/// A float mask [queries, keys] with `below` where the key is not behind the query, and `above` elsewhere.
+/// A float mask [queries, keys]: `below` for keys up to the query, `above` for later keys.
 ValueId triangle(TestProgram& p, float below, float above) {
   Floats v;
   for (std::int64_t i = 0; i < kLength; ++i) {
@@ -87,7 +87,7 @@ TEST(FoldMask, OneThatHidesLaterKeysIsCausal) {
     EXPECT_TRUE(m.causal);
     EXPECT_EQ(m.states, 0u);
   }
-  // As models compute it.
+  // The comparison that models write.
   const Masked m = fold([](TestProgram& p) {
     return p.b().expr("m == 0", {{"m", triangle(p, 0, 1)}}, DType::boolean);
   });

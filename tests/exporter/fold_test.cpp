@@ -1,4 +1,4 @@
-// What export computes ahead of time, and what it must not.
+// Values that export computes ahead of time, and values that export must leave alone.
 #include "exporter/fold/fold.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(Fold, SizesOfAnInputAreNotConstants) {
 }
 
 TEST(Fold, LargeResultsAreKeptOnlyIfTheyReplaceAsMuch) {
-  constexpr std::int64_t kMany = kSmallConstant;  // of 4 bytes each
+  constexpr std::int64_t kMany = kSmallConstant;  // 4 bytes each
   TestProgram p;
   const ValueId w = p.state({kMany}, Floats(kMany, 3), false), row = p.state({1, 256}, Floats(256, 2), false);
   const ValueId x = p.input(DType::f32, {kMany}), y = p.input(DType::f32, {kMany / 256, 256});
@@ -89,7 +89,7 @@ TEST(Fold, LargeResultsAreKeptOnlyIfTheyReplaceAsMuch) {
   EXPECT_EQ(p.program().states.size(), 2u);
 }
 
-/// Each slice of 32 kB is small; all of them would be as large as a second weight.
+/// Each slice of 32 kB is small; all together would be as large as a second weight.
 TEST(Fold, SmallConstantsOfALargeStateShareTheBytesOfOne) {
   constexpr std::int64_t kSlices = 8, kSize = 8192;
   TestProgram p;
@@ -138,7 +138,7 @@ TEST(Fold, ABatchNormThatLearnsStays) {
   EXPECT_EQ(fold(p), (std::vector<Op>{Op::pointwise, Op::batch_norm}));
 }
 
-/// A 1x1 convolution of two channels to two, and a batch norm of its result.
+/// A 1x1 convolution from two channels to two, then a batch norm.
 struct Normed {
   TestProgram p;
   ValueId x, weight, convolved, result;
@@ -161,7 +161,7 @@ TEST(Fold, BatchNormsOfConvolutionsGoIntoTheirWeights) {
   EXPECT_EQ(fold(n.p), (std::vector<Op>{Op::convolution}));
   EXPECT_EQ(n.p.program().states.size(), 2u) << "the weight and a bias";
   Session s(n.p.model().prepare());
-  // Scales 2 / sqrt(4) = 1 and 6 / sqrt(9) = 2; x is 1 in one channel and 10 in the other.
+  // Scales 2 / sqrt(4) = 1 and 6 / sqrt(9) = 2; x is 1 in the first channel and 10 in the second.
   const Floats y = values_of(s.run({floats({1, 2, 2, 2}, {1, 1, 1, 1, 10, 10, 10, 10})})[0]);
   EXPECT_EQ(y, (Floats{21.5F, 21.5F, 21.5F, 21.5F, 79.5F, 79.5F, 79.5F, 79.5F}));
 }

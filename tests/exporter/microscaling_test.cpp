@@ -1,5 +1,4 @@
-// Which constants become MX values. That the results stay those of PyTorch is what the cases in
-// tests/data/import.tar.zst check.
+// Constants that become MX values. The cases in tests/data/import.tar.zst compare the results with PyTorch.
 #include <gtest/gtest.h>
 
 #include "tests/exporter/traced_model.h"
@@ -10,8 +9,8 @@ namespace {
 constexpr int kE4M3 = 29, kE8M0 = 33;
 const std::string kAten = "torch.ops.aten.";
 
-/// A weight of 2 rows, each of two blocks of 32: element i is i mod 64 as bits, and the scales are 1/2, 1, 2 and 4.
-/// `combine` is what the program does to elements and scales.
+/// A weight of 2 rows, each of two blocks of 32: element i has the bits i mod 64; the scales are 1/2, 1, 2 and 4.
+/// `combine` is the operator applied to elements and scales.
 TracedModel model(const std::string& combine = "mul.Tensor") {
   TracedModel m;
   std::string elements;
@@ -97,7 +96,7 @@ TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
   }
 }
 
-/// What computes a table of 2^40 numbers from them is not run.
+/// The exporter never evaluates the table of 2^40 numbers.
 TEST(Microscaling, WorkIsBounded) {
   TracedModel m = model();
   m.node(kAten + "expand.default", {{"self", tensor("product")}, {"size", integers({1 << 20, 1 << 14, 2, 2, 32})}},

@@ -1,4 +1,4 @@
-// Normalizations as programs spell them out become one node; what only resembles one stays.
+// Spelled-out normalizations become a single node; lookalikes stay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using testing::values_of;
 
 constexpr double kEpsilon = 1e-3;
 
-/// The parts of a norm, a node each, as PyTorch's operators give them.
+/// The parts of a norm, a node each, as from PyTorch's operators.
 class Norm : public ::testing::Test {
  protected:
   TestProgram p;
@@ -105,7 +105,7 @@ TEST_F(Norm, OfSeveralLastAxes) {
   EXPECT_EQ(last().integer(AttrKey::k), 2);
 }
 
-// Llama in 16 bits: what is rounded before the weight is one node, and the weight's product another.
+// Llama in 16 bits: a node up to the rounding before the weight, and a node for the weight's product.
 TEST_F(Norm, RoundsBeforeItsWeight) {
   const ValueId x = p.input(DType::bf16, {2, 3}), w = p.input(DType::bf16, {3});
   const ValueId rounded = p.b().cast(normalized(p.b().cast(x, DType::f32)), DType::bf16);
@@ -124,7 +124,7 @@ TEST_F(Norm, RoundsBehindAWeightOfFloats) {
   EXPECT_EQ(last().inputs, (std::vector<ValueId>{x, w}));
 }
 
-// T5: the product reads what the square widens.
+// T5: the product reads the operand of the widening conversion.
 TEST_F(Norm, ProductsReadNarrowNumbers) {
   const ValueId x = p.input(DType::bf16, {2, 3});
   const ValueId r = rsqrt(shifted(mean(square(p.b().cast(x, DType::f32)))));
@@ -136,7 +136,7 @@ TEST_F(Norm, ProductsReadNarrowNumbers) {
 TEST_F(Norm, OfDistancesFromTheMeanIsALayerNorm) {
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.state({3}, {2, 0.5F, -1}, false),
                 b = p.state({3}, {1, 0, 3}, false);
-  const auto centred = [&] { return call("x - m", {{"x", x}, {"m", mean(x)}}); };  // twice, as programs have it
+  const auto centred = [&] { return call("x - m", {{"x", x}, {"m", mean(x)}}); };  // repeated, as in real programs
   const ValueId r = rsqrt(shifted(mean(square(centred()))));
   const ValueId scaled = times(times(centred(), r), w);
   simplified(call("s + b", {{"s", scaled}, {"b", b}}));
@@ -163,7 +163,7 @@ TEST_F(Norm, DistancesWithAnotherReaderStay) {
   EXPECT_EQ(count(program, Op::rms_norm), 1U);
 }
 
-// What resembles a norm.
+// Lookalikes of norms.
 class NoNorm : public Norm {
  protected:
   void expect_none(ValueId result) {
@@ -221,7 +221,7 @@ TEST_F(NoNorm, OfProductsOfTwo) {
   const ValueId x = p.input(DType::f32, {2, 3}), y = p.input(DType::f32, {2, 3});
   expect_none(times(x, rsqrt(shifted(mean(times(x, y))))));
 }
-// 16 bits throughout: each step rounds, which the op does not.
+// 16 bits throughout: each step rounds, unlike the op.
 TEST_F(NoNorm, ThatRoundsEachStep) {
   const ValueId x = p.input(DType::bf16, {2, 3});
   const ValueId s = call("x * x", {{"x", x}}, DType::bf16), m = mean(s);

@@ -22,7 +22,7 @@ using Floats = std::vector<float>;
 
 constexpr std::int64_t kExperts = 3, kRows = 5, kColumns = 24, kDepth = 64;
 
-/// int8 elements and what they are multiplied by, [experts, columns, 1] or one of each for all.
+/// int8 elements and their factors: [experts, columns, 1], or any of these sizes 1.
 struct Stack {
   TestProgram p;
   ValueId x = p.input(DType::f32, {kRows, kDepth});
@@ -55,7 +55,7 @@ struct Stack {
       all.push_back(values_of(t));
     return all;
   }
-  /// Whether something computes floats of all planes, which is not moved.
+  /// True if a pointwise node computes floats of all planes; movement does not count.
   bool computes_whole() {
     const Function& f = p.program().functions[0];
     return std::ranges::any_of(f.nodes, [&](const Node& n) {
@@ -65,7 +65,7 @@ struct Stack {
   }
 };
 
-/// Takes planes first, of the weight that `make` gives: numbers stay bit for bit.
+/// Slices the weight from `make` into planes first; results keep their bits.
 void expect_planes(const std::function<ValueId(Stack&)>& make) {
   Stack before, after;
   before.products(make(before));
@@ -105,7 +105,7 @@ TEST(Planes, GoThroughMovesOfOtherAxes) {
   });
 }
 
-/// Numbers that follow from the position along the axis, or of which an operand has fewer.
+/// Operands that count positions along the axis, or broadcast along the axis.
 TEST(Planes, NumbersThatCountPlanesAreSliced) {
   expect_planes([](Stack& s) {
     Builder& b = s.p.b();
@@ -188,7 +188,7 @@ TEST(Planes, AStackThatIsWrittenBackStays) {
   expect_unchanged(s);
 }
 
-/// A dynamic index is no plane that is known.
+/// A dynamic index names no known plane.
 TEST(Planes, AnIndexOfTheCallerStays) {
   Stack s;
   const ValueId w = s.weight();

@@ -1,4 +1,4 @@
-// Activations that runs quantize: torchao's bits, and the products of such numbers.
+// Activations quantized at run time: torchao's bits, and products of such values.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -23,7 +23,7 @@ MxScales mode_of(std::string_view name) {
   return name == "even" ? MxScales::even : name == "ceil" ? MxScales::ceil : MxScales::floor;
 }
 
-/// As make.py: NaN has one code.
+/// NaN has a single code, as in make.py.
 std::uint32_t crc_of(std::uint32_t crc, Tensor t) {
   const DType type = t.dtype();
   const auto size = static_cast<std::size_t>(element_size(type));
@@ -90,7 +90,7 @@ Floats quantized_numbers(const Floats& w, std::int64_t rows, std::int64_t column
   return y;
 }
 
-/// The numbers that activations of float32 have beside such a weight: weights of that format are rounded alike.
+/// The quantized values of float32 activations beside a weight: weights of the same format round alike.
 Floats activation_numbers(const Floats& x, const Format& weight) {
   const bool mx = weight.activations == Activations::mx && weight.scheme != Scheme::microscaling;
   return quantized_numbers(x, kRows, kColumns, mx ? *find_format("mxfp8_e4m3") : weight);
@@ -157,7 +157,7 @@ TEST(QuantizeActivations, RowsOfZerosStayZeros) {
   }
 }
 
-/// Half of the numbers that MX blocks hold are below the smallest one of float16.
+/// Half of the values of MX blocks lie below the smallest float16.
 TEST(QuantizeActivations, Float16GivesFloat32) {
   TestProgram p;
   const ValueId y = microscaled(p.b(), p.input(DType::f16, {2, 64}), DType::f8_e5m2, MxScales::floor);

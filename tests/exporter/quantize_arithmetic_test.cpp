@@ -1,4 +1,4 @@
-// Weights are quantized to torchao's bits: check sums of elements and scales that torchao made of the same numbers.
+// Weights quantized to torchao's bits: checksums of torchao's elements and scales for the same inputs.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-/// As make.py: NaN in scales of 16 and 32 bits has one code, and so it has in elements beside such scales.
+/// NaN has a single code, as in make.py: in scales of 16 and 32 bits, and in elements beside such scales.
 void one_nan(std::byte* at, std::int64_t count, DType t) {
   const GoldenBits b = golden_bits(t);
   const auto size = static_cast<std::size_t>(element_size(t));
@@ -99,7 +99,7 @@ TEST(QuantizeMatrix, TheErrorIsThatOfTheStoredBytes) {
   constexpr std::int64_t kRows = 37;
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     for (const Format& f : formats()) {
-      // Where a row has one scale, it need not divide into registers.
+      // A row with a single scale need not be a multiple of the vector width.
       const std::int64_t columns = f.block == 0 ? 1174 : 1184;
       const std::vector<std::byte> bytes = stored_as(type, random_weight(kRows * columns));
       std::vector<float> x(static_cast<std::size_t>(kRows * columns));
@@ -126,7 +126,7 @@ TEST(QuantizeMatrix, TheErrorIsThatOfTheStoredBytes) {
   }
 }
 
-// Rows of all magnitudes, some of which are multiplied by a reciprocal and some divided, against the formula.
+// Rows of all magnitudes against the formula: some are multiplied by a reciprocal, some divided.
 TEST(QuantizeMatrix, RowsOfFloat8AreQuotients) {
   constexpr std::int64_t kRows = 250, kColumns = 1111;
   const Format* const float8 = find_format("float8");
@@ -206,7 +206,7 @@ TEST(QuantizeMatrix, ZerosStayZeros) {
   constexpr std::int64_t kRows = 3, kColumns = 64;
   std::vector<float> x(kRows * kColumns);
   for (const bool all : {true, false}) {
-    if (!all) x[5] = 3;  // in row 0
+    if (!all) x[5] = 3;  // only row 0
     for (const Format& f : formats()) {
       const Quantized q = quantize(
           {reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1}, {&f, f.block});

@@ -310,7 +310,7 @@ inline constexpr QuantizeGolden kQuantizeGoldens[] = {
     {"mxfp8_e5m2", "floor", "float16", "infinite", 0x4d3b384b},
 };
 
-/// Of activations beside weights in the format.
+/// Activations beside weights in the format.
 inline constexpr QuantizeGolden kActivationGoldens[] = {
     {"float8", "floor", "float32", "near", 0x59ec7ba9},
     {"mxfp4", "floor", "float32", "near", 0xe555180b},

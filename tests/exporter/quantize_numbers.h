@@ -1,4 +1,4 @@
-// The numbers that tests/data/quantize/make.py quantizes with torchao, made again.
+// Recreates the inputs that tests/data/quantize/make.py quantizes with torchao.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,7 @@ inline GoldenBits golden_bits(DType t) {
   return {11, 0x87ff, 0x7e00, 0x81ff, 0x7c00, 0x8000, 0x3c00};
 }
 
-/// The bits of number i of set `kind`, which is the set's number `set`.
+/// The bits of element i of input set `kind`, index `set`.
 inline std::uint32_t golden_number(DType t, std::string_view kind, std::uint64_t set, std::uint64_t i) {
   const GoldenBits b = golden_bits(t);
   const std::uint64_t u = random_bits(2 * set, i), v = random_bits(2 * set + 1, i / 16);

@@ -1,4 +1,4 @@
-// Which weights are quantized at export, what reads them then, and that runs give the numbers of the quantized weight.
+// Selects weights to quantize at export; checks their readers, and results against the dequantized weight.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -36,7 +36,7 @@ float rounded(DType t, float x) {
   return x;
 }
 
-/// Numbers that are rounded to a type, and that type's bytes.
+/// Values rounded to a type, and their bytes in the type.
 struct Numbers {
   Floats values;
   std::vector<std::byte> bytes;
@@ -60,7 +60,7 @@ Floats numbers_of(const Tensor& t) {
   return f;
 }
 
-/// The numbers that the weight has in the format.
+/// The weight's values in the format.
 Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
   const quantize::Recipe recipe = recipe_of(format);
   const quantize::Quantized q = quantize::quantize({w.bytes.data(), t, kRows, kColumns, kColumns, 1}, recipe);
@@ -70,7 +70,7 @@ Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
   return y;
 }
 
-/// x W^T of a weight [48, 96] that an embedding reads, too.
+/// x W^T with a weight [48, 96] shared with an embedding.
 struct Tied {
   TestProgram p;
   DType type;
@@ -166,7 +166,7 @@ TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
   Session s(p.model().prepare());
   const Floats input = test::random_floats(2 * kColumns, 2), numbers = quantized_numbers(w, DType::f32, "int8"),
                y = numbers_of(s.run({floats({2, kColumns}, input)})[1]);
-  double sum = 0;  // of the last row and column
+  double sum = 0;  // last row and column
   for (std::size_t k = 0; k < kColumns; ++k)
     sum += static_cast<double>(input[kColumns + k]) * static_cast<double>(numbers[47 * kColumns + k]);
   EXPECT_NEAR(static_cast<double>(y.back()), sum, 1e-4);
@@ -251,7 +251,7 @@ TEST(Quantize, ReportsWhatReadsAWeight) {
   EXPECT_EQ(ops, (std::set<Op>{Op::index_select, Op::matmul}));
 }
 
-/// Why the one weight of a program stays.
+/// The reason why the program's only weight stays.
 std::string reason(TestProgram& p, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep = {}) {
   const std::size_t states = p.program().states.size();
   for (State& s : p.program().states) s.kind = State::Kind::parameter;

@@ -1,5 +1,5 @@
-// Experts, batches of matrices and convolutions whose weights are quantized at export: runs give the products of the
-// quantized numbers, as sums in double.
+// Experts, batches of matrices and convolutions with weights quantized at export: results equal sums in double over the
+// dequantized weights.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ quantize::Recipe recipe_of(std::string_view name) {
   return {f, f->block};
 }
 
-/// The numbers that rows of floats have in the format.
+/// The values of float rows in the format.
 Floats quantized_rows(const Floats& w, std::int64_t rows, std::int64_t columns, std::string_view format) {
   const quantize::Recipe recipe = recipe_of(format);
   const quantize::Quantized q =

@@ -1,5 +1,5 @@
-// Numbers that are small elements times scales are found to be so: elements, scales and zero points that the test draws
-// itself must come back as numbers, bit for bit.
+// Finds values of the form element times scale: the test draws elements, scales and zero points, and the found triple
+// must give every value bit for bit.
 #include <gtest/gtest.h>
 
 #include <cmath>

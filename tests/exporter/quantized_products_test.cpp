@@ -1,4 +1,4 @@
-// Products of quantized operands: what they read after export, and that the numbers are those of sums in double.
+// Products of quantized operands: their operands after export, and results against sums in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -200,7 +200,7 @@ TEST(QuantizedProducts, ConvolutionsPadWithTheZeroPoint) {
   expect_near(run(m.p, floats({1, kIn, kSide, kSide}, input)), expected, 2e-2);
 }
 
-/// int8 activations, made unsigned for the product, and what that adds taken out; `wrong` adds something to one sum.
+/// int8 activations shifted to unsigned for the product, then corrected; `wrong` spoils a single sum.
 Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
   TestProgram p;
   Builder& b = p.b();
@@ -245,7 +245,7 @@ TEST(QuantizedProducts, FloatWeightsThatIntegersReplaceAreDropped) {
   const Floats w(static_cast<std::size_t>(kColumns * kDepth), 1.0F), other(40, 2.0F);
   const ValueId x = p.input(DType::f32, {kRows, kDepth});
   b.constant(DType::f32, {kColumns, kDepth}, w.data());  // read by nothing
-  b.constant(DType::f32, {5, 8}, other.data());          // of another shape
+  b.constant(DType::f32, {5, 8}, other.data());          // another shape
   const ValueId elements = b.constant(DType::i8, {kColumns, kDepth}, q.data());
   p.output(b.matmul(x, b.transpose(b.cast(elements, DType::f32), 0, 1)));
   remove_superseded_weights(p.program());

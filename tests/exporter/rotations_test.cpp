@@ -1,4 +1,4 @@
-// Rotary embeddings before and after: the halves are read where they lie, and results keep their bits.
+// Rotary embeddings before and after: halves are read in place, and results keep their bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -74,8 +74,8 @@ TEST(Simplify, WhatNoInstructionHoldsStaysAnOperand) {
   EXPECT_EQ(count(program, Op::full), 2U);
 }
 
-// Products of rounded activations keep a node each, which a device multiplies together with the product; the rounding
-// itself is done once. Any number of rows, none too.
+// Each product keeps its own rounding node for devices with block products; the quantization itself runs once. The
+// number of rows is arbitrary, 0 included.
 TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", 0, 8);
@@ -91,7 +91,7 @@ TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
   EXPECT_EQ(count(program, Op::mx_dequantize), 2U);
   Session session(p.model().prepare());
   EXPECT_TRUE(values_of(session.run({floats({0, 32}, {})})[0]).empty());
-  // The largest one, 450, has the scale 1, and ends at 448; 3.3 lies between 3.25 and 3.5.
+  // The largest value, 450, has the scale 1 and saturates at 448; 3.3 lies between 3.25 and 3.5.
   std::vector<float> numbers(64, 3.3F), expected(64, 3.25F);
   numbers[0] = 450, expected[0] = 448;
   numbers[40] = -0.01F, expected[40] = -0.009765625F;

@@ -1,4 +1,4 @@
-// Which matrices become 2:4 sparse values, and of which programs.
+// Matrices that become 2:4 sparse values, in eligible programs.
 #include <gtest/gtest.h>
 
 #include "exporter/quantized/products.h"
@@ -19,7 +19,7 @@ std::vector<float> back(const Fitted& f, std::int64_t rows, std::int64_t columns
   return y;
 }
 
-/// Two of each four, one, or none.
+/// Two nonzero values of each four, one, or none.
 std::vector<float> sparse_numbers(std::int64_t count) {
   std::vector<float> x = test::random_floats(count, 3);
   for (std::size_t i = 0; i < x.size(); i += 4) {
@@ -51,7 +51,7 @@ TEST(SparseFit, RefusesThreeOfFourAndRowsThatEndWithinAByte) {
   EXPECT_FALSE(fit_two_of_four({x, DType::f32, 2, 32}).has_value());
 }
 
-/// x times a weight whose kept elements a program puts at places 0 and 2, or that it has as a whole.
+/// x times a weight. The program scatters the kept elements to positions 0 and 2, or holds the whole weight.
 TestProgram linear(bool stored_whole, const std::vector<float>& kept) {
   constexpr std::int64_t kRows = 16, kKept = 32;
   TestProgram p;

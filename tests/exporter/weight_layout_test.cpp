@@ -1,4 +1,4 @@
-// The order in memory of weights that only products read.
+// Memory order of weights read only by products.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRows = 20, kColumns = 48;
 
-/// A function that reads one state [20, 48] by nodes of these ops, as operand `operand` of each.
+/// A function whose nodes of these ops read the state [20, 48] as operand `operand`.
 Program program_reading(const std::vector<Op>& ops, std::size_t operand) {
   Program p;
   std::vector<float> values(kRows * kColumns);

@@ -1,5 +1,4 @@
-// Weights of 8 bits that a program converts: how products and embeddings read them, and that the numbers are those of
-// sums in double.
+// Weights of 8 bits with a conversion: operands of products and embeddings, and results against sums in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ using Ops = std::vector<Op>;
 
 constexpr std::int64_t kColumns = 40, kDepth = 96, kRows = 3;
 
-/// As the importer does it; the ops that are left.
+/// Applies the importer's passes and returns the remaining ops.
 Ops rewrite(TestProgram& p) {
   remove_dead_code(p.program());
   read_byte_weights(p.program());
@@ -36,7 +35,7 @@ Ops rewrite(TestProgram& p) {
   return ops;
 }
 
-/// Numbers of a type, as bytes and as they are.
+/// Values of a type, as bytes and as floats.
 struct Bytes {
   std::vector<std::uint8_t> codes;
   Floats numbers;
@@ -49,7 +48,7 @@ struct Bytes {
   }
 };
 
-/// A program with a weight [40, 96] of 8 bits, as torch.nn.Linear has it, and x [3, 96].
+/// A program with a weight [40, 96] of 8 bits, as in torch.nn.Linear, and x [3, 96].
 struct Linear {
   TestProgram p;
   Bytes bytes;
@@ -64,7 +63,7 @@ struct Linear {
   ValueId scale(std::vector<std::int64_t> sizes) { return p.b().constant(DType::f32, sizes, scales.data()); }
   ValueId times(ValueId a, ValueId b) { return p.b().expr("a * b", {{"a", a}, {"b", b}}, p.b().dtype(a)); }
 
-  /// Of an output x w^T, times the scales, plus the bias, where there are any.
+  /// Expects x w^T, times the scales and plus the bias, if present.
   void expect_products(bool scaled, bool biased, double relative = 1e-6) {
     Session s(p.model().prepare());
     const Floats y = values_of(s.run({floats({kRows, kDepth}, input)})[0]);

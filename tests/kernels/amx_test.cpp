@@ -56,7 +56,7 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
   }
 }
 
-/// A weight of 8 bits is bfloat16 as it is, whatever becomes of the other operand.
+/// A weight of 8 bits converts to bfloat16 exactly, regardless of the other operand.
 TEST_F(MatrixTiles, WeightsOfEightBitsAreReadAsTheyLie) {
   for (const DType type : {DType::i8, DType::u8, DType::f8_e4m3fn, DType::f8_e5m2}) {
     for (const amx::LinearShape& sizes :

@@ -1,4 +1,4 @@
-// Convolutions and pools of images whose channels lie side by side, against plain loops in double.
+// Convolutions and pools of channels-last images against plain loops in double.
 #include "kernels/channels_last.h"
 
 #include <gtest/gtest.h>
@@ -178,7 +178,7 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   }
 }
 
-/// An archive that is being made, and read again.
+/// An archive written, then read again.
 class Weights final : public WeightAccess {
  public:
   std::span<const std::byte> packed(std::size_t, const std::string& key) override {
@@ -424,7 +424,7 @@ TEST(ChannelsLast, StripsOfSmallGroupsAreTheirSums) {
   for (const Loops& loops : loops_of_every_set()) {
     for (const std::int64_t stride : {1, 2}) {
       const StripLoop loop = loops.group_strip[0][stride - 1];
-      if (loop == nullptr) continue;  // instructions that are not fused
+      if (loop == nullptr) continue;  // instruction set without fused multiply-add
       const WindowAxis w = axis(kWidth, 3, stride, 1, 1, 1);
       Strip s;
       s.x = x.data();
@@ -505,7 +505,7 @@ TEST(ChannelsLast, IsAnOrderOfStrides) {
   const TensorView last = in_channels_last_order(v, 4);
   EXPECT_TRUE(last.contiguous());
   EXPECT_EQ(std::vector(last.sizes.begin(), last.sizes.begin() + 4), (std::vector<std::int64_t>{2, 4, 5, 3}));
-  v.sizes[1] = 1;  // then the orders are one
+  v.sizes[1] = 1;  // a single channel makes both orders equal
   make_channels_last(v);
   EXPECT_FALSE(is_channels_last(v));
 }

@@ -1,5 +1,4 @@
-// Convolutions of integers of 8 bits, by every method that this processor has and by the node's kernels, against sums
-// in 64 bits.
+// Convolutions of 8-bit integers, by every method of this processor and by the node's kernels, against sums in 64 bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ std::int64_t value(std::byte b, bool with_sign) {
   return with_sign ? static_cast<std::int64_t>(static_cast<std::int8_t>(b)) : static_cast<std::int64_t>(b);
 }
 
-/// Element [n, c, i, j] of x lies at x[((n * height + i) * width + j) * channels + c], and so do results.
+/// Stores element [n, c, i, j] of x at x[((n * height + i) * width + j) * channels + c], and results likewise.
 std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fill, const std::vector<std::byte>& x,
                                     const std::vector<std::byte>& w) {
   const std::int64_t high = out_size(g.height, g.kernel_h, g), wide = out_size(g.width, g.kernel_w, g),
@@ -156,7 +155,7 @@ TEST(IntegerConvolutions, Depthwise) {
   }
 }
 
-/// 2 images of 3 channels, 2 x 2 kernels of ones, one element of padding on each side: sums can be counted by hand.
+/// An image of 2 channels of 2 x 2, and 2 x 2 kernels of ones: sums are easy to derive.
 void fill_node(NodeRun& run, DType x, DType w, DType result) {
   run.input(x, {1, 2, 2, 2}, std::vector<double>{1, 2, 3, 4, 10, 20, 30, 40});
   run.input(w, {1, 2, 2, 2}, std::vector<double>(8, 1));
@@ -181,7 +180,7 @@ TEST(IntegerConvolutions, NodesPadWithTheFill) {
   }
 }
 
-/// A stride beyond the image takes no memory for what lies between.
+/// A stride beyond the image takes no memory for the gaps.
 TEST(IntegerConvolutions, LargeStridesAndDilationsTakeLittleMemory) {
   NodeRun run(Op::convolution);
   run.input(DType::u8, {1, 1, 3, 3}, std::vector<double>(9, 2));
@@ -192,7 +191,7 @@ TEST(IntegerConvolutions, LargeStridesAndDilationsTakeLittleMemory) {
   EXPECT_EQ(run.run().output(), std::vector<Number>{6});
 }
 
-/// Whether a node of this size has its image channels-last, as the kernel of integers wants it.
+/// True if a node of this size gets a channels-last image for the integer kernel.
 bool is_served(std::int64_t channels, std::int64_t out, std::int64_t size, std::int64_t kernel, std::int64_t stride,
                std::int64_t groups) {
   Node node;

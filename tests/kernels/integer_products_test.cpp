@@ -1,4 +1,4 @@
-// Products of integers of 8 bits, by every method that this processor has, against sums in 64 bits.
+// Products of 8-bit integers, by every method of this processor, against sums in 64 bits.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr Signs kSigns[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-/// Random bytes, or the largest numbers alone.
+/// Random bytes, or only the largest numbers.
 std::vector<std::byte> random_bytes(std::int64_t n, unsigned seed, bool extreme, bool with_sign) {
   std::mt19937 random(seed);
   std::vector<std::byte> v(static_cast<std::size_t>(n));
@@ -29,7 +29,7 @@ std::int64_t value(std::byte b, bool with_sign) {
 
 struct Case {
   std::int64_t m, n, k, x_gap = 0, column_gap = 0;
-  bool by_rows = false;  ///< the weight lies as [k, n]
+  bool by_rows = false;  ///< the weight is stored as [k, n]
 };
 
 struct Made {

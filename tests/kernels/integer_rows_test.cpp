@@ -1,5 +1,5 @@
-// One row by elements of four and eight bits, which integers multiply, against sums in double, where x, scales and
-// sizes are hard for integers.
+// A row times elements of four and eight bits in integer arithmetic, against sums in double, with difficult values,
+// scales and sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Layout {
   DType element;
   Blocks blocks;
 };
-constexpr std::int32_t kRow = 0;  // one block in a row
+constexpr std::int32_t kRow = 0;  // a block per row
 const Layout kLayouts[] = {
     {DType::i4, {.columns = 16, .scale = DType::bf16}},
     {DType::i4, {.columns = 32, .scale = DType::bf16}},
@@ -45,7 +45,7 @@ std::vector<std::byte> random_value(const QuantizedMatrix& m, std::mt19937& engi
     const float scale = draw(engine);
     convert(&scale, DType::f32, bytes.data() + m.scale_offset() + i * element_size(m.blocks.scale), m.blocks.scale, 1);
   }
-  // Zero points of zero change nothing but the way to the sum.
+  // Zero points of zero only change the code path, not the sum.
   if (m.blocks.zero_point != ZeroPoint::none) std::fill(bytes.begin() + m.zero_offset(), bytes.end(), std::byte{0});
   const float outer = .375F;
   if (m.blocks.outer) std::copy_n(reinterpret_cast<const std::byte*>(&outer), 4, bytes.data() + m.outer_offset());
@@ -67,8 +67,8 @@ std::vector<float> numbers_of(const QuantizedMatrix& m, const std::vector<std::b
   return numbers;
 }
 
-/// The largest magnitude of those that share a power of two with number k: eight neighbours, or four in each of four
-/// runs of 64.
+/// The largest magnitude among the elements that share element k's power of two: eight neighbours, or four in each of
+/// four runs of 64.
 float largest_beside(const float* x, std::size_t columns, std::size_t k, bool bytes) {
   float largest = 0;
   for (std::size_t run = 0; run < (bytes ? 4 : 1); ++run) {
@@ -79,7 +79,7 @@ float largest_beside(const float* x, std::size_t columns, std::size_t k, bool by
   return largest;
 }
 
-/// Each y is as near as sums of float32 come, if numbers were as large as the largest that shares their power of two.
+/// Expects the error of float32 sums with each magnitude replaced by the largest of its shared power of two.
 void expect_sums(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, const std::vector<float>& x) {
   const std::vector<float> y = product_of(m, bytes, x);
   const auto columns = static_cast<std::size_t>(m.columns), n = static_cast<std::size_t>(m.rows);
@@ -128,7 +128,7 @@ TEST(IntegerRows, NumbersOfAllSizes) {
 }
 
 TEST(IntegerRows, SmallNumbersCountBesideLargeNeighboursOfOtherLanes) {
-  // 2^14 below the largest of eight: exact for numbers with eight places, as bfloat16 has.
+  // 2^14 below the largest of eight: exact for numbers with eight digits, like bfloat16's.
   const QuantizedMatrix m{DType::i4, 4, 128, {.columns = 32, .scale = DType::f32}};
   std::mt19937 engine(2);
   const std::vector<std::byte> bytes = random_value(m, engine);
@@ -149,12 +149,12 @@ TEST(IntegerRows, SmallNumbersCountBesideLargeNeighboursOfOtherLanes) {
 TEST(IntegerRows, NumbersThatAreNotFinite) {
   std::mt19937 engine(3);
   for (const Layout& l : kLayouts) {
-    // Those are taken out of the whole sum, and infinity less infinity is no number.
+    // Zero points are subtracted from the whole sum, and infinity minus infinity is NaN.
     if (l.blocks.zero_point != ZeroPoint::none) continue;
     QuantizedMatrix m{l.element, 9, 256, l.blocks};
     if (m.blocks.columns == kRow) m.blocks.columns = 256;
     std::vector<std::byte> bytes = random_value(m, engine);
-    std::fill_n(bytes.begin(), m.row_bytes(), std::byte{0x11});  // one positive number
+    std::fill_n(bytes.begin(), m.row_bytes(), std::byte{0x11});  // a positive number
     for (const float special : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       std::vector<float> x(256, 1);
       x[77] = special;

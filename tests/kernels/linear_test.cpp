@@ -1,5 +1,5 @@
-// Products with weights as they lie against sums in double: every size of a last strip and panel, rows that lie apart,
-// weights of narrower types, and each instruction set that this processor has.
+// Products with unpacked weights against sums in double: every size of a last strip and panel, strided rows, weights of
+// narrower types, and each instruction set of this processor.
 #include "kernels/cpu/linear/linear.h"
 
 #include <gtest/gtest.h>
@@ -31,17 +31,17 @@ double sum_of(const float* x, const float* w, std::int64_t k, double* size) {
   return sum;
 }
 
-/// Each sum is within what k roundings can make of it.
+/// Expects an error of at most k roundings.
 void expect_sum(double got, const float* x, const float* w, std::int64_t k, double plus, const char* what) {
   double size = std::abs(plus);
   const double sum = sum_of(x, w, k, &size) + plus;
   ASSERT_NEAR(got, sum, size * std::ldexp(static_cast<double>(k + 2), -24)) << what;
 }
 
-/// `v` in another type, and what its elements are there.
+/// Converts `v` to another type, and rounds `v` to the converted values.
 std::vector<std::byte> narrowed(std::vector<float>& v, DType type) {
   const auto count = static_cast<std::int64_t>(v.size());
-  if (is_integral(type)) {  // fractions of one: most of the numbers that there are
+  if (is_integral(type)) {  // scales fractions to most of the integer range
     for (float& x : v) x *= type == DType::u8 ? 255.0F : 127.0F;
     if (type == DType::u8) std::ranges::for_each(v, [](float& x) { x = std::abs(x); });
   }
@@ -93,7 +93,7 @@ TEST(Linear, ManyRowsAndLongOnes) {
   multiply({300, 37, 40, 40, 40}, true);       // more than are taken at a time
   multiply({9, 25, 2000, 2000, 2048}, true);   // rows that collide in the cache
   multiply({70, 13, 5000, 5000, 5000}, true);  // several parts of the sums
-  multiply({129, 3, 33, 33, 33}, false);       // panels go to threads
+  multiply({129, 3, 33, 33, 33}, false);       // threads share panels
 }
 
 TEST(Linear, NarrowWeights) {
@@ -101,7 +101,7 @@ TEST(Linear, NarrowWeights) {
                            DType::f6_e2m3, DType::i8, DType::u8}) {
     for (const std::int64_t m : {1, 2, 3, 4, 8, 9, 17, 40, 300}) {
       multiply({m, 30, 70, 75, 73}, true, type);
-      multiply({m, 99, 64, 64, 64}, false, type);  // more than the strips that are widened together
+      multiply({m, 99, 64, 64, 64}, false, type);  // exceeds the strips widened together
     }
     multiply({3, 5, 1100, 1100, 1101}, true, type);
     multiply({33, 25, 1100, 1100, 1024 + 100}, true, type);  // several depths
@@ -115,7 +115,7 @@ TEST(Linear, OneRowAndAWeightFromMemory) {
 }
 
 TEST(Linear, EveryNumberOfANarrowType) {
-  // Times one: infinities and what lies below the normal numbers too.
+  // Multiplies by one, for infinities and subnormal values too.
   for (const DType type : {DType::f16, DType::bf16}) {
     std::vector<std::uint16_t> all(1 << 16);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
@@ -158,7 +158,7 @@ TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
 
 TEST(Linear, TheSameBitsForAnyNumberOfThreads) {
   const int before = omp_get_max_threads();
-  // Threads share columns, or rows, whose sums have several parts, or columns that each reads from two places.
+  // Threads share columns; or rows with sums in several parts; or columns that each read two streams.
   for (const LinearShape& s : {LinearShape{50, 200, 300, 300, 300}, LinearShape{200, 30, 3000, 3000, 3000},
                                LinearShape{1, 1003, 1500, 1500, 1500}}) {
     const std::vector<float> x = random_floats(s.m * s.k, 1), w = random_floats(s.n * s.k, 2);
@@ -175,7 +175,7 @@ TEST(Linear, TheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Linear, InfinitiesStayWhereTheyAre) {
-  // Lanes of a panel that hold no row of x are multiplied too.
+  // Lanes of a panel without a row of x are multiplied, too.
   const LinearShape s{9, 12, 16, 16, 16};
   std::vector<float> x = random_floats(s.m * s.k, 1), w = random_floats(s.n * s.k, 2);
   w[16 * 5] = std::numeric_limits<float>::infinity();
@@ -184,7 +184,7 @@ TEST(Linear, InfinitiesStayWhereTheyAre) {
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isinf(y[i]), i % 12 == 5) << i;
 }
 
-/// Sums of random numbers, then every number there is, by itself.
+/// Sums of random numbers, then every value of the type by itself.
 template <class W>
 void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
   constexpr std::int64_t kDepth = 300;
@@ -219,7 +219,7 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
   }
 }
 
-/// Every number there is, in runs that end anywhere in a register.
+/// Every value of the type, in runs that end anywhere in a register.
 template <class W>
 void expect_widened(linear_micro::Widen<W> widen, DType type) {
   ASSERT_NE(widen, nullptr);
@@ -239,7 +239,7 @@ void expect_widened(linear_micro::Widen<W> widen, DType type) {
   }
 }
 
-/// Two rows of w at its start, and two more further on.
+/// Two rows at the start of w, and two more further on.
 template <class W>
 void expect_streams(linear_micro::TwoStreams<W> streams, DType type) {
   for (const std::int64_t depth : {3, 16, 300, 2048}) {

@@ -1,5 +1,5 @@
-// Products with sums of thousands of elements, as gradients of weights are, against sums in double: on small integers,
-// so that they must be exact, where products overlap in memory as windows do, and with infinities.
+// Products with sums of thousands of elements, as in weight gradients, against sums in double: exact on small integers;
+// with overlapping operands, as in windows; and with infinities.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct Case {
   bool shared = false;  ///< all planes have the same first matrix
 };
 
-/// The second matrix [planes, k, n] has its columns in one piece each.
+/// Each column of the second matrix [planes, k, n] is contiguous.
 void check(const Case& c, std::int64_t infinite_at = -1) {
   const auto a = random_numbers(c.shared ? c.m * c.k : c.planes * c.m * c.k, 1);
   auto b = random_numbers(c.planes * c.k * c.n, 2);

@@ -1,4 +1,4 @@
-// Products against plain loops in double. Operands are small integers, so that every type must give the exact result.
+// Products against plain loops in double. Operands are small integers, so that every type must be exact.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/node_run.h"
@@ -13,7 +13,7 @@ struct Case {
   bool transpose_a = false, transpose_b = false, constant = false;
 };
 
-/// Strides of a tensor whose last two axes lie in memory the other way round.
+/// Strides of a tensor whose last two axes are transposed in memory.
 Shape transposed_strides(const Shape& s) {
   Shape t(s.size(), 1);
   const std::size_t n = s.size();
@@ -136,7 +136,7 @@ TEST(Matmul, ReadsFlippedAndRepeatedOperands) {
   EXPECT_EQ(got, (std::vector<Number>{14, 32, 14, 32}));
 }
 
-// A batch-first attention's projection: the rows of a plane lie between those of the others.
+// The projection of a batch-first attention: the rows of planes alternate in memory.
 TEST(Matmul, JoinsRowsOfPlanesThatLieBetweenEachOther) {
   for (const std::int64_t columns : {31, 32, 40}) {
     const Case c{{2, 5, 8, 24}, {24, columns}};
@@ -155,7 +155,7 @@ TEST(GroupedMatmul, MultipliesEachRunOfRowsByItsGroup) {
     run.input<double>(t, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
     run.input<double>(t, {3, 2, 2}, {1, 0, 0, 1, 9, 9, 9, 9, 0, 1, 1, 0}, {4, 1, 2});
     run.input<double>(DType::i32, {3}, {1, 1, 3});
-    // Group 0 takes row 0, group 1 none, group 2 rows 1 and 2; row 3 belongs to nobody.
+    // Group 0 takes row 0, group 1 none, group 2 rows 1 and 2; row 3 has no group.
     EXPECT_EQ(run.run().output(), (std::vector<Number>{1, 2, 4, 3, 6, 5, 0, 0}));
   }
 }

@@ -66,7 +66,7 @@ TEST(MxValues, Float8WithOneScaleForEachBlock) {
 }
 
 TEST(MxValues, Float4WithScalesInTiles) {
-  // Two elements to a byte, the even one low: 2 is 1.0, 0xf is -6.0.
+  // Two elements per byte, the even element low: 2 is 1.0, 0xf is -6.0.
   const std::vector<std::uint8_t> codes(33 * 32, 0xf2);
   std::vector<std::uint8_t> scales(512, 0);
   // The scale of row r, block c of a 128 x 4 tile is byte (r % 32) * 16 + (r / 32) * 4 + c.

@@ -1,5 +1,5 @@
-// Products by quantized matrices against sums in double of the numbers that dequantize_row gives, by the native kernel,
-// the definition and the reproducible kernel.
+// Products with quantized matrices against sums in double of dequantize_row's values: native, definition and
+// reproducible kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
                                               std::vector<float>(static_cast<std::size_t>(e.k)));
       for (std::int64_t j = 0; j < e.n; ++j)
         dequantize_row(m, bytes.data(), j, 0, e.k, numbers[static_cast<std::size_t>(j)].data());
-      const DType x_type = seed % 3 == 0 ? DType::bf16 : DType::f32;  // which holds these numbers
+      const DType x_type = seed % 3 == 0 ? DType::bf16 : DType::f32;  // exact in either type
       const auto native = product_of(0, format, e, bytes, x, x_type, bias),
                  definition = product_of(1, format, e, bytes, x, x_type, bias),
                  reproducible = product_of(2, format, e, bytes, x, x_type, bias);
@@ -62,8 +62,8 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
             size += std::fabs(p);
           }
           const auto at = static_cast<std::size_t>(i * e.n + j);
-          // Zero points are taken out of the whole sum, whose terms then are larger.
-          // Many rows of bfloat16 meet a weight that is rounded to it, where that is faster.
+          // Zero points are subtracted from the whole sum, so its terms are larger. Many rows of bfloat16 meet a weight
+          // rounded to bfloat16 on processors with fast bfloat16.
           const double half_place = x_type == DType::bf16 && e.m > quantized::kFewRows ? 0x1p-9 : 0;
           const double bound =
               size * half_place + size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
@@ -123,8 +123,7 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
   });
 }
 
-/// Texts that are decoded together do not change each other's numbers: up to eight rows of elements of four bits, also
-/// where one of them is not finite.
+/// Rows decoded together do not change each other's results: up to eight rows of 4-bit elements, non-finite rows too.
 TEST(Quantized, RowsDoNotChangeEachOthersBits) {
   if (quantized::nibble_loops() == nullptr) GTEST_SKIP() << "needs AVX512_VBMI and AVX512_VNNI";
   for (const Format& f : kFormats) {

@@ -1,5 +1,5 @@
-// Products and convolutions of reproducible mode against the chain of fused multiply-adds that docs/reproducible.md
-// defines, written out as scalars: every bit has to be the same.
+// Products and convolutions in reproducible mode against the chain of fused multiply-adds defined in
+// docs/reproducible.md, written out as scalars: every bit must be equal.
 #include <gtest/gtest.h>
 
 #include <cmath>

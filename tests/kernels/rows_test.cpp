@@ -1,4 +1,4 @@
-// Sums along a row: near those in long double, and the same bits for each instruction set that this processor has.
+// Sums along a row: close to long double, and equal bits for each instruction set of this processor.
 #include "kernels/cpu/rows/rows.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The float product against a sum in double, for every size of a last block, every order of the strides, and each
-// instruction set that this processor has.
+// instruction set of this processor.
 #include "kernels/cpu/sgemm/sgemm.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ Matrix matrix(std::int64_t rows, std::int64_t columns, Order order, unsigned see
 
 constexpr float kUntouched = 12345;
 
-/// Each sum is within what k roundings can make of it: k * 2^-24 of the sum of the absolute products.
+/// Expects an error of at most k roundings: k * 2^-24 of the sum of absolute products.
 void check(const Matrix& a, const Matrix& b, const std::vector<float>& c, std::int64_t ldc, bool accumulate) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     for (std::int64_t j = 0; j < ldc; ++j) {
@@ -148,7 +148,7 @@ TEST(SgemmMicro, EachInstructionSet) {
   }
 }
 
-/// Windows of 2 taps: products of rows of 2 * 3 elements, with what is added and the bounds.
+/// Windows of 2 taps: products of rows of 2 * 3 elements, with accumulation and bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
   std::vector<void (*)(sgemm_micro::MicroKernels*)> sets;
   for_levels(sgemm_micro::set_levels, [&](auto set) { sets.push_back(set); });

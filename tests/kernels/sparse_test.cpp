@@ -1,4 +1,4 @@
-// 2:4 sparse matrices: the loops of every instruction set, over all places, and rows that are no whole steps.
+// 2:4 sparse matrices: the loops of every instruction set, over all positions, and rows with a remainder.
 #include "kernels/cpu/quantized/sparse.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32};
 
-/// All 256 bytes of places, for elements from 1 on.
+/// All 256 position bytes, for elements from 1 on.
 std::vector<std::byte> all_places(const QuantizedMatrix& m) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
   std::vector<float> kept(static_cast<std::size_t>(m.columns / 2));
@@ -38,7 +38,7 @@ TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
       const std::vector<std::byte> bytes = all_places(m);
       const std::vector<float> expected = numbers_of(m, bytes);
       for (const std::int64_t columns : {m.columns, m.columns - 8, m.columns - 16, m.columns - 24, std::int64_t{8}}) {
-        std::vector<float> got(static_cast<std::size_t>(columns));  // a sanitizer sees what is written behind it
+        std::vector<float> got(static_cast<std::size_t>(columns));  // exact size: a sanitizer detects overruns
         loops.of(type).numbers(row_of(m, bytes, columns), got.data());
         for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], expected[i]) << name_of(type) << " " << i;
       }

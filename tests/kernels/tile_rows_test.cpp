@@ -1,4 +1,4 @@
-// Products of bfloat16 rows on matrix tiles against sums in double of operands that the test rounds itself.
+// Products of bfloat16 rows on matrix tiles against sums in double of operands rounded by the test.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ class Numbers {
   std::vector<std::byte> bytes_;
 };
 
-/// What a result may differ by: of the sum, and of its own rounding.
+/// Tolerance of a result: the sum's, plus the rounding of the result.
 double within(std::int64_t k, double result, bool narrow) {
   return tolerance(k) + (narrow ? std::abs(result) * std::ldexp(1.0, -8) : 0);
 }
@@ -78,7 +78,7 @@ std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x
   return y;
 }
 
-/// That y is the products of the rounded operands and the bias, summed in double.
+/// Expects in y the products of the rounded operands plus the bias, summed in double.
 void expect_products(const amx::LinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
                      const std::vector<float>& bias, const std::vector<float>& y, bool narrow) {
   for (std::int64_t i = 0; i < s.m; ++i) {
@@ -113,7 +113,7 @@ TEST_F(ProductsOfRows, Products) {
   }
 }
 
-/// Numbers whose last byte is the last of a page, and no memory follows, as where a mapped file ends.
+/// Data that end at a page boundary before unmapped memory, like the end of a mapped file.
 class AtTheEnd {
  public:
   explicit AtTheEnd(std::span<const std::byte> numbers) {
@@ -154,7 +154,7 @@ std::vector<float> linear_in_place(const amx::LinearShape& s, const std::vector<
 
 TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
   if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
-  // Short rows, which are asked for ahead, and long ones; whole blocks and steps, and parts of them.
+  // Short rows with prefetches, and long rows; whole blocks and steps, and remainders.
   const amx::LinearShape shapes[] = {{9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
                                      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
                                      {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
@@ -346,9 +346,9 @@ TEST(Division, LeavesNoThreadIdleWhereThereIsEnough) {
     EXPECT_LE(d.parts(), threads);
     EXPECT_GE(2 * d.parts(), threads);
   }
-  // A weight that is much to read, and few rows.
+  // A weight with many bytes, and few rows.
   EXPECT_EQ(amx::divide({4, 64, 1000, 1e4, 1e6}, 8).rows, 1);
-  // An image that is much to read, and few channels.
+  // An image with many bytes, and few channels.
   EXPECT_EQ(amx::divide({64, 8, 1000, 1e6, 1e4}, 8).columns, 1);
 }
 

@@ -1,4 +1,4 @@
-// What tests of matrix tiles share.
+// Shared by tests of matrix tiles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ inline double tolerance(std::int64_t k) {
   return (std::sqrt(static_cast<double>(k)) * 4 + 4) * std::ldexp(1.0, -24) * std::sqrt(static_cast<double>(k)) / 2;
 }
 
-/// To `parts` parts of 8 bits, ties to even; three hold all of a float.
+/// Rounds to `parts` parts of 8 bits, ties to even; three parts hold a whole float.
 inline float rounded(float v, int parts) {
   if (parts == amx::kAllParts || v == 0) return v;
   int exponent = 0;

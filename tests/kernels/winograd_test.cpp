@@ -1,4 +1,4 @@
-// Convolutions by transformed tiles, against plain loops in double; and what they do with numbers that are not finite.
+// Convolutions by transformed tiles, against plain loops in double, and with non-finite numbers.
 #include "kernels/cpu/channels_last/winograd.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ struct Example {
     return finite;
   }
 
-  /// The sum of result `i`, and of its products' sizes.
+  /// The sum of result `i`, and the sum of its absolute products.
   std::pair<double, double> expected(std::size_t i) const {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const auto at = static_cast<std::int64_t>(i), channels = c.groups * c.out, in = c.groups * c.in, o = at % channels,
@@ -84,7 +84,7 @@ struct Example {
   std::vector<float> x, weight, bias, y;
 };
 
-/// The weight as an archive has it.
+/// The weight in the archive's layout.
 std::vector<float> panels_of(const Convolution& c, const std::vector<float>& weight) {
   const sgemm_micro::MicroKernels& micro = sgemm_micro::micro_kernels();
   const std::int64_t row = c.in * 9;
@@ -114,7 +114,7 @@ TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
       const auto [sum, size] = e.expected(i);
       const double error = std::abs(e.y[i] - sum) / (size + 10);
       errors += error * error;
-      // Of a tile's neighbours, too: nothing bounds the error by the products of one result alone.
+      // Neighbours in a tile contribute to the error, so the products of a single result give no bound.
       ASSERT_NEAR(e.y[i], sum, std::ldexp(size + 10, -20)) << "result " << i;
     }
     EXPECT_LT(std::sqrt(errors / static_cast<double>(e.y.size())), std::ldexp(1, -24));

@@ -1,4 +1,4 @@
-// Tensors to and from DLPack, by structs laid out as DLPack's own header has them.
+// Tensors to and from DLPack, with structs laid out like DLPack's own header.
 #include <gtest/gtest.h>
 #include <tern/dlpack.h>
 

@@ -12,7 +12,7 @@ namespace {
 using testing::TestProgram;
 using testing::values_of;
 
-/// 1, 2, 3, 4 in float8_e4m3fn, and the scales 2 and 8 of its blocks of two.
+/// 1, 2, 3, 4 in float8_e4m3fn, and the scales 2 and 8 of blocks of two.
 constexpr std::uint8_t kElements[] = {0x38, 0x40, 0x44, 0x48}, kScales[] = {128, 130};
 const std::vector<float> kValues = {2, 4, 24, 32};
 
@@ -36,7 +36,7 @@ ValueId dequantized(TestProgram& p, ValueId v) {
   return p.b().add(with_format(Op::mx_dequantize, {v}, DType::f32))[0];
 }
 
-/// A body that gives its only input, of that value's type.
+/// A body that returns its only input, with the type of `like`.
 std::uint32_t identity(TestProgram& p, ValueId like) {
   const TensorType type = p.program().functions[0].values[static_cast<std::size_t>(like)].type;
   const std::uint32_t body = p.add_body();

@@ -1,4 +1,4 @@
-// Which weights of small elements become floats, by the nodes of a program and by what a device does.
+// Small-element weights that become floats, depending on the program's nodes and the device.
 #include "runtime/widened.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks the packed test data: unpack.sh FOLDER. What is there already and not older than its archive stays.
+# Unpacks the packed test data: unpack.sh FOLDER. Folders newer than their archive stay.
 set -euo pipefail
 out=$1
 mkdir -p "$out"
@@ -7,7 +7,7 @@ for name in programs traced models mx subclasses import results values optimizer
   archive=tests/data/$name.tar.zst
   [[ -e $out/$name.unpacked && ! $archive -nt $out/$name.unpacked ]] && continue
   rm -rf "${out:?}/$name"
-  # The conformance set has no folder of its own inside.
+  # The conformance archive has no top folder.
   into=$out
   [[ $name == conformance ]] && into=$out/$name
   mkdir -p "$into"

@@ -107,7 +107,7 @@ def quantized(name, mode, x):
         q = Float8Tensor.from_hp(x)
         codes = q.qdata.view(torch.uint8)
         return [torch.where(codes == 0xFF, 0x7F, codes), q.scale]  # NaN of either sign
-    if x.dtype == torch.float16:  # which torchao does not take
+    if x.dtype == torch.float16:  # unsupported in torchao
         x = x.float()
     if name == "nvfp4":
         outer = per_tensor_amax_to_scale(torch.max(torch.abs(x)))

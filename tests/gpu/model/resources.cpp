@@ -30,7 +30,7 @@ std::string quote(const std::string& text) {
   return result + "'";
 }
 
-// What ptxas -v says of a module.
+// The output of ptxas -v for a module.
 std::string messages(const std::string& ptx, const std::string& ptxas, const std::string& cache) {
   const std::string source = kept_text(ptx, cache), kept = source + "as", log = fmt::format("{}.{}", kept, getpid());
   if (fs::exists(kept)) return read(kept);
