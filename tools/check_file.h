@@ -1,4 +1,4 @@
-// What is wrong with a file: an archive against the rules of the format, a .pt2 file by importing it.
+// Checks a file: an archive against the rules of the format, a .pt2 file by importing the program.
 #pragma once
 
 #include <tern/error.h>

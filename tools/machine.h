@@ -1,4 +1,4 @@
-// What this machine can do at most, measured: the scale that a program's speed is put against.
+// Measured limits of this machine, the scale of a program's speed.
 #pragma once
 
 namespace tern {
@@ -9,7 +9,7 @@ struct MachinePeaks {
   double flops = 0;       ///< floating-point operations in a second of a large float32 matrix product
 };
 
-/// The best of several tries with the threads that OpenMP would take now; one to two seconds.
+/// The best of several tries with OpenMP's current number of threads; takes one to two seconds.
 MachinePeaks measure_peaks();
 
 /// Private memory of this process (RssAnon) in bytes; 0 where the system does not say.

@@ -30,7 +30,7 @@ Character decode(std::string_view text) {
   return {code, bytes};
 }
 
-/// Characters that move the cursor, change colours, hide or reorder text.
+/// True for characters able to move the cursor, change colours, hide or reorder text.
 bool is_harmful(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
@@ -82,7 +82,7 @@ std::string json_escape(std::string_view text) {
         case '\r': out += "\\r"; break;
         case '\t': out += "\\t"; break;
         default:
-          if (is_harmful(c.code)) {  // a terminal may show it, too
+          if (is_harmful(c.code)) {  // a terminal may show the JSON, too
             const auto code = static_cast<unsigned>(c.code);
             out += code < 0x10000 ? fmt::format("\\u{:04x}", code)
                                   : fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),

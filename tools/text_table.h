@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Columns stand two spaces apart; nothing follows the last one. Cells are printed as they are: escape untrusted names.
+/// Columns are separated by two spaces, without trailing spaces. Cells are printed unchanged: escape untrusted names.
 class TextTable {
  public:
   enum class Align { left, right };

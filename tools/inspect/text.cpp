@@ -31,7 +31,7 @@ std::string output_text(const Program& p, const Function& f, const FunctionOutpu
   }
 }
 
-/// " --input x=FILE --size s0=N": the names as tern run has them.
+/// " --input x=FILE --size s0=N": options of tern run.
 std::string run_options(const Program& p, const Function& f) {
   std::string text;
   for (const FunctionInput& in : f.inputs) {
@@ -184,7 +184,7 @@ void add_kernels(std::string& out, const Program& p) {
   struct Target {
     std::size_t kernels = 0;
     std::uint64_t bytes = 0;
-    std::map<std::string, std::size_t> counts;  ///< by name
+    std::map<std::string, std::size_t> counts;  ///< counts by name
   };
   std::map<std::string, Target> targets;
   std::uint64_t bytes = 0;

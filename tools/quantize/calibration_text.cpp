@@ -1,4 +1,4 @@
-// What example inputs show of a quantized program, for people.
+// Text output of a calibration with example inputs.
 #include <fmt/format.h>
 
 #include <algorithm>

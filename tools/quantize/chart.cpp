@@ -17,7 +17,7 @@ constexpr double kMostDecibels = 400;  // more than float64 tells apart
 
 struct Row {
   std::string name, format;
-  double sqnr;  ///< infinite without errors, NaN where it was not measured
+  double sqnr;  ///< infinite without errors, NaN if not measured
 };
 
 std::vector<Row> rows_of(const QuantizeReport& report, const Calibration* c) {

@@ -19,7 +19,7 @@ bool draws_blocks() {
   if (!is_terminal(1)) return false;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;  // the first that is set decides
+    if (value == nullptr || *value == '\0') continue;  // the first variable set decides
     const std::string_view locale = value;
     return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
   }

@@ -53,7 +53,7 @@ NodeLoops simulate(const NodeLoops& run, const Socket& socket, double weight_byt
   for (const LoopTime& loop : run.loops) in_loops += loop.end - loop.begin;
   NodeLoops result{run.function, run.node, 0, run.end - run.begin - in_loops, {}};
   for (const LoopTime& loop : run.loops) {
-    if (loop.openmp) {  // nothing is known of its parts
+    if (loop.openmp) {  // times of the parts are unknown
       result.loops.push_back({0, loop.end - loop.begin, {}, true, {}});
     } else {
       result.loops.push_back(spread(loop, socket, weight_bytes * (loop.end - loop.begin) / std::max(in_loops, 1e-12)));

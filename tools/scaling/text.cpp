@@ -11,7 +11,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// Of all the time that the threads have.
+/// Percentage of all threads' time.
 std::string share(double seconds, const ThreadSeconds& of, int threads) {
   const double all = threads * of.wall;
   return all > 0 ? fmt::format("{:.1f} %", 100 * seconds / all) : "";

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Group, number, name; of traces without numbers, the count of earlier ones of that name in that group.
+/// Group, number, name; in traces without numbers, the count of earlier collectives with this name in this group.
 using CollectiveKey = std::tuple<std::string, std::int64_t, std::string>;
 struct CollectiveTime {
   double begin = 0, end = 0;
@@ -34,7 +34,8 @@ struct Rank {
   double offset = 0;
 };
 
-/// The same call may be there as an event of the host and as kernels: the host's has the number.
+/// Collectives of a trace. The same call may occur as an event of the host and as kernels: only the host's event has
+/// the number.
 std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace) {
   std::map<CollectiveKey, CollectiveTime> all;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
@@ -67,7 +68,7 @@ Rank read_rank(const std::string& path) {
 constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
 constexpr std::int64_t kMostRank = 1 << 20;
 
-/// The text of a member; empty where there is none, or something else.
+/// The text of a member; empty if missing or not a text.
 std::string text_member(const json& event, const char* key) {
   const auto found = event.find(key);
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -114,7 +115,7 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
       fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
     merged.ranks.push_back(rank);
   }
-  // Joined by number, as far as every rank has it.
+  // Joins by number the collectives present on every rank.
   std::vector<CollectiveKey> common;
   for (const auto& entry : ranks[0].collectives) {
     const CollectiveKey& key = entry.first;
