@@ -31,7 +31,7 @@ bool has_sign(DType t) {
   return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
 }
 
-/// Every value of `from` is one of `to`.
+/// True if every value of `from` is a value of `to`.
 bool widens(DType from, DType to) {
   if (from == to) return true;
   if (is_complex(from) || is_complex(to) || to == DType::boolean) return false;

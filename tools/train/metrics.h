@@ -1,4 +1,4 @@
-// The loss and accuracy of samples that are not trained.
+// Loss and accuracy on held-out samples.
 #pragma once
 
 #include <tern/tern.h>

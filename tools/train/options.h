@@ -1,4 +1,4 @@
-// What `tern train` is asked to do.
+// Options of `tern train`.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct TrainOptions {
   std::uint64_t epochs = 1, steps = 0;  ///< steps: at most so many; 0: no limit
   std::uint64_t batch = 32, accumulate = 1;
   double held_out = 0;                        ///< share of the samples
-  std::string held_out_name;                  ///< of held_out_data, as all ranks were given it: with {rank}
-  std::map<std::string, std::string> arrays;  ///< names of arrays by the inputs that they are for
+  std::string held_out_name;                  ///< held_out_data as given to all ranks: with {rank}
+  std::map<std::string, std::string> arrays;  ///< names of arrays by input
   bool shuffle = true, drop_last = false, cast = false;
   std::uint64_t seed = 0;
   std::optional<double> rate;

@@ -1,4 +1,4 @@
-// The order in which an epoch takes the samples.
+// The order of an epoch's samples.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ std::vector<std::uint64_t> in_order(std::uint64_t count);
 struct Division {
   std::vector<std::uint64_t> trained, held_out;  ///< both ascending
 };
-/// Holds out this share of the samples, rounded to the nearest number: a choice that only the seed determines.
+/// Holds out this share of the samples, rounded to the nearest number; the choice depends only on the seed.
 Division hold_out(std::uint64_t count, double share, std::uint64_t seed);
 
 }  // namespace tern::train

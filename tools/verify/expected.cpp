@@ -30,7 +30,7 @@ std::size_t take_call(std::string_view& name) {
   return call.value_or(0);
 }
 
-/// Empty for a tensor that is no result, but may stand beside results.
+/// Empty for a tensor allowed beside results.
 std::string key_of(std::string_view name, const Function& f, const std::string& path) {
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     if (f.outputs[i].name == name) return fmt::format("out{}", i);

@@ -72,7 +72,7 @@ export class Details {
     return section("Weight", el("p", {}, link(state.name, () => this.go.weight(state))), el("p", { class: "type" }, `${typeText(state.type)} · ${bytesText(state.storage_bytes)}`), body);
   }
 
-  /** Histogram, statistics and errors, as soon as they are known. */
+  /** Shows histogram, statistics and errors after their data arrive. */
   async weightNumbers(body, state) {
     fill(body, el("p", { class: "note" }, "…"));
     const numbers = await weightOf(state);

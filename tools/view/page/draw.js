@@ -1,11 +1,11 @@
-// Draws a scene: only what is in sight, and text only where it can be read.
+// Draws the visible part of a scene, and only readable text.
 import { mixed } from "./colors.js";
 import { kTextFont, kTitleFont, widthOf } from "./layout.js";
 import { amountOf } from "./paint.js";
 import { canOpen } from "./modules.js";
 import { shareText } from "./text.js";
 
-const kReadable = 0.42;  // of the size of text
+const kReadable = 0.42;  // smallest text size
 const kRound = 6;
 
 function curve(context, points, simple) {
@@ -132,7 +132,7 @@ function drawText(context, s, state, zoom, colors) {
   const pill = item.kind === "input" || item.kind === "output";
   const opens = canOpen(item) || (item.kind === "function" && item.parent);
   const left = s.x + (pill ? 14 : opens ? 26 : 13), top = s.y + 16;
-  if (opens) {  // a triangle that says whether it is open
+  if (opens) {  // a triangle showing open or folded
     context.fillStyle = colors.soft;
     context.beginPath();
     const x = s.x + 15, y = s.y + 12;

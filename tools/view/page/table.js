@@ -1,4 +1,4 @@
-// A long table of which only the rows in sight are in the document.
+// A long table; the document contains only the visible rows.
 import { el, fill } from "./dom.js";
 
 const kRow = 28, kAround = 10;
