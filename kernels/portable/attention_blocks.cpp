@@ -1,5 +1,5 @@
-// How attention is divided into blocks (text/attention_blocks.inc): the same for matrix units and for loops, because
-// only the compiler of the text knows which of them a device has.
+// Division of attention into blocks (text/attention_blocks.inc): the same for matrix units and loops, because only the
+// device's compiler knows the available units.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -9,22 +9,22 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kWidest = 256;       // heads; wider ones leave no registers
-constexpr std::int64_t kWidestChunk = 128;  // columns of values that are summed at once
+constexpr std::int64_t kWidest = 256;       // largest head width; wider heads exhaust registers
+constexpr std::int64_t kWidestChunk = 128;  // columns of values summed at once
 constexpr std::int64_t kManyGroups = 128;   // about the multiprocessors of a large device
 constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
 constexpr std::int64_t kShortPartOfFloats = 32;
-constexpr std::int64_t kMostParts = 64;  // that one item joins
+constexpr std::int64_t kMostParts = 64;  // joined by a single item
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
-constexpr std::int64_t kColumns = 8;  // of 16 bytes
+constexpr std::int64_t kColumns = 8;  // columns in 16 bytes
 
-// What a group may have in local memory without asking a driver for more.
+// Local memory of a group allowed without a special request to the driver.
 struct Room {
   Dialect dialect;
   std::int64_t bytes;
 };
 constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
+constexpr std::int64_t kRoom = 32 << 10;  // minimum of every device with groups
 
 /// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
 struct Columns {
@@ -38,7 +38,7 @@ struct Columns {
 
 struct Shape {
   std::int64_t planes;  ///< keys and values, and chunks of the latter
-  std::int64_t lines;   ///< queries of all heads that share keys
+  std::int64_t lines;   ///< queries of all heads sharing keys
   Columns width, chunk;
 };
 
@@ -49,7 +49,7 @@ struct Blocks {
 
 constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, beside a place for each line
 
-/// Of attention_tiles.inc, with what OpenCL joins in.
+/// Local memory of attention_tiles.inc, including OpenCL's memory for joining.
 std::int64_t tile_bytes(const Blocks& b, const Shape& s) {
   const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
   const std::int64_t floats =
@@ -57,7 +57,7 @@ std::int64_t tile_bytes(const Blocks& b, const Shape& s) {
   return 4 * floats + kFlags;
 }
 
-/// Of attention_units.inc.
+/// Local memory of attention_units.inc.
 std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
   return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
          kFlags;
@@ -84,7 +84,7 @@ std::int64_t groups_of(const Shape& s, std::int64_t rows) {
   return s.planes * divided_up(s.lines, rows);
 }
 
-/// The most lines that leave a large device nothing idle.
+/// True for the most lines without idle multiprocessors on a large device.
 bool is_small(const Division& d, const Shape& s) {
   return d.rows == 16 || groups_of(s, d.rows) >= kManyGroups;
 }
@@ -101,9 +101,9 @@ std::optional<Blocks> choose_tiles(const Target& target, const Shape& s) {
   return std::nullopt;
 }
 
-/// With a division for loops, where the device turns out to have no matrix units.
+/// Chooses a division for units, with a division for loops in case the device lacks matrix units.
 std::optional<Blocks> choose_units(const Target& target, const Shape& s) {
-  const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // the largest there is
+  const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // largest wave size
   for (const Division& d : kUnits) {
     Blocks b{d.rows, d.items * wave, 0, d.keys};
     if (!is_small(d, s) || unit_bytes(b, s) > local_bytes(target)) continue;
@@ -137,7 +137,7 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   const std::int64_t wanted = std::clamp(std::min(kManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
   const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * part) * part;
   const std::int64_t parts = std::max<std::int64_t>(divided_up(keys, run), 1), items = groups * parts * b->items;
-  if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // it counts them by 32 bits
+  if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // Metal counts lines in 32 bits
 
   Launch k("attention_blocks");
   if (units) {

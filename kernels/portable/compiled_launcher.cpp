@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// A launch that takes longer than this in nanoseconds is divided among threads.
+/// Launches longer than this (nanoseconds) are divided among threads.
 constexpr double kLong = 20000;
 constexpr std::size_t kMostArguments = 65;
 

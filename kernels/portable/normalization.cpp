@@ -11,7 +11,7 @@
 namespace tern::portable {
 namespace {
 
-/// How statistics and parameters follow the elements of x in row-major order.
+/// Positions of statistics and parameters relative to the elements of x in row-major order.
 struct Layout {
   std::int64_t run = 1, statistics = 1;            ///< elements of a row; rows
   std::int64_t parameter_run = 1, parameters = 1;  ///< elements of an entry; entries
@@ -21,7 +21,7 @@ DType sum_type(const KernelCall& c, const Launches& list) {
   return wide_type(compute_type(c.in[0].dtype) == DType::f64 ? DType::f64 : DType::f32, list.target().has_double);
 }
 
-/// Where moments() leaves mean and rstd: offsets in the scratch.
+/// Scratch offsets of mean and rstd, written by moments().
 struct Moments {
   std::uint64_t mean, rstd;
 };
@@ -39,7 +39,7 @@ void declare_statistics(const KernelCall& c, Launch& k, DType sum) {
   }
 }
 
-/// The text norm_rows, but for its result.
+/// The text norm_rows without its result.
 Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
                  bool root_mean_square) {
   const DType t = compute_type(c.in[0].dtype), sum = sum_type(c, list);
@@ -147,7 +147,7 @@ struct Channels {
   std::int64_t groups, channels, inner;
 };
 
-/// Statistics and results of a row in one launch.
+/// Statistics and results of a row in a single launch.
 void in_one(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
             bool root_mean_square, const std::optional<Channels>& channels) {
   const DType t = compute_type(c.in[0].dtype);
@@ -197,8 +197,8 @@ void rms_norm(const KernelCall& c, Launches& list) {
   by_last_axes(c, list, true);
 }
 
-// A launch for the statistics and one for the result fill a device even where few rows do not: better for long rows.
-// The text divides with 32 bits.
+// Separate launches for statistics and result fill a device even with few rows: better for long rows. The text divides
+// with 32 bits.
 constexpr std::int64_t kFewRows = 66, kLongRow = 32768, kMostOfRow = std::int64_t{1} << 31;
 
 bool in_one_launch(const Target& target, const RowLayout& layout) {

@@ -12,9 +12,9 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kGroup = 256, kMostGroups = 132 * 8;  // threads; how many groups there are at once
+constexpr std::int64_t kGroup = 256, kMostGroups = 132 * 8;  // threads per group; concurrent groups
 
-/// How a tensor of `count` numbers takes part of the session's stream.
+/// Partition of the session's stream for a tensor of `count` numbers.
 struct PhiloxStream {
   std::int64_t count, threads, unit, blocks;
   PhiloxStream(std::int64_t n, std::int64_t per_block)
@@ -29,7 +29,7 @@ struct RandomLaunches : Launches {
   std::int64_t advance = 0;
 };
 
-/// How the numbers of a distribution are made: UNIT of a block, as MAKE(words, u), computed as NUMBER_T.
+/// Generation of a distribution: UNIT numbers of a block, by MAKE(words, u), computed as NUMBER_T.
 struct Sampler {
   std::string text;
   DType number;
@@ -84,7 +84,7 @@ void generate(const KernelCall& c, RandomLaunches& list) {
     return add(list, out, stored, {text, real, unit}, PhiloxStream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
   }
   if (kind == "dropout") {
-    // A run of elements for each thread; a thread that takes pairs uses half of its words.
+    // A run of elements for each thread; a thread drawing pairs uses half of its words.
     const std::int64_t run = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
     return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run, 1, 0, 0);
   }

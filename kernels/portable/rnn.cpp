@@ -1,4 +1,4 @@
-// rnn: for each layer and direction what the inputs give to the gates of all steps at once, then a launch for each
+// rnn: for each layer and direction a launch for the inputs' share of the gates of all steps, then a launch for each
 // step.
 #include <tern/error.h>
 
@@ -106,7 +106,7 @@ class Rnn {
     list_.add(std::move(k), steps_ * batch_ * gates);
   }
 
-  /// Where the state lies that a step begins with: the operand, or what the step before made in `to`.
+  /// State at the begin of a step: the operand, or the previous step's result in `to`.
   void previous(Launch& k, std::int64_t cell, bool begins, std::uint64_t to, std::int64_t at) const {
     const TensorView& h = c_.in[1];
     if (begins) {

@@ -6,7 +6,7 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kEach = 4;                            // elements of an item
-constexpr std::int64_t kFewItems = 64, kItems = 256;         // of a group
+constexpr std::int64_t kFewItems = 64, kItems = 256;         // items of a group
 constexpr std::int64_t kLeast = 32;                          // elements: shorter lines leave items idle
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;  // places are int
 constexpr std::int64_t kFewLines = 66, kManyBlocks = 8;      // half the multiprocessors of an H100

@@ -11,7 +11,7 @@
 namespace tern::portable {
 namespace {
 
-/// Number `i` of the attribute `value`, which holds integers or floating numbers.
+/// Number `i` of the attribute `value`, an array of integers or floats.
 struct Values {
   explicit Values(const Node& node) : data(*node.find(AttrKey::value)) {}
   bool integers() const { return std::holds_alternative<Dims>(data); }
@@ -26,7 +26,7 @@ struct Values {
   const AttrData& data;
 };
 
-/// Fills with an element (or a packed pair) that lies in `bytes`.
+/// Fills with an element (or a packed pair) stored in `bytes`.
 void fill(const TensorView& out, const std::byte* bytes, Launches& list) {
   static constexpr DType kCarriers[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::u64};
   const int size = element_size(out.dtype);
@@ -49,7 +49,7 @@ void fill(const TensorView& out, const std::byte* bytes, Launches& list) {
 void full(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
   const Values v(*c.node);
-  // Two elements, so that a packed pair is whole.
+  // Two elements, to fill a packed pair.
   std::byte element[2 * sizeof(std::complex<double>)] = {};
   if (v.integers()) {
     const std::int64_t twice[] = {v.integer(0), v.integer(0)};

@@ -1,5 +1,5 @@
-// Products of many rows whose operands are staged first (staged_matrix.h): by quantized matrices, and of float32 by 16
-// bits.
+// Products of many rows with operands staged first (staged_matrix.h): with quantized matrices, and of float32 rounded
+// to 16 bits.
 #pragma once
 
 #include "kernels/portable/library_launches.h"
