@@ -11,7 +11,7 @@ namespace {
 
 /// Slices of x along an axis as rows; without an axis each element is a row.
 struct Rows {
-  Axes row, outer, inner, across;  ///< where a row begins; its other axes, before, after and all
+  Axes row, outer, inner, across;  ///< rows; their other axes, before, after and all
 };
 
 Rows rows_of(const Node& node, const TensorView& x) {
@@ -29,7 +29,7 @@ Rows rows_of(const Node& node, const TensorView& x) {
   return r;
 }
 
-/// What the launches leave in the scratch, behind the numbers of the counting.
+/// Scratch offsets of the launches' results, after the counting's.
 struct Layout {
   Counting groups;
   std::uint64_t places[2], first, starts;
@@ -46,7 +46,7 @@ Layout layout_of(Launches& list, std::int64_t rows) {
   return l;
 }
 
-/// Whether the rows, of one element each, are put in order by groups: their places then lie in places[0].
+/// True if single-element rows are sorted by groups: their positions are then in places[0].
 bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& x, const Rows& rows) {
   return rows.across.count == 1 && node.integer(AttrKey::consecutive) == 0 &&
          sorts_by_groups(list.target(), x.dtype, rows.row.count);
@@ -60,7 +60,7 @@ void sort_elements(Launches& list, const TensorView& x, const Rows& rows, const 
   });
 }
 
-/// Passes of the sort otherwise: after them, the places lie in places[passes % 2].
+/// Passes of the merge sort otherwise: the positions are then in places[passes % 2].
 int passes_of(const Launches& list, const Node& node, const TensorView& x, const Rows& all) {
   int passes = 0;
   if (sorted_by_groups(list, node, x, all)) return passes;
