@@ -1,5 +1,5 @@
-// The instruction sets ("levels") that loops are compiled for, and which of them this processor has. TERN_CPU in the
-// environment (baseline, avx2, avx512) takes no more than that, for tests.
+// The instruction sets ("levels") of compiled loops, and detection of the processor's level. TERN_CPU in the
+// environment (baseline, avx2, avx512) lowers the level, for tests.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(TERN_ONE_CPU_LEVEL)  // TERN_CPU_LEVELS of CMake

@@ -1,4 +1,4 @@
-// collective, exchange, wait: the work is the session's, which knows its groups and its device.
+// collective, exchange, wait: run by the session, the owner of groups and device.
 #include <tern/collective.h>
 #include <tern/error.h>
 

@@ -24,7 +24,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
-# Of what a source package puts into the library or header that Tern carries, as SPDX writes it.
+# SPDX licences of source packages in Tern's libraries and headers.
 LICENCES = {
     "bzip2": "bzip2-1.0.6",
     "cli11": "BSD-3-Clause",

@@ -6,7 +6,7 @@ import re
 import sys
 
 CONTEXT = 1024  # positions of the caches
-TEXTS = (4, 8)  # that are answered at once, in turns of their own
+TEXTS = (4, 8)  # numbers of prompts answered at once, measured in separate turns
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-// How BERT's uncased tokenizer reads text before it looks for words, by the tables of Unicode in utf8proc.
+// Text normalization of BERT's uncased tokenizer before the search for words, with utf8proc's Unicode tables.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 /// between spaces. `utf8` may hold any bytes.
 std::u32string normalize(std::string_view utf8);
 
-/// ASCII's 32 marks and what Unicode calls punctuation.
+/// True for ASCII's 32 marks and Unicode's punctuation.
 bool is_punctuation(char32_t c);
 
 std::string to_utf8(std::u32string_view text);

@@ -11,7 +11,7 @@
 
 #include "bert_tokenizer.h"
 
-/// The rows of a corpus that are nearest to a query, the nearest first.
+/// The rows of a corpus nearest to a query, the nearest first.
 struct Nearest {
   std::vector<std::int64_t> rows;
   std::vector<float> cosines;
@@ -25,11 +25,11 @@ class Embedder {
 
   /// [texts, width] of float32.
   tern::Tensor embed(std::span<const std::string> texts);
-  /// The `count` nearest rows of `corpus` [m, width] for each row of `queries` [n, width]; all of them if m is less.
+  /// The `count` nearest rows of `corpus` [m, width] for each row of `queries` [n, width]; all rows if m is less.
   std::vector<Nearest> nearest(const tern::Tensor& queries, const tern::Tensor& corpus, std::size_t count);
 
   const BertTokenizer& tokenizer() const { return tokenizer_; }
-  /// Numbers that a text becomes at most.
+  /// Largest number of tokens of a text.
   std::size_t limit() const { return limit_; }
 
  private:

@@ -21,7 +21,7 @@ struct Operator {
 };
 
 struct Registry {
-  std::recursive_mutex mutex;  ///< a library that is loaded may load another
+  std::recursive_mutex mutex;  ///< a library may load another while loading
   std::map<std::string, Operator, std::less<>> ops;
   std::set<const tern_ops*> loaded;
   bool searched = false;  ///< TERN_OP_PATH

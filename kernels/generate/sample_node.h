@@ -1,4 +1,4 @@
-// A sample as a node whose kernel can be prepared.
+// A sample as a node ready for preparing its kernel.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ inline TensorView view_of(const TensorType& t) {
   return v;
 }
 
-/// Operands have no memory. Stays where it is made: its parts point to each other.
+/// Operands have no memory. Neither movable nor copyable: its parts point to each other.
 class SampleNode {
  public:
   explicit SampleNode(const Sample& sample) : types_(sample.inputs.size()) {

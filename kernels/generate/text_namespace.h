@@ -1,4 +1,4 @@
-// Texts of portable kernels side by side in one C++ source.
+// Combines texts of portable kernels in a C++ source.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ struct Text {
   std::string name, text;  ///< of its entry point
 };
 
-/// To stand before all texts: they include the mathematics themselves, inside of a namespace, where it is there then.
+/// Must precede all texts: each text includes the mathematics inside of a namespace, where a first include would break.
 inline constexpr const char* kBeforeTexts = "#include <math.h>\n#define TERN_ENTRY\n";
 
-/// The text in namespace text_NUMBER, and its macros undefined after it.
+/// The text in namespace text_NUMBER, followed by #undef of its macros.
 std::string in_namespace(const Text& text, std::size_t number);
 
 }  // namespace tern::generate

@@ -30,7 +30,7 @@ Known look_up(nb::handle type) {
 }  // namespace
 
 const DlpackExchange* exchange_of(nb::handle object, std::string_view name) {
-  // Under the GIL. A type that is here is kept alive, so that its address stays its own.
+  // Requires the GIL. Cached types are kept alive, to keep their addresses unique.
   static std::unordered_map<PyTypeObject*, Known> known_types;
   PyTypeObject* const type = Py_TYPE(object.ptr());
   auto found = known_types.find(type);

@@ -1,4 +1,4 @@
-// Messages that no caller gets as an error, for Python.
+// Passes messages not delivered as errors to Python.
 #include <nanobind/stl/string.h>
 #include <tern/log.h>
 
@@ -31,7 +31,7 @@ void receive(std::int32_t level, const char* message, void*) {
 
 void add_log(nb::module_& m) {
   set_log(&receive);
-  // Tests call it.
+  // For tests.
   m.def(
       "_log",
       [](std::int32_t level, const std::string& message) {

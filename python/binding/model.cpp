@@ -86,7 +86,7 @@ PyModel derived(const PyModel& m, Model model) {
   return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
 }
 
-/// Opens the file; messages name it `label`.
+/// Opens the file; messages name the file `label`.
 Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
   try {
     const WithoutGil released;

@@ -183,7 +183,7 @@ def test_elements_without_memory(digits):
         capsule = tern.Tensor(np.ones(shape, "float32")).__dlpack__()
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value = None  # its first member is `data`
+        ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value = None  # `data` is the first member
         return Given(lambda: capsule)
 
     with pytest.raises(tern.InvalidArgument, match="input 'images' cannot be taken .*it has elements, but no memory"):
