@@ -200,7 +200,7 @@ void register_cpu_reductions(KernelTable& t);
 void register_cpu_indexing(KernelTable& t);
 void register_cpu_contractions(KernelTable& t);
 void register_cpu_linalg(KernelTable& t);
-void register_collective(KernelTable& t);  ///< for every device
+void register_collective(KernelTable& t);  ///< all devices
 
 /// Copies `from` (any strides) to `to` (any strides) of the same shape and dtype, in parallel when large.
 void copy_strided(const TensorView& from, const TensorView& to);

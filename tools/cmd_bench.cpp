@@ -336,7 +336,7 @@ int run_scaling(const BenchArguments& a) {
   request.inputs = one_call(model, request.function, inputs_of(a));
   request.options = options_of(a);
   for (const int threads : a.threads) {
-    // Without a list, --cores compares with a single thread.
+    // --cores without a list compares with a single thread.
     if (a.threads.size() > 1 || threads > 0) request.threads.push_back(Threads::chosen(threads).count());
   }
   request.cores = a.cores;

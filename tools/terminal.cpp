@@ -13,7 +13,7 @@ namespace {
 constexpr auto kRedrawEvery = std::chrono::milliseconds(80);
 constexpr std::size_t kBarCells = 24;
 
-/// At most `columns` characters; UTF-8 sequences stay whole.
+/// Truncates to `columns` characters; UTF-8 sequences stay whole.
 std::string fitted(std::string text, std::size_t columns) {
   while (display_width(text) > columns) {
     do {

@@ -7,10 +7,10 @@
 namespace tern::generate {
 
 struct Text {
-  std::string name, text;  ///< of its entry point
+  std::string name, text;  ///< name of the entry point
 };
 
-/// Must precede all texts: each text includes the mathematics inside of a namespace, where a first include would break.
+/// Precedes all texts: math.h is included here, because the texts include it inside a namespace.
 inline constexpr const char* kBeforeTexts = "#include <math.h>\n#define TERN_ENTRY\n";
 
 /// The text in namespace text_NUMBER, followed by #undef of its macros.

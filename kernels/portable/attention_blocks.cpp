@@ -65,7 +65,7 @@ std::int64_t unit_bytes(const Blocks& b, const Shape& s) {
 
 struct Division {
   std::int64_t rows, keys;
-  std::int64_t items;  ///< of kUnits: waves
+  std::int64_t items;  ///< waves in kUnits
 };
 // Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 or 2 x 2 for few
 // queries.

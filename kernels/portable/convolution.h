@@ -8,7 +8,7 @@
 namespace tern::portable {
 
 struct ConvolutionProblem {
-  std::int64_t groups, in, out, elements;  ///< in and out: channels of a group; elements of a window
+  std::int64_t groups, in, out, elements;  ///< channels of a group (in, out); elements of a window
   bool transposed;
   std::int64_t w_in, w_out;  ///< strides of the weight: [out, in, kernel], or transposed [in, out, kernel]
 };

@@ -20,7 +20,7 @@ struct Joining {
   DType read = DType::invalid;   ///< elements are converted to this type ...
   DType acc = DType::invalid;    ///< ... and joined in this type
   std::string start, join;       ///< expressions of a and b
-  bool ordered = false;          ///< in the order of text/parts.inc; false: any order has the same bits
+  bool ordered = false;          ///< joins in the order of text/parts.inc; false: any order has the same bits
   DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
 };
 

@@ -87,7 +87,7 @@ void extremum(const KernelCall& c, Launches& list, bool max) {
 
 constexpr std::int64_t kTile = 1024, kChainItems = 256, kLinesOfChain = 32;
 
-/// Scans in the definition's order: a group for few long lines, or for many short lines.
+/// Scans in the definition's order: each group has a single line, or several lines if there are many.
 void chain(Launches& list, Launch k, std::int64_t lines) {
   const std::int64_t together = lines < kManyLines ? 1 : kLinesOfChain;
   k.source.define("LINES", together);

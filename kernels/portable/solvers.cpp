@@ -21,7 +21,7 @@ struct Sides {
   bool left, transposed, conjugate;
 };
 
-// From this number of right hand sides per matrix on, neighbouring items read the same element of the matrix.
+// Smallest number of right hand sides per matrix with neighbouring items reading the same matrix element.
 constexpr std::int64_t kFewVectors = 8;
 
 std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, std::int64_t matrices, std::int64_t n,

@@ -202,7 +202,7 @@ void Source::declare(const View& v) {
       size_values.push_back(a.size);
       stride_values.push_back(a.stride);
     }
-    // Below 2^31 elements axes need no division; the chosen axis order becomes part of the text.
+    // Below 2^31 elements, multiplication by inverses replaces division; the choice is part of the text.
     const bool narrow = total < (std::int64_t{1} << 31), one = axes.size() == 1;
     const char* type = narrow ? "tern_u32" : "tern_u64";
     parameter(name + "_sizes", size_values);

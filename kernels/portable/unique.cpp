@@ -11,7 +11,7 @@ namespace {
 
 /// Slices of x along an axis as rows; without an axis each element is a row.
 struct Rows {
-  Axes row, outer, inner, across;  ///< rows; their other axes, before, after and all
+  Axes row, outer, inner, across;  ///< start of a row; axes within a row: before, after, all
 };
 
 Rows rows_of(const Node& node, const TensorView& x) {

@@ -64,7 +64,7 @@ const Reference::Call* Reference::find(std::size_t call) {
     calls_.emplace();
     try {
       if (case_ != nullptr && case_->ranks.size() == 1) *calls_ = evaluate(*case_, gradients_);
-    } catch (const Error&) {  // without this evaluation PyTorch's result decides
+    } catch (const Error&) {  // PyTorch's result decides without this evaluation
     }
   }
   return call < calls_->size() ? &(*calls_)[call] : nullptr;

@@ -133,7 +133,7 @@ void write_empty_archive(const std::string& path) {
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  const std::uint64_t bytes = FileSource(path).size();  // for the checks and messages of FileSource
+  const std::uint64_t bytes = FileSource(path).size();  // uses the checks and messages of FileSource
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_file_create(path.c_str(), 0, -1, &error);

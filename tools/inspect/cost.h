@@ -16,7 +16,7 @@ namespace tern {
 /// Cost of an entry function at these sizes. Bodies of control flow count once, however often they run.
 struct FunctionCost {
   std::string name;
-  std::map<std::string, std::int64_t> sizes;  ///< by the names of symbols: given, or 32 or the nearest allowed number
+  std::map<std::string, std::int64_t> sizes;  ///< sizes by symbol name: given, or 32 or the nearest allowed number
   double flops = 0;                           ///< counted by the rules of tern bench
   std::uint64_t arena = 0;                    ///< bytes of intermediate values, results and scratch memory
   std::uint64_t states = 0;                   ///< bytes of each session's copies of mutable state

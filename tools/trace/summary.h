@@ -32,7 +32,7 @@ struct TraceSummary {
   std::int64_t rank = -1, world_size = 1;
   double span = 0;          ///< time from the first begin to the last end
   double run_mean = 0;      ///< mean time of the runs
-  double copied_bytes = 0;  ///< by the device
+  double copied_bytes = 0;  ///< copied by the device
   std::vector<TraceSum> ops_by_time, modules, annotations, kernels_by_time, overheads;  ///< the slowest first
   std::vector<TraceBusy> busy;
   std::vector<TraceSum> path_by_time;  ///< spans of the critical path

@@ -20,7 +20,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Length of a run: bounds of the numbers in its checkpoints.
 struct Extent {
-  std::uint64_t steps = 0, batches = 0;  ///< in total; per epoch
+  std::uint64_t steps = 0, batches = 0;  ///< total; per epoch
 };
 
 /// A folder of checkpoints, named after their steps. A file holds every mutable state (`state.NAME`), the position in

@@ -12,7 +12,7 @@ struct Point {
 };
 struct Curve {
   std::vector<Point> trained;   ///< smoothed, to reduce the noise of batches
-  std::vector<Point> held_out;  ///< at the end of epochs; may be empty
+  std::vector<Point> held_out;  ///< points at the ends of epochs; may be empty
 };
 
 /// Means of the losses over equal numbers of neighbouring steps, at most `points` points. Skips losses with infinite or

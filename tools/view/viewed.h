@@ -16,7 +16,7 @@ struct Viewed {
   bool imported = false;  ///< the file is a .pt2
   ReadArchive archive;
   std::vector<Finding> findings;           ///< findings about unsupported content
-  std::shared_ptr<const Program> program;  ///< with its weights; null if this version cannot run the program
+  std::shared_ptr<const Program> program;  ///< includes the weights; null if this version cannot run the program
 };
 
 /// Opens an archive, or imports a .pt2. Throws the errors of `tern inspect` and `tern run`; invalid archives are not

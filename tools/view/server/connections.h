@@ -14,7 +14,7 @@ namespace tern::view {
 
 struct ConnectionLimits {
   std::size_t request_bytes = 16 << 10;      ///< request line and headers; a request has no body
-  std::size_t connections = 256;             ///< at this number the oldest unanswered connection is closed
+  std::size_t connections = 256;             ///< limit: beyond, the oldest unanswered connection is closed
   std::size_t answers = 64;                  ///< made or sent at a time; more connections wait in the system's queue
   std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its complete request
   std::chrono::milliseconds to_take{60000};  ///< time for the client to receive the answer
