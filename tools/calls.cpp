@@ -48,7 +48,7 @@ std::vector<Wanted> wanted_inputs(const Function& f) {
   return inputs;
 }
 
-/// The number after the prefix, where nothing else follows up to `end`.
+/// The number after the prefix, if it extends to `end`.
 std::optional<std::int64_t> number_after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return {};
   text.remove_prefix(prefix.size());
@@ -58,7 +58,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return value;
 }
 
-/// Takes "callC." off the name.
+/// Strips "callC." from the name.
 void take_call(Given& g) {
   const std::size_t dot = g.name.find('.');
   if (dot == std::string::npos) return;
@@ -168,7 +168,7 @@ Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice)
   return t;
 }
 
-/// Normal numbers for floating types, small integers for the others: the same for the same seed.
+/// Normal numbers for floating types, small integers for other types; the same seed gives the same numbers.
 Tensor random_tensor(const Program& program, const Wanted& wanted, const std::map<std::string, std::int64_t>& sizes,
                      const std::vector<std::int64_t>& expressions, std::mt19937_64& generator) {
   std::vector<std::int64_t> shape;

@@ -318,7 +318,7 @@ void fill_weight_cache(const BenchArguments& a) {
   cache->wait();
 }
 
-/// Runs of several numbers of threads are measured together.
+/// Runs with several numbers of threads are measured together.
 bool compares_threads(const BenchArguments& a) {
   return a.threads.size() > 1 || !a.cores.empty();
 }

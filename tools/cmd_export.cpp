@@ -1,4 +1,4 @@
-// tern export: a .pt2 file becomes a .tern archive.
+// tern export: converts a .pt2 file to a .tern archive.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -242,7 +242,7 @@ int run_export(ExportArguments& a) {
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
   const std::optional<TrainingOptions> training = parse_train(a.train);
-  std::optional<std::optional<std::uint64_t>> activation_memory;  // given; a limit, or the least
+  std::optional<std::optional<std::uint64_t>> activation_memory;  // set if given: a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;

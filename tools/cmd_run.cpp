@@ -46,7 +46,7 @@ HostTensor to_host(const Tensor& t) {
   return {t.dtype(), t.sizes(), std::vector<std::byte>(bytes, bytes + t.byte_size())};
 }
 
-/// "mean 0.1, from -3 to 4" of the finite values.
+/// "mean 0.1, from -3 to 4" over the finite values.
 struct Summary {
   double min = INFINITY, max = -INFINITY, sum = 0;
   std::int64_t finite = 0, count = 0;

@@ -121,7 +121,7 @@ std::string continue_text(const Arguments& a, const Trainer& trainer) {
                      a.options.checkpoints.empty() ? "" : " --checkpoint " + folder);
 }
 
-/// Hours of training are not lost because a disk is full.
+/// Keeps hours of training if the disk is full.
 void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
   try {
     write_results(a, model, trainer);
@@ -165,7 +165,7 @@ void warn_of_buffers(const TrainOptions& o, const Model& model) {
              std::ranges::count_if(states, changed), escape_name(found->name));
 }
 
-/// A bar, and a line for each epoch.
+/// A progress bar, and a line for each epoch.
 class Display {
  public:
   Display(const Arguments& a, const Trainer& trainer) : a_(a), trainer_(trainer) { begin(); }
@@ -194,7 +194,7 @@ class Display {
   std::optional<Progress> progress_;
 };
 
-/// Rank 0's part of the end.
+/// Rank 0's final output.
 void finish(const Arguments& a, const Model& model, Trainer& trainer) {
   write_or_keep(a, model, trainer);
   if (a.options.json) {

@@ -1,4 +1,4 @@
-// tern verify: how exact a run is in a precision or on a device, as a whole and node by node.
+// tern verify: exactness of a run in a precision or on a device, as a whole and node by node.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -74,7 +74,7 @@ std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv
   return {};
 }
 
-/// The first option; words behind the mark "--" are none.
+/// The first option; words after the mark "--" are not options.
 std::vector<std::string>::const_iterator first_option(const std::vector<std::string>& words) {
   const auto mark = std::ranges::find(words, "--");
   const auto found = std::find_if(words.begin(), mark, [](const std::string& word) { return word.starts_with('-'); });
@@ -106,7 +106,7 @@ std::string unexpected(const CLI::App& app) {
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
-/// Wrong arguments are told here; everything else is thrown.
+/// Reports wrong arguments; throws other errors.
 int parse(CLI::App& app, int argc, char** argv) {
   if (argc == 1) {
     fmt::print("{}", app.help());
@@ -155,7 +155,7 @@ int run(int argc, char** argv) {
     return report(ErrorCode::io, e.what());
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::broken_pipe) return kExitReaderGone;
-    if (output_failed())  // {fmt} throws where stdio returns an error
+    if (output_failed())  // {fmt} throws on stdio errors
       return report(ErrorCode::io, "cannot write to standard output: " + e.code().message());
     return report(ErrorCode::internal, e.what());
   } catch (const std::exception& e) {

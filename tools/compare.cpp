@@ -100,7 +100,7 @@ Verdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& t
   return {!exact && within(tolerance, error, std::abs(b)), error, std::abs(b)};
 }
 
-/// 64-bit integers: the difference is taken before anything is rounded.
+/// 64-bit integers: subtracts before rounding.
 template <typename Int>
 requires std::is_integral_v<Int> Verdict judge(Int a, Int b, const Tolerance& tolerance, bool exact) {
   const auto magnitude = std::fabs(static_cast<double>(b));
@@ -261,7 +261,7 @@ std::string describe(const Comparison& comparison, const HostTensor& actual, con
     text += fmt::format("; largest absolute error {:.3g} at {}", comparison.absolute.error,
                         place(comparison.absolute.index));
   }
-  // Not the same condition: a relative error can be too small for a double.
+  // A separate condition: a relative error can be too small for a double.
   if (comparison.relative.index >= 0) {
     text += fmt::format("; largest relative error {:.3g} at {}", comparison.relative.error,
                         place(comparison.relative.index));

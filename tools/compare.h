@@ -1,4 +1,4 @@
-// Compares a result with a golden tensor, as torch.testing.assert_close does.
+// Compares a result with a golden tensor by the rules of torch.testing.assert_close.
 #pragma once
 
 #include <tern/dtype.h>
@@ -11,8 +11,8 @@
 
 namespace tern {
 
-/// Two elements are close when |actual - golden| <= atol + rtol * |golden|. Both 0 means bit for bit: the same value
-/// and the same sign of zero.
+/// Two elements are close if |actual - golden| <= atol + rtol * |golden|. Both 0 means bit for bit: the same value and
+/// the same sign of zero.
 struct Tolerance {
   double rtol = 0;
   double atol = 0;
@@ -24,7 +24,7 @@ Tolerance default_tolerance(DType golden);
 /// Distance of a number of this magnitude to the next number. 0 for exact types. Complex types: distance of a part.
 double unit_of_last_place(DType dtype, double magnitude);
 
-/// The element with the largest error. index is row-major; -1 when no element has an error above 0.
+/// The element with the largest error. index is row-major; -1 if no element has an error above 0.
 struct WorstElement {
   double error = 0;
   std::int64_t index = -1;

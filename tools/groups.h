@@ -14,7 +14,7 @@ namespace tern {
 
 /// Adds --group and --group-timeout.
 void add_group_options(CLI::App& command, std::string& engine, double& timeout_seconds);
-/// Puts the number of the rank where the name of a file has {rank}.
+/// Replaces {rank} in a file's name by the rank's number.
 void put_rank(std::string& name, int rank);
 /// Replaces {local_rank} in a device's name by this process's number among the processes of its host.
 void put_local_rank(std::string& device);

@@ -13,7 +13,7 @@ namespace {
 /// Address space needed by OpenBLAS while loading; OpenBLAS retries forever without this space.
 constexpr std::size_t kOpenBlasBytes = std::size_t{256} << 20;
 
-/// Before the libraries begin: the C library is not ready for more than calls of the system.
+/// Runs before the libraries' initialisation: only system calls are allowed here.
 void check_address_space() {
   void* const space = ::mmap(nullptr, kOpenBlasBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space != MAP_FAILED) {

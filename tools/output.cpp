@@ -20,7 +20,7 @@ void print_to(std::FILE* file, std::string_view text) {
   if (taker != nullptr) {
     taker->text += text;
   } else {
-    fmt::print(file, "{}", text);  // throws where stdio returns an error
+    fmt::print(file, "{}", text);  // throws on stdio errors
   }
 }
 

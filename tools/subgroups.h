@@ -26,8 +26,8 @@ NamedGroups parse_groups(const std::string& text);
 /// Metadata key of an archive's group texts, separated by spaces.
 inline constexpr const char* kGroupsMetadata = "groups";
 
-/// Writes the texts into the program's metadata. Fails (invalid_argument) as parse_groups does, and where the program
-/// has no group of a name.
+/// Writes the texts to the program's metadata. Fails (invalid_argument) like parse_groups, and for names missing in the
+/// program.
 void hold_groups(Program& program, const std::vector<std::string>& texts);
 
 /// Parses `texts`, or without texts the program's metadata.

@@ -13,7 +13,7 @@ struct Character {
   std::size_t bytes = 0;  ///< 0: the bytes are not UTF-8
 };
 
-/// Well-formed sequences alone (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
+/// Only well-formed sequences (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
 Character decode(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);

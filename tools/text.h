@@ -1,4 +1,4 @@
-// Text for people and for machines: untrusted names made safe to print, sizes, JSON strings.
+// Text for terminals and machines: untrusted names made safe to print, sizes, JSON strings.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace tern {
 /// invalid UTF-8 become \xNN, a backslash \\. Longer names are truncated to max_bytes, ending with "...".
 std::string escape_name(std::string_view name, std::size_t max_bytes = 200);
 
-/// The message of an error, escaped so line by line: further lines of a message begin with two spaces.
+/// The message of an error, escaped line by line: further lines begin with two spaces.
 std::string escape_message(std::string_view message, std::size_t max_bytes = 2000);
 
 /// Escapes text for a JSON string, without the quotes. Valid for any bytes: invalid UTF-8 becomes \ufffd.

@@ -1,5 +1,5 @@
-// attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and part of the keys
-// where queries are few.
+// attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and a part of the keys
+// for few queries.
 #include "kernels/portable/attention.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace tern::portable {
 
-/// All operands but the result, their types, sizes and strides.
+/// Declares all operands except the result, their types, sizes and strides.
 void declare_attention(Launch& k, const KernelCall& c);
 
 /// Adds `k` with `items` items, and a launch joining its parts if there are several (PARTS). `k` then writes sums, and

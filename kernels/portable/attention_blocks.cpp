@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kWidest = 256;       // largest head width; wider heads exhaust registers
 constexpr std::int64_t kWidestChunk = 128;  // columns of values summed at once
-constexpr std::int64_t kManyGroups = 128;   // about the multiprocessors of a large device
-constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
+constexpr std::int64_t kManyGroups = 128;   // approximate multiprocessors of a large device
+constexpr std::int64_t kShortPart = 64;     // largest block of keys
 constexpr std::int64_t kShortPartOfFloats = 32;
 constexpr std::int64_t kMostParts = 64;  // joined by a single item
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
@@ -47,7 +47,7 @@ struct Blocks {
   std::int64_t tile_keys, unit_keys;
 };
 
-constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, beside a place for each line
+constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, excluding the offset of each line
 
 /// Local memory of attention_tiles.inc, including OpenCL's memory for joining.
 std::int64_t tile_bytes(const Blocks& b, const Shape& s) {
@@ -67,8 +67,7 @@ struct Division {
   std::int64_t rows, keys;
   std::int64_t items;  ///< waves in kUnits
 };
-// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 or 2 x 2 for few
-// queries.
+// Loops: sums of 8 x 4 or 4 x 4 for an item, limited by local memory and lines; and of 1 x 2 or 2 x 2 for few queries.
 constexpr Division kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
 constexpr Division kFewLines[] = {{4, 32, 64}, {8, 32, 64}};
 // Matrix units: a wave has 16 lines.

@@ -9,7 +9,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // a wave of matrix units has 16
+constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // fewer than the 16 of a wave of matrix units
 constexpr std::int64_t kWidest = 256;                          // heads
 constexpr std::int64_t kWidestChunk = 128;                     // columns of values of a group
 constexpr std::int64_t kMultiprocessors = 128;                 // typical of a large device

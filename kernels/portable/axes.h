@@ -40,7 +40,7 @@ SplitAxes split_axes(const TensorView& x, const Dims& axes);
 /// All axes except one.
 Axes axes_without(const TensorView& x, int axis);
 
-/// The axis attribute, from 0.
+/// The axis attribute, counted from 0.
 inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   const std::int64_t a = node.integer(key);
   return static_cast<int>(a < 0 ? a + rank : a);

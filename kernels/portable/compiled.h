@@ -1,4 +1,4 @@
-// Portable kernels on the CPU without a compiler: their texts were compiled as C++ when Tern was built.
+// Portable kernels on the CPU without a compiler at run time: their texts are compiled as C++ with Tern.
 #pragma once
 
 #include <array>

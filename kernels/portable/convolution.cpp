@@ -29,7 +29,7 @@ DType total_type(const KernelCall& c, DType sum) {
   return c.out[0].dtype == DType::f32 ? DType::f32 : sum;
 }
 
-/// All but the weight and how items are laid out.
+/// Declares everything except the weight and the layout of items.
 void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, DType sum) {
   const DType total = total_type(c, sum);
   const Node& node = *c.node;
@@ -59,7 +59,7 @@ void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, 
   parameter(k, "before", three_of(node, AttrKey::before, n, 0));
 }
 
-/// LOAD_W(w, i) is the number at place i of the weight.
+/// LOAD_W(w, i) is the number at offset i of the weight.
 void declare_weight(Launch& k, const KernelCall& c, DType sum) {
   if (c.in[1].blocks.columns == 0) {
     k.input("w", 1, c.in[1].dtype);
@@ -102,7 +102,7 @@ constexpr const char* kPlaced = "((at) + (k) * (int)p.dilations[a])";
 constexpr const char* kTransposedStart = "((o) + (int)p.before[a])";
 constexpr const char* kTransposedPlaced = "tern_divided((at) - (k) * (int)p.dilations[a], (int)p.strides[a])";
 constexpr std::int64_t kMostRows = 8;
-constexpr std::int64_t kFewChannels = 8;  // a tile of so few would be mostly empty
+constexpr std::int64_t kFewChannels = 8;  // tiles of fewer channels would be mostly empty
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
 
@@ -227,7 +227,7 @@ bool is_small(const KernelCall& c) {
   return true;
 }
 
-/// `faster`: with bits of the device's own.
+/// `faster`: allows device-specific bits.
 void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
   const ConvolutionProblem problem = describe_convolution(c);

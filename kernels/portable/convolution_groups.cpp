@@ -11,7 +11,7 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kLeastRows = 16;                       // a tile has so many
+constexpr std::int64_t kLeastRows = 16;                       // smallest tile
 constexpr std::int64_t kLeastRun = 16;                        // channels; each element has a tile of channels
 constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements; offsets are int
 

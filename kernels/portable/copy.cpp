@@ -59,7 +59,7 @@ std::int64_t piece_of(const Target& target, std::span<const Copy> copies) {
   return each;
 }
 
-/// at_NAME(i, &p): where piece i lies.
+/// at_NAME(i, &p): offset of piece i.
 void declare_view(Source& s, const std::string& name, const TensorView& v, std::int64_t each) {
   if (each == 1) return s.view(name, v);
   std::vector<std::int64_t> sizes, strides;

@@ -156,7 +156,7 @@ constexpr std::string_view kNonzeroSamples[] = {
     "bool[4]; symbols=[4]",
 };
 constexpr std::string_view kMaskedSelectSamples[] = {
-    // A type of each size, either operand broadcast or not.
+    // A type of each size, with and without broadcasting of either operand.
     "T=bool|bf16|f32|f64|c128: T[4,4|1], bool[4|1,4]; symbols=[4]",
 };
 

@@ -57,7 +57,7 @@ inline bool is_compiled(Op op) {
 }  // namespace tern::portable
 
 namespace tern {
-/// The kernels of every device but the CPU, with the bits of the definitions.
+/// The kernels of every device except the CPU, with the bits of the definitions.
 inline const KernelTable& portable_kernels() {
   return portable::definitions().kernels;
 }

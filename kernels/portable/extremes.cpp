@@ -25,7 +25,7 @@ Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes&
   return k;
 }
 
-/// Few long rows: the places of parts, then the part.
+/// Few long rows: finds the positions in parts first, then the best part.
 void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search& search, const Axes& rows,
               const Axes& columns, const RowParts& parts, const std::function<void(Launch&)>& results) {
   const auto bytes = [&](DType t) {

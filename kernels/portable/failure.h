@@ -1,5 +1,5 @@
-// Failures of kernels because of the data: a kernel writes the number, the host says the sentence. The bits above the
-// lowest 8 hold the matrix of a batch (text/matrix_failure.inc).
+// Data-dependent failures of kernels: a kernel writes a number, the host reports the message. The bits above the lowest
+// 8 hold the matrix of a batch (text/matrix_failure.inc).
 #pragma once
 
 #include <cstdint>

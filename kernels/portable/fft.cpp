@@ -35,7 +35,7 @@ std::vector<std::int64_t> radices(std::int64_t n) {
   return r;
 }
 
-/// The stages along `axis` of a tensor of these sizes, the axis itself being of `size` elements.
+/// The stages along `axis` of a tensor of these sizes; the axis itself has `size` elements.
 void add_axis(std::vector<Stage>& stages, std::span<const std::int64_t> sizes, int axis, std::int64_t size,
               FftKind kind, bool forward) {
   Stage s{.outer = 1, .size = size, .inner = 1, .before = 1, .radix = 1, .first = true, .forward = forward};
@@ -52,7 +52,7 @@ void add_axis(std::vector<Stage>& stages, std::span<const std::int64_t> sizes, i
   stages.back().half_out = kind == FftKind::real_to_complex;
 }
 
-/// exp(-2 pi i k / n), or with the other sign, for all k.
+/// exp(-2 pi i k / n), or with the opposite sign, for all k.
 std::vector<std::byte> roots(std::int64_t n, bool forward, DType t) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(n * element_size(t)));
   for (std::int64_t k = 0; k < n; ++k) {

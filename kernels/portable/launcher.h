@@ -73,7 +73,7 @@ class Launcher {
   virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< synchronous
   virtual void download(void* to, const std::byte* from, std::uint64_t bytes) = 0;   ///< synchronous
   virtual std::unique_ptr<Memory> allocate(std::uint64_t bytes) = 0;
-  /// An int32 of the stream's, zero, where a kernel writes the number of a failure (failure.h).
+  /// An int32 of the stream, initially zero, for the number of a kernel's failure (failure.h).
   virtual std::byte* failure() = 0;
   /// The device's own kernel for a node; null if the device has none, or refuses the node.
   virtual std::unique_ptr<OwnKernel> own_kernel(const KernelCall& call) { return nullptr; }

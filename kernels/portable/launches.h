@@ -1,4 +1,4 @@
-// A node as a list of launches: made once for each plan, run with the current addresses.
+// A node as a list of launches: created once for each plan, run with the current addresses.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ struct LibraryLaunches::Operands {
   std::array<TensorView, 3> in;
   TensorView out;
 
-  /// The call of the node, for the product alone. Before a run nothing has an address.
+  /// The node's call, reduced to the product. Addresses are set only in a run.
   KernelCall call(const KernelCall& node, const Own& o, bool runs) {
     KernelCall c = node;
     for (std::size_t k = 0; k < o.operands; ++k) {

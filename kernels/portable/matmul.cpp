@@ -36,7 +36,7 @@ Operand right(const KernelCall& c) {
   return {1, planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
 
-/// Quantized matrices lie by columns, and their planes have numbers.
+/// Quantized matrices are stored by columns, and their planes are numbered.
 Operand quantized_right(const KernelCall& c) {
   const TensorView& b = c.in[1];
   const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
@@ -196,7 +196,7 @@ void quantized(const KernelCall& c, Launches& list, bool faster) {
   list.add(std::move(k), out.numel());
 }
 
-/// `faster`: with bits of the device's own.
+/// `faster`: allows device-specific bits.
 void product(const KernelCall& c, Launches& list, bool faster) {
   if (c.in[1].blocks.columns != 0) return quantized(c, list, faster);
   const TensorView& out = c.out[0];

@@ -28,7 +28,7 @@ constexpr std::int64_t kRoom = 32 << 10;  // minimum of every device with groups
 constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
-// A processor's registers serve several matrices up to this side: their elements lie in a few cache lines.
+// A processor's registers serve several matrices up to this side: their elements are in a few cache lines.
 constexpr std::int64_t kMostOfLanes = 4;
 
 // Uses the widest panel fitting in local memory; if none fits, caches must serve.

@@ -1,4 +1,4 @@
-// layer_norm, rms_norm, group_norm and batch_norm: the moments of rows first, then every element.
+// layer_norm, rms_norm, group_norm and batch_norm: first the moments of rows, then every element.
 #include <algorithm>
 #include <optional>
 
@@ -59,7 +59,7 @@ Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axe
   return k;
 }
 
-/// Rows are the first axes of x, columns the others.
+/// Rows are the first axes of x, columns the other axes.
 Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, bool root_mean_square) {
   const DType sum = sum_type(c, list);
   const auto bytes = static_cast<std::uint64_t>(rows.count) * static_cast<std::uint64_t>(element_size(sum));
@@ -93,7 +93,7 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   return m;
 }
 
-/// The last launch, but for where the statistics come from. `weight` and `bias`: numbers of operands.
+/// The last launch, without the source of the statistics. `weight` and `bias`: numbers of operands.
 Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std::size_t weight, std::size_t bias) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const DType sum = sum_type(c, list);
@@ -142,7 +142,7 @@ bool is_contiguous(const KernelCall& c, std::size_t operand) {
   return !c.has(operand) || c.in[operand].contiguous();
 }
 
-/// The parameters of group_norm: of so many groups, with as many channels of `inner` elements.
+/// The parameters of group_norm: numbers of groups and of channels per group, with `inner` elements per channel.
 struct Channels {
   std::int64_t groups, channels, inner;
 };

@@ -99,7 +99,7 @@ void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
   s.list.add(std::move(k), 1);
 }
 
-/// A launch over the places of some parameters.
+/// A launch over the elements of some parameters.
 class Places {
  public:
   Places(const Step& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}

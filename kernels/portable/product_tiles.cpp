@@ -48,7 +48,7 @@ double block_cost(const ProductTile& t, const ProductSize& size) {
   return static_cast<double>(turns(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
 }
 
-constexpr std::int64_t kLocalBytes = 46 << 10;  // 48 KiB need no request on CUDA
+constexpr std::int64_t kLocalBytes = 46 << 10;  // CUDA allows 48 KiB without a request
 constexpr std::int64_t kMostStages = 4;
 
 std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned) {

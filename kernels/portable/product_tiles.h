@@ -10,11 +10,11 @@
 
 namespace tern::portable {
 
-/// Rows and columns of the result, and how much of the depth is in local memory at a time.
+/// Rows and columns of the result, and the depth in local memory at a time.
 struct ProductTile {
   std::int64_t rows, columns, depth, items;
   std::int64_t block_rows, block_columns;  ///< block of an item, without matrix units
-  bool sliced;                             ///< items may divide the depth: with bits of their own
+  bool sliced;                             ///< items may divide the depth, with device-specific bits
 
   std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
   std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }

@@ -13,7 +13,7 @@ namespace tern::portable {
 /// Matrices [length, depth] of an operand: rows of the left operand, columns of the right operand.
 struct ProductOperand {
   std::size_t index;  ///< number among the node's inputs
-  TensorView planes;  ///< the batch axes, with the sizes of the result's
+  TensorView planes;  ///< the batch axes, with the result's sizes
   std::int64_t length, depth, step, depth_step;
   /// Alternative location: the node's scratch, or a table of the plan.
   std::optional<std::uint64_t> scratch = std::nullopt;
@@ -25,7 +25,8 @@ struct ProductOperand {
 struct ProductWindow {
   Three x_sizes, x_strides, out_sizes, extent, strides, dilations, before;
   std::int64_t channels, x_channel;
-  bool by_elements;  ///< the depth of the weight has channels within elements of the window; else the other way round
+  bool by_elements;  ///< order of the weight's depth: channels within elements of the window; else elements within
+                     ///< channels
 };
 
 /// Declares memory `name` and its view.

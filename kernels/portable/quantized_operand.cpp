@@ -64,7 +64,7 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                     block = parameter("block", b.columns), across = parameter("blocks", grid.columns),
                     scales = parameter("scales", m.scale_offset()), zeros = parameter("zeros", m.zero_offset()),
                     outer = parameter("outer", m.outer_offset());
-  // Divisions of 64 bits take longer than all else.
+  // Avoids divisions of 64 bits, the slowest part.
   const std::string r = b.rows == 1 ? "(row)" : fmt::format("((row) / {})", rows),
                     c = b.columns == m.columns
                             ? "0"

@@ -1,4 +1,4 @@
-// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit where no function is rounded. A block of the
+// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit unless a function rounds. A block of the
 // generator for each item.
 #include <tern/error.h>
 
@@ -23,7 +23,7 @@ struct PhiloxStream {
   }
 };
 
-/// The launches, and by how many blocks a run moves the session's offset.
+/// The launches, and the number of blocks added to the session's offset by a run.
 struct RandomLaunches : Launches {
   using Launches::Launches;
   std::int64_t advance = 0;
@@ -36,7 +36,7 @@ struct Sampler {
   std::int64_t unit;
 };
 
-/// Seed and offset lie at the beginning of the node's scratch.
+/// Seed and offset are at the beginning of the node's scratch.
 constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 
 void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxStream& s,

@@ -21,7 +21,7 @@ struct Joining {
   DType acc = DType::invalid;    ///< ... and joined in this type
   std::string start, join;       ///< expressions of a and b
   bool ordered = false;          ///< joins in the order of text/parts.inc; false: any order has the same bits
-  DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
+  DType lanes = DType::boolean;  ///< acc, if `join` also joins vectors
 };
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {

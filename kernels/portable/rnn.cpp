@@ -64,7 +64,7 @@ class Rnn {
     k.parameter("bias_row", there ? c_.in[input].stride(0) : 0);
   }
 
-  /// Rows of scratch to an output.
+  /// Copies rows of the scratch to an output.
   void store(std::size_t output, std::int64_t at, std::uint64_t from, std::int64_t from_at, std::int64_t rows,
              std::int64_t width, std::int64_t from_row) {
     Launch k("rnn_store");

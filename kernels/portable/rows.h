@@ -15,7 +15,7 @@ namespace tern::portable {
 struct RowLayout {
   RowLayout(const Axes& rows, const Axes& columns);
   std::int64_t count, length;
-  bool dense;   ///< a row's elements are neighbours
+  bool dense;   ///< a row's elements are adjacent
   bool nearer;  ///< elements of a row are nearer to each other than to other rows
 };
 
@@ -39,11 +39,11 @@ class Rows {
   /// Declares the texts of rows, before the kernel's own text. `neutral`: joining with the start value of ordered sums
   /// changes no bit.
   void declare(Source& s, bool neutral = true) const;
-  /// NAME as Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
+  /// NAME of Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
   void type(Source& s, const std::string& name, DType t) const;
-  /// NAME as Source::load, NAME_LANES(p, at, PLACE, k): of each lane the element at + PLACE(k + lane).
+  /// NAME of Source::load, NAME_LANES(p, at, PLACE, k): for each lane the element at + PLACE(k + lane).
   void load(Source& s, const std::string& name, DType from, DType by, DType to) const;
-  /// NAME as Source::store, NAME_LANES(p, at, PLACE, k, v).
+  /// NAME of Source::store, NAME_LANES(p, at, PLACE, k, v).
   void store(Source& s, const std::string& name, DType from, DType to) const;
   /// MACRO as Source::math, MACRO_LANES(exp)(v).
   void math(Source& s, const std::string& macro, DType t) const;

@@ -111,7 +111,7 @@ void grid_sample(const KernelCall& c, Launches& list) {
   k.source.define("MODE", c.node->integer(AttrKey::mode));
   k.source.choice("PADDING", c.node->integer(AttrKey::kind));
   k.source.choice("ALIGN_CORNERS", c.node->integer(AttrKey::align_corners) != 0 ? 1 : 0);
-  // PyTorch computes 16-bit types in the type itself.
+  // PyTorch computes 16-bit types without widening.
   k.source.define("ROUND(v)", x.dtype == t ? "(v)" : converted(x.dtype, t, converted(t, x.dtype, "(v)")));
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);

@@ -10,7 +10,7 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kManyLines =
-    4096;  // fill a device with an item each, and lie across: neighbours read neighbours
+    4096;  // enough to fill a device with an item each, for strided lines: neighbours read neighbours
 
 bool by_groups(const Launches& list, const TensorView& x, int axis) {
   Axes along;

@@ -1,5 +1,5 @@
-// Scans by groups: each item scans a few elements, a group a block of a line, and of few long lines the blocks go to
-// several groups. The order of joining is not the definition's.
+// Scans by groups: each item scans a few elements, a group a block of a line; the blocks of few long lines are divided
+// among several groups. The order of joining differs from the definition's.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tern::portable {
 struct ScannedLines {
   std::int64_t lines = 0, length = 0;
   DType t = DType::invalid;              ///< type of joined values: ACC_T
-  bool places = false;                   ///< extrema, with their places: REACHES and IS_NAN instead of JOIN
+  bool places = false;                   ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
   std::function<void(Source&)> declare;  ///< defines JOIN(a, b), or alternative macros
   std::function<void(Launch&)> read;     ///< defines READ(line, k, v, place)
   std::function<void(Launch&)> write;    ///< defines WRITE(line, k, v, place)

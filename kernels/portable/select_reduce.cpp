@@ -14,9 +14,9 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kGroup = 128;
-constexpr std::int64_t kLeastInOrder = 16;  // elements: an item selects among fewer
+constexpr std::int64_t kLeastInOrder = 16;  // smallest line to sort: an item selects from shorter lines
 
-/// Lines in order, in the scratch.
+/// Sorted lines in the scratch.
 struct Ordered {
   std::uint64_t values, places;
   std::int64_t kept;

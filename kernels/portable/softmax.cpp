@@ -66,7 +66,7 @@ constexpr std::int64_t kFewRows = 32;         // enough groups (a row each) to k
 constexpr std::int64_t kLongRun = 2048;       // elements written by a group if there are many rows
 constexpr std::int64_t kMostPieces = kGroup;  // pieces of a row: a piece for each joining item
 
-/// The sums of each row's parts.
+/// Joins the sums of each row's parts.
 void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, std::int64_t rows, std::int64_t parts) {
   Launch k("reduce_parts");
   k.source.arithmetic("ACC", sum);
@@ -172,7 +172,7 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   add_end(c, list, lines, std::move(end), left, kRun);
 }
 
-/// Long rows, each by several groups, in the order of no definition: elements are read twice, not three times.
+/// Long rows, each by several groups, in a device-specific order: reads elements twice, not three times.
 void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
   const DType t = lines.t, sum = lines.sum;
   const std::int64_t run = (lines.length + kRun * kMostPieces - 1) / (kRun * kMostPieces) * kRun;

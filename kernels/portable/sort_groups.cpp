@@ -67,7 +67,7 @@ class Sort {
     k.scratch("to_places", to->places, DType::i32, true);
   }
 
-  /// Each block in order. Returns how many elements of each line are left.
+  /// Sorts each block. Returns the number of remaining elements of each line.
   std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
     // Sorting the remainders of blocks takes little time: a single text for all lengths.
     const std::int64_t needed = from != nullptr || to != nullptr ? kRoom : length;

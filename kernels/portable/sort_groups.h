@@ -14,7 +14,7 @@ struct SortedLines {
   std::size_t operand = 0;
   DType dtype = DType::invalid;  ///< type of the operand
   Axes lines, along;             ///< starts of the lines, and their elements
-  bool descending = false;       ///< NaN is above all; equal elements keep their order
+  bool descending = false;       ///< NaN is above all numbers; equal elements keep their order
   std::int64_t kept = 0;         ///< number of leading sorted elements requested per line: at least one
 };
 

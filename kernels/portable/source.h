@@ -28,11 +28,11 @@ class Source {
   void define(std::string_view name, std::int64_t value);
   /// NAME is the C type of elements of `t`.
   void type(std::string_view name, DType t);
-  /// NAME(p, i) is element i of p, memory of type `from`, as `to`.
+  /// NAME(p, i) is element i of p, memory of type `from`, converted to `to`.
   void load(std::string_view name, DType from, DType to);
-  /// The same by way of a third type.
+  /// The same, through a third type.
   void load(std::string_view name, DType from, DType by, DType to);
-  /// NAME(p, i, v) makes v, of type `from`, element i of p, memory of type `to`.
+  /// NAME(p, i, v) stores v, of type `from`, in element i of p, memory of type `to`.
   void store(std::string_view name, DType from, DType to);
   /// PREFIX_T is the type; PREFIX_ADD(a, b), _SUB, _MUL, _FMA(a, b, c), _ZERO, _ONE its arithmetic. For types of sums.
   void arithmetic(std::string_view prefix, DType t);

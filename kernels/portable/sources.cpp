@@ -1,4 +1,4 @@
-// Tensors made from nothing: full, iota, from_dim.
+// Tensors without operands: full, iota, from_dim.
 #include <complex>
 #include <cstring>
 #include <variant>
@@ -78,7 +78,7 @@ void iota(const KernelCall& c, Launches& list) {
                             ? (t == DType::f64 ? DType::f64 : DType::f32)
                         : compute_type(t) == DType::f32 ? DType::f32
                                                         : DType::f64;
-  // float32 is computed in double and rounded once, as on the CPU.
+  // float32 is computed in double and rounded once, like on the CPU.
   const DType inner = t == DType::f32 && list.target().has_double ? DType::f64 : compute;
   Launch k("iota");
   k.output("out", 0, t);

@@ -22,7 +22,7 @@ bool is_quantized(const TensorView& v) {
   return v.blocks.columns != 0;
 }
 
-/// Elements of 4 and 2 bits have no type in texts, and are whole numbers, but f4.
+/// Elements of 4 and 2 bits have no type in texts; all but f4 are integers.
 bool is_part_of_byte(DType t) {
   return elements_per_byte(t) > 1 && t != DType::f4_e2m1;
 }

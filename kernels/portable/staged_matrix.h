@@ -10,7 +10,7 @@ namespace tern::portable {
 /// Lines of numbers, starting at multiples of 16 bytes in the scratch.
 struct StagedLines {
   std::int64_t planes, lines, length;
-  bool turned;  ///< lines lie across the depth
+  bool turned;  ///< lines run across the depth
   std::int64_t stride() const { return (length + 7) / 8 * 8; }
   std::uint64_t bytes(DType t) const { return static_cast<std::uint64_t>(planes * lines * stride() * element_size(t)); }
 };

@@ -55,7 +55,7 @@ bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const Produc
   }
   const bool staged = c.in[1].blocks.columns != 0 || b.planes.dtype != t;
   const std::uint64_t all = staged ? staged_lines(c.in[1], b, b.length).bytes(t) : 0;
-  // Pieces of about the same size.
+  // Pieces of about equal size.
   const auto pieces = static_cast<std::int64_t>((all + kMostStaged - 1) / kMostStaged);
   std::int64_t each = b.length;
   if (pieces > 1) each = ((b.length + pieces - 1) / pieces + kColumns - 1) / kColumns * kColumns;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kTile = 32, kGroup = 256;  // constants of text/turned.inc
 constexpr std::int64_t kTileElements = kTile * (kTile + 1);
-constexpr std::int64_t kLeast = 16;             // elements along both axes: tiles stay empty below
+constexpr std::int64_t kLeast = 16;             // elements along both axes: tiles would be mostly empty below
 constexpr std::int64_t kLocalBytes = 20 << 10;  // every device has 32 KiB
 constexpr std::size_t kMostViews = 64;
 

@@ -19,7 +19,7 @@ class Turned {
   bool turns(std::size_t k) const { return (turned_ >> k & 1) != 0; }
   /// `name`: the buffer and the view of a turned operand, with its `offset`; its element is then NAME_tile[at].
   void tile(Launch& k, const std::string& name, DType t, const std::string& offset = "");
-  /// The last of the declarations.
+  /// Must follow all declarations.
   void add(Launches& list, Launch k) const;
 
  private:

@@ -1,5 +1,5 @@
-// unique: places of rows in order, by a merge sort, of single elements by groups; then the first of each group of
-// equals.
+// unique: sorted positions of rows, by a merge sort or, for single elements, by groups; then the first of each group of
+// equal rows.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"

@@ -13,7 +13,7 @@ constexpr std::int64_t kBytes = 16;            // bytes of an access
 constexpr std::int64_t kMost = 8;              // elements of an item
 constexpr std::int64_t kItems = 1 << 17;       // enough items to keep an H100's memory busy: half of the resident items
 constexpr std::int64_t kMostStatements = 512;  // statements of an item
-constexpr std::int64_t kOfFunction = 40;       // statements of a function, about
+constexpr std::int64_t kOfFunction = 40;       // approximate statements of a function
 
 /// Approximate number of statements per element; empty for expressions with expensive functions of double.
 std::optional<std::int64_t> statements(const PointwiseExpr& expr) {

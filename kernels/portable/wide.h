@@ -25,7 +25,7 @@ class Wide {
   /// The text of an element of operand k, with the buffer and view `name`; `single` is the text for an item with a
   /// single element.
   std::string load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single);
-  /// The last of the declarations, but WIDE_EXPRESSION.
+  /// Must follow all declarations except WIDE_EXPRESSION.
   void add(Launches& list, Launch k, const TensorView& out);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Evaluates a case's program in float64 when the first result is asked for.
+/// Evaluates a case's program in float64 on the first request for a result.
 class Reference {
  public:
   Reference() = default;  ///< has no results

@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/// Passed, and not by the tolerance alone.
+/// Passed with the help of the nearness test.
 bool is_nearer(const ConformResult& r) {
   return r.passed() && !r.nearer.empty();
 }

@@ -252,7 +252,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     Results first;
     Reference reference(c, options.gradients);
     const bool several = options.devices.size() > 1;
-    std::string unlike;  // PyTorch's results: whether the devices agree is told nevertheless
+    std::string unlike;  // PyTorch's results: the agreement of devices is reported anyway
     for (const std::string& device : options.devices) {
       const std::string on = several ? device + ": " : std::string();
       stage = "prepare";

@@ -13,7 +13,7 @@ namespace tern {
 struct ConformOptions {
   int threads = 0;
   bool through_archive = true;                 ///< write the archive and open it again, like a user
-  std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
+  std::vector<std::string> devices = {"cpu"};  ///< all must give the bits of the first
   bool reproducible = false;
   bool gradients = false;      ///< derive and compare the gradients, too
   bool graph = false;          ///< capture each call as a graph and replay the graph, unless sizes depend on data
@@ -31,7 +31,7 @@ struct ConformResult {
   /// Results of 16 bits outside the tolerance, but nearer to a float64 evaluation than PyTorch's ("output 0").
   std::vector<std::string> nearer;
   std::uint64_t bits = 0;  ///< a hash of all results (bits.h)
-  bool refused = false;    ///< failed because something has no gradient
+  bool refused = false;    ///< failed because of a missing gradient
   double seconds = 0;
   std::vector<OperatorUse> operators;  ///< operators of the imported program
   bool passed() const { return stage.empty(); }

@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// The endings of the formats: ".safetensors", ".npz", ".npy".
+/// The extensions of the formats: ".safetensors", ".npz", ".npy".
 bool is_tensor_file(const std::string& path);
 
 /// Reads .safetensors, .npz, or .npy, with the single tensor named after the file without the extension; "-" reads

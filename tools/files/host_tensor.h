@@ -31,7 +31,7 @@ struct HostTensor {
   std::vector<std::int64_t> sizes;
   std::vector<std::byte> data;
 
-  /// ErrorCode::invalid_argument where checked_numel has no answer.
+  /// Throws ErrorCode::invalid_argument if checked_numel is empty.
   std::int64_t numel() const;
 };
 

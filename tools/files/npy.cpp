@@ -13,9 +13,9 @@
 namespace tern {
 namespace {
 
-/// The data begin at a multiple of this.
+/// Alignment of the data.
 constexpr std::size_t kAlignment = 64;
-/// NumPy leaves room in the header for the first size to grow to this many digits.
+/// NumPy reserves space in the header to grow the first size to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
 
 /// Copies column-major elements to row-major order. Not inlined: g++ 12 would wrongly warn about a release of memory.

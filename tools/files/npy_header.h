@@ -24,7 +24,7 @@ inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 /// Reads the header; the source's position is then the begin of the data. Versions 1 to 3.
 NpyHeader read_npy_header(ByteSource& source);
 
-/// `text_offset` is where the text stands in the file, for errors.
+/// `text_offset` is the text's offset in the file, for errors.
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file);
 
 /// NumPy's name of a type: "<f4"; empty if NumPy lacks the type.

@@ -41,7 +41,7 @@ class EntrySource final : public ByteSource {
   EntrySource(Entry entry, std::uint64_t size, std::string name)
       : ByteSource(std::move(name), size), entry_(std::move(entry)) {}
 
-  /// Reading the end makes libzip compare the checksum.
+  /// Reading to the end makes libzip compare the checksum.
   void require_end() {
     std::byte extra{};
     const zip_int64_t n = zip_fread(entry_.get(), &extra, 1);

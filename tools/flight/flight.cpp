@@ -40,7 +40,7 @@ class GroupReport {
   GroupReport(const std::set<int>& known, std::string name, std::vector<int> ranks, const std::vector<RankCall>& made)
       : known_(known), name_(std::move(name)), ranks_(std::move(ranks)), made_(made) {}
 
-  /// False where something is wrong.
+  /// Returns false for any problem.
   bool print() const {
     std::map<std::int64_t, std::map<int, const FlightCall*>> calls;
     std::map<int, std::int64_t> first, last;

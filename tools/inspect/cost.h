@@ -36,11 +36,11 @@ struct ProgramCost {
 /// fails. `sizes`: see FunctionCost::sizes.
 std::uint64_t arena_of(const Program& program, std::uint32_t function,
                        const std::map<std::string, std::int64_t>& sizes);
-/// The sizes of all symbols: given, or 32 or the nearest allowed.
+/// The sizes of all symbols: given, or 32 or the nearest allowed number.
 std::map<std::string, std::int64_t> typical_sizes(const Program& program,
                                                   const std::map<std::string, std::int64_t>& given);
 
-/// The program must keep every rule of the format. Nothing of the weights is read, and nothing is allocated for values.
+/// The program must obey every rule of the format. Reads no weights and allocates no values.
 ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& sizes);
 
 /// Options for planning without running, with a limit for memory. Throws unsupported if the program has too many nodes

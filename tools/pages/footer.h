@@ -13,7 +13,7 @@ struct FooterPart {
   std::string text;  ///< `verbatim` lines without their indentation; empty for the heading "Examples:"
 };
 
-/// Up to "Exit status:": pages have a table of their own.
+/// Excludes "Exit status:": pages have their own table.
 std::vector<FooterPart> parts_of_footer(std::string_view footer);
 
 }  // namespace tern

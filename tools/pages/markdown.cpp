@@ -58,7 +58,7 @@ std::string section(const CLI::App& app) {
     const bool only_help = group.options.size() == 1 && group.options[0].names.back() == "--help";
     if (groups.size() > 1 && !only_help) out += fmt::format("\n{}:\n\n", group.heading);
     for (const OptionText& o : group.options) {
-      if (o.names.back() != "--help") out += entry(o);  // stands above, once for all
+      if (o.names.back() != "--help") out += entry(o);  // shown once, above all commands
     }
   }
   return out + "\n" + footer(app);

@@ -13,7 +13,7 @@ namespace tern {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostDecibels = 400;  // more than float64 tells apart
+constexpr double kMostDecibels = 400;  // beyond the precision of float64
 
 struct Row {
   std::string name, format;

@@ -26,7 +26,7 @@ bool draws_blocks() {
   return false;
 }
 
-/// `share` of so many cells: eighths of a block, or whole '#'.
+/// A bar of `share` times `cells`: eighths of a block, or whole '#'.
 std::string bar_text(double share, std::size_t cells, bool blocks) {
   constexpr std::array kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto eighths = static_cast<std::size_t>(std::lround(share * static_cast<double>(cells) * 8));

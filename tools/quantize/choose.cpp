@@ -48,7 +48,7 @@ class Chooser {
   }
 
  private:
-  /// The rung of each weight after so many raises.
+  /// The rung of each weight after this number of raises.
   std::vector<std::size_t> rungs_after(std::size_t raises) const {
     std::vector<std::size_t> rungs = order_.start;
     for (std::size_t i = 0; i < raises; ++i) rungs[order_.raises[i].weight] = order_.raises[i].to;

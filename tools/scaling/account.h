@@ -17,7 +17,7 @@ struct ThreadSeconds {
   double waiting = 0;   ///< threads ending their parts before the loop ended
   double serial = 0;    ///< idle: the other threads outside of loops
   double few = 0;       ///< idle: threads without a part of a loop
-  double openmp = 0;    ///< all but the useful time of a node with loops on OpenMP's threads: nothing more is known
+  double openmp = 0;    ///< all but the useful time of a node with loops on OpenMP's threads, without a finer breakdown
 
   double idle() const { return serial + few; }
   double waits() const { return starting + waiting; }

@@ -17,7 +17,7 @@ namespace tern {
 struct ScalingRequest {
   std::string model, function;
   std::vector<Tensor> inputs;
-  PrepareOptions options;       ///< but for the number of threads
+  PrepareOptions options;       ///< excluding the number of threads
   std::vector<int> threads;     ///< measured
   std::vector<int> cores;       ///< simulated
   double bytes_per_second = 0;  ///< memory bandwidth of the simulated socket

@@ -1,4 +1,4 @@
-// The figures of tern bench --threads 1,2,4 and --cores 8,32 for people.
+// The figures of tern bench --threads 1,2,4 and --cores 8,32 as text.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ LoadedTrace load_trace(std::istream& text, const std::string& name);
 
 /// A member of the event's "args"; null if missing.
 const nlohmann::json* trace_arg(const nlohmann::json& event, const char* key);
-/// The integer, or `otherwise`: also for texts of digits, and never out of range.
+/// The integer, or `otherwise`; also reads texts of digits, and never overflows.
 std::int64_t trace_integer(const nlohmann::json* value, std::int64_t otherwise);
 /// The number; NaN for other values.
 double trace_number(const nlohmann::json& event, const char* key);

@@ -74,14 +74,14 @@ std::string text_member(const json& event, const char* key) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Processes of all ranks lie side by side.
+/// Moves processes to the rank's range of numbers.
 void move_to_rank(json& event, std::int64_t rank, double offset) {
   if (const auto ts = event.find("ts"); ts != event.end() && ts->is_number()) *ts = ts->get<double>() + offset;
   if (const auto pid = event.find("pid"); pid != event.end()) {
     if (pid->is_number_integer()) *pid = rank * kOfRank + trace_integer(&*pid, 0) % kOfRank;
     if (pid->is_string()) *pid = fmt::format("rank {}: {}", rank, pid->get<std::string>());
   }
-  // Flows have numbers of their own in each file.
+  // Renumbers flows, because each file has its own numbers.
   if (const auto id = event.find("id"); id != event.end())
     *id = fmt::format("{}.{}", rank, id->is_string() ? id->get<std::string>() : id->dump());
   if (text_member(event, "ph") != "M" || !event.contains("args") || !event["args"].is_object()) return;

@@ -11,7 +11,7 @@ namespace tern {
 struct JoinedCollective {
   std::string group, name;
   std::int64_t sequence = 0;
-  double waited = 0;     ///< microseconds from the first rank's begin to the last one's, after the clocks are aligned
+  double waited = 0;     ///< microseconds from the first rank's begin to the last rank's, after aligning the clocks
   std::size_t last = 0;  ///< position of the last rank's file
 };
 

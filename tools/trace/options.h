@@ -20,7 +20,7 @@ void add_trace_options(CLI::App& command, TraceChoice& choice);
 class ChosenTrace {
  public:
   explicit ChosenTrace(const TraceChoice& choice);
-  /// Writes the file; says on standard error how many events were dropped.
+  /// Writes the file; reports the number of dropped events on standard error.
   void finish();
 
  private:

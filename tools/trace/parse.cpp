@@ -136,7 +136,7 @@ class Handler final : public nlohmann::json_sax<json> {
   std::size_t values_ = 0, beside_ = 0, at_ = 0;
 };
 
-/// Over a buffer's characters. The parser's own adapter of streams hides errors of the buffer.
+/// Characters of a stream buffer. The parser's own stream adapter hides errors of the buffer.
 struct Characters {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;

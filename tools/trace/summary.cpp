@@ -125,7 +125,7 @@ std::vector<TraceSum> sorted(const Sums& sums) {
   return list;
 }
 
-/// Time of a place while anything runs, and while something computes.
+/// Time of a place while anything runs, and while anything computes.
 struct BusyTime {
   Intervals all, computation;
 };
@@ -143,7 +143,7 @@ std::string place_name(const LoadedTrace& trace, std::int64_t rank, const std::s
   return trace.is_merged ? name + " of rank " + std::to_string(rank) : name;
 }
 
-/// Counts the streams of a device together, as HolisticTraceAnalysis does, and the threads of a rank's host.
+/// Merges the streams of a device, like HolisticTraceAnalysis, and the threads of a rank's host.
 void add_busy(const LoadedTrace& trace, TraceSummary& s) {
   std::map<std::int64_t, BusyTime> devices, hosts;  // keys: process; rank
   for (const auto& [place, pieces] : pieces_of_places(trace)) {

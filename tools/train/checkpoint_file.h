@@ -29,7 +29,7 @@ std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file);
 /// All mutable states of the model at once, to never restore a session partially. The tensors borrow from `file`.
 std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, const Model& model);
 
-/// Brings a rank's session and history to where the file is. Fails as the parts do, before anything changes.
+/// Restores a rank's session and history to the file's position. Fails like the parts do, before any change.
 void restore(const NamedTensors& file, const Model& model, const Extent& extent, const Ranks& ranks, Session& session,
              History& history);
 

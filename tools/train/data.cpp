@@ -173,7 +173,7 @@ std::string Data::contents() const {
       XXH3_64bits_update(state, bytes.data(), bytes.size());
       continue;
     }
-    // Spread evenly, with the first and the last page.
+    // Pages spread evenly, including the first and the last.
     for (std::size_t i = 0; i < kPages; ++i) {
       const std::size_t pages = (bytes.size() - kPage) / kPage;
       const std::size_t at = i + 1 == kPages ? bytes.size() - kPage : pages * i / (kPages - 1) * kPage;

@@ -10,7 +10,7 @@ namespace tern::train {
 
 /// Methods found by the names of exporter/training/methods.h; a user's own step function needs only `step`.
 struct Methods {
-  FunctionInfo step;        ///< inputs, target and maybe lr -> loss
+  FunctionInfo step;        ///< inputs, target and optionally lr -> loss
   bool takes_rate = false;  ///< the last input of `step` is "lr"
   DType rate_type = DType::f64;
   std::size_t rate_axes = 0;               ///< all of size 1
@@ -18,7 +18,7 @@ struct Methods {
   std::optional<FunctionInfo> loss;        ///< evaluation; its first result is a single float
   bool accumulates = false;                ///< the model has `accumulate` and `apply`
   bool communicates = false;               ///< `step` has collectives
-  bool weighs = false;                     ///< ranks may have parts of other sizes (`export --data-parallel`)
+  bool weighs = false;                     ///< ranks may have parts of different sizes (`export --data-parallel`)
   std::optional<std::int64_t> class_axis;  ///< class axis of a loss over classes
   double rate = 1e-3;                      ///< learning rate given at export
   std::string optimizer;                   ///< the name in `tern export`; empty for other step functions

@@ -17,8 +17,8 @@ class MethodRun {
   MethodRun(Session& session, std::string name, bool graph)
       : session_(session), name_(std::move(name)), graph_(graph) {}
 
-  /// `repeats`: most runs have inputs of these sizes. The results are valid until the next call. Fails (unsupported)
-  /// where a graph cannot hold a node.
+  /// `repeats`: most runs have inputs of these sizes. The results are valid until the next call. Fails (unsupported) if
+  /// a graph cannot hold a node.
   const std::vector<Tensor>& operator()(std::span<const Tensor> inputs, bool repeats);
 
  private:

@@ -33,11 +33,11 @@ class Ranks {
   /// Size of share() for a number of samples.
   std::uint64_t share_size(std::uint64_t samples) const;
 
-  /// Sums of all ranks, on all ranks.
+  /// Sums over all ranks, on all ranks.
   void add(std::span<double> numbers) const;
   /// The numbers of all ranks, in the order of ranks.
   std::vector<std::uint64_t> gather(std::span<const std::uint64_t> numbers) const;
-  /// Rank 0's, on all ranks.
+  /// Copies rank 0's bytes to all ranks.
   void share_of_first(std::vector<std::byte>& bytes) const;
   void share_of_first(NamedTensors& file) const;
 

@@ -19,7 +19,7 @@ class SplitMix64 {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  /// 0 .. limit-1, each as likely as the others.
+  /// Uniform in 0 .. limit-1.
   std::uint64_t below(std::uint64_t limit) {
     const std::uint64_t uneven = (~std::uint64_t{0} % limit + 1) % limit;
     std::uint64_t x = next();

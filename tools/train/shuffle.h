@@ -6,11 +6,11 @@
 
 namespace tern::train {
 
-/// A permutation of 0 .. count-1: the same for the same seed and round, on every machine, and independent of other
-/// rounds. Fisher and Yates' shuffle (Durstenfeld, 1964) with numbers of SplitMix64 (Steele, Lea and Flood, 2014).
+/// A permutation of 0 .. count-1: determined by seed and round, on every machine, and independent of other rounds.
+/// Fisher and Yates' shuffle (Durstenfeld, 1964) with numbers of SplitMix64 (Steele, Lea and Flood, 2014).
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t round);
 
-/// The same numbers in their order.
+/// The numbers 0 .. count-1 in ascending order.
 std::vector<std::uint64_t> in_order(std::uint64_t count);
 
 struct Division {

@@ -20,7 +20,7 @@
 namespace tern::train {
 namespace {
 
-/// Another source's storages, some with other bytes.
+/// Another source's storages, some with replaced bytes.
 class TrainedSource final : public StorageSource {
  public:
   TrainedSource(std::shared_ptr<StorageSource> base, std::map<std::uint32_t, std::vector<std::byte>> changed)

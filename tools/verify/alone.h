@@ -1,4 +1,4 @@
-// The nodes of a portion alone, in both runs on the reference's operands.
+// Runs each node of a portion separately, in both runs on the reference's operands.
 #pragma once
 
 #include <map>

@@ -28,8 +28,8 @@ struct Deviation {
   std::optional<double> agreement() const;
 };
 
-/// Compares the first answers of rows. The first of equal numbers is the answer; NaN is larger than all numbers, as in
-/// torch.argmax.
+/// Compares the first answers of rows. The first of equal numbers is the answer; NaN is larger than all numbers, like
+/// in torch.argmax.
 class FirstAnswers {
  public:
   explicit FirstAnswers(std::int64_t columns) : columns_(columns) {}

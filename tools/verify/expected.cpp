@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-/// The number after the prefix; nothing when the text has another form.
+/// The number after the prefix; empty for text of another form.
 std::optional<std::size_t> number_after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix) || text.size() == prefix.size()) return {};
   std::size_t value = 0;

@@ -25,7 +25,7 @@ struct Side {
   std::function<std::shared_ptr<const Program>(const std::shared_ptr<const Program>&)> finish;
 
   const Function& f() const { return program->functions[function]; }
-  /// A session of a program made of this one's, or of `program` itself.
+  /// A session of a program derived from this side's, or of `program` itself.
   Session session(std::shared_ptr<const Program> of) const;
 };
 

@@ -22,7 +22,7 @@ std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls);
 
 /// A constant if the size has a value, else the size itself.
 Dim with_value(Dim size, const std::vector<std::int64_t>& values);
-/// Bytes of a value of this type; nothing where a size has no value.
+/// Bytes of a value of this type; empty if a size has no value.
 std::optional<std::uint64_t> bytes_of(const TensorType& type, const CallSizes& sizes);
 
 }  // namespace tern

@@ -68,7 +68,7 @@ class Blocks {
     b.first = step_from(node);
     b.last = last > section_.end ? final_step() : std::max(b.first, step_until(std::max(node + 1, last) - 1));
     b.values = {v};
-    // A view, or a result in an operand's place.
+    // Views, and results in an operand's memory.
     for (const ValueId operand : function_.nodes[node].inputs) {
       const int of = operand == kNoValue ? -1 : block_of_[static_cast<std::size_t>(operand)];
       if (of < 0 || !blocks_[static_cast<std::size_t>(of)].meets(b)) continue;

@@ -1,4 +1,4 @@
-// A state's initial value, row by row, as float64: no value of 32 bits or fewer changes, and floats of 64 bits do not.
+// A state's initial value, row by row, as float64; exact for floats and for integers of 32 bits or fewer.
 #pragma once
 
 #include <cstdint>

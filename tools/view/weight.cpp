@@ -21,7 +21,7 @@ json finite(double v) {
   return std::isfinite(v) ? json(v) : json(nullptr);
 }
 
-/// "exact" where nothing is lost; null where a number is not finite.
+/// "exact" without errors; null with infinite or NaN values.
 json decibels(const quantize::Error& error) {
   return error.noise == 0 ? json("exact") : finite(error.sqnr());
 }
@@ -127,7 +127,7 @@ bool equal_bytes(Numbers& x, Numbers& y) {
   return true;
 }
 
-/// Row behind row, in pieces of any size.
+/// Feeds rows in sequence, in pieces of any size.
 class Stream {
  public:
   explicit Stream(Numbers& numbers) : numbers_(numbers) {}

@@ -10,7 +10,7 @@
 
 namespace tern::view {
 
-/// Elements of the state. At most kMostElements are looked at.
+/// Elements of the state; limited to kMostElements.
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 
 /// The uses of weights in a program: quantize::weights_of.
@@ -23,8 +23,8 @@ using WeightReads = std::map<std::uint32_t, quantize::Weight>;
 nlohmann::json weight_json(const Program& program, std::uint32_t state);
 nlohmann::json weight_json(const Program& program, std::uint32_t state, const WeightReads& reads);
 
-/// {"sqnr_db", "cosine", "largest_error", "equal": by bytes, where the types are the same} of the second against the
-/// first, or {"problem": why not}.
+/// {"sqnr_db", "cosine", "largest_error", "equal": by bytes, for equal types} of the second against the first, or
+/// {"problem": reason}.
 nlohmann::json compared_json(const Program& a, std::uint32_t state, const Program& b, std::uint32_t other);
 
 }  // namespace tern::view

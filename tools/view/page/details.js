@@ -1,4 +1,4 @@
-// The side panel: the chosen node, module, input or weight; the model where nothing is chosen.
+// The side panel: the chosen node, module, input or weight; the model if there is no choice.
 import { el, facts, fill, section } from "./dom.js";
 import { comparedWith, weightOf } from "./fetch.js";
 import { histogram } from "./histogram.js";
@@ -11,7 +11,7 @@ const kMostListed = 24;
 const decibels = (value) => (value === "exact" ? value : value === null ? "not finite" : `${value.toFixed(1)} dB`);
 
 export class Details {
-  /** `go`: {node(node), weight(state)} show something. `diff`: of two models, or null. */
+  /** `go`: {node(node), weight(state)} show an item. `diff`: of two models, or null. */
   constructor(element, models, go, diff) {
     Object.assign(this, { element, models, go, diff });
   }

@@ -168,7 +168,7 @@ function drawText(context, s, state, zoom, colors) {
   });
 }
 
-/** `view`: the part in sight, in the scene's units. */
+/** `view`: the visible part, in the scene's units. */
 export function drawScene(context, scene, view, zoom, state, colors) {
   const shapes = scene.shapes.filter((s) => inSight(s, view));
   for (const s of shapes) if (s.open) drawShape(context, s, state, zoom, colors);
@@ -177,7 +177,7 @@ export function drawScene(context, scene, view, zoom, state, colors) {
   for (const s of shapes) {
     if (zoom >= kReadable) drawText(context, s, state, zoom, colors);
     else if ((s.open || s.item.kind === "module") && s.w * zoom > 46) {
-      // Names of modules stay readable from afar.
+      // Names of modules stay readable when zoomed out.
       const size = Math.min(12 / zoom, s.open ? 30 : 20, s.w / 7);
       if (size * zoom < 7) continue;
       context.font = `600 ${size}px system-ui, sans-serif`;

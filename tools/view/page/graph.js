@@ -70,7 +70,7 @@ export class GraphView {
     for (const [fn, shown] of this.trees) shown.tree = treeOf(fn);
     Object.assign(this, this.trees.get(this.fn));
     this.layout();
-    this.paintBy(this.state.paint);  // hidden views count for nothing
+    this.paintBy(this.state.paint);  // hidden views count as nothing
     const node = selected?.kind === "node" ? standInOf(selected.node) : null;
     if (node) this.goTo(node);
     else {
@@ -113,7 +113,7 @@ export class GraphView {
     const box = this.element.getBoundingClientRect();
     if (box.width === 0) return;
     this.ratio = Math.min(2, window.devicePixelRatio || 1);
-    // Whole pixels: otherwise text is blurred.
+    // Whole pixels keep text sharp.
     this.canvas.width = Math.floor(box.width * this.ratio);
     this.canvas.height = Math.floor(box.height * this.ratio);
     this.canvas.style.width = `${this.canvas.width / this.ratio}px`;
@@ -153,7 +153,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** Moves the shape into sight. */
+  /** Scrolls to the shape. */
   reveal(id, centred = false) {
     const s = this.scene.byId.get(id);
     if (!s) return;
@@ -297,7 +297,7 @@ export class GraphView {
     this.canvas.focus();
     if (!s) return this.select(null);
     this.select(s.item.id);
-    // The triangle opens and folds.
+    // A click on the triangle opens or folds.
     const x = (e.offsetX - this.at.x) / this.at.zoom - s.x, y = (e.offsetY - this.at.y) / this.at.zoom - s.y;
     if (x < 26 && y < 26 && (canOpen(s.item) || s.item.kind === "function")) this.toggle(s.item);
   }
@@ -349,7 +349,7 @@ export class GraphView {
       const x = s.x + s.w / 2 - fx, y = (s.open ? s.y : s.y + s.h / 2) - fy;
       const along = x * dx + y * dy, across = Math.abs(x * dy) + Math.abs(y * dx);
       if (along <= 2) continue;
-      // Sideways stays in the row.
+      // Sideways movement stays in the row.
       if (dx !== 0 && Math.abs(y) > from.h / 2 + s.h / 2) continue;
       const distance = along + 2 * across;
       if (distance < least) [best, least] = [s, distance];

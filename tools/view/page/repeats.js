@@ -28,7 +28,7 @@ function numbered(first, last) {
   return { name: a.slice(Math.max(0, at - 1), at).join("."), from: a[at], to: b[at] };
 }
 
-/** Counts how often the period of `p` items at `i` follows itself. */
+/** Counts the repetitions of the period of `p` items at `i`. */
 function timesOf(forms, i, p) {
   let times = 1;
   for (let k = i + p; k + p <= forms.length; k += p, ++times) {

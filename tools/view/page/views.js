@@ -10,7 +10,7 @@ export const showViews = (on) => { allShown = on; };
 function isPlainView(node) {
   if (!node.fn.model.viewOps.has(node.op) || node.inputs.length !== 1 || node.raw.functions || node.differs) return false;
   const from = node.fn.producer.get(node.inputs[0]);
-  // An archive with errors may hold circles.
+  // An invalid archive may contain cycles.
   return !(node.figures?.seconds > 0) && (!from || from.index < node.index);
 }
 

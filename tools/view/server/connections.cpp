@@ -122,7 +122,7 @@ void Connections::accept_all() {
     }
     if (socket < 0) return;
     open_.push_back({socket, Clock::now() + limits_.to_ask});
-    read(open_.back());  // a whole request has often come already
+    read(open_.back());  // a complete request has often arrived already
   }
 }
 
@@ -177,7 +177,7 @@ void Connections::write(Connection& c) {
     if (n <= 0) break;
     c.sent += static_cast<std::size_t>(n);
   }
-  // close() alone would drop the answer where bytes of the client are unread.
+  // Shuts down first: close() alone would drop the answer if bytes of the client are unread.
   --answering_;
   const bool complete = c.sent == c.bytes.size() && ::shutdown(c.socket, SHUT_WR) == 0;
   c.state = complete ? Connection::State::closing : Connection::State::over;

@@ -15,7 +15,8 @@ namespace tern::view {
 struct ConnectionLimits {
   std::size_t request_bytes = 16 << 10;      ///< request line and headers; a request has no body
   std::size_t connections = 256;             ///< limit: beyond, the oldest unanswered connection is closed
-  std::size_t answers = 64;                  ///< made or sent at a time; more connections wait in the system's queue
+  std::size_t answers = 64;                  ///< computed or sent at a time; further connections wait in the system's
+                                             ///< queue
   std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its complete request
   std::chrono::milliseconds to_take{60000};  ///< time for the client to receive the answer
   std::chrono::milliseconds to_close{1000};  ///< time for the client to close after the answer
@@ -25,7 +26,7 @@ class Connections {
  public:
   /// The answer to a request, as bytes of HTTP. Called in threads begun by `start`.
   using Answer = std::function<std::string(const std::string& request)>;
-  /// Has a function called by another thread, some time.
+  /// Runs a function later on another thread.
   using Start = std::function<void(std::function<void()>)>;
 
   /// `listener`: a listening socket; this object takes ownership.

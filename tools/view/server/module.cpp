@@ -26,13 +26,13 @@ constexpr int kThreads = 16;                  // threads answering complete requ
 constexpr std::chrono::seconds kPatience(1);  // waiting time for pending answers at the end
 constexpr std::array<std::pair<const char*, const char*>, 5> kHeaders = {{
     {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},  // the address holds the token
+    {"Referrer-Policy", "no-referrer"},  // the address contains the token
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Cross-Origin-Opener-Policy", "same-origin"},
     {"X-Frame-Options", "DENY"},
 }};
 
-/// Takes as long for every text of the same size.
+/// Constant time for texts of the same size.
 bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differ = 0;
@@ -182,7 +182,7 @@ std::string run(const ServerRequest& request) {
     request.ready("http://" + std::string(kHost) + ":" + std::to_string(port) + pages.prefix());
     while (!request.ended()) connections.turn(std::chrono::milliseconds(100));
   }
-  // A thread may be at work on a weight.
+  // A thread may still work on a weight.
   std::future<void> idle = std::async(std::launch::async, [&] { threads.shutdown(); });
   if (idle.wait_for(kPatience) == std::future_status::ready) return {};
   std::fflush(nullptr);
