@@ -174,7 +174,7 @@ void made_on_the_spot() {
   std::filesystem::remove_all(folder);
 }
 
-/// Milliseconds of a run on each device, in turns; the first of each are not counted.
+/// Milliseconds of a run on each device, in turns; excludes each device's first run.
 void on_devices(const tern::bench::BenchModel& model, const std::string& path, const std::vector<std::string>& names) {
   constexpr int kTurns = 25;
   struct Device {

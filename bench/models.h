@@ -1,4 +1,4 @@
-// Programs of about 90 MB of weights for the benchmarks, made on the spot.
+// Generated programs with about 90 MB of weights for the benchmarks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A step of AdamW over lists of tensors, beside copying as many bytes.
+// A step of AdamW over lists of tensors, compared with copying as many bytes.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// False where the result does not fit 64 bits, or `b` is zero; *out then means nothing.
+/// False if the result does not fit 64 bits, or `b` is zero; *out is then undefined.
 constexpr bool checked_add(std::int64_t a, std::int64_t b, std::int64_t* out) {
   return !__builtin_add_overflow(a, b, out);
 }
@@ -21,7 +21,7 @@ constexpr bool checked_mul(std::int64_t a, std::int64_t b, std::int64_t* out) {
 constexpr bool checked_neg(std::int64_t a, std::int64_t* out) {
   return checked_sub(0, a, out);
 }
-/// Rounds toward zero, as C++ does.
+/// Rounds toward zero, like C++.
 constexpr bool checked_div(std::int64_t a, std::int64_t b, std::int64_t* out) {
   if (b == 0) return false;
   if (b == -1) return checked_neg(a, out);

@@ -12,7 +12,7 @@
 #define TERN_X86_LEVELS 0
 #endif
 
-/// DO(level, ...) for each level of this architecture, least first. kernels/CMakeLists.txt has their flags.
+/// DO(level, ...) for each level of this architecture, lowest first. kernels/CMakeLists.txt has their flags.
 #if TERN_X86_LEVELS
 #define TERN_EACH_LEVEL(DO, ...) \
   DO(baseline __VA_OPT__(, ) __VA_ARGS__) DO(avx2 __VA_OPT__(, ) __VA_ARGS__) DO(avx512 __VA_OPT__(, ) __VA_ARGS__)

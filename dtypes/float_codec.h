@@ -1,4 +1,4 @@
-// Conversion between binary32 and a small floating format, bit for bit as PyTorch on a CPU: the scalar definition.
+// Conversion between binary32 and a small floating format, with PyTorch's bits on a CPU: the scalar definition.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace float_codec {
 inline constexpr std::uint32_t kInfinity32 = 0x7f800000u;
 
 /// The magnitude of `a` (the bits of a non-negative finite binary32) in the format's steps, rounded to nearest, ties to
-/// even. The exponent range is not bounded above: the caller looks at the result.
+/// even. The exponent range is not bounded above: the caller checks the result.
 template <class F>
 constexpr std::uint32_t round_magnitude(std::uint32_t a) {
   constexpr int shift = 23 - F::mantissa;

@@ -7,7 +7,7 @@ namespace tern {
 
 /// Codes with other meanings than finite numbers.
 enum class Special {
-  ieee,    ///< the largest exponent holds the infinities and NaN
+  ieee,    ///< the largest exponent encodes the infinities and NaN
   fn,      ///< no infinity; NaN is all ones below the sign
   fnuz,    ///< no infinity, no negative zero; the code of negative zero is the only NaN
   finite,  ///< neither
@@ -39,7 +39,7 @@ template <class F>
 struct Codes {
   static constexpr std::uint32_t sign = 1u << (F::exponent + F::mantissa);
   static constexpr std::uint32_t magnitude = sign - 1;
-  static constexpr std::uint32_t infinity = ((1u << F::exponent) - 1) << F::mantissa;  // only where special is ieee
+  static constexpr std::uint32_t infinity = ((1u << F::exponent) - 1) << F::mantissa;  // only if special is ieee
   static constexpr std::uint32_t largest = F::special == Special::ieee ? infinity - 1
                                            : F::special == Special::fn ? magnitude - 1
                                                                        : magnitude;

@@ -38,7 +38,7 @@ Byte* block_start(const MxFormat& f, Byte* elements, std::int64_t row, std::int6
   return elements + row * f.row_bytes() + column / elements_per_byte(f.element);
 }
 
-/// 1 / scale, exactly. Zero for NaN: the block's numbers become zero, and NaN and infinity become NaN, as in torchao.
+/// 1 / scale, exactly. Zero for NaN: the block's numbers become zero, and NaN and infinity become NaN, like in torchao.
 float reciprocal(F8E8M0 scale) {
   if (scale.bits == 255) return 0.0f;
   const std::uint32_t exponent = 254u - scale.bits;

@@ -19,7 +19,7 @@ struct ScaleGrid {
   ScaleLayout layout = ScaleLayout::plain;
 
   std::int64_t tile_columns() const { return (columns + 3) / 4; }
-  /// Scales in memory, the padding of a swizzled layout included.
+  /// Scales in memory, including the padding of a swizzled layout.
   std::int64_t size() const {
     return layout == ScaleLayout::plain ? rows * columns : (rows + 127) / 128 * tile_columns() * 512;
   }

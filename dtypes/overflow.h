@@ -9,8 +9,8 @@ namespace tern {
 /// depends on the policy: float8_e5m2 overflows to infinity and the fnuz types to NaN in every version, and the 6- and
 /// 4-bit types can only saturate.
 enum class Overflow : std::uint8_t {
-  to_nan,    ///< before 2.15: 464 becomes 448, anything larger and infinity become NaN
-  saturate,  ///< since 2.15: anything larger than 448 and infinity become 448 with the sign of the input
+  to_nan,    ///< before 2.15: 464 becomes 448, larger values and infinity become NaN
+  saturate,  ///< since 2.15: values larger than 448 and infinity become 448 with the sign of the input
 };
 
 }  // namespace tern

@@ -21,8 +21,8 @@ struct SmallFloat {
   Bits bits;
 
   SmallFloat() = default;
-  /// Rounds to nearest, ties to even. Wider arithmetic types convert to float first, as in PyTorch: a double is rounded
-  /// twice.
+  /// Rounds to nearest, ties to even. Wider arithmetic types convert to float first, like in PyTorch: a double is
+  /// rounded twice.
   constexpr explicit SmallFloat(float value, Overflow policy = Overflow::saturate) : bits(encode(value, policy)) {}
 
   static constexpr Bits encode(float value, Overflow policy) { return float_codec::encode<Format>(value, policy); }

@@ -9,19 +9,21 @@
 namespace tern {
 
 enum class Algorithm : std::uint8_t {
-  none = 0,       ///< the kernel chooses
-  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/amx)
-  channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
-  winograd,       ///< convolutions: Winograd tiles of a channels-last image
-  planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
-  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/sgemm)
-  onednn,         ///< both: oneDNN, the weight packed
-  panels,         ///< products: the weight in panels from the archive
-  in_place,       ///< products: the weight in place (kernels/cpu/linear)
-  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
-  tile_rows,      ///< both, in bfloat16: unpacked rows on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
-  integer_rows,   ///< both, of 8-bit integers: unpacked rows, the weight packed (kernels/cpu/integer)
-  integer_dots,   ///< products of few rows of 8-bit integers: the weight in place
+  none = 0,             ///< the kernel chooses
+  tiles,                ///< products and convolutions on matrix tiles (kernels/cpu/amx)
+  channels_last,        ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
+  winograd,             ///< convolutions: Winograd tiles of a channels-last image
+  planes,               ///< convolutions: padded planes, for few input channels (kernels/cpu/planes)
+  blocks,               ///< products and convolutions: Tern's float products, nothing packed (kernels/cpu/sgemm)
+  onednn,               ///< products and convolutions: oneDNN, the weight packed
+  panels,               ///< products: the weight in panels from the archive
+  in_place,             ///< products: the weight in place (kernels/cpu/linear)
+  quantized,            ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
+  tile_rows,            ///< products and convolutions in bfloat16: unpacked rows on matrix tiles, the weight packed
+                        ///< (kernels/cpu/amx/rows.h)
+  integer_rows,         ///< products and convolutions of 8-bit integers: unpacked rows, the weight packed
+                        ///< (kernels/cpu/integer)
+  integer_dots,         ///< products of few rows of 8-bit integers: the weight in place
   channels_last_tiles,  ///< convolutions with windows of a single element: positions are rows on matrix tiles
 };
 

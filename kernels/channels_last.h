@@ -10,8 +10,8 @@ namespace tern {
 bool is_channels_last(const TensorView& v);
 /// Sets the strides of this layout. The rank is 3 or 4.
 void make_channels_last(TensorView& v);
-/// The same elements with the channels' axis last: contiguous if `v` is channels-last. A view of lower rank than
-/// `rank` first gets leading axes of size 1.
+/// The same elements with the channels' axis last: contiguous if `v` is channels-last. A view of rank below `rank`
+/// first gets leading axes of size 1.
 TensorView in_channels_last_order(const TensorView& v, int rank);
 
 }  // namespace tern

@@ -12,7 +12,7 @@ void run(KernelCall& c) {
   c.groups->run(c);
 }
 
-/// Ranks read the operand of other kinds while results are written.
+/// No other kind may work in place: ranks read the operand while results are written.
 int in_place(const Node& node, std::size_t) {
   const auto kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ? 0 : -1;

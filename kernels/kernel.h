@@ -22,8 +22,8 @@ namespace portable {
 class Launcher;
 }
 
-/// A tensor in memory of the host, or of a device: the host never dereferences the latter. Strides count elements and
-/// may be zero (expanded) or negative (flipped). For f4_e2m1 and quantized values the layout is always contiguous.
+/// A tensor in memory of the host or of a device (never dereferenced by the host). Strides count elements and may be
+/// zero (expanded) or negative (flipped). For f4_e2m1 and quantized values the layout is always contiguous.
 struct TensorView {
   std::byte* data = nullptr;
   DType dtype = DType::invalid;
@@ -55,7 +55,7 @@ struct KernelCall;
 /// Floats widened by a kernel from a whole operand of small elements, if the kernel does not read them directly.
 struct Widening {
   std::uint64_t bytes = 0;  ///< 0: nothing is widened
-  bool once = false;        ///< when the plan is made; else in each run
+  bool once = false;        ///< when the plan is created; else in each run
 };
 
 /// A kernel's prepared data for a plan (a oneDNN primitive, a resolved loop nest). Sessions on several threads share it
@@ -85,7 +85,7 @@ struct Upcoming {
 class WeightAccess {
  public:
   virtual ~WeightAccess() = default;
-  /// Operand `input` as packed at export under this key; valid as long as the program. Empty if the archive has none.
+  /// Operand `input` packed at export under this key; valid as long as the program. Empty if the archive has none.
   virtual std::span<const std::byte> packed(std::size_t input, const std::string& key) = 0;
   /// Call this before `prepare` reads a constant operand: checks the hash.
   virtual void fetch(std::size_t input) = 0;
@@ -200,7 +200,7 @@ void register_cpu_reductions(KernelTable& t);
 void register_cpu_indexing(KernelTable& t);
 void register_cpu_contractions(KernelTable& t);
 void register_cpu_linalg(KernelTable& t);
-void register_collective(KernelTable& t);  ///< all devices
+void register_collective(KernelTable& t);  ///< register for all devices
 
 /// Copies `from` (any strides) to `to` (any strides) of the same shape and dtype, in parallel when large.
 void copy_strided(const TensorView& from, const TensorView& to);

@@ -43,7 +43,7 @@ for line in "${needed[@]}"; do
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/${soname%%.so*}.txt"
   part "lib/$soname" "$package"
 done
-# Headers-only libraries are in the binaries too.
+# Header-only libraries are part of the binaries, too.
 for package in nlohmann-json3-dev libcli11-dev libflatbuffers-dev; do
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package.txt"
   part - "$package"

@@ -83,7 +83,7 @@ class Commands:
             positions = texts * (self.prompt + self.answer)
             command = [self.llama_batched, "-m", str(self.file), "-t", str(self.threads), "-c", str(positions), "-npp",
                        str(self.prompt), "-ntg", str(self.answer), "-npl", str(texts), "--output-format", "jsonl"]
-            # Products of quantized weights on AMX end some builds by a segmentation fault.
+            # Some builds crash with a segmentation fault in products of quantized weights on AMX.
             return [command, [*command, "--no-repack"]] if pathlib.Path(self.llama_batched).exists() else []
         return [[*self.turn(), str(texts)]]
 

@@ -9,7 +9,7 @@ class Model:
     make: Callable  # () -> (module, inputs)
     runtimes: tuple[str, ...] = ()  # empty: all runtimes
     needs: str = "torchvision"  # the package with the module's classes
-    usual: bool = True  # measured where no model is named
+    usual: bool = True  # measured by default
 
 
 def _tokens(model, ids, **options):

@@ -23,7 +23,7 @@ class Answer {
   Answer(const Options& options, const ModelFacts& facts, const Tokenizer& tokenizer, std::size_t number,
          Answers* answers);
 
-  /// The prompt at first, then the last token.
+  /// The prompt at first, later the last token.
   std::span<const std::int64_t> next() const { return next_; }
   const Sampling& sampling() const { return sampling_; }
   std::size_t number() const { return number_; }

@@ -25,7 +25,7 @@ ModelFacts facts_of(const tern::Model& model);
 
 struct Sampling {
   float temperature = 0;   ///< 0: always the most likely token
-  std::int64_t top_k = 0;  ///< draw from so many of the most likely tokens; 0: from all
+  std::int64_t top_k = 0;  ///< draw from this number of the most likely tokens; 0: from all
   float top_p = 1;         ///< draw from the fewest tokens with probabilities adding up to this
   std::uint64_t seed = 0;  ///< seed of the session's generator
 };
@@ -43,7 +43,7 @@ class Conversation {
   std::span<const float> logits() const { return session_.output("logits").span<const float>(); }
   /// Number of tokens read() can still take.
   std::int64_t room() const { return facts_.context - position_; }
-  /// Takes back all tokens from `position` on: for another answer to the same beginning.
+  /// Drops all tokens from `position` on, to answer the same beginning again.
   void rewind(std::int64_t position) { position_ = position; }
   std::int64_t position() const { return position_; }
 

@@ -183,7 +183,7 @@ def main():
         print(a.prompts[0], end="", flush=True)
         for number, token in answers:
             print(texts[0].add(token), end="", flush=True)
-        print(texts[0].rest())  # an answer may end inside of a character
+        print(texts[0].rest())  # an answer may end inside a character
         return
     whole = list(a.prompts)  # shown at the end, because all texts grow together
     for number, token in answers:

@@ -99,7 +99,7 @@ std::vector<Outcome> answer_in_slots(const tern::Model& model, const ModelFacts&
   tern::PrepareOptions options;
   options.device = o.device;
   options.threads = o.threads;
-  // A plan for each number of texts at once.
+  // Keeps a plan for each number of active texts.
   options.cached_plans = std::max(options.cached_plans, static_cast<int>(facts.batch));
   return Queue(model.prepare(options), facts, tokenizer, o).run();
 }

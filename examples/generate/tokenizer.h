@@ -14,8 +14,8 @@ class Tokenizer {
   virtual std::string decode(std::span<const std::int64_t> tokens) const = 0;
 };
 
-/// A SentencePiece model (`tokenizer.model`). Throws std::runtime_error if the file is none, or if this program was
-/// built without the library.
+/// A SentencePiece model (`tokenizer.model`). Throws std::runtime_error for other files, or if this program was built
+/// without the library.
 std::unique_ptr<Tokenizer> sentencepiece_tokenizer(const std::string& path);
 /// Token ids are the bytes of the text.
 std::unique_ptr<Tokenizer> byte_tokenizer();
@@ -37,5 +37,5 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   std::vector<std::int64_t> tokens_;  ///< the last few tokens, and the tokens since the last whole character
-  std::string shown_;                 ///< their text up to here
+  std::string shown_;                 ///< text shown so far
 };

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${1:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# right NAME OPTION...: exports NAME.tern, and prints how many images are right.
+# right NAME OPTION...: exports NAME.tern, and prints the number of correct images.
 right() {
   local name=$1
   shift

@@ -29,7 +29,7 @@ bool is_in(char32_t c, std::span<const char32_t[2]> ranges) {
   return std::any_of(ranges.begin(), ranges.end(), [c](const auto& range) { return range[0] <= c && c <= range[1]; });
 }
 
-/// The category in Unicode 8, as far as marks, punctuation, spaces and control characters go.
+/// The category in Unicode 8, limited to marks, punctuation, spaces and control characters.
 utf8proc_category_t category(char32_t c) {
   if (c == 0x166D || c == 0x111C9) return UTF8PROC_CATEGORY_PO;  // other kinds in later versions
   if (c == 0x1734) return UTF8PROC_CATEGORY_MN;

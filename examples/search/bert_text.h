@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-/// Text without control characters and accents, in lower case. All white space is U' ', and CJK ideographs stand
-/// between spaces. `utf8` may hold any bytes.
+/// Text without control characters and accents, in lower case. All white space becomes U' ', and CJK ideographs are
+/// surrounded by spaces. `utf8` may contain any bytes.
 std::u32string normalize(std::string_view utf8);
 
 /// True for ASCII's 32 marks and Unicode's punctuation.

@@ -57,7 +57,7 @@ std::vector<std::int64_t> BertTokenizer::encode(std::string_view text, std::size
   return numbers;
 }
 
-/// Words lie between spaces; each punctuation mark is a word.
+/// Words are separated by spaces; each punctuation mark is a word.
 void BertTokenizer::add_words(std::string_view text, std::vector<std::int64_t>& numbers) const {
   const std::u32string normal = normalize(text);
   const std::u32string_view all = normal;

@@ -1,4 +1,5 @@
-// Sentences become vectors of length 1, and queries find their nearest: the two programs of examples/search/make.py.
+// Converts sentences to vectors of length 1, and finds the nearest for queries: the two programs of
+// examples/search/make.py.
 #pragma once
 
 #include <tern/tern.h>
@@ -20,7 +21,7 @@ struct Nearest {
 /// Belongs to one thread at a time.
 class Embedder {
  public:
-  /// `folder` holds search.tern and vocab.txt. Throws tern::Error or std::runtime_error.
+  /// `folder` contains search.tern and vocab.txt. Throws tern::Error or std::runtime_error.
   Embedder(const std::string& folder, const tern::PrepareOptions& options);
 
   /// [texts, width] of float32.

@@ -130,14 +130,14 @@ int main(int argc, char** argv) try {
   options.max_seconds = 5;  // longer runs are errors of their requests
   Sessions sessions(tern::Model::open(argv[1]).prepare(options));
 
-  classify(sessions, std::vector<float>(kPixels));  // another program than the digits' ends here
+  classify(sessions, std::vector<float>(kPixels));  // a program other than the digits' fails here
 
   httplib::Server server;
   server.set_payload_max_length(kLargestBody);
   server.set_read_timeout(kSeconds);
   server.set_write_timeout(kSeconds);
   server.set_keep_alive_timeout(kSeconds);
-  // Before the body is read.
+  // Runs before the body is read.
   server.set_pre_routing_handler([](const auto& request, auto& response) {
     if (request.method == "POST" && request.path == kPath) return httplib::Server::HandlerResponse::Unhandled;
     refuse(response, 404, std::string("it answers POST ") + kPath);

@@ -31,7 +31,7 @@ extern "C" {
 #define TERN_C_API __attribute__((visibility("default")))
 #endif
 
-/* The version of the library, as TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */
+/* The version of the library, encoded like TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */
 TERN_C_API uint32_t tern_version(void);
 
 /* The largest number of dimensions of a tensor. */
@@ -186,7 +186,7 @@ TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, t
 
 typedef struct tern_prepare_options {
   uint32_t size;            /* sizeof(tern_prepare_options) */
-  int32_t threads;          /* of each run; 0: as many as OpenMP reports to its caller */
+  int32_t threads;          /* threads of each run; 0: as many as OpenMP reports to its caller */
   const char* device;       /* NULL: "cpu" */
   int32_t cached_plans;     /* memory plans kept by each function for all sessions; 1 to 65536 */
   int32_t reproducible;     /* not 0: the same bits on every device and processor */
@@ -233,9 +233,9 @@ TERN_C_API tern_status tern_session_output_named(const tern_session* session, co
 
 /* Copies a state to `value`; dtype and sizes must match the state. */
 TERN_C_API tern_status tern_session_read_state(const tern_session* session, const char* name, const tern_array* value);
-/* Gives a mutable state a new value of the same dtype and sizes. */
+/* Sets a mutable state to a new value of the same dtype and sizes. */
 TERN_C_API tern_status tern_session_write_state(tern_session* session, const char* name, const tern_array* value);
-/* Gives all mutable states their values from the archive. */
+/* Resets all mutable states to their values in the archive. */
 TERN_C_API tern_status tern_session_reset_state(tern_session* session);
 TERN_C_API tern_status tern_session_set_seed(tern_session* session, uint64_t seed);
 

@@ -27,8 +27,8 @@ class TERN_API Cancelled : public Error {
 class CancelToken {
  public:
   CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
-  /// Ends runs in scopes of this token before their next node or iteration, and lets no others begin until reset(). May
-  /// be called in a signal handler.
+  /// Ends runs in scopes of this token before their next node or iteration, and blocks new runs until reset(). May be
+  /// called in a signal handler.
   void cancel() const noexcept { flag_->store(true, std::memory_order_relaxed); }
   void reset() const noexcept { flag_->store(false, std::memory_order_relaxed); }
   bool is_cancelled() const noexcept { return flag_->load(std::memory_order_relaxed); }

@@ -108,7 +108,7 @@ class TERN_API ProcessGroup {
 TERN_API std::vector<std::shared_ptr<ProcessGroup>> local_group(
     int size, std::chrono::milliseconds timeout = std::chrono::minutes(10));
 
-/// A place in a group of processes.
+/// Position in a group of processes.
 struct GroupOptions {
   int rank = 0, size = 1;
   int local_rank = 0;  ///< rank among the ranks of this host: the number of the device to use

@@ -64,7 +64,7 @@ typedef struct tern_engine {
                                 tern_engine_request* request);
   /* Waits for a request, and ends it if done in time. After any other status the group can only be closed. */
   tern_engine_status (*wait)(tern_engine_group group, tern_engine_request request, int64_t timeout_ms);
-  /* Any thread: a pending wait, and every later call, fails soon. */
+  /* Any thread may call this: a pending wait, and every later call, fails soon. */
   void (*interrupt)(tern_engine_group group);
   /* Drops pending requests: after the return their memory is not used any more. */
   void (*close)(tern_engine_group group);

@@ -71,7 +71,8 @@ struct LuSolveOptions {
   Transpose transpose = Transpose::none;
   int threads = 0;
 };
-/// X, by the factors of square matrices. Batches broadcast. Singular matrices give infinities or NaN. LAPACK's getrs.
+/// X of op(A) X = B, from lu_factor's factors of square matrices. Batches broadcast. Singular matrices give infinities
+/// or NaN. LAPACK's getrs.
 TERN_API Tensor lu_solve(const LuFactors& factors, const Tensor& b, const LuSolveOptions& options = {});
 
 struct LuResult {
@@ -97,7 +98,8 @@ struct LdlFactors {
 /// (Bunch and Kaufman, 1977). ldl_factor throws where `info` is not 0. LAPACK's sytrf and hetrf.
 TERN_API LdlFactors ldl_factor(const Tensor& a, const LdlOptions& options = {});
 TERN_API LdlFactors ldl_factor_ex(const Tensor& a, const LdlOptions& options = {});
-/// X of A X = B [..., n, k], by the factors and with their `hermitian`. Batches broadcast. LAPACK's sytrs and hetrs.
+/// X of A X = B [..., n, k], from ldl_factor's factors, with the same `hermitian`. Batches broadcast. LAPACK's sytrs
+/// and hetrs.
 TERN_API Tensor ldl_solve(const LdlFactors& factors, const Tensor& b, const LdlOptions& options = {});
 
 // Systems of equations
@@ -117,10 +119,10 @@ TERN_API Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& opti
 TERN_API SolveResult solve_ex(const Tensor& a, const Tensor& b, const SolveOptions& options = {});
 
 struct InverseResult {
-  Tensor inverse;  ///< infinities or NaN where `info` is not 0
+  Tensor inverse;  ///< infinities or NaN if `info` is not 0
   Tensor info;     ///< see LuFactors
 };
-/// A^-1 of A [..., n, n], by lu_factor and lu_solve. To solve equations, `solve` is faster and more exact.
+/// A^-1 of A [..., n, n]. Calls lu_factor and lu_solve. `solve` is faster and more exact for equations.
 TERN_API Tensor inv(const Tensor& a, const Options& options = {});
 TERN_API InverseResult inv_ex(const Tensor& a, const Options& options = {});
 
@@ -149,7 +151,7 @@ struct LstsqOptions {
 };
 struct LstsqResult {
   Tensor x;          ///< [..., n, k], or [..., n] for vectors
-  Tensor residuals;  ///< real [..., k], or [...] for vectors: squared length of each column of A X - B, NaN where A has
+  Tensor residuals;  ///< real [..., k], or [...] for vectors: squared length of each column of A X - B, NaN if A has
                      ///< less than full rank; [0] with gelsy or m <= n
   Tensor rank;       ///< int64 [...]; [0] with gels
   Tensor values;     ///< singular values of A, real [..., min(m, n)]; [0] with gels and gelsy
@@ -160,7 +162,7 @@ TERN_API LstsqResult lstsq(const Tensor& a, const Tensor& b, const LstsqOptions&
 
 // Determinants
 
-/// The determinant of A [..., n, n], [...]: the product of U's diagonal, by lu_factor. 0 for singular matrices.
+/// The determinant of A [..., n, n], [...]: the product of U's diagonal, from lu_factor. 0 for singular matrices.
 TERN_API Tensor det(const Tensor& a, const Options& options = {});
 struct SlogdetResult {
   Tensor sign;       ///< [...]: a number of size 1; 0 for singular matrices
@@ -194,7 +196,7 @@ TERN_API Tensor householder_product(const Tensor& a, const Tensor& tau, const Op
 // Eigenvalues and singular values. Matrices with NaN or infinities are runtime errors.
 
 struct EighResult {
-  Tensor values;   ///< real [..., n], rising
+  Tensor values;   ///< real [..., n], ascending
   Tensor vectors;  ///< [..., n, n]: orthonormal columns
 };
 /// A V = V diag(values). A [..., n, n] is hermitian; only its lower triangle is read, or with `upper` only its upper
@@ -203,10 +205,10 @@ TERN_API EighResult eigh(const Tensor& a, const TriangleOptions& options = {});
 TERN_API Tensor eigvalsh(const Tensor& a, const TriangleOptions& options = {});
 
 struct EigResult {
-  Tensor values;   ///< complex [..., n], in no order
+  Tensor values;   ///< complex [..., n], unordered
   Tensor vectors;  ///< complex [..., n, n]: columns of length 1
 };
-/// A V = V diag(values) of any A [..., n, n]. Complex results for real matrices too. LAPACK's geev.
+/// A V = V diag(values) of any A [..., n, n]. Results are complex even for real matrices. LAPACK's geev.
 TERN_API EigResult eig(const Tensor& a, const Options& options = {});
 TERN_API Tensor eigvals(const Tensor& a, const Options& options = {});
 
@@ -216,7 +218,7 @@ struct SvdOptions {
 };
 struct SvdResult {
   Tensor u;
-  Tensor s;  ///< real [..., k], falling, k = min(m, n)
+  Tensor s;  ///< real [..., k], descending, k = min(m, n)
   Tensor vh;
 };
 /// U diag(S) Vh = A [..., m, n], with orthonormal columns of U and rows of Vh. LAPACK's gesdd.

@@ -21,7 +21,7 @@ struct DeviceMemoryStats {
 };
 
 TERN_API DeviceMemoryStats device_memory(const std::string& device);
-/// Limits the bytes of all segments; 0: no limit but the device's memory. The initial limit is TERN_DEVICE_MEMORY in
+/// Limits the bytes of all segments; 0: no limit except the device's memory. The initial limit is TERN_DEVICE_MEMORY in
 /// the environment ("512M", "4G"). Memory in use is not affected.
 TERN_API void set_device_memory_limit(const std::string& device, std::uint64_t bytes);
 /// Frees the segments without a block in use.

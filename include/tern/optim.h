@@ -76,7 +76,7 @@ struct States {
   /// step_size.
   std::vector<Tensor> second;
   std::vector<Tensor> third;    ///< adam, adamw: max_exp_avg_sq (amsgrad). rmsprop: grad_avg (centered).
-  std::vector<Tensor> masters;  ///< float32 copies of parameters of 16 bits; empty without
+  std::vector<Tensor> masters;  ///< float32 copies of parameters of 16 bits; empty without such copies
   /// Scales of the uint8 states among the first, second and third (Options::eight_bits); other states have empty
   /// tensors.
   std::vector<Tensor> first_scales, second_scales, third_scales;

@@ -291,10 +291,10 @@ class TERN_API Session {
 
   /// A copy of a state in this session.
   Tensor read_state(std::string_view name) const;
-  /// Gives a mutable state a new value of the same dtype and sizes; `value` may be strided. Immutable states are shared
-  /// by all sessions: use Model::with_weights.
+  /// Sets a mutable state to a new value of the same dtype and sizes; `value` may be strided. All sessions share
+  /// immutable states: use Model::with_weights.
   void write_state(std::string_view name, const Tensor& value);
-  /// Gives all mutable states their values from the archive.
+  /// Resets all mutable states to their values in the archive.
   void reset_state();
   /// Sets the group of ranks of this session's collectives (tern/collective.h). `name` is the program's name for the
   /// group ("0" is torch.distributed's default group); an empty name means all groups without a group of their own.

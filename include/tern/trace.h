@@ -28,7 +28,7 @@ struct TraceOptions {
   /// Limit for queued events, and for names and arguments, bytes each; at least 1 MiB. Events beyond the limit are
   /// dropped and counted, and so are counters with names beyond the limit; other events lose their names.
   std::uint64_t memory = std::uint64_t{64} << 20;
-  int rank = 0;         ///< this process's among `world_size` (distributedInfo)
+  int rank = 0;         ///< rank of this process among `world_size` (distributedInfo)
   int world_size = 1;   ///< 1: not distributed
   std::string backend;  ///< backend of the ranks: "gloo", "nccl"
 };
@@ -60,7 +60,8 @@ class TERN_API Trace {
   static bool active();
   /// A sample of a counter: the track `name`, the series `series`. Does nothing while none records.
   static void counter(std::string_view name, std::string_view series, double value);
-  /// A fact about the whole trace, beside PyTorch's in the file's outermost object. Does nothing while none records.
+  /// Adds a fact about the whole trace to the file's outermost object, beside PyTorch's facts. Does nothing while none
+  /// records.
   static void describe(std::string_view key, std::string_view value);
 
   /// Annotates the thread's runs during the scope's lifetime. Scopes nest, and end in reverse order on their own

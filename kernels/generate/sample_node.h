@@ -37,7 +37,7 @@ class SampleNode {
   SampleNode(const SampleNode&) = delete;
   SampleNode& operator=(const SampleNode&) = delete;
 
-  /// Fails where the shape rule does not take the operands.
+  /// Fails if the shape rule rejects the operands.
   std::vector<TensorType> results() { return infer(program_, program_.pool, node_, operands_); }
   KernelCall call(std::span<TensorView> out) {
     KernelCall call;

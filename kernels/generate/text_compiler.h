@@ -26,7 +26,7 @@ class TextCompiler : public portable::Launcher {
   void collect(bool on) { collecting_ = on; }
   /// Compiles all recorded texts, many in a run of the compiler, and several runs at a time.
   void compile();
-  /// Fails if a kernel has reported a failure since the last call, as waiting for a device does.
+  /// Fails if a kernel has reported a failure since the last call, like waiting for a device.
   void finish();
   /// Texts compiled by this process, and all requested texts.
   std::size_t compiled() const { return compiled_; }

@@ -15,7 +15,7 @@
 #include "kernels/portable/definitions.h"
 
 namespace tern::portable {
-// The generator itself has none.
+// The generator itself has no compiled texts.
 std::span<const CompiledText> compiled_texts() {
   return {};
 }

@@ -185,7 +185,7 @@ const char* buffer_format(DType dtype) {
 Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
   if (const Tensor* own = own_tensor(object)) return *own;
-  // Before buffers: numpy.float64 is a Python float, and a buffer of float64.
+  // Checked before buffers: numpy.float64 is a Python float, and a buffer of float64.
   if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
   if (PyObject_CheckBuffer(o)) {
     auto view = std::make_unique<Py_buffer>();

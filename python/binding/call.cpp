@@ -37,7 +37,7 @@ std::size_t place_of(const Entry& entry, std::string_view name) {
                                                 entry.inputs.size(), list_inputs(entry), given));
 }
 
-/// Arguments by place, then by name.
+/// Positional arguments, then arguments by name.
 std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   const auto given = static_cast<std::size_t>(PyTuple_Size(args.ptr()));
   if (given > entry.inputs.size()) refuse_count(entry, given);

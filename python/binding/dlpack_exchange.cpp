@@ -13,7 +13,7 @@ namespace {
 
 struct Known {
   const DlpackExchange* exchange = nullptr;
-  bool lazy = false;  ///< has is_conj and is_neg, as torch.Tensor does
+  bool lazy = false;  ///< has is_conj and is_neg, like torch.Tensor
 };
 
 Known look_up(nb::handle type) {

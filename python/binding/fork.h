@@ -3,7 +3,7 @@
 
 namespace tern::python {
 
-/// Call when the module is imported.
+/// Call at the module's import.
 void watch_forks();
 /// Throws Error in a child of a process with earlier use of the runtime; else records the use by this process.
 void check_fork();

@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-/// The inputs are kept alive, as replays read their memory. Results lie in the graph's.
+/// Keeps the inputs alive, because replays read their memory. The graph owns the results' memory.
 struct Captured {
   std::shared_ptr<Facts> facts;
   std::shared_ptr<OneSession> session;

@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-/// tern._log.receive() passes the message on. An exception of the application's goes to sys.unraisablehook.
+/// tern._log.receive() passes the message on. Exceptions of the application go to sys.unraisablehook.
 void receive(std::int32_t level, const char* message, void*) {
   with_gil([&] {
     try {

@@ -53,7 +53,7 @@ Tensor summary_of(const Tensor& t, std::int64_t edge) {
   const std::vector<std::int64_t> strides = t.strides();
   const std::size_t rank = sizes.size();
   const std::int64_t length = rank == 0 ? 1 : sizes.back(), stride = rank == 0 ? 1 : strides.back();
-  // Place of the k-th element shown along an axis.
+  // Position of the k-th shown element along an axis.
   const auto place = [&](std::size_t axis, std::int64_t k) {
     return k <= edge || t.sizes()[axis] == sizes[axis] ? k : t.sizes()[axis] - sizes[axis] + k;
   };

@@ -71,7 +71,7 @@ def test_a_call_is_read_by_its_structure_first():
         call([1, 2])
     with pytest.raises(TypeError, match="takes a list or tuple of 2"):
         call([1, 2, 3], 4)
-    # A fixed argument between others may be left out where leaves are given.
+    # A fixed argument between others may be omitted for given leaves.
     between = flatten_of([leaf(), leaf(), node("list", [leaf()])], ["x", "flag", "ys.0"], ["", "True", ""])
     assert between(1, 2) == between(1, True, [2]) == [1, 2]
 
