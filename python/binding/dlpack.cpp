@@ -87,7 +87,7 @@ nb::object call_dlpack(nb::handle object, nb::dict options) {
   } catch (nb::python_error& e) {
     if (!e.matches(PyExc_TypeError)) throw;
   }
-  nb::del(options["max_version"]);  // DLPack 0
+  nb::del(options["max_version"]);  // unknown to DLPack 0
   return method(**options);
 }
 

@@ -25,7 +25,7 @@ class FloatProgram {
   QuantizeReport quantized_by(const std::vector<QuantizeRule>& rules, const QuantizeChoices& choices = {}) const;
 
   Side reference() const;
-  /// The same nodes with these weights quantized, otherwise unchanged. Keeps alive the data of derived programs.
+  /// The same nodes with these weights quantized, otherwise unchanged; also applies to derived programs.
   Side quantized(QuantizeChoices choices) const;
   /// The final program of the archive: with `options.precision`, and weights in their final layout.
   Side exported(QuantizeChoices choices) const;

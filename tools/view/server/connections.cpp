@@ -112,7 +112,7 @@ bool Connections::end_oldest() {
 }
 
 void Connections::accept_all() {
-  // A turn accepts at most the number of open connections: further connections only close connections of earlier turns.
+  // A turn accepts at most the limit of open connections: accepted connections only replace those of earlier turns.
   for (std::size_t n = 0; n < limits_.connections; ++n) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
