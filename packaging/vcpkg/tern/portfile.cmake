@@ -24,7 +24,7 @@ vcpkg_cmake_configure(
     -DTERN_WERROR=OFF
     "-DFLATC=${CURRENT_HOST_INSTALLED_DIR}/tools/flatbuffers/flatc${VCPKG_HOST_EXECUTABLE_SUFFIX}"
   MAYBE_UNUSED_VARIABLES
-    TERN_WITH_HTTPLIB  # of the command
+    TERN_WITH_HTTPLIB  # used by the command
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/tern)
