@@ -140,7 +140,7 @@ Figures measure_alone(const std::string& path, tern::Verify verify, bool memory)
 void report(const std::string& name, const std::string& path) {
   std::vector<double> lazily, never, later;
   Figures last;
-  for (int i = 0; i < kProcesses; ++i) {  // in turns: a slow moment affects both
+  for (int i = 0; i < kProcesses; ++i) {  // alternates: a slow moment affects both
     last = measure_alone(path, tern::Verify::first_use, false);
     lazily.push_back(last.first - last.later);
     later.push_back(last.later);

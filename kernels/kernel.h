@@ -125,20 +125,19 @@ class GroupAccess {
 struct KernelCall {
   const Node* node = nullptr;    ///< op, attrs (all integers constant), expr
   std::span<TensorView> in;      ///< an absent operand has data nullptr and dtype invalid
-  std::span<TensorView> out;     ///< contiguous, except for Kernel::channels_last and result_strided; data is nullptr
-                                 ///< for unused outputs and for outputs allocated by the kernel
+  std::span<TensorView> out;     ///< contiguous, except for Kernel::channels_last and result_strided; data of unused
+                                 ///< outputs and of outputs allocated by the kernel is nullptr
   std::span<std::byte> scratch;  ///< bytes requested by the kernel's scratch function, 64-byte aligned
   const KernelState* state = nullptr;  ///< the result of prepare
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
-  WeightAccess* weights = nullptr;         ///< in prepare; may be null
-  GroupAccess* groups = nullptr;           ///< during a run
-  portable::Launcher* launcher = nullptr;  ///< runs portable kernels
-  const bool* constant = nullptr;  ///< for each input: true if the bytes never change over the life of the program
-                                   ///< (weights)
-  AlgorithmChoice algorithm;       ///< in prepare and channels_last: the requested algorithm, if possible
+  WeightAccess* weights = nullptr;            ///< set in prepare; may be null
+  GroupAccess* groups = nullptr;              ///< during a run
+  portable::Launcher* launcher = nullptr;     ///< runs portable kernels
+  const bool* constant = nullptr;             ///< inputs with bytes constant over the life of the program (weights)
+  AlgorithmChoice algorithm;                  ///< requested algorithm, if possible; in prepare and channels_last
   Precision precision = Precision::exported;  ///< exported, bfloat16 or float16
-  /// In prepare and channels_last: operations per element read or written by the section's convolutions; 0 if not
+  /// Operations per element read or written by the section's convolutions, in prepare and channels_last; 0 if not
   /// counted.
   double intensity = 0;
   std::span<const Upcoming> upcoming;  ///< in a run, if KernelState::asks_ahead is set

@@ -7,7 +7,7 @@ import sys
 @dataclasses.dataclass(frozen=True)
 class Runtime:
     title: str
-    file: str  # in the model's folder, created by conversion; loading starts from this file
+    file: str  # converted file in the model's folder; loading starts from this file
     package: str = ""  # package of the version in the report
     narrow: bool = False  # multiplies in bfloat16 if expected to be faster; other runtimes in float32
 

@@ -122,7 +122,7 @@ def one_by_one(model, facts, prompts, most, sampling):
 def together(model, facts, prompts, most, sampling):
     """The same, in slots: a prompt that waits takes the next slot that is free."""
     slots, waiting = Slots(model, facts.batch), list(enumerate(prompts))[::-1]
-    numbers, last, made = {}, {}, [0] * len(prompts)  # by slot: number of the text, and its last token
+    numbers, last, made = {}, {}, [0] * len(prompts)  # number and last token of the text in each slot
     while waiting or numbers:
         came = slots.step(last) if last else {}
         for slot in range(facts.batch):

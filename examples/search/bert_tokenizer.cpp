@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr std::size_t kLongestWord = 100;  // in characters; longer words are unknown as a whole
+constexpr std::size_t kLongestWord = 100;  // characters; longer words are unknown as a whole
 
 /// A text may contain these tokens literally.
 constexpr std::array<std::string_view, 5> kSpecial = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};

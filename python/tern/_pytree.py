@@ -97,7 +97,7 @@ def _is_same(value, text):
     try:
         number = float(text)
     except ValueError:
-        return not text.startswith("'")  # for a dtype or device the archive stores only the kind
+        return not text.startswith("'")  # the archive stores only the kind of a dtype or device
     if isinstance(value, bool) or not isinstance(value, Number):
         return False
     # Integers of any size: float() would round them. Only NaN differs from itself.

@@ -66,7 +66,7 @@ def test_a_call_is_read_by_its_structure_first():
         assert call(*arguments) == [1, 2, 3]
     assert call(1, 2, y=3) == call(1, **{"xs.1": 2, "y": 3}) == call(y=3, xs=(1, 2)) == [1, 2, 3]
     with pytest.raises(tern.InvalidArgument, match="argument 'flag'"):
-        call([1, 2], 3, False)  # as many as leaves
+        call([1, 2], 3, False)  # equal numbers of arguments and leaves
     with pytest.raises(TypeError, match="argument 'y' of 'forward' was not given"):
         call([1, 2])
     with pytest.raises(TypeError, match="takes a list or tuple of 2"):

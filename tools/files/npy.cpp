@@ -22,7 +22,7 @@ constexpr std::size_t kGrowthDigits = 21;
 [[gnu::noinline]] void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
   const auto size = static_cast<std::size_t>(element_size(to.dtype));
   const std::size_t rank = to.sizes.size();
-  std::vector<std::size_t> stride(rank);  // in bytes, row-major order
+  std::vector<std::size_t> stride(rank);  // bytes, row-major order
   std::size_t bytes = size;
   for (std::size_t d = rank; d-- > 0;) {
     stride[d] = bytes;

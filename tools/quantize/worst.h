@@ -13,7 +13,7 @@ namespace tern {
 
 inline constexpr std::size_t kMostRows = 40;  // rows of a table
 
-/// At most kMostRows items of the least rank; ties go to the first.
+/// Selects up to kMostRows items of the least rank; ties go to the first.
 template <class T, class Rank>
 std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
   std::vector<const T*> order;

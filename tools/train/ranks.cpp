@@ -165,7 +165,7 @@ int CommonStop::operator()(int signal, std::uint64_t step) {
   before_ = step;
   const std::uint64_t mine[] = {static_cast<std::uint64_t>(signal), static_cast<std::uint64_t>(until)};
   const std::vector<std::uint64_t> all = ranks_.gather(mine);
-  // At most twice the steps between the last two questions: the first steps are slow.
+  // Limits growth to twice the steps between the last two questions: the first steps are slow.
   next_ = step + std::min<std::uint64_t>(all[1], 2 * static_cast<std::uint64_t>(steps));
   std::uint64_t largest = 0;
   for (std::size_t i = 0; i < all.size(); i += 2) largest = std::max(largest, all[i]);

@@ -39,7 +39,7 @@ function start() {
   };
   const details = new Details(byId("details"), models, go, diff);
 
-  // With two models, choosing an item in a model also shows its match in the other.
+  // Choosing an item in one of two models also shows its match in the other.
   const chosen = (item, view) => {
     details.show(item, view.model);
     const twin = item?.kind === "node" && diff?.match.get(item.node);

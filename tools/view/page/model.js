@@ -129,7 +129,7 @@ function guessModules(fn) {
     const next = own[i] ?? after[i];
     if (!before || !next) return;
     const differ = before.findIndex((part, k) => part !== next[k]);
-    // In a list of modules, the node still belongs to the earlier module: a residual sum ends its layer.
+    // The node still belongs to the earlier module of a list: a residual sum ends its layer.
     node.parts = differ < 0 ? before : before.slice(0, differ + (/^\d+$/.test(before[differ]) ? 1 : 0));
     node.guessed = true;
   });

@@ -145,7 +145,7 @@ class Server : public httplib::Server {
 int listen_at(int port) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
-  // Without SO_REUSEPORT, because two servers could then share a port.
+  // Omits SO_REUSEPORT: two servers could share a port.
   ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
