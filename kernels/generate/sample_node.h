@@ -18,7 +18,7 @@ inline TensorView view_of(const TensorType& t) {
   return v;
 }
 
-/// Operands have no memory. Neither movable nor copyable: its parts point to each other.
+/// Operands have no memory. Must not be moved or copied: its parts point to each other.
 class SampleNode {
  public:
   explicit SampleNode(const Sample& sample) : types_(sample.inputs.size()) {
