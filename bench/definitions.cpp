@@ -23,7 +23,7 @@ namespace tern::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kLeast = 2e-3;  ///< seconds of one measurement, which repeats short runs
+constexpr double kLeast = 2e-3;  ///< seconds per measurement; short runs are repeated
 constexpr int kTurns = 7;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{4} << 30;
 
@@ -47,7 +47,7 @@ double number(const Operand& o, std::int64_t i, std::mt19937_64& random) {
   }
 }
 
-/// Symmetric, with a diagonal that is larger than the rest of its row.
+/// Makes matrices symmetric and diagonally dominant.
 void make_definite(std::vector<double>& v, std::int64_t n) {
   for (std::size_t i = 0; i < v.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i), row = at / n % n, column = at % n;
@@ -151,7 +151,7 @@ void measure(const Row& row, DType type, const KernelTable& definitions) {
 }  // namespace
 
 void measure_definitions(const std::string& only) {
-  // As kernels/CMakeLists.txt has it.
+  // The flags of kernels/CMakeLists.txt.
   const char* flags = cpu_level() == CpuLevel::baseline ? "-Os" : "-O2 -mavx2 -mfma -mf16c";
   generate::TextCompiler compiler({.target = portable::kCompiledTarget, .flags = flags, .folder = {}});
   const KernelTable& definitions = generate::definition_kernels(compiler);

@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-/// Sign-extended elements of `bits` bits, the first in the low ones.
+/// Sign-extends elements of `bits` bits, the first in the low bits.
 template <int bits>
 void unpack_integers(const std::uint8_t* from, std::int64_t count, float* to) {
   constexpr int kPer = 8 / bits, kSign = 1 << (bits - 1), kMask = (1 << bits) - 1;
@@ -47,7 +47,7 @@ const char* wrong_sparse(DType element, const Blocks& b) {
 
 float number_at(const std::byte* at, DType t, std::int64_t i) {
   float value = 0;
-  // The bytes may lie anywhere; convert wants elements where they may lie.
+  // The bytes may be unaligned; convert needs aligned elements.
   alignas(8) std::byte element[8];
   std::memcpy(element, at + i * element_size(t), static_cast<std::size_t>(element_size(t)));
   convert(element, t, &value, DType::f32, 1);
@@ -114,7 +114,7 @@ void check_quantized(const QuantizedMatrix& m) {
     complain("rows of " + std::to_string(m.columns) + " elements do not divide into blocks of " +
              std::to_string(m.blocks.divisor()));
   }
-  // Padding adds less than 128 rows and 4 columns, which the limit leaves room for.
+  // Padding adds less than 128 rows and 4 columns, accounted for in the limit.
   constexpr std::int64_t kLimit = std::int64_t{1} << 58;
   if (std::max<std::int64_t>(m.rows, 128) > kLimit / std::max<std::int64_t>(m.columns, 4)) {
     complain(std::to_string(m.rows) + " x " + std::to_string(m.columns) + " elements are too many");

@@ -1,4 +1,4 @@
-// One loop per type and direction, compiled for several instruction sets; the compiler vectorises it (see the -O3 in
+// A loop per type and direction, compiled for several instruction sets and vectorised by the compiler (see the -O3 in
 // CMakeLists.txt). Only binary16 has instructions of its own.
 #include "dtypes/bulk.h"
 

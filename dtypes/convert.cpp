@@ -16,7 +16,7 @@
 namespace tern {
 namespace {
 
-// Elements that are in flight between two stages: the buffers stay in the first-level cache. Even, for packed pairs.
+// Elements in flight between two stages: the buffers stay in the first-level cache. Even, for packed pairs.
 constexpr std::int64_t kConvertChunk = 512;
 struct alignas(64) Buffer {
   std::byte bytes[kConvertChunk * sizeof(std::complex<double>)];
@@ -28,7 +28,7 @@ void check(DType t, const char* which) {
   }
 }
 
-/// Calls f(T{}) for the small float T of `t`. The caller knows that it is one; float4 comes unpacked.
+/// Calls f(T{}) for the small float T of `t`. `t` must be a small float; float4 comes unpacked.
 template <class F>
 void visit_small(DType t, F&& f) {
   switch (t) {

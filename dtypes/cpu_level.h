@@ -1,5 +1,5 @@
-// The instruction sets ("levels") that loops are compiled for, and which of them this processor has. TERN_CPU in the
-// environment (baseline, avx2, avx512) takes no more than that, for tests.
+// The instruction sets ("levels") of compiled loops, and detection of the processor's level. TERN_CPU in the
+// environment (baseline, avx2, avx512) lowers the level, for tests.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(TERN_ONE_CPU_LEVEL)  // TERN_CPU_LEVELS of CMake
@@ -12,7 +12,7 @@
 #define TERN_X86_LEVELS 0
 #endif
 
-/// DO(level, ...) for each level of this architecture, least first. kernels/CMakeLists.txt has their flags.
+/// DO(level, ...) for each level of this architecture, lowest first. kernels/CMakeLists.txt has their flags.
 #if TERN_X86_LEVELS
 #define TERN_EACH_LEVEL(DO, ...) \
   DO(baseline __VA_OPT__(, ) __VA_ARGS__) DO(avx2 __VA_OPT__(, ) __VA_ARGS__) DO(avx512 __VA_OPT__(, ) __VA_ARGS__)

@@ -1,4 +1,4 @@
-// The facts about every element type, in one table.
+// The facts about every element type, in a single table.
 #include <tern/dtype.h>
 
 #include <array>

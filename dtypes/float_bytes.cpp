@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kRun = 64;
 
-/// Numbers that int32 holds have the low bits that they have by way of any integer: vectors convert those.
+/// Numbers in int32's range have the same low bits through any integer type: vectors convert these numbers.
 template <class To>
 [[gnu::always_inline]] inline void convert_runs(const float* __restrict src, To* __restrict dst, std::int64_t count) {
   constexpr float kLimit = 0x1p31F;

@@ -12,7 +12,7 @@ namespace tern {
 namespace {
 
 struct Range {
-  int exponent;   // of the largest power of two
+  int exponent;   // exponent of the largest power of two
   float largest;  // finite value
 };
 
@@ -30,7 +30,7 @@ Range range_of(DType element) {
                                         "float4_e2m1fn_x2");
 }
 
-// Elements that are scaled at a time; even, for packed pairs.
+// Elements scaled at a time; even, for packed pairs.
 constexpr std::int64_t kMxChunk = 512;
 
 template <class Byte>
@@ -38,7 +38,7 @@ Byte* block_start(const MxFormat& f, Byte* elements, std::int64_t row, std::int6
   return elements + row * f.row_bytes() + column / elements_per_byte(f.element);
 }
 
-/// 1 / scale, exactly. Zero for NaN: the block's numbers become zero, and NaN and infinity become NaN, as in torchao.
+/// 1 / scale, exactly. Zero for NaN: the block's numbers become zero, and NaN and infinity become NaN, like in torchao.
 float reciprocal(F8E8M0 scale) {
   if (scale.bits == 255) return 0.0f;
   const std::uint32_t exponent = 254u - scale.bits;
@@ -63,7 +63,7 @@ void check_mx(const MxFormat& f) {
     complain("rows of " + std::to_string(f.columns) + " elements do not divide into blocks of " +
              std::to_string(f.block));
   }
-  // Padding adds less than 128 rows and 4 columns, which the limit leaves room for.
+  // Padding adds less than 128 rows and 4 columns, accounted for in the limit.
   constexpr std::int64_t limit = std::int64_t{1} << 61;
   const std::int64_t rows = std::max<std::int64_t>(f.rows, 128);
   const std::int64_t columns = std::max<std::int64_t>(f.columns, 4);
@@ -86,7 +86,7 @@ F8E8M0 mx_floor_scale(float largest, DType element) {
   const int max_exponent = range_of(element).exponent;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(largest) & 0x7fffffffu;
   if (bits > 0x7f800000u) return F8E8M0::from_bits(255);
-  const int exponent = static_cast<int>(bits >> 23);  // biased; of a subnormal it is at most the scale's least
+  const int exponent = static_cast<int>(bits >> 23);  // biased; for a subnormal at most the scale's smallest exponent
   return F8E8M0::from_bits(static_cast<std::uint8_t>(std::max(exponent - max_exponent, 0)));
 }
 
@@ -96,7 +96,7 @@ void quantize_mx_row(const MxFormat& f, const float* values, std::int64_t row, v
   float scaled[kMxChunk];
   for (std::int64_t b = 0; b < grid.columns; ++b) {
     const float* block = values + b * f.block;
-    std::uint32_t largest = 0;  // of the magnitudes as integers: NaN is larger than every number
+    std::uint32_t largest = 0;  // largest magnitude as an integer: NaN is larger than every number
     for (std::int64_t i = 0; i < f.block; ++i) {
       largest = std::max(largest, std::bit_cast<std::uint32_t>(block[i]) & 0x7fffffffu);
     }

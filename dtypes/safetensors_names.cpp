@@ -12,7 +12,7 @@ struct SafetensorsNamesEntry {
   int bits;
 };
 
-/// In the order of the enumeration Dtype of the safetensors library, version 0.8; C32 and C128 are put in by width.
+/// The order of the enumeration Dtype of the safetensors library, version 0.8; C32 and C128 are inserted by width.
 constexpr std::array<SafetensorsNamesEntry, 24> kSafetensorsNamesTable = {{
     {"BOOL", DType::boolean, 8},
     {"F4", DType::f4_e2m1, 4},

@@ -1,4 +1,4 @@
-// The MX format that a node's value has.
+// The MX format of a node's value.
 #pragma once
 
 #include "dtypes/mx.h"
@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Of an MX value of this view's logical sizes.
+/// Format of an MX value with this view's logical sizes.
 inline MxFormat mx_format(const Node& node, const TensorView& v) {
   MxFormat f;
   f.element = v.dtype;

@@ -1,4 +1,4 @@
-// tern bench: how long a program takes, what it does in that time, and how far that is from what the machine can do.
+// tern bench: a program's run time, its breakdown, and the distance to the machine's limits.
 #include <fmt/format.h>
 #include <tern/graph.h>
 #include <tern/memory.h>
@@ -52,7 +52,7 @@ struct Result {
   std::vector<NodeTime> nodes;
   std::uint64_t profiled = 0;
   SessionStats stats;
-  double memory = 0, memory_before = 0;  ///< private bytes, and those before the archive was opened
+  double memory = 0, memory_before = 0;  ///< private bytes, now and before opening the archive
   MachinePeaks peaks;
   Precision precision = Precision::exported;
   std::vector<WidenedNode> widened;
@@ -65,7 +65,7 @@ struct Result {
   }
 };
 
-/// One run for each line of standard input, answered by its milliseconds.
+/// Runs once for each line of standard input, and answers with the milliseconds.
 int take_turns(const BenchArguments& a, Session& session, const std::string& function,
                const std::vector<Tensor>& inputs) {
   session.run(function, inputs);
@@ -80,7 +80,7 @@ int take_turns(const BenchArguments& a, Session& session, const std::string& fun
   return 0;
 }
 
-/// Runs of their own, so that what is measured is not what is traced.
+/// Traces separate runs, because tracing disturbs measured runs.
 void trace_runs(const BenchArguments& a, const Result& r, const std::function<void()>& run) {
   constexpr int kTraced = 10;
   if (a.trace.path.empty()) return;
@@ -158,7 +158,7 @@ bool has_bodies(const std::string& op) {
   return op == "cond" || op == "while_loop" || op == "scan_loop" || op == "map_loop" || op == "call";
 }
 
-/// In units of 10^9 a second; a device may have had nothing to do for a node.
+/// Rate in units of 10^9 per second; empty for a node without work on the device.
 std::string giga_rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
 }
@@ -304,8 +304,8 @@ PrepareOptions options_of(const BenchArguments& a) {
   return options;
 }
 
-/// Fills the cache of packed weights (PrepareOptions::weight_cache), as it is for a program that has run before: what
-/// is written meanwhile would disturb the runs that are measured.
+/// Fills the cache of packed weights (PrepareOptions::weight_cache) before measuring: later runs find a filled cache,
+/// and writing the cache would disturb measured runs.
 void fill_weight_cache(const BenchArguments& a) {
   const Model model = open_model(a.model);
   const Prepared prepared = model.prepare(options_of(a));
@@ -318,7 +318,7 @@ void fill_weight_cache(const BenchArguments& a) {
   cache->wait();
 }
 
-/// Runs of several numbers of threads are measured together.
+/// Runs with several numbers of threads are measured together.
 bool compares_threads(const BenchArguments& a) {
   return a.threads.size() > 1 || !a.cores.empty();
 }
@@ -336,7 +336,7 @@ int run_scaling(const BenchArguments& a) {
   request.inputs = one_call(model, request.function, inputs_of(a));
   request.options = options_of(a);
   for (const int threads : a.threads) {
-    // Without a list, --cores compares with one thread.
+    // --cores without a list compares with a single thread.
     if (a.threads.size() > 1 || threads > 0) request.threads.push_back(Threads::chosen(threads).count());
   }
   request.cores = a.cores;

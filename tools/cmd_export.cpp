@@ -1,4 +1,4 @@
-// tern export: a .pt2 file becomes a .tern archive.
+// tern export: converts a .pt2 file to a .tern archive.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -140,14 +140,14 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   print_output(fmt::format("{}\n", human_bytes(w.file_size)));
 }
 
-/// Packs the weights for this machine's processor and adds them to the program, instead of any that it has.
+/// Packs the weights for this machine's processor and replaces the program's packed weights.
 void add_packings(Program& program, const SymbolSizes& sizes) {
   const std::vector<Packing> before = std::exchange(program.packings, {});
   PackRecorder recorder =
       pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), last_sizes(sizes));
   for (auto& [name, bytes] : recorder.packed) {
     const auto& [storage, key] = name;
-    // A copy of each for the lambda: clang takes no bindings there before version 16.
+    // Copies of both for the lambda: clang before version 16 cannot capture structured bindings.
     const auto same = std::ranges::find_if(
         before, [storage = storage, key = key](const Packing& p) { return p.storage == storage && p.key == key; });
     program.packings.push_back(
@@ -155,8 +155,8 @@ void add_packings(Program& program, const SymbolSizes& sizes) {
   }
 }
 
-/// Measures the ways of doing nodes in the archive that was just written, and puts the best into the program, with the
-/// weights packed as they ask for.
+/// Measures the algorithms of the nodes in the archive written before, and stores the best in the program, together
+/// with the weights packed for these algorithms.
 TuneReport add_tuning(Program& program, const ExportArguments& a, const SymbolSizes& sizes) {
   TuneOptions options;
   options.seconds = a.tune_seconds;
@@ -194,8 +194,8 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                        : "--quantize: all weights stay as they are. " + reasons);
 }
 
-/// Imports the program; its weights are stored as the options and the samples say. Empty where the samples say that no
-/// format is exact enough.
+/// Imports the program; the options and the samples choose the storage of weights. Empty if no format is exact enough
+/// for the samples.
 std::optional<Program> import_program(const ExportArguments& a, ImportOptions options, ImportReport& report,
                                       std::optional<Calibration>& calibration) {
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
@@ -242,7 +242,7 @@ int run_export(ExportArguments& a) {
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
   const std::optional<TrainingOptions> training = parse_train(a.train);
-  std::optional<std::optional<std::uint64_t>> activation_memory;  // given; a limit, or the least
+  std::optional<std::optional<std::uint64_t>> activation_memory;  // set if given: a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
@@ -385,7 +385,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
   c->callback([a, c, &line] {
-    a->quantize.draws = c->count("--report") > 0;  // it may have no value
+    a->quantize.draws = c->count("--report") > 0;  // the value is optional
     line.status = run_export(*a);
   });
 }

@@ -1,4 +1,4 @@
-// tern ops: the names that the importer knows, and Tern's own ops.
+// tern ops: the names known to the importer, and Tern's own ops.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ struct OpsArguments {
   bool json = false;
 };
 
-/// With * for any characters and ? for one; without them, a part of the name.
+/// Matches a pattern: * for any characters and ? for one; a pattern without wildcards matches a substring.
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.find_first_of("*?") == std::string_view::npos) return name.find(pattern) != std::string_view::npos;
   std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;

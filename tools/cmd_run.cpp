@@ -1,4 +1,4 @@
-// tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
+// tern run: runs a function of an archive (or a .pt2) on tensors from files or on random tensors.
 #include <fmt/format.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
@@ -46,7 +46,7 @@ HostTensor to_host_results(const Tensor& t) {
   return {t.dtype(), t.sizes(), std::vector<std::byte>(bytes, bytes + t.byte_size())};
 }
 
-/// "mean 0.1, from -3 to 4" of the finite values.
+/// "mean 0.1, from -3 to 4" over the finite values.
 struct Summary {
   double min = INFINITY, max = -INFINITY, sum = 0;
   std::int64_t finite = 0, count = 0;
@@ -104,7 +104,7 @@ void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
   fmt::print(out, " = {}\n", text);
 }
 
-/// What the calls of a run leave behind: summaries on a stream, tensors for the file.
+/// Writes the results of calls: summaries to a stream, tensors to the file.
 class CmdRunResults {
  public:
   CmdRunResults(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
@@ -144,7 +144,7 @@ class CmdRunResults {
   NamedTensors named_;
 };
 
-/// Where the kernels of a device came from; the names of those that the archive did not bring.
+/// Prints the origin of a device's kernels, and the names of kernels missing in the archive.
 void print_kernels(const std::string& device) {
   const std::vector<LoadedKernel> kernels = loaded_kernels(device);
   std::map<std::string, std::size_t> compiled;
@@ -163,7 +163,7 @@ void print_kernels(const std::string& device) {
   if (!refused.empty()) fmt::print(stderr, "{}\n", escape_name(refused, 4000));
 }
 
-/// Captures the only call and replays it; the results are the graph's.
+/// Captures the only call and replays the graph; the results are the graph's.
 const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::string& function,
                                      const std::vector<Tensor>& inputs, int repeat) {
   graph.capture_begin(session.stream());
@@ -175,7 +175,7 @@ const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::
 }
 
 int run_run(RunArguments& a) {
-  // All ranks meet before they load: a rank that is missing is found out first.
+  // All ranks meet before loading: a missing rank is detected first.
   const std::shared_ptr<ProcessGroup> group = a.group.empty() ? nullptr : join_launched_group(a.group, a.group_timeout);
   if (group != nullptr) {
     for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
@@ -187,7 +187,7 @@ int run_run(RunArguments& a) {
   refuse_same_outputs(std::array<OutputOption, 2>{{{"--output", a.output}, {"--trace", a.trace.path}}});
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
-  ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it
+  ChosenTrace trace(a.trace);  // starts now: importing a .pt2 file runs parts of the program
   const std::vector<FunctionInfo> functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const std::vector<std::vector<Tensor>> calls = gather_calls(model, f.name, a.inputs);

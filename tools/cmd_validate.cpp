@@ -54,7 +54,7 @@ void print_validate_text(const FileCheck& c) {
   }
 }
 
-/// Says what this machine cannot check.
+/// Reports checks impossible on this machine.
 void add_deep_findings(FileCheck& c) {
   try {
     DeepCheck check = check_packed_weights(c.path);

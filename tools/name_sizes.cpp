@@ -37,7 +37,7 @@ void replace_name(std::string& text, const std::string& old, const std::string& 
   }
 }
 
-/// Writes the relations that the program assumes of its inputs with the new names.
+/// Rewrites the program's assumed relations of inputs with the new names.
 void rename_relations(Program& program, const std::set<std::size_t>& renamed) {
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostNames = 20;
 constexpr std::size_t kNamesMostLetters = 64;
 
-/// A third of the letters may differ, two of a short name.
+/// A third of the letters may differ, or two letters of a short name.
 bool is_near(std::size_t distance, std::string_view wanted) {
   return distance <= std::max<std::size_t>(wanted.size() > 2 ? 2 : 1, wanted.size() / 3);
 }

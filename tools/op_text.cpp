@@ -36,7 +36,7 @@ bool is_bounded(const AttrRecord& a) {
   return a.min != AttrRecord{}.min && a.type != AttrType::boolean && a.type != AttrType::dtype;
 }
 
-/// "0..3", "at least 1", "sum, prod, mean"; empty where all values are allowed.
+/// "0..3", "at least 1", "sum, prod, mean"; empty if all values are allowed.
 std::string bounds_text(const AttrRecord& a) {
   std::string text;
   if (a.count >= 0) text = a.count == 1 ? "one" : fmt::format("{} values", a.count);

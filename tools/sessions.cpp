@@ -25,7 +25,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// One session, and what it has done.
+/// A session with its inputs and measurements.
 struct Worker {
   Session session;
   std::vector<Tensor> inputs;
@@ -49,7 +49,7 @@ struct Worker {
   }
 };
 
-/// Sessions of one prepared program, each with so many threads.
+/// Sessions of a prepared program with the same number of threads each.
 class Group {
  public:
   Group(const Model& model, const SessionsRequest& request, int sessions, int threads)

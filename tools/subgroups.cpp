@@ -44,7 +44,7 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
   return ranks;
 }
 
-/// The part of a name that a rank is in, or -1.
+/// The part of a name containing the rank, or -1.
 int part_with(const NamedGroups& groups, int rank) {
   for (std::size_t p = 0; p < groups.parts.size(); ++p) {
     if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
@@ -122,7 +122,7 @@ std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std
   const std::set<std::string> names = group_names(program);
   std::istringstream stream(*held);
   for (std::string t; stream >> t;) {
-    require_name(t, names);  // before its ranks, which may be many
+    require_name(t, names);  // checked before its ranks (possibly many)
     named.push_back(parse_once(t, seen));
   }
   return named;

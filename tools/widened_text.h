@@ -1,4 +1,4 @@
-// Weights that do not stay in their own bits, for people and as JSON.
+// Reports of weights stored in other types than before, as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// custom on devices: the operator's own kernel text, or, where its library has none, the host between two copies.
+// custom on devices: the operator's own kernel text, or, without a kernel in the library, the host between two copies.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -21,7 +21,7 @@ std::uint64_t bytes_of(DType t, std::span<const std::int64_t> sizes) {
   return static_cast<std::uint64_t>((elements + per - 1) / per * element_size(t));
 }
 
-/// The type of an unused result, or fails: only the operator knows it.
+/// The type of an unused result, or fails: only the operator knows the type.
 std::uint64_t bytes_of(const tern_tensor& t) {
   if (t.dtype <= 0 || t.dtype >= kTensorDTypeCount || t.rank < 0 || t.rank > kMaxRank)
     fail(ErrorCode::runtime, "an operator's library infers no type for a result");

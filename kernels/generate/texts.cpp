@@ -1,6 +1,6 @@
-// Writes the texts of the portable kernels that are compiled when Tern is built, as C++: tern_generate_texts FOLDER
-// PARTS. FOLDER/texts_N.inc hold them, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
-// FOLDER/index.cpp is the list in which the runtime finds them.
+// Writes the texts of the portable kernels compiled with Tern, as C++: tern_generate_texts FOLDER PARTS.
+// FOLDER/texts_N.inc contain the texts, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
+// FOLDER/index.cpp is the runtime's list of texts.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -15,7 +15,7 @@
 #include "kernels/portable/definitions.h"
 
 namespace tern::portable {
-// The generator itself has none.
+// The generator itself has no compiled texts.
 std::span<const CompiledText> compiled_texts() {
   return {};
 }
@@ -24,7 +24,7 @@ std::span<const CompiledText> compiled_texts() {
 namespace tern::generate {
 namespace {
 
-/// Keeps the texts that it is asked to compile.
+/// Records the texts to compile.
 class Recorder : public portable::Launcher {
  public:
   const portable::Target& target() const override { return portable::kCompiledTarget; }
@@ -44,7 +44,7 @@ class Recorder : public portable::Launcher {
   std::map<portable::TextHash, Text> texts;
 };
 
-/// Has the node's family make its launches: for all results, and for each part of them that a node may have.
+/// Runs the node's family to create its launches: for all results, and for each subset of wanted results.
 void record(const Sample& sample, Recorder& recorder) {
   SampleNode node(sample);
   const std::vector<TensorType> results = node.results();

@@ -1,5 +1,5 @@
-// How attention is divided into blocks (text/attention_blocks.inc): the same for matrix units and for loops, because
-// only the compiler of the text knows which of them a device has.
+// Division of attention into blocks (text/attention_blocks.inc): the same for matrix units and loops, because only the
+// device's compiler knows the available units.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -9,22 +9,22 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kAttentionBlocksWidest = 256;       // heads; wider ones leave no registers
-constexpr std::int64_t kAttentionBlocksWidestChunk = 128;  // columns of values that are summed at once
-constexpr std::int64_t kAttentionBlocksManyGroups = 128;   // about the multiprocessors of a large device
-constexpr std::int64_t kShortPart = 64;     // keys: the most of a block
+constexpr std::int64_t kAttentionBlocksWidest = 256;       // largest head width; wider heads exhaust registers
+constexpr std::int64_t kAttentionBlocksWidestChunk = 128;  // columns of values summed at once
+constexpr std::int64_t kAttentionBlocksManyGroups = 128;   // approximate multiprocessors of a large device
+constexpr std::int64_t kShortPart = 64;     // largest block of keys
 constexpr std::int64_t kShortPartOfFloats = 32;
-constexpr std::int64_t kMostParts = 64;  // that one item joins
+constexpr std::int64_t kMostParts = 64;  // joined by a single item
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
-constexpr std::int64_t kAttentionBlocksColumns = 8;  // of 16 bytes
+constexpr std::int64_t kAttentionBlocksColumns = 8;  // columns in 16 bytes
 
-// What a group may have in local memory without asking a driver for more.
+// Local memory of a group allowed without a special request to the driver.
 struct AttentionBlocksRoom {
   Dialect dialect;
   std::int64_t bytes;
 };
 constexpr AttentionBlocksRoom kAttentionBlocksRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kAttentionBlocksRoom = 32 << 10;  // of every device with groups
+constexpr std::int64_t kAttentionBlocksRoom = 32 << 10;  // minimum of every device with groups
 
 /// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
 struct Columns {
@@ -38,7 +38,7 @@ struct Columns {
 
 struct Shape {
   std::int64_t planes;  ///< keys and values, and chunks of the latter
-  std::int64_t lines;   ///< queries of all heads that share keys
+  std::int64_t lines;   ///< queries of all heads sharing keys
   Columns width, chunk;
 };
 
@@ -47,9 +47,9 @@ struct AttentionBlocksBlocks {
   std::int64_t tile_keys, unit_keys;
 };
 
-constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, beside a place for each line
+constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, excluding the offset of each line
 
-/// Of attention_tiles.inc, with what OpenCL joins in.
+/// Local memory of attention_tiles.inc, including OpenCL's memory for joining.
 std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
   const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
   const std::int64_t floats =
@@ -57,7 +57,7 @@ std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
   return 4 * floats + kFlags;
 }
 
-/// Of attention_units.inc.
+/// Local memory of attention_units.inc.
 std::int64_t unit_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
   return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
          kFlags;
@@ -65,10 +65,9 @@ std::int64_t unit_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
 
 struct AttentionBlocksDivision {
   std::int64_t rows, keys;
-  std::int64_t items;  ///< of kUnits: waves
+  std::int64_t items;  ///< waves in kUnits
 };
-// Loops: sums of 8 x 4 or 4 x 4 for an item, as local memory and the lines allow; and of 1 x 2 or 2 x 2 for few
-// queries.
+// Loops: sums of 8 x 4 or 4 x 4 for an item, limited by local memory and lines; and of 1 x 2 or 2 x 2 for few queries.
 constexpr AttentionBlocksDivision kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 64, 64}, {16, 32, 64}, {16, 16, 64}};
 constexpr AttentionBlocksDivision kAttentionBlocksFewLines[] = {{4, 32, 64}, {8, 32, 64}};
 // Matrix units: a wave has 16 lines.
@@ -84,7 +83,7 @@ std::int64_t groups_of(const Shape& s, std::int64_t rows) {
   return s.planes * divided_up(s.lines, rows);
 }
 
-/// The most lines that leave a large device nothing idle.
+/// True for the most lines without idle multiprocessors on a large device.
 bool is_small(const AttentionBlocksDivision& d, const Shape& s) {
   return d.rows == 16 || groups_of(s, d.rows) >= kAttentionBlocksManyGroups;
 }
@@ -101,9 +100,9 @@ std::optional<AttentionBlocksBlocks> choose_tiles(const Target& target, const Sh
   return std::nullopt;
 }
 
-/// With a division for loops, where the device turns out to have no matrix units.
+/// Chooses a division for units, with a division for loops in case the device lacks matrix units.
 std::optional<AttentionBlocksBlocks> choose_units(const Target& target, const Shape& s) {
-  const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // the largest there is
+  const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // largest wave size
   for (const AttentionBlocksDivision& d : kAttentionBlocksUnits) {
     AttentionBlocksBlocks b{d.rows, d.items * wave, 0, d.keys};
     if (!is_small(d, s) || unit_bytes(b, s) > local_bytes(target)) continue;
@@ -137,7 +136,7 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   const std::int64_t wanted = std::clamp(std::min(kAttentionBlocksManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
   const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * part) * part;
   const std::int64_t parts = std::max<std::int64_t>(divided_up(keys, run), 1), items = groups * parts * b->items;
-  if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // it counts them by 32 bits
+  if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // Metal counts lines in 32 bits
 
   Launch k("attention_blocks");
   if (units) {

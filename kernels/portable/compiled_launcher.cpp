@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// A launch that takes longer than this in nanoseconds is divided among threads.
+/// Launches longer than this (nanoseconds) are divided among threads.
 constexpr double kCompiledLauncherLong = 20000;
 constexpr std::size_t kMostArguments = 65;
 
@@ -63,7 +63,7 @@ TextHash hash_of(std::string_view key) {
   return {h.high64, h.low64};
 }
 
-// The first items tell how long the others will take.
+// The first items predict the time of the others.
 void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items) {
   std::array<const void*, kMostArguments> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;

@@ -8,7 +8,7 @@
 namespace tern::portable {
 namespace {
 
-/// The axes of `v` but for the last two, with the sizes of the result's.
+/// The axes of `v` except the last two, with the result's sizes.
 void declare_planes_distances(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
   Axes planes;
   for (int i = 0; i < out.rank - 2; ++i) {

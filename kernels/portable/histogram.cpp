@@ -8,7 +8,7 @@
 namespace tern::portable {
 namespace {
 
-/// Items that share the bins: each reads all elements.
+/// Items sharing the bins: each reads all elements.
 constexpr std::int64_t kWorkers = 64;
 
 struct HistogramBlocks {

@@ -1,4 +1,4 @@
-// nms: all overlaps at once, then one pass over the boxes by falling score.
+// nms: all overlaps at once, then a pass over the boxes by falling score.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
@@ -30,7 +30,7 @@ NmsLayout layout_of(Launches& list, std::int64_t count) {
   return l;
 }
 
-/// By groups, where the device has them.
+/// Sorts by groups on devices with groups.
 bool sort_scores(Launches& list, const TensorView& scores, const NmsLayout& l) {
   SortedLines sorted{1, scores.dtype, {}, {}, true, l.count};
   sorted.along.add(l.count, scores.stride(0));

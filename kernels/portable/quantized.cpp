@@ -20,7 +20,7 @@ void pack(const KernelCall& c, Launches& list) {
   list.add(std::move(k), f.element_bytes() + f.scales().size());
 }
 
-/// mx_dequantize, too, whose attributes repeat the blocks.
+/// Also mx_dequantize; its attributes repeat the blocks.
 void dequantize(const KernelCall& c, Launches& list) {
   const QuantizedMatrix m = quantized_matrix(c.in[0]);
   Launch k("dequantize");
@@ -35,7 +35,7 @@ void dequantize(const KernelCall& c, Launches& list) {
 }  // namespace
 
 void define_quantized(Definitions& d) {
-  // Packed values are read byte by byte, as they lie.
+  // Packed values are read byte by byte, in their stored layout.
   Kernel k = kernel<pack>();
   k.strided = 0;
   d.set(Op::mx_pack, k);

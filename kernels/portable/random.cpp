@@ -1,4 +1,4 @@
-// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit where no function is rounded. A block of the
+// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit unless a function rounds. A block of the
 // generator for each item.
 #include <tern/error.h>
 
@@ -12,9 +12,9 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads; how many groups there are at once
+constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads per group; concurrent groups
 
-/// How a tensor of `count` numbers takes part of the session's stream.
+/// Partition of the session's stream for a tensor of `count` numbers.
 struct PhiloxStream {
   std::int64_t count, threads, unit, blocks;
   PhiloxStream(std::int64_t n, std::int64_t per_block)
@@ -23,20 +23,20 @@ struct PhiloxStream {
   }
 };
 
-/// The launches, and by how many blocks a run moves the session's offset.
+/// The launches, and the number of blocks added to the session's offset by a run.
 struct RandomLaunches : Launches {
   using Launches::Launches;
   std::int64_t advance = 0;
 };
 
-/// How the numbers of a distribution are made: UNIT of a block, as MAKE(words, u), computed as NUMBER_T.
+/// Generation of a distribution: UNIT numbers of a block, by MAKE(words, u), computed as NUMBER_T.
 struct Sampler {
   std::string text;
   DType number;
   std::int64_t unit;
 };
 
-/// Seed and offset lie at the beginning of the node's scratch.
+/// Seed and offset are at the beginning of the node's scratch.
 constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 
 void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxStream& s,
@@ -84,7 +84,7 @@ void generate(const KernelCall& c, RandomLaunches& list) {
     return add(list, out, stored, {text, real, unit}, PhiloxStream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
   }
   if (kind == "dropout") {
-    // A run of elements for each thread; a thread that takes pairs uses half of its words.
+    // A run of elements for each thread; a thread drawing pairs uses half of its words.
     const std::int64_t run_random = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
     return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run_random, 1, 0, 0);
   }

@@ -6,13 +6,14 @@
 namespace tern::portable {
 namespace {
 
-// Elements that a group puts in order: a text for each.
+// Numbers of elements sorted by a group: a text for each.
 constexpr std::int64_t kSortGroupsRooms[] = {8, 32, 64, 128, 256, 1024, 2048};
-constexpr std::int64_t kSortGroupsRoom = 1024;          // of blocks of longer lines
+constexpr std::int64_t kSortGroupsRoom = 1024;          // block size of longer lines
 constexpr std::int64_t kSortGroupsEach = 8;             // elements of an item
-constexpr std::int64_t kLeastElements = 512;  // of a group: of several short lines
-constexpr std::int64_t kSortGroupsJoining = 256;        // items that merge two runs
-constexpr std::int64_t kFew = 4;              // of as many blocks, one is left when the first elements of each are kept
+constexpr std::int64_t kLeastElements = 512;  // minimum of a group: several short lines
+constexpr std::int64_t kSortGroupsJoining = 256;        // items merging two runs
+constexpr std::int64_t kFew = 4;              // number of blocks reduced to a single block if only their first elements
+                                              // are kept
 
 struct Runs {
   std::uint64_t values, places;  ///< offsets in the scratch
@@ -66,9 +67,9 @@ class Sort {
     k.scratch("to_places", to->places, DType::i32, true);
   }
 
-  /// Each block in order. Returns how many elements of each line are left.
+  /// Sorts each block. Returns the number of remaining elements of each line.
   std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
-    // What was left of blocks is little work beside them: one text for all of its lengths.
+    // Sorting the remainders of blocks takes little time: a single text for all lengths.
     const std::int64_t needed = from != nullptr || to != nullptr ? kSortGroupsRoom : length;
     const std::int64_t room = *std::ranges::find_if(kSortGroupsRooms, [&](std::int64_t r) { return r >= needed; });
     const std::int64_t slots = std::max<std::int64_t>(kLeastElements / room, 1);
@@ -102,7 +103,7 @@ class Sort {
     return left;
   }
 
-  /// Blocks in order are merged by twos; of runs that are longer than what is kept, the rest is left out.
+  /// Merges sorted blocks in pairs; runs are truncated to the kept length.
   void merge(const Runs* runs, int from) {
     for (std::int64_t run = kSortGroupsRoom; run < lines_.along.count; run *= 2) {
       const bool last = 2 * run >= lines_.along.count;

@@ -7,13 +7,13 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kTurnedTile = 32, kTurnedGroup = 256;  // of text/turned.inc
+constexpr std::int64_t kTurnedTile = 32, kTurnedGroup = 256;  // constants of text/turned.inc
 constexpr std::int64_t kTileElements = kTurnedTile * (kTurnedTile + 1);
-constexpr std::int64_t kTurnedLeast = 16;             // elements along both axes: tiles stay empty below
+constexpr std::int64_t kTurnedLeast = 16;             // elements along both axes: tiles would be mostly empty below
 constexpr std::int64_t kTurnedLocalBytes = 20 << 10;  // every device has 32 KiB
 constexpr std::size_t kMostViews = 64;
 
-/// The axis along which `v` has its neighbours, if that is not the result's last axis, `last`.
+/// The contiguous axis of `v`, if different from the result's last axis, `last`.
 std::optional<int> turned_axis(const TensorView& v, int last) {
   if (v.dtype == DType::invalid || v.dtype == DType::f4_e2m1 || std::abs(v.stride(last)) <= 1) return std::nullopt;
   for (int a = 0; a < last; ++a) {

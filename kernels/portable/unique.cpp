@@ -1,5 +1,5 @@
-// unique: places of rows in order, by a merge sort, of single elements by groups; then the first of each group of
-// equals.
+// unique: sorted positions of rows, by a merge sort or, for single elements, by groups; then the first of each group of
+// equal rows.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
@@ -11,7 +11,7 @@ namespace {
 
 /// Slices of x along an axis as rows; without an axis each element is a row.
 struct UniqueRows {
-  Axes row, outer, inner, across;  ///< where a row begins; its other axes, before, after and all
+  Axes row, outer, inner, across;  ///< start of a row; axes within a row: before, after, all
 };
 
 UniqueRows rows_of(const Node& node, const TensorView& x) {
@@ -29,7 +29,7 @@ UniqueRows rows_of(const Node& node, const TensorView& x) {
   return r;
 }
 
-/// What the launches leave in the scratch, behind the numbers of the counting.
+/// Scratch offsets of the launches' results, after the counting's.
 struct UniqueLayout {
   Counting groups;
   std::uint64_t places[2], first, starts;
@@ -46,7 +46,7 @@ UniqueLayout layout_of_unique(Launches& list, std::int64_t rows) {
   return l;
 }
 
-/// Whether the rows, of one element each, are put in order by groups: their places then lie in places[0].
+/// True if single-element rows are sorted by groups: their positions are then in places[0].
 bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& x, const UniqueRows& rows) {
   return rows.across.count == 1 && node.integer(AttrKey::consecutive) == 0 &&
          sorts_by_groups(list.target(), x.dtype, rows.row.count);
@@ -60,7 +60,7 @@ void sort_elements(Launches& list, const TensorView& x, const UniqueRows& rows, 
   });
 }
 
-/// Passes of the sort otherwise: after them, the places lie in places[passes % 2].
+/// Passes of the merge sort otherwise: the positions are then in places[passes % 2].
 int passes_of(const Launches& list, const Node& node, const TensorView& x, const UniqueRows& all) {
   int passes = 0;
   if (sorted_by_groups(list, node, x, all)) return passes;

@@ -81,12 +81,12 @@ PyModel model_of(std::string path, std::shared_ptr<const MemoryFile> file, Model
   return {facts, std::make_shared<Pool>(facts)};
 }
 
-/// The model of another's archive with other weights.
+/// The model of another model's archive with other weights.
 PyModel derived(const PyModel& m, Model model) {
   return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
 }
 
-/// Opens the file; messages name it `label`.
+/// Opens the file; messages name the file `label`.
 Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
   try {
     const WithoutGil released;

@@ -25,7 +25,7 @@ from tern._tern import (
     scope,
 )
 
-# What a program that only runs models does without is imported when it is first asked for.
+# Modules not needed for running models are imported on first use.
 _LATER = {
     "Error": "_errors",
     "InvalidArgument": "_errors",

@@ -90,7 +90,7 @@ _NODE = re.compile(r"node (\d+) of '[^']*' \(([\w.]+)")
 _OPERATOR = re.compile(r"\((?:torch\.)?(?:ops\.)?(aten\.[\w.]+)")
 _LINE = re.compile(r"([^\s,()'\"]+\.py:\d+)")
 _RULE = re.compile(r"\(rule ([\w.]+), byte (\d+)\)")
-# Messages put what to do behind the last semicolon.
+# Messages end with the remedy after the last semicolon.
 _HINT = re.compile(r"; ([^;]*)$", re.DOTALL)
 
 

@@ -151,7 +151,7 @@ def _check(model, exported, context):
     step = exported.module()
     for begin, end in ((0, n // 2), (n // 2, n)):
         logits = step(tokens[:, begin:end], torch.tensor([begin]))[0, -1].double()
-    for name, tensor in exported.state_dict.items():  # which the module shares: the archive begins with an empty cache
+    for name, tensor in exported.state_dict.items():  # shared by the module: the archive begins with an empty cache
         if name.startswith(("keys_", "values_")):
             tensor.zero_()
     error = float((logits - right).norm() / right.norm())

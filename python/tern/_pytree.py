@@ -9,7 +9,7 @@ from numbers import Number
 _DICTIONARIES = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
 
 
-_DEPTH = 64  # of trees, which calls walk by recursion
+_DEPTH = 64  # depth of trees, limiting the recursion of calls
 
 
 def _tree(text):
@@ -97,7 +97,7 @@ def _is_same(value, text):
     try:
         number = float(text)
     except ValueError:
-        return not text.startswith("'")  # of a dtype or device the archive keeps the kind alone
+        return not text.startswith("'")  # the archive stores only the kind of a dtype or device
     if isinstance(value, bool) or not isinstance(value, Number):
         return False
     # Integers of any size: float() would round them. Only NaN differs from itself.

@@ -14,7 +14,7 @@ std::string type_name(const TensorType& type) {
   return fmt::format("{} {}", type.blocks.scale == DType::f8_e8m0 ? "mx" : "blocks of", name);
 }
 
-/// The tensors that cross from one origin to another, or to the outside.
+/// Records the types of tensors crossing from an origin to another, or to the outside.
 void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
   std::vector<std::int32_t> made_by(f.values.size(), -1);
   for (const Node& n : f.nodes) {

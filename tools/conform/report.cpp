@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/// Passed, and not by the tolerance alone.
+/// Passed with the help of the nearness test.
 bool has_nearer(const ConformResult& r) {
   return r.passed() && !r.nearer.empty();
 }
@@ -36,7 +36,7 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
   return ops;
 }
 
-/// How many of the failed cases have no gradient, and which of Tern's ops have no rule.
+/// Number of failed cases without a gradient, and Tern's ops without a gradient rule.
 std::string refused_text(std::span<const ConformResult> results) {
   std::string ops;
   for (int number = 1; number <= kMaxOp; ++number) {

@@ -20,7 +20,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kMappedSuffix = ".npy";
 
-/// Compressed entries cannot be mapped; the message says how to save them otherwise.
+/// Fails for compressed entries, because they cannot be mapped; the message explains the remedy.
 void require_stored(const pt2::ZipDirectory& directory, const std::string& file) {
   for (const pt2::ZipRecord& r : directory.records) {
     if (r.method == 0) continue;

@@ -39,7 +39,7 @@ constexpr std::array<Descr, 14> kDescrs = {{
     {"<c16", DType::c128},
 }};
 
-/// The few forms of a Python literal that NumPy writes; anything else is an error at its offset.
+/// Parses NumPy's subset of Python literals; other input is an error at its offset.
 class Parser {
  public:
   Parser(std::string_view text, std::uint64_t offset, std::string_view file)
@@ -162,7 +162,7 @@ class Parser {
     if (error != std::errc{}) bad("expected a size");
     if (value < 0) bad(fmt::format("the size {} is negative", value));
     at_ += static_cast<std::size_t>(end - begin);
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote it
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
   }
 

@@ -50,7 +50,7 @@ HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
   return tensor;
 }
 
-/// In the order in which they are written.
+/// The tensors in the order of the file.
 std::vector<const std::pair<std::string, HostTensor>*> in_file_order(const NamedTensors& tensors) {
   std::vector<const std::pair<std::string, HostTensor>*> order;
   for (const auto& entry : tensors.tensors) order.push_back(&entry);
@@ -107,7 +107,7 @@ std::string header_text(const NamedTensors& tensors) {
     offset = end;
   }
   text += "}";
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data are aligned to 8 bytes
+  text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data to 8 bytes
   return text;
 }
 

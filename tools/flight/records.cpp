@@ -26,7 +26,7 @@ using PickleValueKind = PickleValue::Kind;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr int kRecordsMostRank = 1 << 20;
 
-/// Makes a record, and counts all of it as work: a pickle may name one value many times.
+/// Reads a record, and charges all values as work: a pickle may refer to a value many times.
 class Reader {
  public:
   Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
@@ -92,7 +92,7 @@ class Reader {
       list.remove_prefix(static_cast<std::size_t>(end - list.data()));
     }
   }
-  /// Of all tensors of a call.
+  /// Sizes of all tensors of a call.
   std::vector<std::int64_t> sizes(const PickleValue& entry, const char* key) const {
     std::vector<std::int64_t> all;
     for (const pt2::PickleId tensor : sequence(member(entry, key), key).items) {
@@ -136,7 +136,7 @@ struct RecordFile {
   int rank;
 };
 
-/// The rank that a file's name ends in; -1 where it ends in no digits.
+/// The rank at the end of a file's name; -1 without digits at the end.
 int rank_in(const std::string& name, const std::string& path) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == name.size()) return -1;
@@ -152,7 +152,7 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
   std::error_code failed, ignored;
   std::vector<RecordFile> files;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    // Links that lead nowhere or in circles are no files.
+    // Skips dangling and circular links.
     if (!at->is_regular_file(ignored)) continue;
     const std::string path = at->path().string();
     const int rank = rank_in(at->path().filename().string(), path);

@@ -16,7 +16,7 @@ std::string quote(std::string_view text) {
   return "\"" + json_escape(text) + "\"";
 }
 
-/// "[a, b]" of what `item` gives for each.
+/// A JSON array "[a, b]" of item(x) for each x.
 template <class List, class Item>
 std::string array(const List& list, Item item) {
   std::string out = "[";
@@ -24,7 +24,7 @@ std::string array(const List& list, Item item) {
   return out + "]";
 }
 
-/// An expression that is too long to be of use is cut.
+/// Truncates long expressions.
 std::string size_json(const Program& p, Dim d) {
   constexpr std::size_t kMax = 500;
   if (d.is_const()) return std::to_string(d.value());

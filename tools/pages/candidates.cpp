@@ -11,7 +11,7 @@ struct CandidatesKind {
   bool files;
   const char* words;
 };
-/// By the type names of options and the names of arguments.
+/// Completion by the type names of options and the names of arguments.
 constexpr CandidatesKind kKinds[] = {
     {"FILE", true, ""},
     {"[NAME=]FILE", true, ""},

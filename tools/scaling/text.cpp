@@ -1,4 +1,4 @@
-// The figures of tern bench --threads 1,2,4 and --cores 8,32 for people.
+// The figures of tern bench --threads 1,2,4 and --cores 8,32 as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// Of all the time that the threads have.
+/// Percentage of all threads' time.
 std::string share_scaling_text(double seconds, const ThreadSeconds& of, int threads) {
   const double all = threads * of.wall;
   return all > 0 ? fmt::format("{:.1f} %", 100 * seconds / all) : "";

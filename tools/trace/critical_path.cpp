@@ -30,7 +30,7 @@ class Divider {
   void finish() { close(std::numeric_limits<double>::infinity()); }
 
  private:
-  /// Spans that have ended by then.
+  /// Closes spans ended by `time`.
   void close(double time) {
     while (!open_.empty() && trace_.spans[open_.back()].end() <= time) {
       const std::size_t number = open_.back();
@@ -90,7 +90,7 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
   const auto end_of = [](const PieceAt& p) { return p.piece().end; };
   std::ranges::sort(on_device, {}, end_of);
   std::vector<PathPiece> path;
-  // Each step goes back in time, or from a wait to what it waited for, which is no wait.
+  // Each step goes back in time, or from a wait to the awaited span (never a wait itself).
   while (at.pieces != nullptr) {
     const PathPiece piece = at.piece();
     const TracedSpan& s = trace.spans[piece.span];
@@ -108,7 +108,7 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
     if (launch != launches.end() && launch->second.piece().end <= piece.end &&
         (before.pieces == nullptr || end_of(launch->second) > before.piece().end))
       before = launch->second;
-    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // times that contradict each other
+    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // contradictory times
     at = before;
   }
   std::ranges::reverse(path);

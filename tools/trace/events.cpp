@@ -25,7 +25,7 @@ struct Category {
   std::string_view name;
   TracedSpanKind kind;
 };
-/// Kineto's activity types that a summary reads.
+/// Kineto's activity types used in a summary.
 constexpr std::array kCategories = {
     Category{"cpu_op", TracedSpanKind::op},
     Category{"user_annotation", TracedSpanKind::annotation},
@@ -84,7 +84,7 @@ class Loader {
     return at->second;
   }
 
-  /// Processes and threads have numbers, or texts such as "Spans".
+  /// Numbers of processes and threads; texts such as "Spans" get negative numbers.
   std::int64_t place(const json& event, const char* key) {
     const auto at = event.find(key);
     if (at == event.end()) return 0;

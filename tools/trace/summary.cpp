@@ -16,26 +16,26 @@ namespace {
 using TracedSpanKind = TracedSpan::Kind;
 using Sums = std::unordered_map<std::string, TraceSum>;
 
-/// Names are summed up by this many bytes of them: a few spans with long names may hold many others.
+/// Names are truncated to this many bytes: a few spans with long names may contain many others.
 constexpr std::size_t kMostName = 1024;
 
 std::string_view cut(std::string_view name) {
   return name.substr(0, kMostName);
 }
 
-/// What is open on a thread while its spans are read in the order of their begins.
+/// An open span of a thread while reading the spans in the order of their begins.
 struct OpenSpan {
   std::size_t number;
-  double end, inner = 0;                ///< microseconds of what counts directly in it
-  std::string_view module, annotation;  ///< names that hold for spans inside
+  double end, inner = 0;                ///< microseconds of counted spans directly inside
+  std::string_view module, annotation;  ///< names valid for spans inside
 };
 
-/// Has a time of its own.
+/// True for spans with their own time.
 bool counts(const TracedSpan& s) {
   return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::overhead;
 }
 
-/// What is known of each op, and of overhead, from the spans around it.
+/// Data of each op, and of overhead, from the enclosing spans.
 struct OpPlace {
   double self = 0;
   std::string_view module, annotation;
@@ -49,7 +49,7 @@ std::string_view module_of(std::string_view frame) {
 
 struct OpPlaces {
   std::unordered_map<std::size_t, OpPlace> of_op;
-  std::unordered_set<std::string> paths;  ///< of annotations
+  std::unordered_set<std::string> paths;  ///< paths of annotations
 };
 
 class Thread {
@@ -84,7 +84,7 @@ class Thread {
     places_.of_op[closed.number].self = std::max(0.0, s.duration - closed.inner);
     if (!open_.empty()) open_.back().inner += s.duration;
   }
-  /// "outer/inner", as one text for all that are there.
+  /// "outer/inner", stored once for all equal paths.
   std::string_view below(std::string_view outer, std::string_view name) {
     if (outer.empty()) return cut(name);
     if (outer.size() >= kMostName) return outer;
@@ -125,12 +125,12 @@ std::vector<TraceSum> sorted(const Sums& sums) {
   return list;
 }
 
-/// Time of a place while anything runs, and while something computes.
+/// Time of a place while anything runs, and while anything computes.
 struct BusyTime {
   Intervals all, computation;
 };
 
-/// A collective, or the wait for one. Gloo's calls in PyTorch's traces are annotations.
+/// True for a collective or the wait for a collective. Gloo's calls in PyTorch's traces are annotations.
 bool communicates(const LoadedTrace& trace, const TracedSpan& s) {
   if (s.collective != 0 || s.group != 0) return true;
   const std::string& name = trace.name(s.name);
@@ -143,7 +143,7 @@ std::string place_name(const LoadedTrace& trace, std::int64_t rank, const std::s
   return trace.is_merged ? name + " of rank " + std::to_string(rank) : name;
 }
 
-/// Counts the streams of a device together, as HolisticTraceAnalysis does, and the threads of a rank's host.
+/// Merges the streams of a device, like HolisticTraceAnalysis, and the threads of a rank's host.
 void add_busy(const LoadedTrace& trace, TraceSummary& s) {
   std::map<std::int64_t, BusyTime> devices, hosts;  // keys: process; rank
   for (const auto& [place, pieces] : pieces_of_places(trace)) {

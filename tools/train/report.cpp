@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kCurvePoints = 200;
 
-/// With all digits; JSON has no NaN.
+/// A number with all digits; null for infinity and NaN, missing in JSON.
 std::string json_number(double x) {
   return std::isfinite(x) ? fmt::format("{}", x) : "null";
 }
 
-/// Processors give NaN a sign, which means nothing.
+/// Removes the sign of NaN: processors set a meaningless sign.
 double unsigned_nan(double x) {
   return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
 }

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-/// The number after the prefix; nothing when the text has another form.
+/// The number after the prefix; empty for text of another form.
 std::optional<std::size_t> number_after_expected(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix) || text.size() == prefix.size()) return {};
   std::size_t value = 0;
@@ -30,7 +30,7 @@ std::size_t take_call(std::string_view& name) {
   return call.value_or(0);
 }
 
-/// Empty for a tensor that is no result, but may stand beside results.
+/// Empty for a tensor allowed beside results.
 std::string key_of(std::string_view name, const Function& f, const std::string& path) {
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     if (f.outputs[i].name == name) return fmt::format("out{}", i);

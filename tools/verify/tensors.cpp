@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTensorsBlock = 4096;  // elements; even, so that a block of f4_e2m1 begins with a whole byte
+constexpr std::int64_t kTensorsBlock = 4096;  // elements; even: a block of f4_e2m1 begins with a whole byte
 
 enum class TensorsKind { real, complex, other };
 TensorsKind kind_of(DType t) {
@@ -27,7 +27,7 @@ const std::byte* element(const Tensor& t, std::int64_t index) {
   return static_cast<const std::byte*>(t.data()) + run_bytes(t.dtype(), index);
 }
 
-/// Elements of a tensor as doubles, two for each complex one.
+/// Elements of a tensor as doubles, two for each complex element.
 struct Block {
   explicit Block(DType to) : to(to), values(static_cast<std::size_t>(kTensorsBlock) * (to == DType::c128 ? 2 : 1)) {}
   void read(const Tensor& t, std::int64_t begin, std::int64_t count) {
@@ -66,7 +66,7 @@ Deviation of_real(const Tensor& reference, const Tensor& actual) {
   return d;
 }
 
-/// Doubles do not tell all 64-bit integers apart, so those of one type are compared by their bytes.
+/// Integers of the same type are compared by their bytes, because double cannot represent all 64-bit integers.
 Deviation of_integers(const Tensor& reference, const Tensor& actual) {
   Deviation d = of_real(reference, actual);
   if (reference.dtype() == actual.dtype()) {

@@ -1,5 +1,5 @@
-// Values that are read from states alone, through views and conversions: parts of the node that reads them, as kernels
-// see weights through them.
+// Values computed only from states, through views and conversions: part of the reading node, because kernels fold these
+// operations into weights.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ class WeightValues {
  public:
   explicit WeightValues(const Function& f);
   bool contains(ValueId v) const { return v != kNoValue && is_weight_[static_cast<std::size_t>(v)]; }
-  /// The node that makes the value; null for a state.
+  /// The node computing the value; null for a state.
   const Node* producer(ValueId v) const { return producer_[static_cast<std::size_t>(v)]; }
 
  private:
