@@ -1,4 +1,4 @@
-// A convolution's sizes and window, as a node has them.
+// Sizes and window of a convolution node.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ namespace tern::cpu {
 struct ConvolutionProblem {
   std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
   bool transposed;
-  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
-  std::int64_t fill = 0;  ///< beside the image
+  Window window;          ///< a transposed convolution has the window of its forward convolution: `in` counts y, else x
+  std::int64_t fill = 0;  ///< value of the padding
 };
 
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {
