@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// Calls f with an unsigned type of that many bytes.
+/// Calls f with the unsigned type of `size` bytes.
 template <class F>
 void visit_size(std::int64_t size, F&& f) {
   switch (size) {
@@ -20,7 +20,7 @@ void visit_size(std::int64_t size, F&& f) {
   }
 }
 
-/// Row `from` to row `to` of tables with rows of the same bytes.
+/// Copies row `from` to row `to` between tables with equal row sizes.
 class RowCopy {
  public:
   RowCopy(const std::byte* from, std::byte* to, std::int64_t bytes) : from_(from), to_(to), bytes_(bytes) {}

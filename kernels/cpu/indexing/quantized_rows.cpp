@@ -1,4 +1,4 @@
-// index_select of a quantized value: the numbers of the selected rows, and of no others.
+// index_select of a quantized value: dequantizes the selected rows only.
 #include "dtypes/convert.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-/// The bits of dequantize_row: the loops of products may fuse the sum with a zero point that is added.
+/// Matches dequantize_row bit by bit. The loops of products may fuse the sum with an added zero point.
 void numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, float* to) {
   if (m.blocks.zero_point == ZeroPoint::added) return dequantize_row(m, at, row, 0, m.columns, to);
   quantized::numbers_of_row(m, at, row, 0, m.columns, to);
