@@ -11,7 +11,7 @@ namespace {
 
 using Table = cpu::ResizeTable<float>;
 
-/// Lines of one image, resized along their columns: those that were made last are kept.
+/// Caches the most recent lines of an image, resized along the columns.
 class Lines {
  public:
   Lines(const Table& lines, const Table& columns, std::int64_t channels)
