@@ -17,9 +17,9 @@ struct ResizeAxis {
   std::int64_t in, out;
   double factor;  ///< output size / input size as given, 0 if not
   bool align_corners;
-  /// PyTorch has two kernels: a general one, and a direct one for small images, channels last and gradients.
+  /// PyTorch has two kernels: a general kernel, and a direct kernel for small images, channels last and gradients.
   bool direct;
-  bool fused;  ///< the build of PyTorch contracts the position's product and difference
+  bool fused;  ///< PyTorch's build contracts product and difference of the position to an fma
   DType dtype;
 };
 
@@ -56,8 +56,8 @@ void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
   *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
 }
 
-/// The general kernel computes in the image's type, double where it is `wide`, but takes the floor of a float. The
-/// direct one multiplies by a float, and takes the sizes' word where they are equal or one is twice the other.
+/// The general kernel computes in the image's type, or double if `wide`, but floors a float. The direct kernel
+/// multiplies by a float, and ignores the factor if out equals in or 2 * in.
 void nearest(ResizeAxis a, bool exact, bool wide, std::vector<std::int64_t>& index) {
   const auto rounded = [&](double x) { return wide ? x : static_cast<double>(static_cast<float>(x)); };
   wide = wide && !a.direct;
@@ -113,8 +113,7 @@ void cubic(const ResizeAxis& a, ResizeTable<T>& t) {
   }
 }
 
-/// The filters that antialiasing widens, as Pillow has them: a triangle, the cubic with A = -0.5, and Lanczos' with
-/// three lobes.
+/// Filters widened by antialiasing, as in Pillow: triangle, cubic with A = -0.5, and Lanczos with three lobes.
 template <class T>
 T filter(T x, ResizeMode mode) {
   x = std::abs(x);
@@ -196,7 +195,8 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   ResizeTable<T> t;
   t.in = a.in;
   t.out = a.out;
-  // PyTorch filters axes one after the other where it has to, and gives bicubic gradients of equal images as they are.
+  // With antialiasing or bytes, PyTorch filters axis by axis and skips axes of equal size. Bicubic gradients of equal
+  // shapes are copies.
   const bool one_by_one = antialias || resizes_bytes(node, x);
   t.identity =
       a.in == a.out &&
