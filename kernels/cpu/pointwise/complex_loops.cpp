@@ -10,14 +10,14 @@
 namespace tern::pointwise {
 namespace {
 
-/// The four products, without C's rules for infinities, which cost a branch and which PyTorch's vectorised code lacks
-/// too.
+/// Multiplies by the four products, without C's rules for infinities: these cost a branch, and PyTorch's vectorized
+/// code lacks them, too.
 template <class T>
 std::complex<T> multiply(std::complex<T> x, std::complex<T> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
-/// Both are scaled by the divisor's larger part first, so that no square overflows.
+/// Scales both parts by the divisor's larger part first, so no square overflows.
 template <class T>
 std::complex<T> divide(std::complex<T> x, std::complex<T> y) {
   const T scale = std::max(std::abs(y.real()), std::abs(y.imag()));

@@ -50,7 +50,7 @@ double ndtri(double p) {
 
 double erfcx(double x) {
   if (x < 10) return std::exp(x * x) * std::erfc(x);
-  // 1 / (x sqrt(pi)) * (1 - 1/(2x^2) + 1*3/(2x^2)^2 - ...): at ten the terms vanish before they grow.
+  // 1 / (x sqrt(pi)) * (1 - 1/(2x^2) + 1*3/(2x^2)^2 - ...): for x >= 10 the terms vanish before they grow.
   const double z = 1 / (2 * x * x);
   double sum = 1;
   double term = 1;

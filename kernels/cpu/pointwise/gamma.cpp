@@ -15,8 +15,8 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 constexpr int kMostTerms = 20000;
 
-/// Above 0.5 a sum, below it the reflection, whose sine is taken in T: close to a pole PyTorch's float results are
-/// those of a rounded product with pi.
+/// Sums above 0.5; below, reflects with a sine in T: close to a pole PyTorch's float results contain a rounded product
+/// with pi.
 template <class T>
 double trigamma(double x) {
   double sign = 1;
@@ -121,9 +121,9 @@ double zeta(double s, double q) {
   if (q <= 0) {
     if (q == std::floor(q)) return kInfinity;
     if (s != std::floor(s)) return kNaN;
-    if (q < -1e6) return kNaN;  // as many terms as that to sum
+    if (q < -1e6) return kNaN;  // the sum would have a million terms or more
   }
-  // Euler and Maclaurin's sum from the first term beyond nine: (2k)! / B(2k), with the terms of the sum before it.
+  // Euler-Maclaurin sum from the tenth term on: (2k)! / B(2k), after a direct sum of nine terms.
   static constexpr double kDenominators[] = {12.0,
                                              -720.0,
                                              30240.0,

@@ -1,4 +1,4 @@
-// Special functions of one or two numbers, in double: float arguments are widened. NaN in gives NaN.
+// Special functions of one or two doubles; float arguments are widened. NaN in gives NaN.
 #pragma once
 
 namespace tern::special {
@@ -16,8 +16,8 @@ double digamma(double x);
 template <class T>
 double polygamma(double n, double x);
 double zeta(double s, double q);     ///< Hurwitz's
-double igamma(double a, double x);   ///< the lower regularized incomplete gamma function
-double igammac(double a, double x);  ///< the upper one
+double igamma(double a, double x);   ///< lower regularized incomplete gamma function
+double igammac(double a, double x);  ///< upper regularized incomplete gamma function
 
 // bessel.cpp
 double i0(double x);
