@@ -1,4 +1,4 @@
-// A with fewer rows than columns is taken as its transpose: then U and V change places.
+// A with fewer rows than columns is transposed: then U and V are exchanged.
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lanes/limits.h"
 
@@ -29,7 +29,7 @@ struct SvdTiles {
     left = parts.take<T>(apart(m) * width * loops.lanes);
     right = parts.take<T>(apart(n) * n * loops.lanes);
   }
-  /// The columns of a tile, `size` elements each, as those of U or as the rows of Vh.
+  /// Stores the columns of a tile, `size` elements each, as columns of U or as rows of Vh.
   void store(bool as_rows, const Tile<T>& from, int size, int many, T* out, std::int64_t first, int used) const {
     if (out == nullptr) return;
     const Tile<T> rows = {from.data, from.column, from.row};

@@ -1,5 +1,5 @@
-// P L U of one real matrix of any size: panels of 16 columns, products of them in own loops as long as the matrix stays
-// in the second-level cache, and halves with BLAS's products above.
+// P L U of a real matrix of any size: panels of 16 columns; Tern's loops multiply panels while the matrix fits the
+// second-level cache; above, halves with BLAS's products.
 #pragma once
 
 #include <algorithm>
@@ -37,12 +37,12 @@ class Factor {
   void store(T* to) const {
     for (std::int64_t r = 0; r < m_; ++r) std::copy_n(matrix_ + r * row_, n_, to + r * n_);
   }
-  /// As LAPACK's getrf, with pivots from 1.
+  /// Like LAPACK's getrf, with pivots from 1.
   int run(std::int32_t* pivots) {
     const int k = std::min(m_, n_);
     info_ = 0;
     if (k == 0) return 0;
-    const int whole = k < n_ ? k / kPanel * kPanel : k;  // no columns past the last panel's are in its padding
+    const int whole = k < n_ ? k / kPanel * kPanel : k;  // the last panel's padding holds no later columns
     if (whole > 0) columns(0, whole, pivots);
     if (whole > 0 && whole < n_) finish(0, whole, n_);
     if (whole < k) {
@@ -66,7 +66,7 @@ class Factor {
     finish(begin, middle, end);
     columns(middle, end, pivots);
   }
-  /// Columns from `end` to `last` after those from `begin` to `end` were factored.
+  /// Updates columns `end` to `last` after the factorization of columns `begin` to `end`.
   void finish(int begin, int end, int last) {
     const int depth = end - begin, width = last - end;
     const Triangle<T> lower = {at(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};
