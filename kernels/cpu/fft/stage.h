@@ -1,4 +1,4 @@
-// One stage of Stockham's transform: butterflies of one radix over all lines.
+// A stage of Stockham's transform: butterflies of a single radix over all lines.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ StageFn<W> fft_stage(int radix) {
   }
 }
 
-/// A plain array: code of the standard library must not be compiled for newer processors, since the linker keeps one
-/// copy for all.
+/// A plain array: the linker keeps a single copy of standard library code, so none may be compiled for newer
+/// processors.
 template <class W>
 struct StageTable {
   StageFn<W> by_radix[14];
