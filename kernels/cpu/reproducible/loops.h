@@ -1,5 +1,4 @@
-// The innermost loops of sums in a fixed order, compiled once for each instruction set: what they compute does not
-// depend on it.
+// Inner loops of sums in a fixed order, compiled once for each instruction set, with equal results on each.
 #pragma once
 
 #include <complex>
