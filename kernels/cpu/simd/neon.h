@@ -1,4 +1,4 @@
-// NEON, which every aarch64 processor has.
+// NEON, present on every aarch64 processor.
 #pragma once
 
 #include <arm_neon.h>
@@ -46,7 +46,7 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 }
 
 TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
-  return vminq_f32(vmaxq_f32(x, low), high);  // NaN where one is NaN
+  return vminq_f32(vmaxq_f32(x, low), high);  // NaN stays NaN
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
   return vcvtnq_s32_f32(x);  // NaN gives 0
