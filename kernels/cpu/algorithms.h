@@ -27,7 +27,7 @@ class PreparedAlgorithm {
   /// `epilogue` may be null. Returns Left::epilogue unless applied.
   virtual Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
 
-  // Copied to KernelState.
+  // The kernel state copies these fields.
   AlgorithmChoice choice;
   std::uint32_t unread = 0;
   bool asks_ahead = false;
@@ -38,7 +38,7 @@ class PreparedAlgorithm {
 /// Cost of algorithms chosen only on request, or if no other can compute the node.
 inline constexpr double kOnRequest = std::numeric_limits<double>::infinity();
 
-/// A line of an op's table.
+/// An entry of an op's table.
 template <class Problem>
 struct AlgorithmEntry {
   Algorithm algorithm;

@@ -1,4 +1,4 @@
-// cdist: the p-norm of the difference of every two rows, summed in eight lanes.
+// cdist: the p-norm of the differences between all pairs of rows, summed in eight lanes.
 #include <cmath>
 
 #include "kernels/cpu/contractions.h"

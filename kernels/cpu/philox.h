@@ -12,7 +12,7 @@ namespace tern {
 
 using PhiloxWords = std::array<std::uint32_t, 4>;
 
-/// The four words of block `counter` under `key`.
+/// Returns the four words of block `counter` under `key`.
 inline PhiloxWords philox(PhiloxWords counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p = std::uint64_t{0xD2511F53} * counter[0];

@@ -1,4 +1,4 @@
-// rnn: the products with the inputs of all steps at once, then step by step the products with the state and the gates.
+// rnn: multiplies the inputs of all steps at once, then step by step multiplies the state and applies the gates.
 #include <tern/error.h>
 
 #include <cmath>

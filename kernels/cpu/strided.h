@@ -29,7 +29,7 @@ struct CollapsedAxes {
         return;
       }
     }
-    if (rank == kMaxRank) return;  // never: an axis of a tensor is added once
+    if (rank == kMaxRank) return;  // never happens: each tensor axis is added once
     sizes[rank] = size;
     strides[rank++] = stride;
   }
@@ -55,7 +55,7 @@ inline CollapsedAxes axes_without(const TensorView& v, int axis) {
   return axes;
 }
 
-/// The axis attribute as an index from 0.
+/// Returns the axis attribute as an index from 0.
 inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   const std::int64_t a = node.integer(key);
   return static_cast<int>(a < 0 ? a + rank : a);
@@ -196,7 +196,7 @@ void visit_real_compute(DType compute, F&& f) {
   }
 }
 
-/// compute_type with booleans counted as integers.
+/// Returns compute_type with booleans as integers.
 inline DType number_type(DType t) {
   return t == DType::boolean ? DType::i64 : compute_type(t);
 }

@@ -56,8 +56,8 @@ struct Shape {
   bool causal = false;
 };
 
-/// Returns the offset in elements of plane `p` (axes before the last two, row-major over the result's) in `v`. Keys and
-/// values divide the head axis.
+/// Returns the offset in elements of plane `p` in `v`. Planes are the result's axes before the last two, in row-major
+/// order; `per_group` heads of the result share a head of `v`.
 std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p, std::int64_t per_group) {
   std::int64_t offset = 0;
   for (int i = out.rank - 3; i >= 0; --i) {
@@ -121,7 +121,7 @@ struct Block {
   std::int64_t split_count = 0;  ///< keys and values held by `tiles`
 };
 
-/// Loads these keys and values into the tiles. Returns false if gemm must multiply instead.
+/// Loads these keys and values into the tiles. Returns false if gemm has to multiply.
 template <class T>
 bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b) {
   if constexpr (std::is_same_v<T, float>) {

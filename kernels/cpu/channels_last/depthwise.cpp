@@ -109,7 +109,7 @@ class Taps {
     first_.push_back(x_.size());
   }
 
-  /// Calls f(segment, taps, weight taps, how many).
+  /// Calls f(segment, taps, weight taps, tap count).
   template <class F>
   void each(F&& f) const {
     for (std::size_t i = 0; i < segments_.size(); ++i)
@@ -144,7 +144,7 @@ struct PlainLines {
   const Operands& at;
   std::int64_t first;
 
-  /// The strip's lines begin at line `from` of all images and line `to` of all results.
+  /// Sets the strip's start to line `from` of all images and line `to` of all results.
   void place(Strip& s, std::int64_t from, std::int64_t to) const {
     s.x = at.x + from * s.line + first;
     s.y = at.y + to * s.y_line + first;
@@ -192,7 +192,7 @@ class NarrowLines {
   }
 
  private:
-  /// Positions from element `begin` on, their channels side by side.
+  /// Rounds positions from element `begin` on into adjacent channels.
   void round(amx::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
     if (channels_ == all_) return amx::round_line(x.at(begin), positions * all_, to);
     for (std::int64_t i = 0; i < positions; ++i)
@@ -284,7 +284,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
   }
 }
 
-/// Lines [begin, end) of all images, every element of every window multiplied in order, the bias added last.
+/// Computes lines [begin, end) of all images: multiplies every element of every window in order, adds the bias last.
 void run_in_order(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
                   std::int64_t end) {
   const WindowAxis &h = c.window[1], &w = c.window[2];

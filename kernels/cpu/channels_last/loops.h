@@ -28,8 +28,7 @@ struct Strip {
   static constexpr std::ptrdiff_t kWindows = 7;
   const void* x = nullptr;                          ///< first position of the line where windows begin
   std::ptrdiff_t position = 0, line = 0;            ///< elements between positions and lines of x
-  std::ptrdiff_t width = 0, before = 0;             ///< positions of a line; positions of a window before the line's
-                                                    ///< first
+  std::ptrdiff_t width = 0, before = 0;             ///< line width; positions of a window before the line
   std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< lines under the windows and inside the image
   std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
   std::ptrdiff_t group = 1;                         ///< input channels per output channel
@@ -46,8 +45,8 @@ using StripLoop = void (*)(const Strip& s, const float* weight, std::ptrdiff_t s
 
 struct Loops {
   int lanes = 1;
-  int strip_lines = 1;  ///< the most lines of a strip
-  /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c], within low and high
+  int strip_lines = 1;  ///< most lines of a strip
+  /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c], clamped to low and high
   void (*depthwise)(const Windows& w, const float* weight, const std::ptrdiff_t* weight_taps,
                     const float* bias) = nullptr;
   /// Computes the same sums in the same order. Indexed by [5 elements instead of 3][every second position]
@@ -56,7 +55,7 @@ struct Loops {
   StripLoop group_strip[2][2] = {};
   /// Loops for bfloat16 x; null without bfloat16 instructions.
   StripLoop narrow_strip[2][2] = {};
-  /// y[c] = the largest x[c], or a NaN
+  /// y[c] = max x[c]; NaN wins
   void (*max)(const Windows& w) = nullptr;
   /// y[i] = max(x[i], y[i]) for `count` elements
   void (*larger_unsigned)(std::uint8_t* y, const std::uint8_t* x, std::ptrdiff_t count) = nullptr;
@@ -64,7 +63,7 @@ struct Loops {
   WinogradLoops winograd;
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 const Loops& loops();
 
 TERN_LEVEL_FUNCTIONS(set, Loops* loops)

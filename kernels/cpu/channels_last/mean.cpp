@@ -55,8 +55,8 @@ struct Runs {
 void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
   const std::int64_t all = batch * runs.count, channels = runs.channels;
   auto* sums = thread_buffer<float>(static_cast<std::size_t>(all * channels), kRunSlot);
-  // A line written by a thread and read by another costs twice at the next write: even a small image is read by the
-  // threads that wrote the image.
+  // Transfers between caches count as kDear additions, for the read and for the next write of a line: even a small
+  // image is read by the threads that wrote the image.
   const std::int64_t cost = kDear * (runs.positions / runs.count * channels);
   parallel_for(all, grain_for(cost), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

@@ -14,7 +14,7 @@ namespace tern::channels_last {
 /// construction.
 const float* stored_panels(const KernelCall& call, const Convolution& c);
 
-/// The weight of a convolution by lines: [out, elements of a line, channels in, lines].
+/// Returns the weight of a convolution by lines: [out, elements of a line, channels in, lines].
 std::vector<float> weight_by_lines(const Convolution& c, const float* weight);
 
 }  // namespace tern::channels_last

@@ -47,7 +47,7 @@ class Lines {
 
   const Table& columns_;
   std::int64_t channels_;
-  std::vector<std::int64_t> kept_;  ///< the number of the line in each slot
+  std::vector<std::int64_t> kept_;  ///< line number in each slot
   std::int64_t length_;
   float* buffer_;
   const float* image_ = nullptr;

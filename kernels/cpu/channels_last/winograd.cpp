@@ -18,7 +18,7 @@ using sgemm_micro::kPackedSlot;
 using sgemm_micro::MicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
-constexpr std::int64_t kFewestChannels = 16;  // a register
+constexpr std::int64_t kFewestChannels = 16;  // a vector
 constexpr std::int64_t kDepth = 64;           // channels of a weight per transform
 constexpr std::int64_t kTogether = 64;        // tiles per block of sums
 constexpr std::int64_t kFloats = 1 << 20;     // floats of transformed tiles kept at a time
@@ -30,7 +30,7 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Tiles over all images.
+/// The grid of tiles over all images.
 struct Grid {
   explicit Grid(const Convolution& c)
       : lines(divided_up(c.window[1].out, kTile)),

@@ -13,7 +13,7 @@ class Winograd {
  public:
   /// True for a 3x3 kernel without strides and dilation and with enough channels to fill vectors.
   static bool possible(const Convolution& c);
-  /// False with `TERN_WINOGRAD=0` in the environment.
+  /// Returns false with `TERN_WINOGRAD=0` in the environment.
   static bool allowed();
   /// True if allowed and probably faster than `convolve`.
   static bool suits(const Convolution& c);

@@ -1,4 +1,4 @@
-// The algorithms of convolution. Each prepares itself for a node, or declines: null.
+// Algorithms of convolution. Each function prepares its algorithm for a node, or returns null.
 #pragma once
 
 #include <memory>

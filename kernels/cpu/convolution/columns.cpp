@@ -138,7 +138,7 @@ class Columns : public PreparedAlgorithm {
       // PyTorch adds the bias last to scattered products, and first to sums.
       const bool first = bias != nullptr && !p_.transposed;
       for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, first ? bias[i % y.size(1)] : T(0));
-      if ((c.in[0].numel() != 0 || p_.fill != 0) && c.in[1].numel() != 0) {  // padding of an empty image, too
+      if ((c.in[0].numel() != 0 || p_.fill != 0) && c.in[1].numel() != 0) {  // even an empty image has padding
         (p_.transposed ? transposed<T> : forward<T>)(p_, reinterpret_cast<const T*>(at.x),
                                                      reinterpret_cast<const T*>(at.weight), to,
                                                      reinterpret_cast<T*>(buffer));

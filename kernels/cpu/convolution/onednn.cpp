@@ -54,7 +54,7 @@ bool describe(const ConvolutionCall& call, dnnl_cpu::ConvolutionProblem& p) {
   const KernelCall& c = call.call;
   const DType dtype = c.in[0].dtype;
   const Node& node = *c.node;
-  // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
+  // PyTorch computes transposed volume convolutions from columns, too: the same order of sums gives the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return false;
   // oneDNN would call a missing kernel (https://github.com/uxlfoundation/oneDNN/issues/5942).
   if (node.integer(AttrKey::transposed) == 0 && has_window_outside(call.problem)) return false;

@@ -12,7 +12,7 @@ namespace tern::cpu {
 struct ConvolutionProblem {
   std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
   bool transposed;
-  Window window;          ///< a transposed convolution has the window of its forward convolution: `in` counts y, else x
+  Window window;          ///< forward window: `in` counts x, or y if transposed
   std::int64_t fill = 0;  ///< value of the padding
 };
 

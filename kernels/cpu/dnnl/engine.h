@@ -14,7 +14,7 @@ const dnnl::engine& engine();
 /// Lock for the creation of primitives: oneDNN 2.6 now and then generates wrong code when two threads create
 /// convolutions at once.
 std::recursive_mutex& creation();
-/// A stream of the calling thread.
+/// Returns the calling thread's stream.
 dnnl::stream& stream();
 
 /// Only f32 and bf16 occur.
@@ -23,11 +23,10 @@ dnnl::memory::data_type data_type(DType t);
 bool has_bf16();
 
 dnnl::memory::desc plain(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);  ///< row-major
-dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< layout chosen by the
-                                                                                          ///< primitive
+dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< the primitive's choice
 
 struct ConvolutionSpec {
-  dnnl::memory::desc x, weight, bias, y;                 ///< bias of no dimensions: none
+  dnnl::memory::desc x, weight, bias, y;                 ///< a bias without dimensions is absent
   dnnl::memory::dims strides, dilations, before, after;  ///< oneDNN counts dilations from 0
 };
 // The functions throw dnnl::error if oneDNN has no implementation.

@@ -10,7 +10,7 @@ namespace tern::dnnl_cpu {
 struct PackedProduct {
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::f32;        ///< type of a, the bias and c: f32 or bf16
-  std::int64_t lda = 0;            ///< a [m, k] is row-major with rows this far apart; c's rows follow each other
+  std::int64_t lda = 0;            ///< distance between rows of the row-major a [m, k]; c is dense
   TensorView weight;               ///< [k, n], any strides, any type convertible to `dtype` without loss
   bool bias = false;               ///< [n]
   WeightAccess* access = nullptr;  ///< KernelCall::weights; the weight is operand 1

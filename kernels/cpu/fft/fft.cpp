@@ -41,7 +41,7 @@ LineLayout layout_of(const TensorView& v, int axis) {
 
 struct Pass {
   virtual ~Pass() = default;
-  virtual std::size_t scratch() const = 0;  ///< bytes for a thread
+  virtual std::size_t scratch() const = 0;  ///< bytes per thread
   virtual void run(const void* from, void* to, std::byte* scratch) const = 0;
   int workers = 1;
 };
@@ -87,12 +87,12 @@ std::unique_ptr<Pass> make_pass(FftKind kind, const TensorView& signal, int axis
   return make(T{});
 }
 
-/// The passes of a node for known sizes.
+/// The passes of a node with known sizes.
 struct State : KernelState {
   std::vector<std::unique_ptr<Pass>> passes;
   std::size_t memory = 0;   ///< scratch bytes of the largest pass, for all threads
   std::size_t between = 0;  ///< bytes of the elements before the pass to real numbers
-  bool copy = false;        ///< no axis: the elements alone
+  bool copy = false;        ///< no axis: copies the elements
 };
 
 template <class T>

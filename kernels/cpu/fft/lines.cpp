@@ -29,7 +29,7 @@ void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, 
                                         FftLines<W> x) const {
   const W sign = forward_ ? -1 : 1;  // the transform always has the positive exponent
   const std::int64_t half = size_ / 2;
-  // The ends of the spectrum of a real line are real.
+  // A real line's spectrum has real ends.
   const auto re = [&](std::int64_t k) { return static_cast<W>(from[k * step].real()); };
   const auto im = [&](std::int64_t k) {
     return k == 0 || 2 * k == size_ ? W(0) : sign * static_cast<W>(from[k * step].imag());

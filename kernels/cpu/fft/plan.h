@@ -33,7 +33,7 @@ class FftPlan {
   struct Stage {
     int radix = 0;
     std::int64_t rest = 0;    ///< size of the remaining transforms after this stage
-    std::vector<W> twiddles;  ///< for each p < rest: cos and sin for j = 1 .. radix - 1
+    std::vector<W> twiddles;  ///< per p < rest: cos and sin for j = 1 .. radix - 1
   };
   struct Bluestein;
   void run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const;
@@ -45,7 +45,7 @@ class FftPlan {
 
 /// True if n has no prime factor above 13.
 bool fft_is_smooth(std::int64_t n);
-/// cos and sin of 2 pi k / n, rounded once; 0 <= k.
+/// Computes cos and sin of 2 pi k / n, rounded once; 0 <= k.
 void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine);
 
 }  // namespace tern::cpu

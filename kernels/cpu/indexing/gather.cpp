@@ -1,4 +1,4 @@
-// gather, index_select and index: elements or whole rows copied from positions.
+// gather, index_select and index: copy elements or whole rows from positions.
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/scratch.h"
@@ -27,7 +27,7 @@ class RowCopy {
   void operator()(std::int64_t from, std::int64_t to) const {
     const std::byte* f = from_ + from * bytes_;
     std::byte* t = to_ + to * bytes_;
-    // Constant lengths become single moves.
+    // Constant lengths compile to single moves.
     switch (bytes_) {
       case 1: *t = *f; break;
       case 2: std::memcpy(t, f, 2); break;

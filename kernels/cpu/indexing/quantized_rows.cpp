@@ -25,7 +25,7 @@ void cpu_select_quantized_rows(KernelCall& c) {
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t along = x.size(axis), count = index.numel(), size = element_size(out.dtype);
-  std::int64_t inner = 1;  // rows of the matrix in one slice
+  std::int64_t inner = 1;  // rows of the matrix per slice
   for (int i = axis + 1; i + 1 < x.rank; ++i) inner *= x.size(i);
   parallel_for(out.numel() / m.columns, grain_for(m.columns), [&](std::int64_t begin, std::int64_t end) {
     const bool direct = out.dtype == DType::f32;

@@ -74,7 +74,7 @@ void cpu_index_put(KernelCall& c) {
 
 namespace {
 
-/// Calls write(place in out, place in src), in elements, for each entry of the index.
+/// Calls write(offset in out, offset in src), in elements, for each entry of the index.
 template <class Write>
 void each_place(const KernelCall& c, Write&& write) {
   const TensorView &index = c.in[1], &src = c.in[2], &out = c.out[0];

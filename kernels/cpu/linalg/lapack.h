@@ -1,5 +1,4 @@
-// LAPACK and CBLAS on column-major matrices, overloaded by the type of the elements. Each function returns LAPACK's
-// info.
+// LAPACK and CBLAS on column-major matrices, overloaded by the element type. Each function returns LAPACK's info.
 #pragma once
 
 #include <complex>

@@ -43,7 +43,7 @@ struct ExpJob {
   std::int64_t size() const { return a.rows * a.columns; }
   void multiply(const W* x, const W* y, W* to) const { lapack::square_product(n, x, y, to); }
 
-  double norm() const {  // the largest sum of a column; NaN if any element is
+  double norm() const {  // largest column sum; NaN if any element is NaN
     double largest = 0;
     for (std::int64_t col = 0; col < n; ++col) {
       double sum = 0;

@@ -28,7 +28,7 @@ inline int qr_work_length(int k, int width) {
   return static_cast<int>(std::min(most, 64 * (width + std::int64_t{65})));
 }
 
-/// `tau` has min(m, n) elements.
+/// Factors A; `tau` has min(m, n) elements.
 template <class T>
 void factor_qr(int m, int n, T* a, T* tau, T* work, int work_length) {
   if (std::min(m, n) == 0) return;

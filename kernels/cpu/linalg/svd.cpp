@@ -70,7 +70,7 @@ struct SvdJob {
   void one(std::int64_t i, Failure& failure) {
     T* u = output<T>(*c, 0, i, size_u());
     T* v = output<T>(*c, 2, i, size_v());
-    if (k == 0) {  // any orthonormal vectors will do
+    if (k == 0) {  // any orthonormal vectors suffice
       if (u != nullptr && full) identity(u, m);
       if (v != nullptr && full) identity(v, n);
       return;

@@ -6,7 +6,7 @@
 
 namespace tern::cpu {
 
-/// op of a triangle of a row-major matrix.
+/// A triangle of a row-major matrix, with op.
 template <class T>
 struct Triangle {
   const T* at;

@@ -139,7 +139,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   }
   std::int64_t count = 1;
   for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
-  // Long runs and large planes are cut up for the threads.
+  // Threads share long runs and large planes in pieces.
   constexpr std::int64_t kPiece = 1 << 12;
   if (across.size > inner.size) std::swap(inner, across);
   const std::int64_t piece = std::min(inner.size, std::max(kTile, kPiece / across.size / kTile * kTile)),

@@ -96,7 +96,7 @@ void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensor
                    out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});
 }
 
-/// The lists of a loop, in the order of OptimRun.
+/// Lists of a loop, in the order of OptimRun.
 constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
 
 /// True if the kind neither reads nor writes the states of this list.

@@ -1,5 +1,5 @@
-// A step over a list of tensors of any sizes, divided among threads by elements: a tensor may be the work of several
-// threads, and a thread may have thousands of tensors.
+// A step over a list of tensors of any sizes. Threads share the elements: several threads may update a tensor, and a
+// thread may update thousands of tensors.
 #pragma once
 
 #include <tern/dtype.h>

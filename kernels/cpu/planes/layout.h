@@ -8,13 +8,12 @@
 
 namespace tern::planes {
 
-inline constexpr std::int64_t kManyChannels = 4;        ///< enough channels to share an input plane instead of result
-                                                        ///< rows
+inline constexpr std::int64_t kManyChannels = 4;        ///< enough channels to share an input plane
 inline constexpr std::int64_t kWorthAThread = 1 << 17;  ///< products
 
 /// The bands of output rows of an image.
 struct Bands {
-  std::int64_t rows = 1, count = 1;  ///< rows of each but the last
+  std::int64_t rows = 1, count = 1;  ///< rows of each band but the last
   Layout layout;                     ///< layout of a band's input
   std::int64_t channel = 0;          ///< floats of a band of one input plane
 

@@ -1,4 +1,4 @@
-// The innermost loops of convolutions and pools over padded planes, compiled once for each instruction set.
+// Inner loops of convolutions and pools over padded planes, compiled once for each instruction set.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct PlaneLoops {
                  float* y);
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 const PlaneLoops& plane_loops();
 
 TERN_LEVEL_FUNCTIONS(set, PlaneLoops* loops)

@@ -15,7 +15,7 @@ constexpr double kPi = std::numbers::pi;
 // Smallest x with full precision from the asymptotic series: the terms vanish before they grow.
 constexpr double kFar = 20;
 
-/// I_n(x) for n 0 or 1 and 0 <= x <= kFar: Abramowitz and Stegun, 9.6.10; every term is positive.
+/// Computes I_n(x) for n 0 or 1 and 0 <= x <= kFar: Abramowitz and Stegun, 9.6.10; every term is positive.
 double i_series(int n, double x) {
   const double z = x * x / 4;
   double term = n == 0 ? 1 : x / 2;
@@ -28,8 +28,8 @@ double i_series(int n, double x) {
   return sum;
 }
 
-/// The sum in Hankel's expansions, 9.7.1 and 9.7.2: of I_n (sign -1, without exp(x) / sqrt(2 pi x)) or K_n (sign 1,
-/// without sqrt(pi / 2x) exp(-x)).
+/// Computes the sum in Hankel's expansions, 9.7.1 and 9.7.2, of I_n (sign -1, without exp(x) / sqrt(2 pi x)) or K_n
+/// (sign 1, without sqrt(pi / 2x) exp(-x)).
 double hankel_sum(int n, double x, double sign) {
   const double mu = 4.0 * n * n;
   double term = 1;

@@ -125,7 +125,7 @@ class Finder {
     std::optional<Candidate> start;
     for (int k = 0; k < 3; ++k) {
       const std::optional<Candidate> c = candidate(i, k);
-      if (!c || !is_float(c->from)) continue;  // abs takes complex numbers too
+      if (!c || !is_float(c->from)) continue;  // abs also takes complex operands
       const std::size_t number = chain_of_[c->from];
       if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
       if (!start || tiled_[start->from].uniform) start = c;

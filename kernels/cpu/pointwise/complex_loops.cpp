@@ -41,7 +41,7 @@ std::complex<T> power(std::complex<T> x, std::complex<T> y) {
 
 template <class T>
 std::complex<T> expm1(std::complex<T> z) {
-  // exp(a)cos(b) - 1 = expm1(a)cos(b) - 2 sin(b/2)^2 loses nothing near zero.
+  // exp(a)cos(b) - 1 = expm1(a)cos(b) - 2 sin(b/2)^2 keeps all digits near zero.
   const T s = std::sin(z.imag() / 2);
   const T m = std::expm1(z.real());
   return {m * std::cos(z.imag()) - 2 * s * s, std::exp(z.real()) * std::sin(z.imag())};

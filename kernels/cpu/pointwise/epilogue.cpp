@@ -33,7 +33,7 @@ std::byte* aligned(std::vector<std::byte>& bytes) {
   return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) / 64 * 64);
 }
 
-/// The calling thread's worker for up to `count` elements at a time.
+/// Returns the calling thread's worker for up to `count` elements at a time.
 Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
   thread_local ThreadBuffers buffers;
   const std::size_t need = Worker::bytes(program) + 64;

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/pointwise/special.h"
 
-extern "C" double lgamma_r(double, int*);  // <cmath>'s writes a global
+extern "C" double lgamma_r(double, int*);  // <cmath>'s lgamma writes a global
 
 namespace tern::special {
 namespace {
@@ -53,7 +53,7 @@ double lower_series(double a, double x) {
   return density(a, x) * sum;
 }
 
-/// The continued fraction of Abramowitz and Stegun, 6.5.31, by Lentz's method; for x >= a + 1.
+/// Evaluates the continued fraction of Abramowitz and Stegun, 6.5.31, by Lentz's method; for x >= a + 1.
 double upper_fraction(double a, double x) {
   constexpr double tiny = 1e-300;
   double b = x + 1 - a;
@@ -123,7 +123,7 @@ double zeta(double s, double q) {
     if (s != std::floor(s)) return kNaN;
     if (q < -1e6) return kNaN;  // the sum would have a million terms or more
   }
-  // Euler-Maclaurin sum from the tenth term on: (2k)! / B(2k), after a direct sum of nine terms.
+  // Euler-Maclaurin: sums at least ten terms directly, then corrections with (2k)! / B(2k).
   static constexpr double kDenominators[] = {12.0,
                                              -720.0,
                                              30240.0,

@@ -1,4 +1,4 @@
-// The loops of leaf chains, compiled once for each instruction set.
+// Loops of leaf chains, compiled once for each instruction set.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct LeafNumbers {
 
 struct LeafLink {
   LeafOp op{};
-  LeafNumbers leaf, times;  ///< the leaf is their product where `times` has numbers
+  LeafNumbers leaf, times;  ///< a non-null `times` multiplies the leaf
 };
 
 /// A block of values and the destination of the results, possibly in place.

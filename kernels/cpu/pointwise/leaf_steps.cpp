@@ -8,7 +8,7 @@
 namespace tern::pointwise {
 namespace {
 
-/// The operation with the chain's value as first operand, or as second.
+/// Returns the operation with the chain's value as first operand, or as second.
 std::optional<LeafOp> op_of(Scalar op, bool first) {
   switch (op) {
     case Scalar::add: return LeafOp::add;

@@ -23,7 +23,7 @@ struct Leaf {
 
 struct LeafStep {
   LeafOp op{};
-  Leaf leaf, times;  ///< the leaf is their product where `times` is not `none`
+  Leaf leaf, times;  ///< `times` multiplies the leaf unless `none`
 };
 
 /// The last steps before the value of an instruction, or, for 8-bit results, before the conversion to integers.

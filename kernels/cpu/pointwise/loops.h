@@ -46,7 +46,7 @@ inline constexpr std::int64_t kChainColumns = 16;
 
 inline constexpr int kLoopScalars = 137;
 inline constexpr int kLoopTypes = 7;
-/// Position of a type of arithmetic in the tables, or -1.
+/// Returns the table index of a type of arithmetic, or -1.
 constexpr int loop_type(DType t) {
   switch (t) {
     case DType::boolean: return 0;
@@ -77,13 +77,13 @@ struct LoopTable {
   }
 };
 
-/// The table for this processor.
+/// Returns the table for this processor.
 const LoopTable& loop_table();
 
 // Add loops to the table. Later calls override earlier loops.
 void add_math_loops(LoopTable& t);        ///< C library functions: exp, sin, lgamma
 void add_complex_loops(LoopTable& t);     ///< all complex loops
-void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta and the like
+void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta etc.
 void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // Adds arithmetic, comparisons, and the most common functions of float: the same source for several instruction sets,
 // with equal bits.

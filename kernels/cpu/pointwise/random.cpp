@@ -44,7 +44,7 @@ struct PhiloxStream {
   }
 };
 
-/// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` numbers of a block, of U.
+/// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` of a block's U numbers.
 template <class V, int U, class Make>
 void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
   const PhiloxStream s = PhiloxStream::take(call, n, U);
@@ -99,7 +99,7 @@ void dropout(KernelCall& call) {
     });
     return;
   }
-  // Threads with pairs use half of their words; the offset still advances by four words.
+  // Runs of two use half of a block's words; the offset still advances as for runs of four.
   const PhiloxStream s = PhiloxStream::take(call, n, 4);
   parallel_for((n / run + kGroup - 1) / kGroup, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
@@ -189,7 +189,7 @@ void random(KernelCall& call) {
   integers(call, low, static_cast<std::uint64_t>(range[1].value()) - low);
 }
 
-/// The definition is as fast where a number takes more than a logarithm.
+/// The portable definition is as fast for numbers that cost more than a logarithm.
 bool serves(const KernelCall& call) {
   const std::string& kind = call.node->text(AttrKey::kind);
   return kind != "normal" && kind != "poisson" && kind != "binomial" && kind != "gamma";

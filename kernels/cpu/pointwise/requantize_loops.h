@@ -1,4 +1,4 @@
-// The loop of requantized results, compiled once for each instruction set.
+// Loop of requantized results, compiled once for each instruction set.
 #pragma once
 
 #include <cstddef>

@@ -6,16 +6,16 @@ namespace tern::special {
 // error_functions.cpp
 double erfinv(double y);
 double erfcx(double x);     ///< exp(x^2) erfc(x)
-double ndtri(double p);     ///< the inverse of the normal distribution
-double log_ndtr(double x);  ///< the logarithm of the normal distribution
+double ndtri(double p);     ///< inverse of the normal distribution function
+double log_ndtr(double x);  ///< logarithm of the normal distribution function
 
 // gamma.cpp
 double lgamma(double x);
 double digamma(double x);
-/// n is a whole number, at least 0; T is the type of the operands.
+/// n is an integer >= 0; T is the type of the operands.
 template <class T>
 double polygamma(double n, double x);
-double zeta(double s, double q);     ///< Hurwitz's
+double zeta(double s, double q);     ///< Hurwitz zeta
 double igamma(double a, double x);   ///< lower regularized incomplete gamma function
 double igammac(double a, double x);  ///< upper regularized incomplete gamma function
 

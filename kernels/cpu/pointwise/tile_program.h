@@ -18,7 +18,7 @@ inline constexpr std::ptrdiff_t kOwnResult = -1;
 
 /// Access to an operand in the output's collapsed dimensions.
 struct Load {
-  std::ptrdiff_t operand = 0;  ///< position in KernelCall::in, or kOwnResult
+  std::ptrdiff_t operand = 0;  ///< index in KernelCall::in, or kOwnResult
   std::int64_t element = 0;    ///< bytes
   bool uniform = false;        ///< a single element for the whole output
   bool linear = false;         ///< in the output's order: tiles are read in place
@@ -49,14 +49,14 @@ struct TileInstruction {
   std::size_t a = 0, b = 0, c = 0;  ///< instructions
   DType from = DType::invalid, to = DType::invalid;
   Overflow overflow = Overflow::to_nan;
-  std::size_t load = 0;                  ///< number in TileProgram::loads
+  std::size_t load = 0;                  ///< index in TileProgram::loads
   std::int64_t inner = 1, size = 1;      ///< index: the position is element / inner % size
   std::array<std::byte, 16> constant{};  ///< an element
   std::vector<Link> links;
   std::ptrdiff_t slot = -1;  ///< index of the tile buffer; -1: the bytes lie elsewhere
 };
 
-/// A part of the output: `count` elements from `start`.
+/// A slice of the output: `count` elements from `start`.
 struct Tile {
   std::int64_t start = 0, count = 0;
 };
@@ -80,8 +80,7 @@ struct TileProgram : KernelState {
   std::int64_t cost = 1;  ///< cost of an element, in additions
   std::vector<Load> loads;
   std::vector<TileInstruction> instructions;  ///< a tile instruction per instruction of the expression
-  bool one_chain = false;                     ///< a single chain of unconverted loads and uniform values computes the
-                                              ///< result
+  bool one_chain = false;                     ///< a single chain of plain loads and uniform values
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 
@@ -102,7 +101,7 @@ struct TileProgram : KernelState {
   bool needs_slot(const TileInstruction& n) const;
 };
 
-/// Copies the `count` elements from position `start` of the output's order to `dst`, contiguous.
+/// Copies `count` elements from position `start` of the output's order to contiguous `dst`.
 void gather(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst);
 /// Rows of an operand's elements in the output's order: `columns` from each of begin, begin + row_step, ...

@@ -67,7 +67,7 @@ inline std::int64_t product_of_last(const TensorView& x, std::int64_t k) {
   return n;
 }
 
-/// Calls f with float, or with double if operand 0 is of doubles.
+/// Calls f with double if operand 0 has doubles, else with float.
 template <class F>
 void visit_row_type(const KernelCall& c, F&& f) {
   if (c.in[0].dtype == DType::f64) {

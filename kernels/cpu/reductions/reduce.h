@@ -1,4 +1,4 @@
-// The loops of all reductions of elements of a compute type.
+// Loops of all reductions of elements of a compute type.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class Reducer {
     });
   }
 
-  /// Few long lines: each is cut into parts.
+  /// Splits each of a few long lines into parts.
   void by_parts() const {
     const std::int64_t n = axes_.reduced.count;
     RunWriter<Result> writer(out_.dtype);

@@ -1,4 +1,4 @@
-// The two passes over a row of attention scores, vectorised for the processor at hand.
+// The two passes over a row of attention scores, vectorized for this processor.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ Problem describe(const KernelCall& c) {
 
 struct Buffers {
   std::array<std::byte*, 4> in;
-  std::byte *sums, *tops, *totals;  ///< of the key ranges
+  std::byte *sums, *tops, *totals;  ///< partial values of key ranges
 };
 Buffers buffers(const Problem& p, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type);

@@ -42,7 +42,7 @@ struct AttentionLoops {
   void (*f64)(const Queries<double>& q);
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 const AttentionLoops& attention_loops();
 
 TERN_LEVEL_FUNCTIONS(set_attention, AttentionLoops* loops)

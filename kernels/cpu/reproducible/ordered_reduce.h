@@ -80,7 +80,7 @@ typename Reduction::Acc reduce_part(const Reduction& f, const typename Reduction
   return Reduction::join(lanes[0], rest);
 }
 
-/// A contiguous line.
+/// Reduces a contiguous line.
 template <class Reduction>
 typename Reduction::Acc reduce_line(const Reduction& f, const typename Reduction::L* x, std::int64_t n,
                                     std::int64_t line = 0) {

@@ -52,7 +52,7 @@ TERN_SIMD_INLINE Whole rounded(Floats x) {
   return reinterpret_cast<Whole>(_mm256_cvtps_epi32(x));
 }
 TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
-  const __m256i low = _mm256_set1_epi32(0x0c080400);  // low bytes of a half's words, four times
+  const __m256i low = _mm256_set1_epi32(0x0c080400);  // low bytes of four words, four times
   const __m256i quads = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(w), low);
   const __m256i both = _mm256_permutevar8x32_epi32(quads, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
   _mm_storel_epi64(static_cast<__m128i*>(to), _mm256_castsi256_si128(both));

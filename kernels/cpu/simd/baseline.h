@@ -92,7 +92,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
 #include "kernels/cpu/simd/no_look_up.h"
 
 #if defined(__SSE2__)
-/// Four bytes.
+/// Loads four bytes.
 TERN_SIMD_INLINE __m128i load_bytes(const void* from) {
   int bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);

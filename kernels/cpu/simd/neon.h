@@ -68,7 +68,7 @@ TERN_SIMD_INLINE Floats widen_halves(Halves h) {
 }
 #include "kernels/cpu/simd/no_look_up.h"
 
-/// Four bytes, twice.
+/// Loads four bytes, twice.
 TERN_SIMD_INLINE uint32x2_t load_bytes(const void* from) {
   std::uint32_t bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);

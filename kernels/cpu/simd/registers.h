@@ -40,7 +40,7 @@ TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
 }
 
-/// Rows become columns; V has four elements of any type.
+/// Transposes four vectors; V has four elements of any type.
 template <class V>
 TERN_SIMD_INLINE void transpose(V (&row)[4]) {
   const V t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),

@@ -77,7 +77,7 @@ T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
   return sum / static_cast<T>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin));
 }
 
-/// Runs window(plane number) -> ranges over all planes. `windows(plane, axis, i)` gives the range of window i.
+/// Pools all planes. `windows(plane, axis, i)` returns the range of window i.
 template <class T, class Windows>
 void pool(KernelCall& c, const Sizes& s, bool max, Windows&& windows) {
   parallel_for(s.planes, grain_for(s.in_plane + s.out_plane), [&](std::int64_t begin, std::int64_t end) {
@@ -167,7 +167,7 @@ void fractional(KernelCall& c) {
     const auto windows = [&](std::int64_t p, std::size_t axis, std::int64_t i) {
       if (axis < 3 - n) return Range{};
       const std::int64_t in = s.in[axis], out = s.out[axis], k = kernel[axis];
-      // The samples name the innermost axis first in two dimensions, and the outermost first in three.
+      // Samples list the innermost axis first in two dimensions, and the outermost first in three.
       const std::int64_t number =
           n == 2 ? static_cast<std::int64_t>(2 - axis) : static_cast<std::int64_t>(axis - (3 - n));
       std::int64_t start = in - k;

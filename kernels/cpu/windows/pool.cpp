@@ -26,7 +26,7 @@ struct Problem {
   Window window;
   std::int64_t planes = 0, in = 0, out = 0;
   bool max = true, count_pads = false;
-  std::int64_t divisor = 0;  ///< 0: none
+  std::int64_t divisor = 0;  ///< 0: absent
 };
 
 Problem describe(const KernelCall& c) {

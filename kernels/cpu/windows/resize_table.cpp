@@ -15,7 +15,7 @@ namespace {
 
 struct ResizeAxis {
   std::int64_t in, out;
-  double factor;  ///< output size / input size as given, 0 if not
+  double factor;  ///< output size / input size; 0: not given
   bool align_corners;
   /// PyTorch has two kernels: a general kernel, and a direct kernel for small images, channels last and gradients.
   bool direct;
@@ -35,7 +35,7 @@ T stored(T weight, const ResizeAxis& a) {
   return weight;
 }
 
-/// Input elements per output element.
+/// Returns the input elements per output element.
 template <class T>
 T scale_of(const ResizeAxis& a, bool align_corners) {
   if (align_corners) return a.out > 1 ? static_cast<T>(a.in - 1) / static_cast<T>(a.out - 1) : T(0);
@@ -74,7 +74,7 @@ void nearest(ResizeAxis a, bool exact, bool wide, std::vector<std::int64_t>& ind
 template <class T>
 void linear(const ResizeAxis& a, ResizeTable<T>& t) {
   const T scale = scale_of<T>(a, a.align_corners);
-  const bool same = a.in == a.out;  // whatever the factor
+  const bool same = a.in == a.out;  // regardless of the factor
   for (std::int64_t i = 0; i < a.out; ++i) {
     std::int64_t at = i;
     T rest = 0;

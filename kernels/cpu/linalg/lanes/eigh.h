@@ -5,7 +5,7 @@ std::int64_t eigh_scratch(int n) {
   return 6 * std::int64_t{n};
 }
 
-/// The product of the reflections of tridiagonalize, in columns.
+/// Forms the product of tridiagonalize's reflections, in columns.
 template <class T>
 void tridiagonal_q(const V<T>* a, std::ptrdiff_t row, int n, const T* tau, const Tile<T>& to) {
   V<T>* z = registers<T>(to.data);
@@ -36,7 +36,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   Extent<R> extent;
   for (int r = 0; r < n; ++r) {
     V<T>& diagonal = x[r * (a.row + 1)];
-    if constexpr (kIsComplex<T>) extent.require_finite(diagonal.im);  // otherwise unread
+    if constexpr (kIsComplex<T>) extent.require_finite(diagonal.im);  // never read below
     diagonal = from_real<T>(real_part<T>(diagonal));
     for (int c = 0; c <= r; ++c) extent.add(x[r * a.row + c]);
   }

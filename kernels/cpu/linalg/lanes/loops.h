@@ -16,7 +16,7 @@ namespace tern::cpu::lanes {
 
 inline constexpr int kMostLanes = 16;
 
-/// The matrices of a tile in memory, all with these sizes and strides, in elements.
+/// The matrices of a tile in memory, with common sizes and strides in elements.
 template <class T>
 struct Matrices {
   T* at[kMostLanes];
@@ -30,7 +30,7 @@ struct Tile {
   std::ptrdiff_t row, column;
 };
 
-/// Numbers of the type of a matrix's parts: float of complex64.
+/// The real type of a matrix: float for complex64.
 template <class T>
 struct PartOf {
   using type = T;
@@ -58,7 +58,8 @@ struct LaneLoops {
 
   int lanes;  ///< 0: no loops for this type
 
-  /// `order`, [row][lane]: row r of the tile is row order[r][lane] of the matrix. Null: row r.
+  /// Packs matrices into a tile. `order`, [row][lane]: row r of the tile is row order[r][lane] of the matrix. Null: row
+  /// r.
   void (*pack)(const Matrices<const T>& from, const std::int32_t* order, const Tile<T>& to);
   /// Stores the first `count` lanes. `order`: row r of the tile becomes row order[r][lane] of the matrix.
   void (*unpack)(const Tile<T>& from, const std::int32_t* order, int count, const Matrices<T>& to);
@@ -78,14 +79,14 @@ struct LaneLoops {
   /// x = a^-1 x with the lower triangle of a; `unit`: the diagonal counts as ones.
   void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);
 
-  /// Householder reflections in place and their factors tau [k][lane]: LAPACK's geqrf. Columns are contiguous.
+  /// Computes Householder reflections in place and their factors tau [k][lane]: LAPACK's geqrf. Columns are contiguous.
   void (*qr)(const Tile<T>& a, int m, int n, T* tau);
-  /// The first `columns` columns of the product of the first k reflections, in their place: LAPACK's orgqr.
+  /// Replaces the first k reflections by the first `columns` columns of their product: LAPACK's orgqr.
   void (*form_q)(const Tile<T>& a, int m, int columns, int k, const T* tau);
   /// c = H_1 .. H_k c, or H_k .. H_1 c if `adjoint`, of m rows.
   void (*reflect)(const Tile<const T>& v, int m, int k, const T* tau, const Tile<T>& c, int columns, bool adjoint);
 
-  /// The scratch of eigh and svd, in registers.
+  /// Return the scratch vectors of eigh and svd.
   std::int64_t (*eigh_scratch)(int n);
   std::int64_t (*svd_scratch)(int m, int n);
   /// Eigenvalues [n][lane], unsorted, and their ranks in ascending order [n][lane], of the lower triangle of a
@@ -99,7 +100,7 @@ struct LaneLoops {
               const Tile<T>& v, T* scratch, Infos& infos);
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 template <class T>
 const LaneLoops<T>& loops();
 template <>

@@ -42,7 +42,7 @@ struct Turns {
     return part + (sizeof(T) == 4 ? k + 2 * kSecond : 2 * k + kSecond) + i % 2 * kWidth<T>;
   }
 };
-/// The first two of each four from both, or the last two.
+/// Takes the first two of each four from both vectors, or the last two.
 template <class T, int kSecond>
 struct Halves {
   static constexpr int at(int i) { return i / 4 * 4 + i % 2 + 2 * kSecond + i % 4 / 2 * kWidth<T>; }

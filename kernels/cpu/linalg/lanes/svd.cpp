@@ -72,7 +72,7 @@ struct SvdTiles {
 bool Svd::fits(const KernelCall& c) {
   const TensorView& a = c.in[0];
   const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
-  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles leave the caches
+  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles exceed the caches
 }
 std::size_t Svd::scratch(const KernelCall& c) {
   return scratch_by_type<SvdTiles>(c);

@@ -20,7 +20,7 @@ class Factor {
   Factor() = default;
   Factor(int rows, int columns) : m_(rows), n_(columns) {
     row_ = padded(columns);
-    if (row_ * sizeof(T) % 1024 == 0) row_ += kPanel;  // else all rows lie in the same sets of a cache
+    if (row_ * sizeof(T) % 1024 == 0) row_ += kPanel;  // otherwise all rows map to the same cache sets
     apart_ = padded(rows) + kPanel;
   }
   void cut(ScratchParts& parts) {
@@ -28,7 +28,7 @@ class Factor {
     panel_ = parts.take<T>(kPanel * apart_);
   }
   const T* matrix() const { return matrix_; }
-  int row() const { return static_cast<int>(row_); }  ///< elements from a row to the next
+  int row() const { return static_cast<int>(row_); }  ///< elements between rows
   void read(const Operand& a, std::int64_t i) {
     a.copy_rows(i, matrix_, row_);
     for (std::int64_t r = 0; r < m_; ++r) std::fill(matrix_ + r * row_ + n_, matrix_ + (r + 1) * row_, T(0));

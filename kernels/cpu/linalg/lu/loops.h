@@ -27,7 +27,7 @@ struct Loops {
   void (*exchange)(T* a, T* b, int n);
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 template <class T>
 const Loops<T>& loops();
 template <>
