@@ -11,7 +11,7 @@ namespace tern::channels_last {
 
 struct Convolution {
   cpu::Window window;
-  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of a group
+  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< channels of a group: in and out
 
   /// Sums are a single chain of fmas over the kernel elements and, for each, the input channels; zero padding is
   /// multiplied, and the bias is added last. Requires fma instructions.
@@ -46,7 +46,7 @@ struct NarrowOperands {
   const std::byte* x = nullptr;
   std::byte* y = nullptr;
   bool narrow_x = false, narrow_y = false;                            ///< bfloat16; the other is float32
-  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< as in Operands
+  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< like Operands
   std::span<const Upcoming> upcoming;
 };
 

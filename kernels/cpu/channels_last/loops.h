@@ -22,8 +22,8 @@ struct Windows {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
-/// One or two result lines of at least `kWindows` windows each. Windows are squares of 3 or 5 elements, one or two
-/// lines and positions apart; at most a window's size less one line of an image lies outside.
+/// A strip of one or two result lines, at least `kWindows` windows each. Windows are squares of 3 or 5 elements, one or
+/// two lines and positions apart; at most a window's size less one line of an image lies outside.
 struct Strip {
   static constexpr std::ptrdiff_t kWindows = 7;
   const void* x = nullptr;                          ///< first position of the line where windows begin

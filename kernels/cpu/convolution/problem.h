@@ -10,7 +10,7 @@
 namespace tern::cpu {
 
 struct ConvolutionProblem {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  std::int64_t batch, groups, in, out;  ///< channels of a group: in and out
   bool transposed;
   Window window;          ///< forward window: `in` counts x, or y if transposed
   std::int64_t fill = 0;  ///< value of the padding

@@ -10,7 +10,7 @@ namespace tern::planes {
 
 struct DirectConvolution {
   cpu::Window window;
-  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of a group
+  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< channels of a group: in and out
 };
 
 /// True if `convolve` takes the convolution: so few products per result that a single read of the input counts; three

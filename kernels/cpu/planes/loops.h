@@ -53,7 +53,7 @@ struct PlaneLoops {
   /// each loaded vector serves several rows.
   void (*depthwise)(const float* plane, std::int64_t pitch, const ColumnTaps* taps, std::int64_t tap_count,
                     const float* weight, float bias, std::int64_t rows, std::int64_t width, float* y);
-  /// to[q] = max over t of planes[taps[t] + q]; NaN wins. Returns the first of equal elements.
+  /// to[q] = max over t of planes[taps[t] + q]; NaN wins. Keeps the first of equal elements.
   void (*max)(const float* planes, const std::int64_t* taps, std::int64_t tap_count, std::int64_t n, float* to);
   void (*add)(const float* planes, const std::int64_t* taps, std::int64_t tap_count, std::int64_t n, float* to);
   /// y[i] /= number * counts[i]

@@ -21,7 +21,7 @@ struct Load {
   std::ptrdiff_t operand = 0;  ///< index in KernelCall::in, or kOwnResult
   std::int64_t element = 0;    ///< bytes
   bool uniform = false;        ///< a single element for the whole output
-  bool linear = false;         ///< in the output's order: tiles are read in place
+  bool linear = false;         ///< stored in the output's order: tiles are read in place
   std::array<std::int64_t, kMaxRank> strides{};
   bool constant = false;  ///< the bytes never change
   int axis = -1;          ///< the only collapsed dimension with a nonzero stride; -1: several

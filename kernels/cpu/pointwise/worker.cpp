@@ -176,7 +176,7 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   }
 }
 
-/// With `rows`, operands read in place have the operand's row distance.
+/// Returns an instruction's value as a chain operand. `rows` sets the row distance of operands read in place.
 ChainOperand Worker::operand(std::size_t instruction, const Block* rows) const {
   const TileInstruction& n = program_.instructions[instruction];
   ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform ? 0 : 1};

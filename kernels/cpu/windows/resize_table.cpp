@@ -195,7 +195,7 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   ResizeTable<T> t;
   t.in = a.in;
   t.out = a.out;
-  // With antialiasing or bytes, PyTorch filters axis by axis and skips axes of equal size. Bicubic gradients of equal
+  // PyTorch filters axis by axis for antialiasing or bytes, and skips axes of equal size. Bicubic gradients of equal
   // shapes are copies.
   const bool one_by_one = antialias || resizes_bytes(node, x);
   t.identity =

@@ -74,7 +74,7 @@ struct LaneLoops {
   /// Solves X = A^-1 B with partial pivoting; n is at most kMostAtOnce, rows of a and b are contiguous, and both are
   /// overwritten. The first of equally large elements is the pivot: up to 4 rows in LAPACK's order after exchanges,
   /// above 4 rows in the given order. a has padded(n) rows and columns, b as many rows; `solve` fills the padding.
-  /// Returns X. Null for complex numbers and in builds with small loops: lu and triangular serve instead.
+  /// Returns X. Null for complex numbers and at levels without fma: lu and triangular serve instead.
   Tile<T> (*solve)(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch, Infos& infos);
   /// x = a^-1 x with the lower triangle of a; `unit`: the diagonal counts as ones.
   void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);
@@ -112,7 +112,7 @@ const LaneLoops<std::complex<float>>& loops<std::complex<float>>();
 template <>
 const LaneLoops<std::complex<double>>& loops<std::complex<double>>();
 
-/// The loops of all types. Complex loops are absent in builds with small loops.
+/// The loops of all types. Complex loops are absent at levels without fma.
 struct AllLoops {
   LaneLoops<float> f32{};
   LaneLoops<double> f64{};

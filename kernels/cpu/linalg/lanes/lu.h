@@ -79,7 +79,7 @@ template <class T>
   const I<T> zero = is_zero<T>(top[j]);
   info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
   const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).whole();
-  // The inverse of the smallest numbers may overflow. Builds without fma divide, too: 49 times 1 / 49 is not 1.
+  // The inverse of the smallest numbers may overflow. Levels without fma divide, too: 49 times 1 / 49 is not 1.
   const bool small = !simd::kFused || any<T>(best < Lane<Part<T>>::kLeastNormal);
   for (int r = j + 1; r < m; ++r) {
     V<T>* at = x + r * row;

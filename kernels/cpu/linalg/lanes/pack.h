@@ -28,7 +28,7 @@ TERN_SIMD_INLINE Four<T> part_of(V<T> x) {
   return chosen<4 * kPart, 4 * kPart + 1, 4 * kPart + 2, 4 * kPart + 3>(x, x);
 }
 
-/// Shuffles four by four in each part. `pattern(i)`: source in two vectors of lane i.
+/// Shuffles two vectors: lane i takes element F::at(i).
 template <class T, class F, int... kI>
 TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI...>) {
   return chosen<F::at(kI)...>(x, y);
