@@ -9,7 +9,7 @@
 namespace tern::cpu {
 namespace {
 
-/// All elements in the order of memory, whatever axes they belong to: for views without gaps.
+/// Views all elements in memory order, without axes: for views without gaps.
 TensorView flat(const TensorView& v) {
   TensorView f = v;
   f.rank = 1;

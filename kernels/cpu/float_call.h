@@ -1,5 +1,4 @@
-// A call with its operands and result in float32: for an algorithm that takes nothing else, where one that takes
-// bfloat16 has failed.
+// A call with operands and result in float32: lets a float algorithm take over after a bfloat16 algorithm failed.
 #pragma once
 
 #include <vector>
@@ -10,15 +9,16 @@ namespace tern::cpu {
 
 class FloatCall {
  public:
-  /// In prepare: views of the same sizes and order in memory, without data.
+  /// Makes views of the same sizes and memory order, without data. For prepare.
   explicit FloatCall(const KernelCall& call);
   FloatCall(const FloatCall&) = delete;
   FloatCall& operator=(const FloatCall&) = delete;
 
   KernelCall& call() { return call_; }
-  /// In a run: takes memory, and converts the first operand and the bias. `weight` becomes the second, dense.
+  /// Allocates memory, and converts the first operand and the bias. `weight` becomes the second operand, dense. For
+  /// runs.
   void widen(std::vector<float> weight);
-  /// Rounds the result to the type that was asked for.
+  /// Rounds the result to the call's type.
   void store() const;
 
  private:

@@ -19,7 +19,7 @@ const Kernel& pointwise_kernel() {
   return cpu_kernels().kernels[static_cast<std::size_t>(Op::pointwise)];
 }
 
-/// The two nodes of a call, and the calls of them.
+/// The two nodes of a call.
 struct Steps {
   explicit Steps(const Node& n) : product(n) {
     product.expr = {};

@@ -1,5 +1,5 @@
-// A product of 8-bit integers with such a result, where no algorithm stores that: the product makes floats in scratch
-// memory, of which a pointwise node makes the result.
+// A product of 8-bit integers with an 8-bit result, for algorithms without an 8-bit store: the product stores floats in
+// scratch memory, and a pointwise node converts them.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace tern::cpu {
 
-/// Whether the call's epilogue makes integers of 8 bits.
+/// True if the call's epilogue makes 8-bit integers.
 bool makes_bytes(const KernelCall& call);
 
-/// `prepare` prepares the product alone, and its state is an AlgorithmState.
+/// Prepares both steps. `prepare` prepares the product alone and returns an AlgorithmState.
 std::unique_ptr<KernelState> prepare_in_two_steps(const KernelCall& call,
                                                   std::unique_ptr<KernelState> (*prepare)(const KernelCall&));
 

@@ -1,4 +1,4 @@
-// A build without BLAS: Tern's own loops make every product.
+// Stands in for BLAS in builds without BLAS: Tern's loops compute every product.
 #include "kernels/cpu/matmul/blas.h"
 
 namespace tern {

@@ -1,4 +1,4 @@
-// A build without oneDNN: it has no implementation of anything, so Tern's own products and convolutions serve.
+// Stands in for oneDNN in builds without oneDNN: implements nothing, so Tern's products and convolutions serve.
 #include "kernels/cpu/dnnl/convolution.h"
 #include "kernels/cpu/dnnl/matmul.h"
 

@@ -1,4 +1,4 @@
-// Asks for weights that will be read next, while others are multiplied.
+// Prefetches the next weights during a product.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace tern::channels_last {
 
-/// `rows` rows of `depth` floats, `row` apart, in `steps` steps of some lines of the cache each.
+/// Prefetches `rows` rows of `depth` floats, `row` apart, in `steps` steps of some cache lines each.
 class Ahead {
  public:
   Ahead() = default;
@@ -17,13 +17,13 @@ class Ahead {
     step_ = (rows_ * lines_ + steps - 1) / std::max<std::int64_t>(1, steps);
   }
 
-  /// The next step's lines, of one row.
+  /// Prefetches the next step's lines, all from a single row.
   void step(sgemm_micro::WindowProduct* p) {
     const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
     ask(count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, count, p);
     at_ += count;
   }
-  /// Has a product ask for lines, spread over it: too many at once would keep its own loads waiting.
+  /// Spreads prefetches of lines over a product: too many at once would delay the product's loads.
   static void ask(const float* first, std::int64_t count, sgemm_micro::WindowProduct* p) {
     const std::int64_t places =
         p->tap_count * ((p->depth + sgemm_micro::kBetweenLines - 1) / sgemm_micro::kBetweenLines);

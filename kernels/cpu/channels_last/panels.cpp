@@ -28,7 +28,7 @@ std::vector<float> pack(const Convolution& c, std::int64_t row, const float* wei
   return packed;
 }
 
-/// What distinguishes the order of a weight from others, and its size.
+/// Identifies the order of a weight, with its size.
 struct Form {
   std::string key;
   std::int64_t floats;

@@ -1,4 +1,4 @@
-// What products do with their results while these are in registers.
+// Epilogues applied to results in registers.
 #pragma once
 
 #include "kernels/cpu/channels_last/convolve.h"
@@ -6,8 +6,8 @@
 
 namespace tern::channels_last {
 
-/// The part of `finish`, and the bias, for `columns` channels from `channel` on: `add` is that of the first result of
-/// all. The bias lies in a buffer of the thread, until it asks for the next.
+/// Returns the share of `finish`, and the bias, for `columns` channels from `channel` on: `add` belongs to the first
+/// result of all. The bias lies in a thread buffer until the next call.
 sgemm_micro::Finish finish_in_registers(const Operands& at, const pointwise::Finish& finish, std::int64_t channel,
                                         int columns);
 

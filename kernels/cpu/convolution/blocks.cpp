@@ -1,4 +1,4 @@
-// Float convolutions by Tern's own products, nothing packed.
+// Float convolutions by Tern's products, without packed weights.
 #include <algorithm>
 
 #include "kernels/cpu/convolution/algorithms.h"

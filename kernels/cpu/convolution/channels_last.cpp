@@ -17,13 +17,13 @@ bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
   return asked == Algorithm::none && channels_last::Winograd::suits(c) && !has_small_groups(c);
 }
 
-/// The convolution as a product of its positions, whose channels are rows.
+/// Returns the convolution as a matrix product with one row of channels per position.
 amx::LinearShape product_of(const channels_last::Convolution& c) {
   return {c.batch * plane(c.window, &WindowAxis::out), c.out, c.in, c.in, c.in};
 }
 
-/// Windows of one element on matrix tiles: where splitting both operands into parts, and putting results in order,
-/// costs less than tiles gain.
+/// True if tiles gain more than the split of both operands and the reorder of results cost. Only for windows of one
+/// element.
 bool takes_tiles(const KernelCall& call, const channels_last::Convolution& c) {
   constexpr double kNanoseconds = 1e9, kResultCost = 0.5;
   const Algorithm asked = call.algorithm.algorithm;

@@ -12,8 +12,8 @@
 namespace tern::cpu {
 namespace {
 
-/// Whether what windows reach over, with the padding, is not much larger than image and result: strides, dilations and
-/// paddings have no bounds of their own.
+/// True if the padded reach of all windows is not much larger than image and result: strides, dilations and paddings
+/// are unbounded.
 bool has_sensible_reach(const KernelCall& call, const ConvolutionProblem& p) {
   constexpr double kAlways = 1 << 24;
   const auto reach = [](const WindowAxis& a) {
@@ -22,7 +22,7 @@ bool has_sensible_reach(const KernelCall& call, const ConvolutionProblem& p) {
     };
     return of(a.out, a.stride) + of(a.kernel, a.dilation);
   };
-  // Rows are read up to a tile of them.
+  // Reads whole tiles of rows.
   const double positions = reach(p.window[1]) * reach(p.window[2]) +
                            static_cast<double>(integer::kTile) * static_cast<double>(p.window[2].stride);
   const double tensors = static_cast<double>(call.in[0].numel()) + 4 * static_cast<double>(call.out[0].numel());
@@ -79,7 +79,7 @@ std::unique_ptr<IntegerConvolution> IntegerConvolution::make(const KernelCall& c
   if (!serves(call, p) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   if (!call.in[1].contiguous()) return nullptr;
   auto epilogue = pointwise::Epilogue::make(Reordered(call).call());
-  // Of bytes that are stored as they are made; a bias would come between.
+  // 8-bit results are stored directly; a bias would come between product and store.
   const bool bytes = is_byte_integer(call.out[0].dtype);
   if (bytes && (call.has(2) || !epilogue->stores_bytes(call.out[0].size(1)))) return nullptr;
   return std::unique_ptr<IntegerConvolution>(new IntegerConvolution(call, p, std::move(epilogue)));

@@ -11,10 +11,10 @@
 namespace tern::cpu {
 namespace {
 
-/// Of a weight in bfloat16: then its numbers stay in the last cache from where they are made to where they are read.
+/// Limit of the weight in bfloat16: its values stay in the last cache between conversion and product.
 constexpr std::int64_t kMostBytes = 8 << 20;
 
-/// The call by the numbers of the weight.
+/// Returns the call with the weight's numbers as operand 1.
 KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
   in.assign(call.in.begin(), call.in.end());
   in[1] = convolution_weight(call);

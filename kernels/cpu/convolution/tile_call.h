@@ -1,4 +1,4 @@
-// What convolutions by rows of tiles have alike, whether their weight is packed once or in each run.
+// Steps shared by convolutions on rows of tiles, with a weight packed once or in each run.
 #pragma once
 
 #include <utility>
@@ -17,8 +17,8 @@ inline amx::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
   return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
 }
 
-/// Multiplies by the packed weight. `bias` is room for the call's bias in float32; null without one. False where a
-/// result is not finite.
+/// Multiplies by the packed weight. `bias` is a float32 buffer for the call's bias; null without a bias. Returns false
+/// if a result is not finite.
 inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
                               float* bias, const pointwise::Epilogue* epilogue, std::byte* scratch) {
   if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
@@ -32,7 +32,7 @@ inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall
                          scratch);
 }
 
-/// The call by floats, of this weight.
+/// Computes the call in float with this weight.
 inline void convolve_by_floats(const KernelCall& call, std::vector<float> weight, const PreparedAlgorithm& algorithm,
                                ScratchParts& parts) {
   FloatCall floats(call);

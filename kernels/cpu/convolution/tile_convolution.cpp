@@ -8,7 +8,7 @@ namespace tern::cpu {
 
 namespace {
 
-/// In whole lines of the cache.
+/// Rounds up to whole cache lines.
 std::size_t packed_bytes(const amx::Convolution& c) {
   return (static_cast<std::size_t>(c.packed_size()) * sizeof(float) + 63) / 64 * 64;
 }

@@ -64,7 +64,7 @@ Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const point
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
   float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
   if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch)) return Left::nothing;
-  // The exported weight was not read: it is made again from the packed one.
+  // Restores the exported weight, which was never loaded, from the packed weight.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
   convolve_by_floats(call, std::move(weight), *otherwise_, parts);

@@ -25,7 +25,7 @@ class Tiles : public PreparedAlgorithm {
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     if (tiles_->run(c, epilogue, room(parts))) return Left::nothing;
     if (!tiles_->is_packed()) return otherwise_->run(c, parts, epilogue);
-    // The exported weight was not read: it is made again from the packed one.
+    // Restores the exported weight, which was never loaded, from the packed weight.
     std::vector<float> weight(static_cast<std::size_t>(c.in[1].numel()));
     tiles_->unpack(weight.data());
     std::vector<TensorView> in(c.in.begin(), c.in.end());
@@ -41,7 +41,7 @@ class Tiles : public PreparedAlgorithm {
   }
 
   std::unique_ptr<TileConvolution> tiles_;
-  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< recomputes results that are not finite
 };
 
 std::unique_ptr<PreparedAlgorithm> otherwise(const ConvolutionCall& c) {

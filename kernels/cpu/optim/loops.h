@@ -1,4 +1,4 @@
-// One step of an optimizer over a run of elements that lie side by side, all of one type.
+// A step of an optimizer over a run of adjacent elements of a single type.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tern::cpu {
 
-/// Results may lie on what they replace; operands that are absent are null. An absent result is not written.
+/// Operands and results of a step. Results may overwrite their operands; absent operands and results are null.
 template <class T>
 struct OptimRun {
   const T *param = nullptr, *grad = nullptr, *m = nullptr, *v = nullptr, *third = nullptr;

@@ -1,4 +1,4 @@
-// Stores past the caches, for results that are larger than them: memory is then written without being read first.
+// Stores past the caches for results larger than the caches: memory is written without a read.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace tern::pointwise {
 
-/// From this size on a result would not be found in a cache when it is read.
+/// Smallest result that the next reader would no longer find in a cache.
 inline constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
 
-/// As memcpy. end_stream() has to follow before other threads may read.
+/// Like memcpy. end_stream() must precede reads by other threads.
 inline void stream(std::byte* to, const std::byte* from, std::size_t n) {
 #if defined(__SSE2__)
   constexpr std::size_t kLine = 64;

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kLanes = 32;
 
-/// x * y + z, rounded once where the processor does that as fast.
+/// x * y + z, as an fma on processors with fast fma.
 template <bool kFused>
 TERN_INLINE float madd(float x, float y, float z) {
   return kFused ? __builtin_fmaf(x, y, z) : x * y + z;
 }
 
-/// Cephes' expf: x = n ln 2 + r, a polynomial in r, and n put into the exponent.
+/// Cephes' expf: x = n ln 2 + r, a polynomial in r, and n added to the exponent.
 template <bool kFused>
 TERN_INLINE float exp_of(float x) {
   const float low = -87.3F;

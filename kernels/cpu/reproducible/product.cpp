@@ -10,7 +10,7 @@
 namespace tern::reproducible {
 namespace {
 
-constexpr std::int64_t kColumns = 512;  // of sums that stay in the first cache
+constexpr std::int64_t kColumns = 512;  // columns of sums kept in the first cache
 
 }  // namespace
 
