@@ -8,6 +8,9 @@
 
 namespace tern {
 
+/// Throws ErrorCode::io: "cannot read NAME: ...", with the text of errno.
+[[noreturn]] void fail_with_errno(const char* what, const std::string& name);
+
 /// The size is known from the start: a reader can check sizes in a header before allocating.
 class ByteSource {
  public:

@@ -22,7 +22,7 @@ json finite(double v) {
 }
 
 /// "exact" without errors; null with infinite or NaN values.
-json decibels(const quantize::Error& error) {
+json decibels(const quantize::QuantizationError& error) {
   return error.noise == 0 ? json("exact") : finite(error.sqnr());
 }
 
