@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "exporter/precision/weights.h"
+#include "exporter/passes/storage/narrow_weights.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

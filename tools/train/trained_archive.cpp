@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "exporter/archive_writer.h"
-#include "exporter/fold/fold.h"
 #include "exporter/importer.h"
+#include "exporter/passes/fold/fold.h"
 #include "exporter/training/methods.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
