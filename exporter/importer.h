@@ -25,7 +25,7 @@ struct ImportOptions {
   /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;
   std::vector<QuantizeRule>
-      quantize;  ///< formats for weights (exporter/passes/quantize/weights.h); of float32 before `precision`
+      quantize;  ///< formats for weights (quantize_weights of exporter/passes/passes.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
   QuantizeChoices choices;  ///< what single weights get instead

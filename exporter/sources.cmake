@@ -214,6 +214,7 @@ set(sources
   passes/fold/fold.cpp
   passes/microscaling/forms.cpp
   passes/microscaling/pack.cpp
+  passes/pipeline.cpp
   passes/quantize/activations.cpp
   passes/quantize/error.cpp
   passes/quantize/format.cpp

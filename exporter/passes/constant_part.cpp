@@ -24,24 +24,21 @@ bool is_plain_op(const Node& n) {
 ConstantPart::ConstantPart(const Program& program, const Function& function, bool (*takes)(const Node&))
     : program_(program),
       function_(function),
+      uses_(function),
       constant_(function.values.size()),
-      producer_(function.values.size(), -1),
       state_(function.values.size(), -1) {
   for (const FunctionInput& in : function.inputs) {
     if (in.kind != FunctionInput::Kind::state || program.states[in.state].is_mutable) continue;
     constant_[static_cast<std::size_t>(in.value)] = true;
     state_[static_cast<std::size_t>(in.value)] = in.state;
   }
-  for (std::size_t i = 0; i < function.nodes.size(); ++i) {
-    const Node& n = function.nodes[i];
+  for (const Node& n : function.nodes) {
     bool all = takes(n);
     for (ValueId v : n.inputs) all = all && (v == kNoValue || constant(v));
     for (ValueId v : n.outputs)
       all = all && (v == kNoValue || is_fixed(function.values[static_cast<std::size_t>(v)].type));
     for (ValueId v : n.outputs) {
-      if (v == kNoValue) continue;
-      constant_[static_cast<std::size_t>(v)] = all;
-      producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+      if (v != kNoValue) constant_[static_cast<std::size_t>(v)] = all;
     }
   }
 }
@@ -82,7 +79,7 @@ ConstantSlice ConstantPart::slice(ValueId v) const {
 
 std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 62;
-  // Making a program of it is work too.
+  // A program of the slice is work, too.
   std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());
   for (std::size_t i : slice.nodes) {
     const Node& n = function_.nodes[i];

@@ -34,6 +34,7 @@ set(sources
   passes/fold/attention_mask_test.cpp
   passes/fold/fold_test.cpp
   passes/microscaling/pack_test.cpp
+  passes/pipeline_test.cpp
   passes/quantize/activations_test.cpp
   passes/quantize/arithmetic_test.cpp
   passes/quantize/uses_test.cpp

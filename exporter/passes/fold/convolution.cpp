@@ -1,30 +1,21 @@
-// Batch norms of a convolution's result, folded into its weight.
-#include <algorithm>
+// Folding of batch norms into the weight of the convolution before them.
 #include <cstring>
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
 #include "exporter/passes/fold/fold.h"
+#include "schema/def_use.h"
 
 namespace tern {
 namespace {
 
-/// How often a value of the function is read, results and write-backs included.
-int uses(const Function& f, ValueId v) {
-  int count = 0;
-  for (const Node& n : f.nodes) count += static_cast<int>(std::ranges::count(n.inputs, v));
-  for (const FunctionOutput& o : f.outputs) count += o.value == v ? 1 : 0;
-  for (const WriteBack& w : f.writebacks) count += w.value == v ? 1 : 0;
-  return count;
-}
-
-/// Whether the state is a dense weight of float32 that only one node of the program reads.
+/// True if the state is a dense weight of float32 that a single node of the program reads.
 bool is_own_weight(const Program& program, std::uint32_t state) {
   if (!is_own_float_storage(program, program.states[state])) return false;
-  int readers = 0;
+  std::size_t readers = 0;
   for (const Function& f : program.functions) {
     for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == state) readers += uses(f, in.value);
+      if (in.kind == FunctionInput::Kind::state && in.state == state) readers += DefUse(f).read_count(in.value);
     }
   }
   return readers == 1;
@@ -48,11 +39,12 @@ bool scale_convolution(Program& program, std::uint32_t function, std::size_t nor
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states) {
   Function& f = program.functions[function];
   const ValueId result = f.nodes[norm].inputs[0];
-  const auto made =
-      std::ranges::find_if(f.nodes, [&](const Node& n) { return n.op == Op::convolution && n.outputs[0] == result; });
-  if (made == f.nodes.end() || uses(f, result) != 1 || made->integer(AttrKey::transposed) != 0) return false;
+  const DefUse uses(f);
+  if (uses.producer(result) < 0 || uses.read_count(result) != 1) return false;
+  const auto at = static_cast<std::size_t>(uses.producer(result));
+  const Node* const made = &f.nodes[at];
+  if (made->op != Op::convolution || made->integer(AttrKey::transposed) != 0) return false;
   if (f.values[static_cast<std::size_t>(result)].type.dtype != DType::f32) return false;
-  const auto at = static_cast<std::size_t>(made - f.nodes.begin());
   const FunctionInput* weight = state_input(f, made->inputs[1]);
   if (weight == nullptr || !is_own_weight(program, weight->state)) return false;
   const State& state = program.states[weight->state];

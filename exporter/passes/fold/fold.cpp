@@ -10,19 +10,19 @@
 #include "exporter/builder.h"
 #include "exporter/constants.h"
 #include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
 #include "exporter/rewrite.h"
 #include "schema/op_record.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
 namespace {
 
-// Bytes read and computed for one constant, and for all, beside what the weights' sizes allow.
+// Bytes read and computed for one constant, and for all constants; the sizes of weights allow more.
 constexpr std::uint64_t kMostWork = std::uint64_t{32} << 20;
 constexpr std::uint64_t kAllWork = std::uint64_t{256} << 20;
 
-/// Pure, and not much more work than the sizes of its operands and results. Packed weights stay packed.
+/// True for pure nodes whose work grows with the sizes of their operands and results. Packed weights stay packed.
 bool is_foldable(const Node& n) {
   for (const Attr& a : n.attrs) {
     const auto* dims = std::get_if<Dims>(&a.data);
@@ -31,7 +31,7 @@ bool is_foldable(const Node& n) {
   return has_trait(n.op, Trait::foldable);
 }
 
-/// A constant that takes no work to speak of where it is made.
+/// True for ops that take next to no work where their result is read.
 bool is_trivial(Op op) {
   return is_view(op) || op_record(op).max_inputs == 0;
 }
@@ -57,9 +57,7 @@ class Folder {
     }
     program_.metadata.emplace_back("folded", std::move(names));
     if (std::ranges::find(read_, true) == read_.end()) return;
-    remove_dead_code(program_);
     remove_unread_states(program_, read_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
   }
 
  private:
@@ -68,7 +66,7 @@ class Folder {
     const ConstantPart part(program_, f, is_foldable);
     std::set<ValueId> done;
     for (ValueId v : part.results()) {
-      // Views cost nothing where they are.
+      // A view costs nothing at its reader.
       while (part.producer(v) >= 0) {
         const Node& n = f.nodes[static_cast<std::size_t>(part.producer(v))];
         if (!is_view(n.op)) break;
@@ -76,22 +74,22 @@ class Folder {
       }
       if (part.producer(v) < 0 || !done.insert(v).second || !spend(8 * f.nodes.size())) continue;
       const ConstantSlice slice = part.slice(v);
-      if (!worth(f, v, slice)) continue;
+      if (!worth(f, part.uses(), v, slice)) continue;
       const std::uint64_t work = part.work(slice);
       if (work > most_ || work > budget_) continue;
       budget_ -= work;
       try {
         part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); });
       } catch (const Error&) {
-        continue;  // whatever is wrong with the program, its user will be told when it runs
+        continue;  // a run of the program reports the error
       }
       read_.resize(program_.states.size());
       for (std::uint32_t s : slice.states) read_[s] = true;
     }
   }
 
-  /// Whether it takes work to compute, and is small, or not larger than the states that only it reads.
-  bool worth(const Function& f, ValueId v, const ConstantSlice& slice) {
+  /// True if the value takes work to compute, and is small, or not larger than the states that only its slice reads.
+  bool worth(const Function& f, const DefUse& uses, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
     if (slice.nodes.empty() || type.quantized() || !byte_size(type, &bytes)) return false;
@@ -101,13 +99,13 @@ class Folder {
     for (const FunctionInput& in : f.inputs) {
       if (in.kind != FunctionInput::Kind::state || !std::ranges::binary_search(slice.states, in.state)) continue;
       std::uint64_t size = 0;
-      if (!read_elsewhere(f, in, slice) && byte_size(program_.states[in.state].type, &size)) replaced += size;
+      if (!read_elsewhere(f, uses, in, slice) && byte_size(program_.states[in.state].type, &size)) replaced += size;
     }
     return bytes <= replaced;
   }
 
-  /// Small constants of a large state, such as slices of it, share the bytes of one: otherwise all of the state would
-  /// become larger piece by piece.
+  /// Counts the small constants of a large state, such as its slices, against the size of one: they would repeat all of
+  /// the state piece by piece.
   bool grow(const std::vector<std::uint32_t>& states, std::uint64_t bytes) {
     const auto large = [&](std::uint32_t s) {
       return program_.storages[program_.states[s].storage].size > kSmallConstant;
@@ -125,15 +123,10 @@ class Folder {
     return true;
   }
 
-  bool read_elsewhere(const Function& f, const FunctionInput& state, const ConstantSlice& slice) {
+  bool read_elsewhere(const Function& f, const DefUse& uses, const FunctionInput& state, const ConstantSlice& slice) {
     if (!spend(8 * (f.nodes.size() + program_.states.size()))) return true;
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      if (!std::ranges::binary_search(slice.nodes, i) &&
-          std::ranges::find(f.nodes[i].inputs, state.value) != f.nodes[i].inputs.end())
-        return true;
-    }
-    const auto is = [&](ValueId v) { return v == state.value; };
-    if (std::ranges::any_of(f.outputs, is, &FunctionOutput::value)) return true;
+    const auto in_slice = [&](const ValueReader& r) { return std::ranges::binary_search(slice.nodes, r.node); };
+    if (uses.result_count(state.value) > 0 || !std::ranges::all_of(uses.readers(state.value), in_slice)) return true;
     const State& s = program_.states[state.state];
     for (std::uint32_t other = 0; other < program_.states.size(); ++other) {
       const State& o = program_.states[other];
@@ -146,7 +139,7 @@ class Folder {
     });
   }
 
-  /// `v` becomes a constant in everything that reads it.
+  /// Replaces `v` by a constant.
   void replace(std::uint32_t function, ValueId v, const Tensor& value) {
     Builder b(program_, function);
     const std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());

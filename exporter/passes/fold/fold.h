@@ -1,4 +1,4 @@
-// Constant folding at export.
+// Parts of constant folding.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,7 @@
 
 namespace tern {
 
-/// Replaces what depends on immutable states and constants alone by constant states, where that does not make the
-/// program larger by more than kSmallConstant bytes for each, or for all of one large state, and batch norms with
-/// constant statistics by a multiplication and an addition. Removes states that nothing reads any more, and records the
-/// names of all states that it used in the metadata "folded", joined by ", ".
-void fold_constants(Program& program);
-
+/// Bytes of a constant, or of all constants of one large state, by which folding may enlarge a program.
 inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
 
 /// A batch norm with constant statistics becomes x * scale + shift: one number of each for a channel, computed in

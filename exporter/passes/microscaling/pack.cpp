@@ -1,5 +1,3 @@
-#include "exporter/passes/microscaling/pack.h"
-
 #include <tern/error.h>
 
 #include <algorithm>
@@ -10,8 +8,8 @@
 #include "exporter/constants.h"
 #include "exporter/passes/constant_part.h"
 #include "exporter/passes/microscaling/forms.h"
+#include "exporter/passes/passes.h"
 #include "exporter/rewrite.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
@@ -37,7 +35,6 @@ class Packer {
       }
     }
     if (packed_.empty()) return;
-    remove_dead_code(program_);
     std::vector<bool> candidates(program_.states.size());
     for (const auto& [key, number] : packed_) candidates[std::get<0>(key)] = candidates[std::get<1>(key)] = true;
     // Where its elements go, the MX value takes their name.
@@ -46,7 +43,6 @@ class Packer {
       names.emplace(program_.states[std::get<0>(key)].name, program_.states[number].name);
     }
     remove_unread_states(program_, candidates);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
     for (const auto& [name, made] : names) {
       const auto called = [this](const std::string& n) {
         return std::find_if(program_.states.begin(), program_.states.end(),
@@ -118,7 +114,7 @@ class Packer {
         }
       });
     } catch (const Error&) {
-      return false;  // whatever is wrong with the program, its user will be told when it runs
+      return false;  // a run of the program reports the error
     }
     if (found == nullptr) return false;
     replace(f, v, at, *found);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "exporter/passes/quantized/reads.h"
+#include "schema/def_use.h"
 #include "schema/op_record.h"
 
 namespace tern::quantize {
@@ -17,7 +18,7 @@ bool is_weight_type(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// A strided view of a storage.
+/// Strided view of a storage.
 struct View {
   std::vector<std::int64_t> sizes, strides;
   std::int64_t offset = 0;
@@ -29,7 +30,7 @@ std::vector<std::int64_t> constants(const Dims& dims) {
   return sizes;
 }
 
-/// A reshape that only adds and drops axes of size 1.
+/// The view after a reshape that only adds and drops axes of size 1.
 std::optional<View> reshaped(const View& v, const std::vector<std::int64_t>& sizes) {
   View r{sizes, std::vector<std::int64_t>(sizes.size(), 1), v.offset};
   std::size_t from = 0;
@@ -65,45 +66,16 @@ std::optional<View> viewed(const View& v, const Node& n, const TensorType& resul
   return std::nullopt;
 }
 
-/// Who reads the values of a function.
-class Readers {
- public:
-  struct Operand {
-    std::size_t node, number;
-  };
-  explicit Readers(const Function& f) : f_(f), operands_(f.values.size()), leaves_(f.values.size()) {
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (std::size_t k = 0; k < f.nodes[i].inputs.size(); ++k) {
-        if (const ValueId v = f.nodes[i].inputs[k]; v != kNoValue)
-          operands_[static_cast<std::size_t>(v)].push_back({i, k});
-      }
-    }
-    const auto leaves = [&](ValueId v) {
-      if (v != kNoValue) leaves_[static_cast<std::size_t>(v)] = true;
-    };
-    for (const FunctionOutput& o : f.outputs) leaves(o.value);
-    for (const WriteBack& w : f.writebacks) leaves(w.value);
-  }
-  const Function& function() const { return f_; }
-  const std::vector<Operand>& of(ValueId v) const { return operands_[static_cast<std::size_t>(v)]; }
-  bool leaves(ValueId v) const { return leaves_[static_cast<std::size_t>(v)]; }
-
- private:
-  const Function& f_;
-  std::vector<std::vector<Operand>> operands_;
-  std::vector<bool> leaves_;  ///< the function's outputs, and what it writes to states
-};
-
 /// Follows the values that are views of one state.
 class Reads {
  public:
-  Reads(const Readers& readers, std::uint32_t function, std::uint32_t storage, Weight& weight)
-      : readers_(readers), f_(readers.function()), function_(function), storage_(storage), weight_(weight) {}
+  Reads(const Program& program, std::uint32_t function, const DefUse& uses, std::uint32_t storage, Weight& weight)
+      : f_(program.functions[function]), uses_(uses), function_(function), storage_(storage), weight_(weight) {}
 
   void follow(ValueId v, const View& view, int depth = 0) {
     if (depth > kMostViews) return obstacle(fmt::format("more than {} views lie one behind the other", kMostViews));
-    for (const Readers::Operand& o : readers_.of(v)) read(o.node, o.number, view, depth);
-    if (readers_.leaves(v)) obstacle("it is an output");
+    for (const ValueReader& r : uses_.readers(v)) read(r.node, r.operand, view, depth);
+    if (uses_.result_count(v) > 0) obstacle("it is an output");
   }
 
  private:
@@ -166,8 +138,8 @@ class Reads {
     if (weight_.obstacle.empty()) weight_.obstacle = std::move(text);
   }
 
-  const Readers& readers_;
   const Function& f_;
+  const DefUse& uses_;
   std::uint32_t function_, storage_;
   Weight& weight_;
 };
@@ -195,13 +167,13 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     }
   }
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
-    const Readers readers(program.functions[f]);
+    const DefUse uses(program.functions[f]);
     for (const FunctionInput& in : program.functions[f].inputs) {
       if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
       const State& s = program.states[in.state];
       const auto at = weights.find(s.storage);
       if (at == weights.end() || s.type.dtype != at->second.type || s.type.rank() < 2) continue;
-      Reads(readers, f, s.storage, at->second).follow(in.value, {constants(s.type.shape), s.strides, s.offset});
+      Reads(program, f, uses, s.storage, at->second).follow(in.value, {constants(s.type.shape), s.strides, s.offset});
     }
   }
   std::erase_if(weights, [](const auto& w) { return w.second.uses.empty() && w.second.obstacle.empty(); });

@@ -1,5 +1,3 @@
-#include "exporter/passes/quantize/weights.h"
-
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -12,6 +10,7 @@
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantize/activations.h"
 #include "exporter/passes/quantize/matrix.h"
 #include "exporter/passes/quantize/uses.h"
@@ -20,7 +19,6 @@
 #include "schema/node_pattern.h"
 #include "schema/node_precision.h"
 #include "schema/op_record.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
@@ -96,10 +94,7 @@ class Quantizer {
     }
     if (report_.weights.empty()) return report_;
     for (const auto& [function, changed] : uses) rewrite(function, changed);
-    remove_dead_code(program_);
-    floats.resize(program_.states.size());
     remove_unread_states(program_, floats);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
     return report_;
   }
 

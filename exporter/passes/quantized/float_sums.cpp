@@ -1,10 +1,10 @@
-#include "exporter/passes/quantized/float_sums.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "dtypes/byte_integers.h"
+#include "exporter/passes/passes.h"
 #include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -12,16 +12,7 @@ namespace {
 
 class FloatSums {
  public:
-  explicit FloatSums(Function& f) : f_(f), readers_(f.values.size()) {
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (ValueId v : f.nodes[i].inputs) {
-        if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(i);
-      }
-    }
-    // What a caller or a state gets keeps its type.
-    for (const FunctionOutput& o : f.outputs) mark(o.value);
-    for (const WriteBack& w : f.writebacks) mark(w.value);
-  }
+  explicit FloatSums(Function& f) : f_(f), uses_(f) {}
 
   void run() {
     for (Node& n : f_.nodes) {
@@ -39,32 +30,28 @@ class FloatSums {
  private:
   TensorType& type(ValueId v) { return f_.values[static_cast<std::size_t>(v)].type; }
   bool is_byte(ValueId v) { return is_byte_integer(type(v).dtype); }
-  void mark(ValueId v) {
-    if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(f_.nodes.size());
-  }
 
-  /// `values`: v, and the views of it.
+  /// Adds v and its views to `values`. Results of the function keep their types.
   bool read_as_floats(ValueId v, std::vector<ValueId>& values) {
     values.push_back(v);
-    return std::ranges::all_of(readers_[static_cast<std::size_t>(v)], [&](std::size_t i) {
-      if (i == f_.nodes.size()) return false;
-      const Node& n = f_.nodes[i];
-      if (n.op == Op::reshape || n.op == Op::permute) return read_as_floats(n.outputs[0], values);
-      return n.op == Op::pointwise && converts(n, v);
-    });
+    return uses_.result_count(v) == 0 && std::ranges::all_of(uses_.readers(v), [&](const ValueReader& r) {
+             const Node& n = f_.nodes[r.node];
+             if (n.op == Op::reshape || n.op == Op::permute) return read_as_floats(n.outputs[0], values);
+             return n.op == Op::pointwise && converts(n, v);
+           });
   }
 
   static bool loads(const Node& n, const Instruction& i, ValueId v) {
     return i.op == Scalar::load && n.inputs[static_cast<std::size_t>(i.integer)] == v;
   }
 
-  /// Whether the node does nothing with the elements of `v` but convert them to float32.
+  /// True if the node only converts the elements of `v` to float32.
   static bool converts(const Node& n, ValueId v) {
     const std::vector<Instruction>& code = n.expr.code;
     for (std::size_t l = 0; l < code.size(); ++l) {
       if (!loads(n, code[l], v)) continue;
       if (l + 1 == code.size()) return false;
-      // Alone, or on the way to another result.
+      // The conversion is the whole expression, or an operand of further instructions.
       if (code.back().op == Scalar::convert && code.back().a == l && code.size() > 2) return false;
       for (const Instruction& i : code) {
         const int operands = scalar_info(i.op).operands;
@@ -77,13 +64,13 @@ class FloatSums {
 
   void make_float(ValueId v) {
     type(v).dtype = DType::f32;
-    for (std::size_t i : readers_[static_cast<std::size_t>(v)]) {
-      Node& n = f_.nodes[i];
+    for (const ValueReader& r : uses_.readers(v)) {
+      Node& n = f_.nodes[r.node];
       if (n.op == Op::pointwise) read_float(n, v);
     }
   }
 
-  /// The load of `v` stands for its conversions too.
+  /// Loads `v` as float32, and drops the conversions of the load.
   void read_float(Node& n, ValueId v) {
     std::vector<Instruction>& code = n.expr.code;
     std::vector<std::uint16_t> now(code.size());
@@ -107,7 +94,7 @@ class FloatSums {
   }
 
   Function& f_;
-  std::vector<std::vector<std::size_t>> readers_;  ///< nodes; their number stands for the function's results
+  const DefUse uses_;
 };
 
 }  // namespace

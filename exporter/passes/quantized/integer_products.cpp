@@ -1,5 +1,3 @@
-#include "exporter/passes/quantized/integer_products.h"
-
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <tern/tensor.h>
@@ -10,12 +8,12 @@
 #include "exporter/builder.h"
 #include "exporter/constants.h"
 #include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantized/affine.h"
 #include "exporter/passes/quantized/candidates.h"
 #include "exporter/passes/quantized/fit.h"
 #include "exporter/passes/quantized/numbers.h"
 #include "exporter/rewrite.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
@@ -47,11 +45,7 @@ class IntegerProducts {
   void run() {
     unread_.resize(program_.states.size());
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) run(f);
-    if (!changed_) return;
-    remove_dead_code(program_);
-    unread_.resize(program_.states.size());
-    remove_unread_states(program_, unread_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    if (changed_) remove_unread_states(program_, unread_);
   }
 
  private:
@@ -65,25 +59,18 @@ class IntegerProducts {
     Builder b(program_, number);
     b.function().nodes.clear();
     std::map<ValueId, ValueId> instead;
-    const auto now = [&](ValueId v) {
-      const auto it = instead.find(v);
-      return it == instead.end() ? v : it->second;
-    };
     for (const Node& n : before.nodes) {
       b.set_origin(n.origin, n.annotations);
       if (n.op == Op::matmul || n.op == Op::convolution) {
-        if (const ValueId made = multiply(b, before, part, n, now); made != kNoValue) {
+        if (const ValueId made = multiply(b, before, part, n); made != kNoValue) {
           instead.emplace(n.outputs[0], made);
           changed_ = true;
           continue;
         }
       }
-      Node same = n;
-      for (ValueId& v : same.inputs) v = now(v);
-      b.function().nodes.push_back(std::move(same));
+      b.function().nodes.push_back(n);
     }
-    for (FunctionOutput& o : b.function().outputs) o.value = now(o.value);
-    for (WriteBack& w : b.function().writebacks) w.value = now(w.value);
+    use_instead(b.function(), instead);
   }
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
@@ -118,8 +105,7 @@ class IntegerProducts {
     return rows && shape.size() == q.shape.size() && shape.back().is(1);
   }
 
-  template <class Now>
-  ValueId multiply(Builder& b, const Function& f, const ConstantPart& part, const Node& n, const Now& now) {
+  ValueId multiply(Builder& b, const Function& f, const ConstantPart& part, const Node& n) {
     const bool convolves = n.op == Op::convolution;
     const TensorType& y = type(f, n.outputs[0]);
     if (y.dtype != DType::f32 || !part.constant(n.inputs[1])) return kNoValue;
@@ -128,7 +114,7 @@ class IntegerProducts {
     const std::optional<IntegerWeight> weight = weight_of(f, part, n);
     if (!weight) return kNoValue;
 
-    ValueId q = now(x->affine.integers);
+    ValueId q = x->affine.integers;
     for (std::size_t at : x->views) {
       Node view = f.nodes[at];
       view.inputs = {q};
@@ -142,8 +128,7 @@ class IntegerProducts {
     product.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
     if (convolves) product.set(AttrKey::fill, Dims{Dim(static_cast<std::int64_t>(x->affine.zero.number))});
     const ValueId sums = b.add(std::move(product)).front();
-    return scaled(b, *x, *weight, sums, convolves ? y.rank() - 2 : 0, n.inputs.size() > 2 ? now(n.inputs[2]) : kNoValue,
-                  now);
+    return scaled(b, *x, *weight, sums, convolves ? y.rank() - 2 : 0, n.inputs.size() > 2 ? n.inputs[2] : kNoValue);
   }
 
   /// Padding adds the zero point, which has to be known then.
@@ -156,9 +141,8 @@ class IntegerProducts {
   }
 
   /// (sums - zero * row sums) * scale + bias; `behind`: axes behind the one of channels.
-  template <class Now>
-  ValueId scaled(Builder& b, const IntegerOperand& x, const IntegerWeight& w, ValueId sums, int behind, ValueId bias,
-                 const Now& now) {
+  static ValueId scaled(Builder& b, const IntegerOperand& x, const IntegerWeight& w, ValueId sums, int behind,
+                        ValueId bias) {
     const Affine& a = x.affine;
     const auto constant = [&](const std::vector<float>& numbers) {
       std::vector<std::int64_t> sizes(static_cast<std::size_t>(behind) + 1, 1);
@@ -174,7 +158,7 @@ class IntegerProducts {
     std::string text = "p";
     if (!a.zero.is_number()) {
       text = "(p - zero * sums)";
-      args.emplace_back("zero", now(a.zero.value));
+      args.emplace_back("zero", a.zero.value);
       args.emplace_back("sums", constant(w.sums));
     } else if (a.zero.number != 0) {
       text = "(p - shift)";
@@ -185,7 +169,7 @@ class IntegerProducts {
       args.emplace_back("scale", constant(times(w.scales, a.scale.number)));
     } else {
       text += " * (scale * weight)";
-      args.emplace_back("scale", now(a.scale.value));
+      args.emplace_back("scale", a.scale.value);
       args.emplace_back("weight", constant(w.scales));
     }
     if (bias != kNoValue) {
@@ -224,7 +208,7 @@ class IntegerProducts {
         numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
       });
     } catch (const Error&) {
-      return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
+      return std::nullopt;  // a run of the program reports the error
     }
     for (const PerBlock& scales : scale_candidates(program_, f, part, slice, {rows, all / rows})) {
       const auto bytes = fit_bytes(numbers, scales);

@@ -1,5 +1,3 @@
-#include "exporter/passes/quantized/moves.h"
-
 #include <tern/error.h>
 #include <tern/tensor.h>
 
@@ -11,7 +9,8 @@
 #include "dtypes/byte_integers.h"
 #include "exporter/builder.h"
 #include "exporter/passes/constant_part.h"
-#include "exporter/rewrite.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
 #include "schema/passes/dead_code.h"
 #include "schema/window_kinds.h"
 
@@ -21,13 +20,13 @@ namespace {
 /// Every integer of a byte.
 constexpr std::int64_t kCodes = 256;
 
-/// Of one operand, and of numbers that the expression has itself.
+/// True for pointwise nodes of one operand and constants.
 bool is_map(const Node& n) {
   return n.op == Op::pointwise && n.inputs.size() == 1 && n.outputs.size() == 1 && !n.has(AttrKey::sizes) &&
          std::ranges::none_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; });
 }
 
-/// Whether the node's result consists of elements of its operands, each chosen as their order says.
+/// True if the node's result consists of elements of its operands, chosen by position or by their order.
 bool keeps_elements(const Node& n) {
   switch (n.op) {
     case Op::reshape:
@@ -44,18 +43,10 @@ bool keeps_elements(const Node& n) {
 
 class Moves {
  public:
-  Moves(Program& program, std::uint32_t function) : program_(program), function_(function) {}
+  Moves(Program& program, std::uint32_t function)
+      : program_(program), function_(function), uses_(program.functions[function]) {}
 
   bool run() {
-    producers_ = producers(f());
-    readers_.assign(f().values.size(), 0);
-    for (const Node& n : f().nodes) {
-      for (ValueId v : n.inputs) {
-        if (v != kNoValue) ++readers_[static_cast<std::size_t>(v)];
-      }
-    }
-    for (const FunctionOutput& o : f().outputs) read_outside(o.value);
-    for (const WriteBack& w : f().writebacks) read_outside(w.value);
     bool changed = false;
     for (std::size_t i = 0; i < f().nodes.size(); ++i) changed = keep(i) || changed;
     return changed;
@@ -64,22 +55,19 @@ class Moves {
  private:
   Function& f() { return program_.functions[function_]; }
   const TensorType& type(ValueId v) { return f().values[static_cast<std::size_t>(v)].type; }
-  void read_outside(ValueId v) {
-    if (v != kNoValue) readers_[static_cast<std::size_t>(v)] += 2;
-  }
 
-  /// Node `i` quantizes what a node chose of widened integers.
+  /// Rewrites node `i` if it quantizes elements that a node moves or chooses among widened integers.
   bool keep(std::size_t i) {
     const Node quantizes = f().nodes[i];
     if (!is_map(quantizes) || !is_byte_integer(type(quantizes.outputs[0]).dtype)) return false;
     const ValueId numbers = quantizes.inputs[0];
-    const std::int64_t at = producers_[static_cast<std::size_t>(numbers)];
-    if (at < 0 || readers_[static_cast<std::size_t>(numbers)] != 1) return false;
+    const std::int64_t at = uses_.producer(numbers);
+    if (at < 0 || uses_.read_count(numbers) != 1) return false;
     const Node& chooses = f().nodes[static_cast<std::size_t>(at)];
     if (!keeps_elements(chooses) || chooses.outputs[0] != numbers) return false;
     std::vector<ValueId> integers;
     for (ValueId v : chooses.inputs) {
-      const std::int64_t from = v == kNoValue ? -1 : producers_[static_cast<std::size_t>(v)];
+      const std::int64_t from = uses_.producer(v);
       if (from < 0) return false;
       const Node& widens = f().nodes[static_cast<std::size_t>(from)];
       if (!is_map(widens) || type(widens.inputs[0]).dtype != type(quantizes.outputs[0]).dtype ||
@@ -87,7 +75,7 @@ class Moves {
         return false;
       integers.push_back(widens.inputs[0]);
     }
-    Node& made = f().nodes[i];  // where the integers are there
+    Node& made = f().nodes[i];  // behind the integers
     made = f().nodes[static_cast<std::size_t>(at)];
     made.inputs = std::move(integers);
     made.outputs[0] = quantizes.outputs[0];
@@ -101,7 +89,7 @@ class Moves {
     known_.emplace_back(pair, are_inverse(widens, quantizes));
     return known_.back().second;
   }
-  /// Whether the numbers ascend as the integers do, and quantizing gives those back.
+  /// True if the numbers ascend with the integers, and quantizing gives the integers back.
   bool are_inverse(const Node& widens, const Node& quantizes) {
     Program p;
     p.metadata = program_.metadata;
@@ -131,7 +119,7 @@ class Moves {
         same = is_every_code(static_cast<const std::uint8_t*>(value.data()), least);
       });
     } catch (const Error&) {
-      return false;  // whatever is wrong with the program, its user will be told when it runs
+      return false;  // a run of the program reports the error
     }
     return ascend && same;
   }
@@ -144,8 +132,7 @@ class Moves {
 
   Program& program_;
   std::uint32_t function_;
-  std::vector<std::int64_t> producers_;
-  std::vector<int> readers_;
+  const DefUse uses_;  ///< of the function before
   using Pair = std::pair<std::vector<Instruction>, std::vector<Instruction>>;
   std::vector<std::pair<Pair, bool>> known_;  ///< of two expressions, whether they are inverse
 };

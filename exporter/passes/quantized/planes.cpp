@@ -1,5 +1,3 @@
-#include "exporter/passes/quantized/planes.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,6 +5,8 @@
 
 #include "exporter/builder.h"
 #include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
+#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -30,7 +30,7 @@ class Planes {
       const ValueId made = plane(b, n.inputs[0], n.dim(AttrKey::start));
       replaced_.emplace(n.outputs[0], made);
     }
-    read_planes(b.function());
+    use_instead(b.function(), replaced_);
     return true;
   }
 
@@ -41,28 +41,22 @@ class Planes {
     return t.shape[axis].is_const() ? t.shape[axis].value() : -1;
   }
 
-  /// A slice of one from the first axis.
+  /// True for slices of one element along the first axis.
   bool is_plane(const Node& n) const {
     return n.op == Op::slice && n.integer(AttrKey::axis) == 0 && n.dim(AttrKey::start).is_const() &&
            n.dim(AttrKey::length).is_const() && n.dim(AttrKey::length).value() == 1;
   }
 
-  /// By value: weights of floats that are computed of fewer bytes, and of which only planes are read.
+  /// For each value: true for weights of floats that are computed of fewer bytes, and of which only planes are read.
   std::vector<bool> stacks() const {
-    std::vector<bool> found(f_.values.size()), other(f_.values.size());
-    for (const Node& n : f_.nodes) {
-      for (const ValueId v : n.inputs) {
-        if (v == kNoValue) continue;
-        const auto at = static_cast<std::size_t>(v);
-        (is_plane(n) && (found[at] || is_stack(v)) ? found : other)[at] = true;
-      }
+    std::vector<bool> found(f_.values.size());
+    const auto reads_plane = [&](const ValueReader& r) { return is_plane(f_.nodes[r.node]); };
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto v = static_cast<ValueId>(i);
+      const auto readers = part_.uses().readers(v);
+      found[i] = !readers.empty() && part_.uses().result_count(v) == 0 && std::ranges::all_of(readers, reads_plane) &&
+                 is_stack(v);
     }
-    const auto read_outside = [&](ValueId v) {
-      if (v != kNoValue) other[static_cast<std::size_t>(v)] = true;
-    };
-    for (const FunctionOutput& o : f_.outputs) read_outside(o.value);
-    for (const WriteBack& w : f_.writebacks) read_outside(w.value);
-    for (std::size_t v = 0; v < found.size(); ++v) found[v] = found[v] && !other[v];
     return found;
   }
 
@@ -77,25 +71,14 @@ class Planes {
     return bytes > 0 && bytes < own;
   }
 
-  /// Whether the first axis is more than what operands have there.
+  /// True if the result depends on the number of planes, or on the number of a plane.
   static bool counts_planes(const Node& n) {
     return n.has(AttrKey::sizes) || std::ranges::any_of(n.expr.code, [](const Instruction& i) {
              return i.op == Scalar::index && i.integer == 0;
            });
   }
 
-  /// What reads slices that are gone reads those that were made instead.
-  void read_planes(Function& f) const {
-    const auto read = [&](ValueId& v) {
-      const auto made = replaced_.find(v);
-      if (made != replaced_.end()) v = made->second;
-    };
-    for (Node& n : f.nodes) std::ranges::for_each(n.inputs, read);
-    for (FunctionOutput& o : f.outputs) read(o.value);
-    for (WriteBack& w : f.writebacks) read(w.value);
-  }
-
-  /// Value `at` of the first axis of v, which stays with a size of 1.
+  /// Element `at` of the first axis of v; the axis stays, with size 1.
   ValueId plane(Builder& b, ValueId v, Dim at) {
     const auto [known, fresh] = made_.try_emplace({v, at.value()}, kNoValue);
     if (!fresh) return known->second;
@@ -114,7 +97,7 @@ class Planes {
     return made;
   }
 
-  /// The node that makes v, of planes; nothing where it is to be sliced itself.
+  /// The node that computes v, over planes; empty if v itself is to be sliced.
   std::optional<Node> node_of_plane(Builder& b, ValueId v, Dim at) {
     if (part_.producer(v) < 0) return std::nullopt;
     Node n = f_.nodes[static_cast<std::size_t>(part_.producer(v))];

@@ -1,5 +1,3 @@
-#include "exporter/passes/quantized/products.h"
-
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <tern/tensor.h>
@@ -10,13 +8,13 @@
 
 #include "exporter/constants.h"
 #include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantized/candidates.h"
 #include "exporter/passes/quantized/fit.h"
 #include "exporter/passes/quantized/numbers.h"
 #include "exporter/passes/quantized/reads.h"
 #include "exporter/passes/quantized/sparse.h"
 #include "exporter/rewrite.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
@@ -41,10 +39,7 @@ class Weights {
     bool any = false;
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f, tables) || any;
     if (!any) return;
-    remove_dead_code(program_);
-    candidates_.resize(program_.states.size());
     remove_unread_states(program_, candidates_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
     for (const auto& [made, name] : names_) rename(made, name);
   }
 
@@ -150,7 +145,7 @@ class Weights {
         numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
       });
     } catch (const Error&) {
-      return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
+      return std::nullopt;  // a run of the program reports the error
     }
     for (const PerBlock& s : scales) {
       if (auto fitted = fit(numbers, s)) return fitted;

@@ -1,5 +1,3 @@
-#include "exporter/passes/quantized/shifted.h"
-
 #include <tern/error.h>
 #include <tern/tensor.h>
 
@@ -8,6 +6,7 @@
 
 #include "dtypes/convert.h"
 #include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
 #include "exporter/rewrite.h"
 #include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kShift = 128;
 
-/// Sums of a weight's columns are among what is computed of constants.
+/// Accepts reductions, too: programs compute the sums of a weight's columns.
 bool is_foldable(const Node& n) {
   return has_trait(n.op, Trait::foldable);
 }
@@ -25,20 +24,7 @@ bool is_foldable(const Node& n) {
 class ShiftedProducts {
  public:
   ShiftedProducts(Program& program, std::uint32_t function)
-      : program_(program),
-        number_(function),
-        f_(program.functions[function]),
-        part_(program, f_, is_foldable),
-        readers_(f_.values.size()) {
-    for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      for (ValueId v : f_.nodes[i].inputs) {
-        if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(i);
-      }
-    }
-    for (const FunctionOutput& o : f_.outputs) {
-      if (o.value != kNoValue) readers_[static_cast<std::size_t>(o.value)].push_back(f_.nodes.size());
-    }
-  }
+      : program_(program), number_(function), f_(program.functions[function]), part_(program, f_, is_foldable) {}
 
   bool run() {
     bool changed = false;
@@ -48,13 +34,15 @@ class ShiftedProducts {
           type(n.outputs[0]).dtype != DType::i32 || (n.inputs.size() > 2 && n.inputs[2] != kNoValue))
         continue;
       const ValueId x = signed_behind(n.inputs[0]);
-      const auto& readers = readers_[static_cast<std::size_t>(n.outputs[0])];
-      if (x == kNoValue || readers.size() != 1 || readers[0] == f_.nodes.size() || !takes_sums_out(n, readers[0]))
+      const DefUse& uses = part_.uses();
+      const auto readers = uses.readers(n.outputs[0]);
+      if (x == kNoValue || readers.size() != 1 || uses.result_count(n.outputs[0]) > 0 ||
+          !takes_sums_out(n, readers[0].node))
         continue;
       Function& g = program_.functions[number_];
       g.nodes[i].inputs[0] = x;
-      // The node that took the sums out takes nothing out: it is gone.
-      const ValueId corrected = f_.nodes[readers[0]].outputs[0];
+      // The signed product needs no correction.
+      const ValueId corrected = f_.nodes[readers[0].node].outputs[0];
       use_instead(g, corrected, n.outputs[0]);
       changed = true;
     }
@@ -66,7 +54,7 @@ class ShiftedProducts {
 
   static bool holds_sums(DType t) { return t == DType::i16 || t == DType::i32 || t == DType::i64; }
 
-  /// The int8 value that becomes `v` by adding 128, of the same shape, or none.
+  /// The int8 value of the same shape that becomes `v` by adding 128, or none.
   ValueId signed_behind(ValueId v) const {
     std::int64_t sum = 0;
     for (bool last = true;; last = false) {
@@ -82,7 +70,7 @@ class ShiftedProducts {
     }
   }
 
-  /// What an expression of conversions between integers and one sum adds to its operand.
+  /// The constant that an expression of conversions between integers and sums adds to its operand.
   static std::optional<std::int64_t> constant_added(const Node& n) {
     std::int64_t sum = 0;
     const std::vector<Instruction>& code = n.expr.code;
@@ -100,7 +88,7 @@ class ShiftedProducts {
     return sum;
   }
 
-  /// Whether `reader` subtracts 128 times the sums of the columns of the product's weight, in integers.
+  /// True if `reader` subtracts 128 times the sums of the columns of the product's weight, in integers.
   bool takes_sums_out(const Node& product, std::size_t reader) const {
     const Node& n = f_.nodes[reader];
     if (n.op != Op::pointwise || n.inputs.size() != 2 || type(n.outputs[0]).dtype != DType::i32) return false;
@@ -126,7 +114,7 @@ class ShiftedProducts {
     return found == expected;
   }
 
-  /// The elements of a constant; none where it is not one.
+  /// The elements of a constant; empty for other values.
   std::vector<std::int64_t> integers(ValueId v) const {
     std::vector<std::int64_t> result;
     if (!part_.constant(v) || !is_integral(type(v).dtype)) return result;
@@ -137,16 +125,15 @@ class ShiftedProducts {
         convert(dense.data(), dense.dtype(), result.data(), DType::i64, dense.numel());
       });
     } catch (const Error&) {
-      return {};  // whatever is wrong with the program, its user will be told when it runs
+      return {};  // a run of the program reports the error
     }
     return result;
   }
 
   Program& program_;
   std::uint32_t number_;
-  const Function f_;  ///< as it was
+  const Function f_;  ///< before the pass
   const ConstantPart part_;
-  std::vector<std::vector<std::size_t>> readers_;  ///< nodes; their number stands for the function's results
 };
 
 bool is_product(const Node& n) {

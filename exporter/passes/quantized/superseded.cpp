@@ -1,10 +1,8 @@
-#include "exporter/passes/quantized/superseded.h"
-
 #include <algorithm>
 #include <set>
 #include <vector>
 
-#include "schema/passes/dead_code.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/unread_states.h"
 
 namespace tern {
@@ -14,20 +12,6 @@ std::vector<std::int64_t> sizes_of(const State& s) {
   std::vector<std::int64_t> sizes;
   for (Dim d : s.type.shape) sizes.push_back(d.value());
   return sizes;
-}
-
-std::vector<bool> read_states(const Program& program) {
-  std::vector<bool> read(program.states.size());
-  for (const Function& f : program.functions) {
-    std::set<ValueId> used;
-    for (const Node& n : f.nodes) used.insert(n.inputs.begin(), n.inputs.end());
-    for (const FunctionOutput& o : f.outputs) used.insert(o.value);
-    for (const WriteBack& w : f.writebacks) used.insert(w.value);
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && used.contains(in.value)) read[in.state] = true;
-    }
-  }
-  return read;
 }
 
 }  // namespace
@@ -51,7 +35,6 @@ void remove_superseded_weights(Program& program) {
   }
   if (!any) return;
   remove_unread_states(program, superseded);
-  remove_dead_code(program);  // numbers values without those of the inputs that went
 }
 
 }  // namespace tern

@@ -3,9 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "exporter/passes/simplify/simplify.h"
+#include "exporter/passes/passes.h"
 #include "schema/op_record.h"
-#include "schema/passes/dead_code.h"
 
 namespace tern {
 namespace {
@@ -83,15 +82,6 @@ class Common {
 
 void share_common_nodes(Program& program) {
   for (Function& f : program.functions) Common(f).run();
-}
-
-void simplify(Program& program) {
-  overlap_collectives(program);
-  inline_numbers(program);
-  share_common_nodes(program);
-  remove_dead_code(program);  // norms count readers
-  recognise_norms(program);
-  remove_dead_code(program);
 }
 
 }  // namespace tern

@@ -1,31 +1,11 @@
 #include "exporter/passes/simplify/dataflow.h"
 
-#include <set>
-
-#include "exporter/rewrite.h"
-
 namespace tern {
-namespace {
 
-constexpr int kReadOutside = 1 << 20;
-
-}  // namespace
-
-Dataflow::Dataflow(const Function& f) : f_(f), producers_(producers(f)), readers_(f.values.size()) {
-  for (const Node& n : f.nodes) {
-    for (const ValueId v : std::set<ValueId>(n.inputs.begin(), n.inputs.end())) {
-      if (v != kNoValue) ++readers_[static_cast<std::size_t>(v)];
-    }
-  }
-  const auto read_outside = [&](ValueId v) {
-    if (v != kNoValue) readers_[static_cast<std::size_t>(v)] += kReadOutside;
-  };
-  for (const FunctionOutput& o : f.outputs) read_outside(o.value);
-  for (const WriteBack& w : f.writebacks) read_outside(w.value);
-}
+Dataflow::Dataflow(const Function& f) : f_(f), uses_(f) {}
 
 const Node* Dataflow::made_by(ValueId v, Op op) const {
-  const std::int64_t at = v == kNoValue ? -1 : producer(v);
+  const std::int64_t at = producer(v);
   if (at < 0) return nullptr;
   const Node& n = f_.nodes[static_cast<std::size_t>(at)];
   return n.op == op && n.outputs[0] == v ? &n : nullptr;
@@ -35,10 +15,10 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
   if (n.op != Op::pointwise || n.outputs[0] == kNoValue) return std::nullopt;
   const std::vector<Instruction>& code = n.expr.code;
   const DType result = type(n.outputs[0]).dtype;
-  // Each instruction's operand; none for the operation itself and its rounding.
+  // Operand of each instruction; absent for the operation itself and its rounding.
   std::vector<std::optional<ScalarOperand>> operands(code.size());
   OneOperation one;
-  std::size_t done = code.size();  // the operation
+  std::size_t done = code.size();  // number of the operation
   for (std::size_t k = 0; k < code.size(); ++k) {
     const Instruction& i = code[k];
     if (i.op == Scalar::load) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "exporter/passes/passes.h"
 #include "exporter/passes/simplify/dataflow.h"
-#include "exporter/passes/simplify/simplify.h"
 #include "schema/kinds.h"
 
 namespace tern {

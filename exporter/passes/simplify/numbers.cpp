@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "exporter/passes/simplify/simplify.h"
+#include "exporter/passes/passes.h"
 
 namespace tern {
 namespace {

@@ -1,9 +1,11 @@
-// Which collectives run beside computation. One whose wait follows at once, or whose result something reads before a
-// wait, is done where it stands; the others start there and end at the wait, which keeps their operands alive.
+// Overlap of collectives with computation. A collective whose wait follows at once, or whose result a node reads before
+// a wait, runs at its own position; the others start there and end at the wait, which keeps their operands alive.
 #include <algorithm>
 #include <map>
 
-#include "exporter/passes/simplify/simplify.h"
+#include "exporter/passes/passes.h"
+#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/op_record.h"
 
 namespace tern {
@@ -13,28 +15,28 @@ bool starts(const Node& n) {
   return n.op == Op::collective && n.integer(AttrKey::mode) != 0;
 }
 
-struct Uses {
-  std::vector<std::size_t> waits;  ///< nodes
-  bool others = false;
-};
-
 class Overlap {
  public:
   explicit Overlap(Function& f) : f_(f) {}
 
   void run() {
     if (std::ranges::none_of(f_.nodes, [](const Node& n) { return n.op == Op::wait || starts(n); })) return;
-    count();
+    const DefUse uses(f_);
     std::vector<bool> kept_wait(f_.nodes.size());
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       Node& n = f_.nodes[i];
       if (!starts(n)) continue;
-      const Uses& uses = uses_[n.outputs[0]];
-      if (uses.others || uses.waits.empty() || !computes_between(i, uses.waits.front())) {
+      std::vector<std::size_t> waits;
+      bool others = uses.result_count(n.outputs[0]) > 0;
+      for (const ValueReader& r : uses.readers(n.outputs[0])) {
+        others = others || f_.nodes[r.node].op != Op::wait;
+        if (r.operand == 0) waits.push_back(r.node);
+      }
+      if (others || waits.empty() || !computes_between(i, waits.front())) {
         std::erase_if(n.attrs, [](const Attr& a) { return a.key == AttrKey::mode; });
         continue;
       }
-      for (const std::size_t w : uses.waits) {
+      for (const std::size_t w : waits) {
         f_.nodes[w].inputs = {n.outputs[0], n.inputs[0]};
         kept_wait[w] = true;
       }
@@ -43,46 +45,29 @@ class Overlap {
   }
 
  private:
-  void count() {
-    const auto other = [&](ValueId v) { uses_[v].others = true; };
-    for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      for (std::size_t k = 0; k < f_.nodes[i].inputs.size(); ++k) {
-        const ValueId v = f_.nodes[i].inputs[k];
-        if (f_.nodes[i].op != Op::wait) other(v);
-        if (f_.nodes[i].op == Op::wait && k == 0) uses_[v].waits.push_back(i);
-      }
-    }
-    for (const FunctionOutput& o : f_.outputs) other(o.value);
-    for (const WriteBack& w : f_.writebacks) other(w.value);
-  }
   bool computes_between(std::size_t begin, std::size_t end) const {
     return std::any_of(f_.nodes.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
                        f_.nodes.begin() + static_cast<std::ptrdiff_t>(end),
                        [](const Node& n) { return n.op != Op::wait && !is_view(n.op); });
   }
-  /// Waits that end nothing give their operand.
+  /// Removes waits that end no collective; readers read their operand.
   void remove(const std::vector<bool>& kept) {
     std::map<ValueId, ValueId> instead;
-    const auto rename = [&](ValueId& v) {
-      if (const auto found = instead.find(v); found != instead.end()) v = found->second;
-    };
     std::vector<Node> nodes;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       Node& n = f_.nodes[i];
-      for (ValueId& v : n.inputs) rename(v);
       if (n.op == Op::wait && !kept[i] && n.inputs.size() == 1) {
-        instead[n.outputs[0]] = n.inputs[0];
+        const auto known = instead.find(n.inputs[0]);
+        instead[n.outputs[0]] = known == instead.end() ? n.inputs[0] : known->second;
       } else {
         nodes.push_back(std::move(n));
       }
     }
     f_.nodes = std::move(nodes);
-    for (FunctionOutput& o : f_.outputs) rename(o.value);
-    for (WriteBack& w : f_.writebacks) rename(w.value);
+    use_instead(f_, instead);
   }
 
   Function& f_;
-  std::map<ValueId, Uses> uses_;
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "exporter/builder.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/simplify/dataflow.h"
-#include "exporter/passes/simplify/simplify.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {

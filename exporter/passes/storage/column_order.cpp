@@ -1,9 +1,9 @@
-#include "exporter/passes/storage/column_order.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "exporter/constants.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
 
 namespace tern {
 namespace {
@@ -11,25 +11,17 @@ namespace {
 constexpr std::int64_t kLeast = 16;  // rows and columns
 constexpr std::int64_t kTile = 32;
 
-/// For each state: it is read, and by products alone, as their second operand.
+/// For each state: true if products read the state as their second operand, and nothing else reads it.
 std::vector<bool> read_by_products(const Program& program) {
   std::vector<bool> read(program.states.size()), other(program.states.size());
   for (const Function& f : program.functions) {
-    std::vector<std::int64_t> state_of(f.values.size(), -1);
+    const DefUse uses(f);
     for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.value != kNoValue)
-        state_of[static_cast<std::size_t>(in.value)] = in.state;
+      if (in.kind != FunctionInput::Kind::state) continue;
+      for (const ValueReader& r : uses.readers(in.value))
+        (f.nodes[r.node].op == Op::matmul && r.operand == 1 ? read : other)[in.state] = true;
+      if (uses.result_count(in.value) > 0) other[in.state] = true;
     }
-    const auto mark = [&](ValueId v, std::vector<bool>& marks) {
-      if (v == kNoValue) return;
-      if (const std::int64_t s = state_of[static_cast<std::size_t>(v)]; s >= 0)
-        marks[static_cast<std::size_t>(s)] = true;
-    };
-    for (const Node& n : f.nodes) {
-      for (std::size_t i = 0; i < n.inputs.size(); ++i) mark(n.inputs[i], n.op == Op::matmul && i == 1 ? read : other);
-    }
-    for (const FunctionOutput& o : f.outputs) mark(o.value, other);
-    for (const WriteBack& w : f.writebacks) mark(w.value, other);
   }
   for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && !other[i];
   return read;
@@ -39,7 +31,7 @@ bool is_large_matrix(const TensorType& t) {
   return t.rank() == 2 && t.shape[0].value() >= kLeast && t.shape[1].value() >= kLeast;
 }
 
-/// Types of which products read columns fastest.
+/// True for types whose matrices products read fastest column by column.
 bool by_columns(DType t) {
   return t == DType::f32 || (element_size(t) == 1 && t != DType::f4_e2m1 && t != DType::boolean);
 }

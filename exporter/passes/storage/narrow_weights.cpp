@@ -1,16 +1,17 @@
-#include "exporter/passes/storage/narrow_weights.h"
-
 #include <fmt/format.h>
 #include <tern/error.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "dtypes/convert.h"
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
 #include "schema/node_precision.h"
 #include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
@@ -18,7 +19,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLeast = 16;  // rows and columns: smaller ones are not worth a rounding
+constexpr std::int64_t kLeast = 16;  // rows and columns: smaller matrices save too little for a rounding
 
 bool is_large_matrix(const TensorType& t) {
   if (t.rank() < 2 || !std::ranges::all_of(t.shape, &Dim::is_const)) return false;
@@ -26,66 +27,64 @@ bool is_large_matrix(const TensorType& t) {
   return t.shape[r - 2].value() >= kLeast && t.shape[r - 1].value() >= kLeast;
 }
 
-/// What reads one value of a function.
-struct Readers {
+/// Kinds of readers of a value or its views.
+struct ReaderKinds {
   bool products = false, others = false;
 };
 
-Readers readers(const Function& f, ValueId v) {
-  Readers r;
-  for (const Node& n : f.nodes) {
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      if (n.inputs[i] != v) continue;
-      const bool kept = noted_precision(n) == Precision::exported;
-      if (n.op == Op::matmul && i == 1 && !kept &&
-          f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
-        r.products = true;
-      } else if (is_view(n.op) && i == 0) {
-        const Readers further = readers(f, n.outputs[0]);
-        r.products |= further.products;
-        r.others |= further.others;
-      } else if (n.op != Op::index_select || i != 0) {
-        r.others = true;
-      }
+ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
+  ReaderKinds kinds{false, uses.result_count(v) > 0};
+  for (const ValueReader& r : uses.readers(v)) {
+    const Node& n = f.nodes[r.node];
+    const bool kept = noted_precision(n) == Precision::exported;
+    if (n.op == Op::matmul && r.operand == 1 && !kept &&
+        f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
+      kinds.products = true;
+    } else if (is_view(n.op) && r.operand == 0) {
+      const ReaderKinds further = reader_kinds(f, uses, n.outputs[0]);
+      kinds.products |= further.products;
+      kinds.others |= further.others;
+    } else if (n.op != Op::index_select || r.operand != 0) {
+      kinds.others = true;
     }
   }
-  const auto is = [&](ValueId w) { return w == v; };
-  r.others |= std::ranges::any_of(f.outputs, is, &FunctionOutput::value) ||
-              std::ranges::any_of(f.writebacks, is, &WriteBack::value);
-  return r;
+  return kinds;
 }
 
-/// Whether the state may be narrow, itself a matrix that fills its storage. `products` is set where one reads it.
-bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) {
+/// True if the state is a matrix that fills its storage, and all its readers take narrow weights. Sets `products` if a
+/// product reads the state.
+bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
   if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix(s.type) ||
       !byte_size(s.type, &size) || program.storages[s.storage].size != size)
     return false;
-  for (const Function& f : program.functions) {
+  for (std::size_t i = 0; i < program.functions.size(); ++i) {
+    const Function& f = program.functions[i];
     for (const FunctionInput& in : f.inputs) {
       if (in.kind != FunctionInput::Kind::state || in.state != state || in.value == kNoValue) continue;
-      const Readers r = readers(f, in.value);
-      if (r.others) return false;
-      *products |= r.products;
+      const ReaderKinds kinds = reader_kinds(f, uses[i], in.value);
+      if (kinds.others) return false;
+      *products |= kinds.products;
     }
   }
   return true;
 }
 
-/// The states of a storage, if all may be narrow and products read one: weights that are tied have one storage.
-std::vector<std::uint32_t> narrow_states(const Program& program, std::uint32_t storage) {
+/// The states of a storage, if all may be narrow and a product reads one: tied weights share a storage.
+std::vector<std::uint32_t> narrow_states(const Program& program, const std::vector<DefUse>& uses,
+                                         std::uint32_t storage) {
   std::vector<std::uint32_t> states;
   bool products = false;
   for (std::uint32_t s = 0; s < program.states.size(); ++s) {
     if (program.states[s].storage != storage) continue;
-    if (!may_be_narrow(program, s, &products)) return {};
+    if (!may_be_narrow(program, uses, s, &products)) return {};
     states.push_back(s);
   }
   return products ? states : std::vector<std::uint32_t>();
 }
 
-/// `v` and its views are of `dtype`; rows that an embedding takes become float32 again after it.
+/// Gives `v` and its views the type `dtype`; converts rows that an embedding selects back to float32.
 void retype(Program& program, std::uint32_t function, ValueId v, DType dtype) {
   program.functions[function].values[static_cast<std::size_t>(v)].type.dtype = dtype;
   for (std::size_t i = 0; i < program.functions[function].nodes.size(); ++i) {
@@ -141,22 +140,26 @@ std::vector<std::byte> narrowed(std::span<const std::byte> bytes, DType dtype, c
 }  // namespace
 
 std::size_t narrow_weights(Program& program, DType dtype) {
-  std::size_t count = 0;
+  std::vector<DefUse> uses;
+  for (const Function& f : program.functions) uses.emplace_back(f);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> narrow;  // states by storage
   for (std::uint32_t storage = 0; storage < program.storages.size(); ++storage) {
-    const std::vector<std::uint32_t> states = narrow_states(program, storage);
-    if (states.empty()) continue;
-    ++count;
+    std::vector<std::uint32_t> states = narrow_states(program, uses, storage);
+    if (!states.empty()) narrow.emplace(storage, std::move(states));
+  }
+  for (const auto& [storage, states] : narrow) {
     for (const std::uint32_t s : states) {
       retype_state(program, s, dtype);
       program.states[s].type.dtype = dtype;
     }
-    const std::string& name = program.states[states[0]].name;
     extendable_source(program).replace(
-        storage, [dtype, name](std::span<const std::byte> before) { return narrowed(before, dtype, name); });
+        storage, [dtype, name = program.states[states[0]].name](std::span<const std::byte> before) {
+          return narrowed(before, dtype, name);
+        });
     program.storages[storage].size /= 2;
   }
-  if (count > 0) remove_dead_code(program);  // numbers values without those that casts left
-  return count;
+  if (!narrow.empty()) remove_dead_code(program);  // renumbers values: casts left some without a definition
+  return narrow.size();
 }
 
 }  // namespace tern

@@ -60,8 +60,8 @@ std::optional<Dims> after(const Dims& scale, const Node& view, const Dims& from,
 
 }  // namespace
 
-std::optional<ScaleShapes> shapes_behind_product(const Producers& producers, const ByteOperand& operand) {
-  const Dims& shape = producers.type(operand.scale->value).shape;
+std::optional<ScaleShapes> shapes_behind_product(const ByteWeights& weights, const ByteOperand& operand) {
+  const Dims& shape = weights.type(operand.scale->value).shape;
   Dims scale(static_cast<std::size_t>(operand.scale->rank) - shape.size(), 1);
   scale.insert(scale.end(), shape.begin(), shape.end());
   ScaleShapes shapes = {scale};
@@ -70,7 +70,7 @@ std::optional<ScaleShapes> shapes_behind_product(const Producers& producers, con
     // A slice from elsewhere than the beginning, or backwards, may keep the size.
     if (view.op == Op::slice && view.integer(AttrKey::step) != 1 && !is_one_number(scale)) return std::nullopt;
     const auto next =
-        after(shapes.back(), view, producers.type(view.inputs[0]).shape, producers.type(view.outputs[0]).shape);
+        after(shapes.back(), view, weights.type(view.inputs[0]).shape, weights.type(view.outputs[0]).shape);
     if (!next) return std::nullopt;
     shapes.push_back(*next);
   }

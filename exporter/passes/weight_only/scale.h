@@ -14,7 +14,7 @@ namespace tern::weight_only {
 using ScaleShapes = std::vector<Dims>;
 
 /// None where the scale differs along the axis that the product sums over, or a view mixes its axes with others.
-std::optional<ScaleShapes> shapes_behind_product(const Producers& producers, const ByteOperand& operand);
+std::optional<ScaleShapes> shapes_behind_product(const ByteWeights& weights, const ByteOperand& operand);
 
 /// The scale such that it broadcasts to the product's result.
 ValueId scale_behind_product(Builder& b, const ByteOperand& operand, const ScaleShapes& shapes);

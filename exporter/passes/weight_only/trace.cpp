@@ -25,12 +25,12 @@ bool is_traced_view(const Node& n) {
 /// Follows an operand backwards.
 class Trace {
  public:
-  explicit Trace(const Producers& producers) : producers_(producers) {}
+  explicit Trace(const ByteWeights& weights) : weights_(weights) {}
 
   std::optional<ByteOperand> run(ValueId v) {
     for (int i = 0; i < kMostSteps; ++i) {
-      if (producers_.is_byte_state(v)) return finish(v);
-      const Node* n = producers_.node(v);
+      if (weights_.is_byte_state(v)) return finish(v);
+      const Node* n = weights_.node(v);
       if (n == nullptr) return std::nullopt;
       if (is_traced_view(*n)) {
         views_.push_back(n);
@@ -60,11 +60,11 @@ class Trace {
     if (std::ranges::any_of(factors, [&](const Converted& f) { return code[f.at].op != Scalar::load; })) return false;
     const auto input = [&](int i) { return static_cast<std::size_t>(code[factors[i].at].integer); };
     if (input(0) == input(1)) return false;
-    const TensorType& whole = producers_.type(n.outputs[0]);
+    const TensorType& whole = weights_.type(n.outputs[0]);
     for (const int i : {0, 1}) {
       const ValueId weight = n.inputs[input(i)], scale = n.inputs[input(1 - i)];
       const bool rounds = std::ranges::any_of(factors[1 - i].dtypes, [](DType t) { return t != DType::f32; });
-      if (!is_float(producers_.type(scale).dtype) || rounds || producers_.type(weight).shape != whole.shape ||
+      if (!is_float(weights_.type(scale).dtype) || rounds || weights_.type(weight).shape != whole.shape ||
           !leads_to_weight(weight))
         continue;
       casts_ = factors[i].dtypes;
@@ -76,20 +76,20 @@ class Trace {
   }
 
   bool leads_to_weight(ValueId v) const {
-    Trace further(producers_);
+    Trace further(weights_);
     further.scale_ = Scale{};  // one is enough
     return further.run(v).has_value();
   }
 
   std::optional<ByteOperand> finish(ValueId weight) {
-    const DType type = producers_.type(weight).dtype;
+    const DType type = weights_.type(weight).dtype;
     if (!std::ranges::all_of(casts_, [&](DType t) { return holds(t, type); })) return std::nullopt;
     std::ranges::reverse(views_);
     if (scale_) scale_->views = views_.size() - scale_->views;
     return ByteOperand{weight, views_, scale_};
   }
 
-  const Producers& producers_;
+  const ByteWeights& weights_;
   std::vector<const Node*> views_;
   std::vector<DType> casts_;
   std::optional<Scale> scale_;
@@ -109,14 +109,8 @@ bool is_byte(DType t) {
   }
 }
 
-Producers::Producers(const Program& program, const Function& function)
-    : nodes_(function.values.size()), byte_states_(function.values.size()) {
-  for (const Value& v : function.values) types_.push_back(v.type);
-  for (const Node& n : function.nodes) {
-    for (const ValueId v : n.outputs) {
-      if (v != kNoValue) nodes_[static_cast<std::size_t>(v)] = &n;
-    }
-  }
+ByteWeights::ByteWeights(const Program& program, const Function& function)
+    : function_(function), uses_(function), byte_states_(function.values.size()) {
   for (const FunctionInput& in : function.inputs) {
     if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
     const State& s = program.states[in.state];
@@ -133,8 +127,8 @@ Converted without_conversions(const PointwiseExpr& expr, std::size_t at) {
   return c;
 }
 
-std::optional<ByteOperand> trace(const Producers& producers, ValueId v) {
-  return Trace(producers).run(v);
+std::optional<ByteOperand> trace(const ByteWeights& weights, ValueId v) {
+  return Trace(weights).run(v);
 }
 
 }  // namespace tern::weight_only

@@ -1,9 +1,8 @@
-#include "exporter/passes/weight_only/weights.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "exporter/builder.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/weight_only/scale.h"
 #include "exporter/passes/weight_only/selection.h"
 #include "exporter/passes/weight_only/trace.h"
@@ -18,7 +17,7 @@ using namespace weight_only;
 class Rewriter {
  public:
   Rewriter(Program& program, std::uint32_t function)
-      : b_(program, function), before_(program.functions[function]), producers_(program, before_) {}
+      : b_(program, function), before_(program.functions[function]), weights_(program, before_) {}
 
   /// Whether anything changed.
   bool run() {
@@ -40,12 +39,12 @@ class Rewriter {
  private:
   /// The last value of the nodes that do what `n` does, or none.
   ValueId replacement(const Node& n) {
-    if (n.op == Op::index_select) return selection_before_conversion(b_, producers_, n);
+    if (n.op == Op::index_select) return selection_before_conversion(b_, weights_, n);
     if (n.op != Op::matmul && n.op != Op::grouped_matmul) return kNoValue;
-    const DType x = producers_.type(n.inputs[0]).dtype, w = producers_.type(n.inputs[1]).dtype;
+    const DType x = weights_.type(n.inputs[0]).dtype, w = weights_.type(n.inputs[1]).dtype;
     if (x != w || (x != DType::f32 && x != DType::f16 && x != DType::bf16)) return kNoValue;
-    const auto operand = trace(producers_, n.inputs[1]);
-    if (!operand || (operand->scale && (n.op != Op::matmul || !is_one_matrix(producers_.type(n.inputs[1])))))
+    const auto operand = trace(weights_, n.inputs[1]);
+    if (!operand || (operand->scale && (n.op != Op::matmul || !is_one_matrix(weights_.type(n.inputs[1])))))
       return kNoValue;
     return product(n, *operand);
   }
@@ -58,7 +57,7 @@ class Rewriter {
   ValueId product(const Node& n, const ByteOperand& operand) {
     std::optional<ScaleShapes> shapes;
     if (operand.scale) {
-      shapes = shapes_behind_product(producers_, operand);
+      shapes = shapes_behind_product(weights_, operand);
       if (!shapes) return kNoValue;
     }
     ValueId w = operand.weight;
@@ -72,7 +71,7 @@ class Rewriter {
     made.inputs[1] = w;
     made.outputs.clear();
     if (!shapes) return b_.add(std::move(made)).front();
-    const DType result = producers_.type(n.outputs[0]).dtype;
+    const DType result = weights_.type(n.outputs[0]).dtype;
     const ValueId scale = scale_behind_product(b_, operand, *shapes),
                   bias = made.inputs.size() > 2 ? made.inputs[2] : kNoValue;
     made.inputs.resize(2);
@@ -84,7 +83,7 @@ class Rewriter {
 
   Builder b_;
   const Function before_;
-  Producers producers_;
+  ByteWeights weights_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include "exporter/passes/fold/fold.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tests/runtime/support.h"
 

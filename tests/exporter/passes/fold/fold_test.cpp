@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tests/runtime/support.h"
 

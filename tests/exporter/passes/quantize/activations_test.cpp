@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantize/matrix.h"
-#include "exporter/passes/quantize/weights.h"
 #include "tests/exporter/passes/quantize/goldens.h"
 #include "tests/exporter/passes/quantize/numbers.h"
 #include "tests/random_floats.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "dtypes/convert.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantize/matrix.h"
-#include "exporter/passes/quantize/weights.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

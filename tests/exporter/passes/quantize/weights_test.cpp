@@ -1,6 +1,4 @@
 // Which weights are quantized at export, what reads them then, and that runs give the numbers of the quantized weight.
-#include "exporter/passes/quantize/weights.h"
-
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "dtypes/convert.h"
+#include "exporter/passes/passes.h"
 #include "exporter/passes/quantize/matrix.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"

@@ -1,14 +1,11 @@
 // Slices of a dequantized stack are computed of slices: the numbers stay, and nothing of the whole stack is computed.
-#include "exporter/passes/quantized/planes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 
-#include "exporter/passes/quantized/products.h"
-#include "exporter/passes/quantized/superseded.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

@@ -1,17 +1,11 @@
 // Products of quantized operands: what they read after export, and that the numbers are those of sums in double.
-#include "exporter/passes/quantized/products.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "exporter/passes/fold/fold.h"
-#include "exporter/passes/quantized/float_sums.h"
-#include "exporter/passes/quantized/integer_products.h"
-#include "exporter/passes/quantized/shifted.h"
-#include "exporter/passes/quantized/superseded.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"

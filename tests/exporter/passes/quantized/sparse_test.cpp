@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exporter/passes/quantized/products.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exporter/passes/simplify/simplify.h"
+#include "exporter/importer.h"
+#include "exporter/passes/passes.h"
+#include "exporter/passes/pipeline.h"
 #include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
@@ -39,7 +41,7 @@ class Norm : public ::testing::Test {
   Program& simplified(ValueId result) {
     p.output(result);
     Program& program = p.b().program();
-    simplify(program);
+    run_passes(program, Stage::simplify, Stage::simplify, {});
     return program;
   }
   const Node& last() { return p.program().functions[0].nodes.back(); }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "exporter/passes/simplify/simplify.h"
+#include "exporter/importer.h"
+#include "exporter/passes/passes.h"
+#include "exporter/passes/pipeline.h"
 #include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
@@ -75,7 +77,7 @@ TEST_F(Rotation, LayersShareTheSignsOfSines) {
     });
   };
   EXPECT_EQ(signed_sines(), 2);
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(signed_sines(), 1);
 }
 

@@ -1,9 +1,10 @@
 // Programs with repeated nodes and filled operands, before and after: fewer nodes, the same numbers.
-#include "exporter/passes/simplify/simplify.h"
-
 #include <gtest/gtest.h>
 
+#include "exporter/importer.h"
 #include "exporter/microscaling/round.h"
+#include "exporter/passes/passes.h"
+#include "exporter/passes/pipeline.h"
 #include "tests/exporter/node_count.h"
 #include "tests/runtime/support.h"
 
@@ -31,7 +32,7 @@ TEST(Simplify, TheSameOfTheSameIsComputedOnce) {
   };
   p.output(p.b().expr("a + b + c", {{"a", scaled(x)}, {"b", scaled(x)}, {"c", scaled(y)}}, DType::f32));
   Program& program = p.b().program();
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::permute), 2U);
   EXPECT_EQ(count(program, Op::pointwise), 3U);
   Session session(p.model().prepare());
@@ -45,7 +46,7 @@ TEST(Simplify, RandomNumbersAndResultsStay) {
   const ValueId x = p.input(DType::f32, {4});
   for (int i = 0; i < 2; ++i) p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
   Program& program = p.b().program();
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::pointwise), 2U) << "each result is a value of its own";
 }
 
@@ -55,7 +56,7 @@ TEST(Simplify, FilledOperandsBecomeNumbers) {
   const ValueId z = fill(p, {4, 1}, -3, DType::i8), wide = fill(p, {1, 2}, 0.5, DType::f32);
   p.output(p.b().expr("x + z + w", {{"x", x}, {"z", z}, {"w", wide}}, DType::f32));
   Program& program = p.b().program();
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::full), 0U);
   ASSERT_EQ(count(program, Op::pointwise), 1U);
   EXPECT_EQ(program.functions[0].nodes.back().inputs.size(), 1U);
@@ -70,7 +71,7 @@ TEST(Simplify, WhatNoInstructionHoldsStaysAnOperand) {
   const ValueId half = fill(p, {2}, 0.1, DType::f16), large = fill(p, {2}, 1e12, DType::i64);
   p.output(p.b().expr("x + h + l", {{"x", x}, {"h", half}, {"l", large}}, DType::f32));
   Program& program = p.b().program();
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::full), 2U);
 }
 
@@ -86,7 +87,7 @@ TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
     p.output(p.b().expr("y + i", {{"y", y}, {"i", static_cast<double>(i)}}, DType::f32));
   }
   Program& program = p.b().program();
-  simplify(program);
+  run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::mx_pack), 1U);
   EXPECT_EQ(count(program, Op::mx_dequantize), 2U);
   Session session(p.model().prepare());

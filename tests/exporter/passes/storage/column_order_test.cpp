@@ -1,11 +1,10 @@
 // The order in memory of weights that only products read.
-#include "exporter/passes/storage/column_order.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "exporter/constants.h"
+#include "exporter/passes/passes.h"
 
 namespace tern {
 namespace {

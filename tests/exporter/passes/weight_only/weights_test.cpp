@@ -1,7 +1,5 @@
 // Weights of 8 bits that a program converts: how products and embeddings read them, and that the numbers are those of
 // sums in double.
-#include "exporter/passes/weight_only/weights.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +7,7 @@
 #include <cstdint>
 
 #include "dtypes/convert.h"
-#include "exporter/passes/fold/fold.h"
-#include "exporter/passes/storage/column_order.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
