@@ -96,7 +96,6 @@ set(sources
   importer.cpp
   kernels/add_kernels.cpp
   kernels/compile_kernel.cpp
-  kernels/msl.cpp
   kernels/plugin_targets.cpp
   kernels/process.cpp
   kernels/record.cpp
@@ -282,7 +281,6 @@ set(sources
   recompute/again.cpp
   recompute/limit_memory.cpp
   recompute/recipe.cpp
-  recompute/reduce.cpp
   recompute/schedule.cpp
   rewrite.cpp
   subclasses/affine.cpp

@@ -35,7 +35,7 @@ struct Source {
   const Function* function = nullptr;
   DefUse uses;
   std::vector<Recipe> recipes;
-  std::vector<std::uint64_t> bytes;  ///< for each value: memory of its own in a run
+  std::vector<std::uint64_t> bytes;  ///< memory of each value's own in a run
 
   /// True for results of the function, and values that it writes back.
   bool is_pinned(std::size_t v) const { return uses.result_count(static_cast<ValueId>(v)) > 0; }
