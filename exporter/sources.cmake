@@ -11,6 +11,7 @@ set(sources
   expr_parse.cpp
   expr_text.cpp
   file_kind.cpp
+  gradients/apply_rule.cpp
   gradients/attention.cpp
   gradients/averages.cpp
   gradients/body.cpp
