@@ -76,7 +76,7 @@ std::vector<std::int32_t> find_permuted(const Function& f, const DefUse& uses) {
   return permuted;
 }
 
-/// For each value: number of the last node that reads it + 1, kUsedToTheEnd for results, or kNeverUsed.
+/// Numbers of the last node that reads each value, plus 1; kUsedToTheEnd for results, or kNeverUsed.
 std::vector<std::uint32_t> find_last_uses(const Function& f, const DefUse& uses) {
   std::vector<std::uint32_t> last(f.values.size(), kNeverUsed);
   for (std::size_t v = 0; v < last.size(); ++v) {

@@ -73,7 +73,7 @@ class LastRow {
   }
 
   Builder& b_;
-  const DefUse uses_;  ///< of the function before
+  const DefUse uses_;  ///< describes the function before the change
   std::unordered_map<ValueId, ValueId> made_;
 };
 

@@ -45,7 +45,7 @@ class ConstantPart {
   const Function& function_;
   DefUse uses_;
   std::vector<bool> constant_;
-  std::vector<std::int64_t> state_;  ///< of an input, or -1
+  std::vector<std::int64_t> state_;  ///< the state of an input, or -1
 };
 
 }  // namespace tern

@@ -31,7 +31,7 @@ bool no_folding(const ImportOptions& o) {
 bool quantizes(const ImportOptions& o) {
   return o.quantizes();
 }
-/// With `quantize` alone, `keep` is for weights.
+/// `keep` names weights if `quantize` is given alone.
 bool notes_precision(const ImportOptions& o) {
   return o.precision != DType::invalid || !o.quantizes();
 }

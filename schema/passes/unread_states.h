@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// For each state: true if a node, an output or a write-back of a function reads its value.
+/// Marks states whose value a node, an output or a write-back of a function reads.
 std::vector<bool> read_states(const Program& program);
 
 /// Removes dead code, then each state that `candidates` marks, that no function reads or writes, and to which no other

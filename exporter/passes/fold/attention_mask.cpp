@@ -14,11 +14,11 @@ namespace {
 
 enum class Hides { nothing, later_keys, other };
 
-/// At most this is added to a score to hide its key, whose weight is zero then: models write -infinity, the least
-/// number of a type, or -10^9.
+/// Largest number that hides a key when it is added to a score: the key's weight is zero then. Models write -infinity,
+/// the least number of a type, or -10^9.
 constexpr double kHidden = -1e9, kHiddenHalf = -32768;
 
-/// What a mask [..., queries, keys] hides, in any of its planes.
+/// The keys that a mask [..., queries, keys] hides in all of its planes.
 Hides hidden_by(const Tensor& mask) {
   const auto sizes = mask.sizes();
   if (sizes.size() < 2 || mask.numel() == 0) return Hides::other;
@@ -67,7 +67,7 @@ class Masks {
  private:
   ConstantPart part_;
   std::uint64_t most_work_;
-  std::uint64_t& budget_;  ///< for all masks of the program
+  std::uint64_t& budget_;  ///< work left for all masks of the program
   std::map<ValueId, Hides> known_;
 };
 

@@ -62,7 +62,7 @@ class Folder {
 
  private:
   void fold(std::uint32_t function) {
-    const Function f = program_.functions[function];  // as it was: constants are added to it
+    const Function f = program_.functions[function];  // a copy: constants are added to the function
     const ConstantPart part(program_, f, is_foldable);
     std::set<ValueId> done;
     for (ValueId v : part.results()) {

@@ -10,7 +10,7 @@
 namespace tern::microscaling {
 namespace {
 
-/// How the bits of an element lie in the state.
+/// Layout of elements in a state.
 struct Elements {
   DType stored;
   DType element;
@@ -42,7 +42,7 @@ std::int64_t count(const State& s) {
   return static_cast<std::int64_t>(bytes) / element_size(s.type.dtype) * elements_per_byte(s.type.dtype);
 }
 
-/// Of a state whose elements can be counted.
+/// True for states in row-major order. The elements can be counted.
 bool row_major(const State& s) {
   std::int64_t step = 1;
   for (std::size_t i = s.strides.size(); i-- > 0;) {

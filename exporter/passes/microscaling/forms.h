@@ -12,7 +12,7 @@ namespace tern::microscaling {
 /// Two states read as one MX value.
 struct Form {
   std::uint32_t elements = 0, scales = 0;  ///< states
-  TensorType type;                         ///< of the MX value
+  TensorType type;                         ///< type of the MX value
 };
 
 /// Every way in which these states can be the elements and the scales of an MX value: by dtypes and sizes alone. Empty

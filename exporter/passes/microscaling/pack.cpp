@@ -37,7 +37,7 @@ class Packer {
     if (packed_.empty()) return;
     std::vector<bool> candidates(program_.states.size());
     for (const auto& [key, number] : packed_) candidates[std::get<0>(key)] = candidates[std::get<1>(key)] = true;
-    // Where its elements go, the MX value takes their name.
+    // The MX value takes the name of its elements if they are removed.
     std::map<std::string, std::string> names;
     for (const auto& [key, number] : packed_) {
       names.emplace(program_.states[std::get<0>(key)].name, program_.states[number].name);
@@ -82,7 +82,7 @@ class Packer {
   bool pack_one(Function& f) {
     const ConstantPart part(program_, f);
     for (ValueId result : part.results()) {
-      // From the result towards its constants: views and conversions may follow the product.
+      // Walks from the result towards its constants: views and conversions may follow the product.
       ValueId v = result;
       for (int steps = 0; steps < kMaxSteps && part.producer(v) >= 0; ++steps) {
         const auto at = static_cast<std::size_t>(part.producer(v));
@@ -150,7 +150,7 @@ class Packer {
     dequantize.outputs = reshape.inputs = {whole};
     f.nodes[at] = std::move(reshape);
     f.nodes.insert(f.nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(dequantize));
-    // What brings it back to the MX value's own sizes is not needed.
+    // Reshapes back to the MX value's own sizes are not needed.
     for (const Node& n : f.nodes) {
       if (n.op != Op::reshape || n.inputs[0] != v) continue;
       const ValueId again = n.outputs[0];
@@ -176,8 +176,8 @@ class Packer {
   }
 
   static constexpr int kMaxSteps = 16;
-  /// What may be computed in all: a weight's 50 operators or so, each on 8 bytes per element at most, and not all again
-  /// and again.
+  /// Work that all weights together may take: some 50 operators of a weight on 8 bytes per element at most, a few
+  /// times each.
   static constexpr std::uint64_t kWorkPerByte = 1024, kMost = std::uint64_t{1} << 44;
   std::uint64_t budget_ = std::uint64_t{1} << 24;
   std::set<ValueId> tried_;  ///< values of the function that is looked at

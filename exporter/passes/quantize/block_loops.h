@@ -36,7 +36,7 @@ TERN_INLINE std::uint32_t largest_bits(const typename S::Bits* x, std::int64_t n
   return bits_of<S>(largest);
 }
 
-/// Of neighbours in pairs.
+/// Computes the larger of each pair of neighbours.
 template <class T>
 TERN_INLINE void larger_of_pairs(const T* __restrict x, std::int64_t pairs, T* __restrict to) {
   for (std::int64_t i = 0; i < pairs; ++i) to[i] = std::max(x[2 * i], x[2 * i + 1]);
@@ -60,7 +60,7 @@ TERN_INLINE void largest_of_blocks(const typename S::Bits* __restrict x, std::in
   for (std::int64_t b = 0; b < n / kBlock; ++b) to[b] = bits_of<S>(largest[b]);
 }
 
-/// Whether quotient() may divide by it.
+/// True if quotient() may divide by the number.
 TERN_INLINE bool is_near(float s) {
   return s > 0x1p-60F && s < 0x1p60F;
 }
@@ -88,8 +88,8 @@ inline constexpr float kInfinity = std::bit_cast<float>(float_codec::kInfinity32
 // Blocks are scaled and rounded one by one to codes of 16 bits, and those of many blocks are packed at once: short
 // loops over bytes use half of the processor's lanes.
 
-/// In a loop over blocks: lanes hold numbers of one block. Otherwise GCC gives each lane a block, and transposes. A
-/// loop within must not be unrolled before it becomes vectors.
+/// Marks a loop over blocks: lanes hold numbers of one block. Otherwise GCC gives each lane a block, and transposes. An
+/// inner loop must not be unrolled before it becomes vectors.
 TERN_INLINE void one_block_at_a_time() {
   __asm__ volatile("");
 }
@@ -134,7 +134,7 @@ TERN_INLINE void encode_numbers(const typename S::Bits* __restrict x, std::int64
   }
 }
 
-/// Of blocks of Sums::kLanes. `by`: what the numbers of each are multiplied by.
+/// Encodes blocks of Sums::kLanes numbers. `by`: factor of each block.
 template <bool kFused, class F, class S>
 TERN_INLINE void encode_blocks(const typename S::Bits* __restrict x, std::int64_t blocks, const float* __restrict by,
                                const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {
@@ -147,7 +147,7 @@ TERN_INLINE void encode_blocks(const typename S::Bits* __restrict x, std::int64_
   }
 }
 
-/// Of n numbers in shorter blocks: `by` and `scale` of each number.
+/// Encodes n numbers in shorter blocks, with `by` and `scale` for each number.
 template <bool kFused, class F, class S>
 TERN_INLINE void encode_scaled(const typename S::Bits* __restrict x, std::int64_t n, const float* __restrict by,
                                const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {

@@ -9,7 +9,7 @@
 
 namespace tern::quantize {
 
-/// How scales and elements are computed: one file each.
+/// Arithmetic of scales and elements, a file each.
 enum class Scheme {
   integers,      ///< symmetric: the largest magnitude of a block is 7.5 or 127.5 steps (integers.cpp)
   row_floats,    ///< float8 with a float32 scale for each row (row_floats.cpp)
@@ -17,7 +17,7 @@ enum class Scheme {
   nvfp4,         ///< float8 scales of 16 elements and one float32 above them (nvfp4.cpp)
 };
 
-/// What products make of the rows that such weights multiply, in each run (activations.h).
+/// Quantization of the rows that such weights multiply, in each run (activations.h).
 enum class Activations {
   floats,  ///< nothing
   int8,    ///< int8 with a scale for each row: products of integers
@@ -30,11 +30,11 @@ struct Format {
   Scheme scheme;
   DType element;
   std::int32_t block;       ///< elements along a row that share a scale; 0: all of them
-  Activations activations;  ///< that its products can have, beside floats
+  Activations activations;  ///< choice of its products, beside floats
   std::string_view summary;
 };
 
-/// How a microscaling block's scale follows from its largest magnitude: torchao's ScaleCalculationMode.
+/// Rule for a microscaling block's scale, from its largest magnitude: torchao's ScaleCalculationMode.
 enum class MxScales { floor, even, ceil };
 
 /// A format and what a user chose of it.
@@ -43,7 +43,7 @@ struct Recipe {
   std::int32_t block = 0;  ///< as Format::block
   MxScales mx_scales = MxScales::floor;
   Activations activations = Activations::floats;  ///< or what the format's products can have
-  bool bfloat16_scales = false;                   ///< of integers in groups, whatever type the weight has
+  bool bfloat16_scales = false;                   ///< integers in groups have them, whatever type the weight has
 };
 
 std::span<const Format> formats();

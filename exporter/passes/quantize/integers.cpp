@@ -19,12 +19,12 @@ namespace {
 constexpr std::int64_t kUsualBlock = 32;
 
 struct Range {
-  float steps;  // of the largest magnitude
+  float steps;  // steps of the largest magnitude
   float least, most;
 };
 constexpr Range kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
 
-/// For loops over numbers.
+/// Hides the bounds from the compiler, for loops over numbers.
 TERN_INLINE Range unknown_range(const Range& r) {
   return {r.steps, unknown(r.least), unknown(r.most)};
 }
@@ -50,7 +50,7 @@ TERN_INLINE float rounded(float v) {
   return v + ones - ones;
 }
 
-/// What numbers are multiplied by.
+/// Factor of the numbers.
 template <DType type>
 TERN_INLINE float reciprocal(float scale) {
   return rounded_to(type, 1.0F / scale);
@@ -102,7 +102,8 @@ void encode_bytes(const Row& row) {
   });
 }
 
-/// Of many blocks: scales, rounded to `stored`, and what numbers are multiplied by. Returns whether all are finite.
+/// Computes the scales of many blocks, rounded to `stored`, and the factors of their numbers. Returns true if all are
+/// finite.
 template <DType type, DType stored>
 TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float least,
                                float* __restrict scales, float* __restrict by) {
@@ -120,7 +121,7 @@ void encode_nibbles(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float least = least_scale(row);
-  std::array<std::uint32_t, kChunk> largest;  // at least two elements for each
+  std::array<std::uint32_t, kChunk> largest;  // a block has at least two elements
   std::array<float, kChunk> scales, by;
   std::vector<std::uint16_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
   const auto at = [](std::int64_t b) __attribute__((always_inline)) {

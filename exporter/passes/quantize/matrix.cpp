@@ -43,7 +43,7 @@ class Reader {
     return numbers_.data() + (r - first_) * row_bytes;
   }
 
-  /// Where row r + 1 lies in order, or nothing.
+  /// Bytes of row r + 1 if they lie in order, or nothing.
   std::span<const std::byte> after(std::int64_t r, std::int64_t end) const {
     if (m_.column_stride != 1 || r + 1 >= end) return {};
     const std::int64_t size = element_size(m_.type);
@@ -122,7 +122,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
   const QuantizedMatrix layout{recipe.format->element, m.rows, m.columns, q.blocks};
   check_quantized(layout);
   q.bytes = RawBytes(static_cast<std::size_t>(layout.bytes()));
-  // What lies between the parts.
+  // The bytes between the parts.
   const auto clear = [&](std::int64_t from, std::int64_t to) {
     std::memset(q.bytes.data() + from, 0, static_cast<std::size_t>(to - from));
   };

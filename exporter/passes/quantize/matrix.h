@@ -10,13 +10,13 @@ namespace tern::quantize {
 
 /// A matrix in memory, perhaps in planes of `plane_rows` rows each; strides in elements.
 struct FloatMatrix {
-  const std::byte* at = nullptr;  ///< of its first number
+  const std::byte* at = nullptr;  ///< address of its first number
   DType type = DType::f32;        ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 1;
   std::int64_t plane_rows = 0, plane_stride = 0;  ///< 0: one plane
 
-  /// Of the first number of a row.
+  /// Address of the first number of a row.
   std::int64_t offset(std::int64_t row) const {
     return plane_rows == 0 ? row * row_stride : row / plane_rows * plane_stride + row % plane_rows * row_stride;
   }
@@ -25,18 +25,18 @@ struct FloatMatrix {
 /// Sums over all numbers x of a weight and y of its quantized value.
 struct Error {
   double xx = 0, yy = 0;
-  double noise = 0;  ///< of (x - y)^2
+  double noise = 0;  ///< sum of (x - y)^2
 
   void add(const Error& e);
   /// Signal to quantization noise, in decibels; infinite where the two are equal.
   double sqnr() const;
-  /// Of the angle between the two as vectors; 1 where both are zero.
+  /// Cosine of the angle between the two as vectors; 1 if both are zero.
   double cosine() const;
 };
 
 struct Quantized {
   Blocks blocks;
-  RawBytes bytes;  ///< as QuantizedMatrix says (dtypes/blocks.h)
+  RawBytes bytes;  ///< laid out by QuantizedMatrix (dtypes/blocks.h)
   Error error;
 };
 

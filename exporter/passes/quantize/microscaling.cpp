@@ -6,7 +6,7 @@
 //   scale = 2^(exponent - largest exponent of the element type), from 2^-127 to 2^127; a block with NaN has the scale
 //   NaN element = x / scale, clamped, rounded to nearest, ties to even
 //
-// As torchao, elements beside the scale 2^-127 are divided by 2^-126: numbers below 2^-118 lose a factor of two.
+// Elements with the scale 2^-127 are divided by 2^-126, like torchao's: numbers below 2^-118 lose a factor of two.
 #include <array>
 
 #include "exporter/passes/quantize/block_loops.h"
@@ -38,7 +38,7 @@ TERN_INLINE float reciprocal(std::uint32_t code) {
   return std::bit_cast<float>(code == 254 ? 0x00400000u : (254 - std::max(code, 1u)) << 23);
 }
 
-/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+/// Computes codes of the scales of many blocks, factors of their numbers, and factors of their elements.
 template <class F>
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, MxScales mode,
                                std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {

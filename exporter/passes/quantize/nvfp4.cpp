@@ -4,8 +4,8 @@
 //   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
 //   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
 //
-// Where the outer scale is zero, because the tensor is, torchao divides zero by zero and keeps NaN. Its elements here
-// are zeros.
+// torchao divides zero by zero for a tensor of zeros, whose outer scale is zero, and keeps NaN. Elements are zeros
+// here.
 #include <array>
 
 #include "exporter/passes/quantize/block_loops.h"
@@ -23,12 +23,12 @@ TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
   return float_codec::encode<E4M3FN>(scale, Overflow::saturate);
 }
 
-/// What numbers of a block are multiplied by.
+/// Factor of the numbers of a block.
 TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
   return outer == 0 ? 0.0F : 1.0F / outer / float_codec::decode<E4M3FN>(scale);
 }
 
-/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+/// Computes codes of the scales of many blocks, factors of their numbers, and factors of their elements.
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
                                std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
   for (std::size_t b = 0; b < blocks; ++b) {

@@ -1,4 +1,4 @@
-// What a user asks `tern export --quantize` for, and what came of it.
+// Options and report of `tern export --quantize`.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct QuantizeRule {
   std::string pattern;
 };
 
-/// What one weight gets, whatever the rules say. Without a format it stays as it is, for this reason.
+/// Format of one weight, which overrides the rules. A weight without a format stays as it is, for this reason.
 struct QuantizeChoice {
   quantize::Recipe recipe;
   std::string reason;
 };
-/// By the name of the weight's first state.
+/// Choices by the name of the weight's first state.
 using QuantizeChoices = std::map<std::string, QuantizeChoice>;
 
 /// A node of the program before it was quantized.
@@ -31,7 +31,7 @@ struct WeightReader {
 };
 
 struct QuantizedWeight {
-  std::string name, module;  ///< of the state, and of the first node that reads it
+  std::string name, module;  ///< name of the state, and module of the first node that reads it
   std::string source;        ///< the state of floats: as in QuantizeChoices. Its parts are several weights
   std::vector<WeightReader> readers;
   quantize::Recipe recipe;
@@ -53,7 +53,7 @@ struct QuantizeReport {
   std::vector<QuantizedWeight> weights;
   std::vector<KeptWeight> kept;
 
-  /// Of the quantized weights.
+  /// Sum over the quantized weights.
   std::uint64_t bytes_before() const {
     return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.before; });

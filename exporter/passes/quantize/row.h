@@ -1,4 +1,4 @@
-// One row of a weight on its way into a format.
+// A row of a weight that is quantized.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ struct Row {
   const std::byte* numbers = nullptr;  ///< [columns]
   DType stored = DType::f32;           ///< their type: float32 or bfloat16
   std::int64_t columns = 0;
-  DType type = DType::f32;  ///< of the weight: scales are rounded to it where torchao does
+  DType type = DType::f32;  ///< type of the weight; scales are rounded to it as in torchao
   Recipe recipe;
   float outer = 0;  ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
-  std::byte* scales = nullptr;        ///< of the row's blocks
+  std::byte* scales = nullptr;        ///< scales of the row's blocks
   Error* error = nullptr;             ///< grows by that of the row
-  std::span<const std::byte> next{};  ///< what is read after this row
+  std::span<const std::byte> next{};  ///< bytes that are read after this row
 };
 
 // Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.

@@ -3,7 +3,7 @@
 //   scale = largest magnitude / 448, rounded to the weight's type
 //   element = x / scale, clamped to 448, rounded to nearest, ties to even
 //
-// Where the scale is zero, because the row is, torchao divides zero by zero and keeps NaN. These elements are zeros.
+// torchao divides zero by zero for a row of zeros, whose scale is zero, and keeps NaN. Elements are zeros here.
 #include <array>
 
 #include "exporter/passes/quantize/block_loops.h"

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMagnitude = 0x7fffffffu;
 struct StoredFloat32 {
   using Bits = std::uint32_t;
   static constexpr Bits magnitude = kMagnitude;
-  static constexpr int shift = 0;  ///< that makes them the bits of a float32
+  static constexpr int shift = 0;  ///< distance to the bits of a float32
 };
 
 struct StoredBfloat16 {

@@ -118,7 +118,7 @@ class Reads {
 
   /// [o, i, kernel...] of a convolution.
   void kernels(std::size_t node, const Node& n, const View& view) {
-    constexpr std::int64_t kFewChannels = 8;  // of a group
+    constexpr std::int64_t kFewChannels = 8;  // channels of a group
     if (n.integer(AttrKey::transposed) != 0) return obstacle("it belongs to a transposed convolution");
     const std::int64_t groups = n.integer(AttrKey::groups);
     if (groups > 1 && view.sizes[0] / groups < kFewChannels)

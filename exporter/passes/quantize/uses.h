@@ -1,4 +1,4 @@
-// How a program reads its weights.
+// Readers of a program's weights.
 #pragma once
 
 #include <map>
@@ -33,10 +33,10 @@ struct Weight {
   std::uint32_t state = 0;  ///< the first that views it
   DType type = DType::invalid;
   std::vector<Use> uses;
-  std::string obstacle;  ///< why it has to stay a tensor of floats; empty where nothing is in the way
+  std::string obstacle;  ///< reason to stay a tensor of floats; empty if there is none
 };
 
-/// By storage: immutable floats of at most 32 bits and two axes or more that something reads.
+/// Weights by storage: immutable floats of at most 32 bits and two axes or more that a node reads.
 std::map<std::uint32_t, Weight> weights_of(const Program& program);
 
 }  // namespace tern::quantize

@@ -33,7 +33,7 @@ struct Made {
   TensorType type;
   Recipe recipe;
   std::optional<std::uint32_t> quantized;
-  std::optional<std::uint32_t> elements, scales;  ///< that are multiplied as they are, and a scale for each row
+  std::optional<std::uint32_t> elements, scales;  ///< factors of products of elements, and a scale for each row
 };
 
 const Node& node_of(const Program& program, const Use& u) {
@@ -75,7 +75,7 @@ class Quantizer {
       if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
     }
     std::vector<bool> floats(program_.states.size());
-    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // of those that change, by function and node
+    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // uses that change, by function and node
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
@@ -104,7 +104,7 @@ class Quantizer {
     return found == choices_.end() ? nullptr : &found->second;
   }
 
-  /// What was chosen, or that of the last rule which matches a node; without a format where none does.
+  /// The choice for the weight, or the recipe of the last rule that matches a node; has no format if no rule does.
   Recipe recipe_of(const Weight& w) const {
     if (const QuantizeChoice* chosen = choice_of(w)) return chosen->recipe;
     Recipe found;
@@ -119,7 +119,7 @@ class Quantizer {
     return found;
   }
 
-  /// Of rows and weight, with the scales behind them.
+  /// True for products of quantized rows and elements, with the scales behind them.
   static bool multiplies_elements(const Node& n, const Use& u, const Recipe& recipe) {
     return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
            n.op == Op::matmul && !u.part.batched;
@@ -211,7 +211,8 @@ class Quantizer {
     return readers;
   }
 
-  /// One quantized value, and one each for the elements and scales of products of elements: all views of one storage.
+  /// Adds a state for the quantized value, and states for the elements and scales of products of elements: all are
+  /// views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
                   const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
@@ -256,7 +257,7 @@ class Quantizer {
     }
   }
 
-  /// What activations have become, so that nodes share it.
+  /// Quantized activations, which nodes share.
   struct Activated {
     std::map<std::pair<ValueId, Activations>, QuantizedRows> rows;
     std::map<std::tuple<ValueId, DType, MxScales>, ValueId> microscaled;

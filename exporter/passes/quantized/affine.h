@@ -14,13 +14,13 @@ struct Parameter {
   bool is_number() const { return value == kNoValue; }
 };
 
-/// What a node computes of one int8 or uint8 operand.
+/// Function of one int8 or uint8 operand: (integers - zero) * scale.
 struct Affine {
   ValueId integers = kNoValue;
   Parameter scale{kNoValue, 1}, zero{kNoValue, 0};
 };
 
-/// Nothing where the node computes something else, or not in float32.
+/// Empty if the node computes another function, or not in float32.
 std::optional<Affine> affine_of(const Function& f, const Node& n);
 
 }  // namespace tern::quantized

@@ -49,7 +49,7 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
     if (sizes[0] != sizes[1]) add(sizes[1], sizes[0], true);
   }
   if (w.planes > 1 && sizes.size() > 1 && sizes[0] == w.planes) {
-    // One for each row, groups of rows, or groups that come first in each matrix.
+    // Grids: a number for each row, groups of rows, or groups that come first in each matrix.
     if (sizes.size() == 2) add(sizes[0] * sizes[1], 1, false);
     if (sizes.size() == 3) add(sizes[0] * sizes[1], sizes[2], false);
     if (sizes.size() == 3) add(sizes[0] * sizes[2], sizes[1], true, w.planes);
@@ -60,7 +60,7 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
 PerBlock arranged(const std::vector<float>& values, DType type, Shape s) {
   PerBlock p{values, type, s.rows, s.columns};
   if (!s.by_columns) return p;
-  const std::int64_t rows = s.rows / s.planes;  // of a plane
+  const std::int64_t rows = s.rows / s.planes;  // rows of a plane
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t c = 0; c < s.columns; ++c)
       p.values[static_cast<std::size_t>(r * s.columns + c)] =

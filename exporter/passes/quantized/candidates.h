@@ -1,4 +1,4 @@
-// What of a constant computation may be the scales of a weight, or its zero points.
+// Candidates for the scales and zero points of a weight in a constant computation.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ constexpr int kLargest = 255;       // the widest range of 8-bit elements: beyon
 constexpr std::int64_t kFirst = 4;  // rows that are tried before all
 
 struct Grid {
-  std::int64_t rows, columns;  ///< of a block
+  std::int64_t rows, columns;  ///< sizes of a block
 };
 
 /// Blocks of equal size; nothing when they do not divide the columns.
@@ -27,7 +27,7 @@ std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
   return Grid{rows, n.columns / s.columns};
 }
 
-/// In the type of the numbers.
+/// Rounds to the type of the numbers.
 void round_to(DType type, float* values, std::int64_t count) {
   if (type == DType::f32) return;
   std::vector<std::byte> narrow(static_cast<std::size_t>(count * element_size(type)));
@@ -117,15 +117,14 @@ class Codes {
   std::vector<std::int16_t> codes_;
 };
 
-/// What element types hold.
+/// Range of an element type.
 struct Range {
   DType type;
   int least, most;
 };
 constexpr Range kIntegers[] = {{DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
 
-/// Which integers hold all codes, once each block's zero point is added: those of the fewest bits. Blocks end with a
-/// byte.
+/// Integers of the fewest bits that hold all codes, with each block's zero point added. Blocks end with a byte.
 std::optional<Range> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
                                bool with_zeros) {
   for (const Range& range : kIntegers) {
@@ -232,7 +231,7 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
   if (plain && bits(plain) <= bits(shifted)) {
     f = laid_out(numbers, scales, *grid, plain->type, {}, nullptr);
   } else if (shifted) {
-    // Of the zero points with which a block fits, the one nearest to 0.
+    // Takes the zero point nearest to 0 that makes a block fit.
     std::vector<float> zeros(scales.values.size());
     for (std::size_t b = 0; b < zeros.size(); ++b)
       zeros[b] = static_cast<float>(std::clamp(0, shifted->least - least[b], shifted->most - most[b]));

@@ -15,10 +15,10 @@ struct Numbers {
   std::int64_t rows = 0, columns = 0;
 };
 
-/// One number for each block of a matrix.
+/// Numbers of the blocks of a matrix.
 struct PerBlock {
   std::vector<float> values;           ///< row-major
-  DType type = DType::f32;             ///< in which they are kept, exactly
+  DType type = DType::f32;             ///< type that holds them exactly
   std::int64_t rows = 0, columns = 0;  ///< of blocks
 };
 

@@ -24,8 +24,8 @@ using namespace quantized;
 /// A constant weight as integers: [n, k] of a product, [o, i / groups, kernel...] of a convolution.
 struct IntegerWeight {
   std::uint32_t state = 0;
-  std::vector<float> scales;  ///< one for each row, or one
-  std::vector<float> sums;    ///< of each row's elements
+  std::vector<float> scales;  ///< a scale for each row, or a single one
+  std::vector<float> sums;    ///< sum of each row's elements
 };
 
 /// The integers behind an operand.
@@ -97,7 +97,7 @@ class IntegerProducts {
     return std::nullopt;
   }
 
-  /// One number for all, or one for each row.
+  /// True if the parameter is a number for all elements, or for each row.
   static bool serves(const Function& f, const Parameter& p, const TensorType& q, bool rows) {
     if (p.is_number()) return true;
     const Dims& shape = type(f, p.value).shape;

@@ -75,7 +75,7 @@ class Moves {
         return false;
       integers.push_back(widens.inputs[0]);
     }
-    Node& made = f().nodes[i];  // behind the integers
+    Node& made = f().nodes[i];  // stands behind the integers
     made = f().nodes[static_cast<std::size_t>(at)];
     made.inputs = std::move(integers);
     made.outputs[0] = quantizes.outputs[0];
@@ -132,9 +132,9 @@ class Moves {
 
   Program& program_;
   std::uint32_t function_;
-  const DefUse uses_;  ///< of the function before
+  const DefUse uses_;  ///< describes the function before the change
   using Pair = std::pair<std::vector<Instruction>, std::vector<Instruction>>;
-  std::vector<std::pair<Pair, bool>> known_;  ///< of two expressions, whether they are inverse
+  std::vector<std::pair<Pair, bool>> known_;  ///< pairs of expressions, with true for inverse ones
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a constant computation gave, as floats.
+// Results of constant computations as floats.
 #pragma once
 
 #include <tern/tensor.h>
@@ -7,10 +7,10 @@
 
 namespace tern::quantized {
 
-/// In row-major order.
+/// Numbers in row-major order.
 std::vector<float> numbers_of(const Tensor& value);
 
-/// Of matrices [.., k, n], `planes` of them, each column by column.
+/// Numbers of `planes` matrices [.., k, n], each column by column.
 std::vector<float> numbers_by_columns(const Tensor& value, std::int64_t planes = 1);
 
 }  // namespace tern::quantized

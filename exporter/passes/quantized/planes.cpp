@@ -47,7 +47,7 @@ class Planes {
            n.dim(AttrKey::length).is_const() && n.dim(AttrKey::length).value() == 1;
   }
 
-  /// For each value: true for weights of floats that are computed of fewer bytes, and of which only planes are read.
+  /// Marks weights of floats that are computed of fewer bytes, and of which only planes are read.
   std::vector<bool> stacks() const {
     std::vector<bool> found(f_.values.size());
     const auto reads_plane = [&](const ValueReader& r) { return is_plane(f_.nodes[r.node]); };
@@ -140,7 +140,7 @@ class Planes {
 
   Program& program_;
   std::uint32_t number_;
-  const Function f_;  ///< as it was
+  const Function f_;  ///< the function before the change
   ConstantPart part_;
   std::map<std::pair<ValueId, std::int64_t>, ValueId> made_;
   std::map<ValueId, ValueId> replaced_;

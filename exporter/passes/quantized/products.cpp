@@ -23,7 +23,7 @@ namespace {
 using namespace quantized;
 
 constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
-constexpr int kMostPairs = 16;       // of scales and zero points
+constexpr int kMostPairs = 16;       // pairs of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
 class Weights {
@@ -34,7 +34,7 @@ class Weights {
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
   }
 
-  /// Of all nodes, or of those that read tables.
+  /// Rewrites all nodes, or nodes that read tables alone.
   void run(bool tables) {
     bool any = false;
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f, tables) || any;
@@ -51,7 +51,7 @@ class Weights {
   };
 
   bool run(std::uint32_t number, bool tables) {
-    const Function f = program_.functions[number];  // as it was: states are added to it
+    const Function f = program_.functions[number];  // a copy: states are added to the function
     const ConstantPart part(program_, f);
     std::vector<Found> all;
     made_.clear();
@@ -164,7 +164,7 @@ class Weights {
     return std::nullopt;
   }
 
-  /// Whether what a weight is computed of takes fewer bytes: a program that keeps zeros has no 2:4 sparse value.
+  /// True if the operands of the computation take fewer bytes: a program that keeps zeros has no 2:4 sparse value.
   bool is_stored_smaller(const ConstantSlice& slice, const Numbers& n) const {
     std::uint64_t bytes = 0;
     for (const std::uint32_t s : slice.states) bytes += program_.storages[program_.states[s].storage].size;
@@ -218,7 +218,7 @@ class Weights {
   Program& program_;
   std::vector<bool> candidates_;  ///< states that may be unread then
   std::uint64_t budget_ = 0;
-  /// Of the function that is looked at: the state of a value, by columns or not, or -1.
+  /// States of the current function's values, by columns or not; -1: none.
   std::map<std::pair<ValueId, bool>, std::int64_t> made_;
   std::vector<std::uint32_t> added_;
   std::vector<std::pair<std::string, std::string>> names_;

@@ -7,8 +7,8 @@
 
 namespace tern::quantized {
 
-/// Of each four numbers of a row the two that are not zero, in their own type, and their places; nothing where more are
-/// none. Zeros of either sign are equal.
+/// Keeps the two numbers of each four of a row that are not zero, in their own type, and their places; empty if three
+/// of them are not zero. Zeros of either sign are equal.
 std::optional<Fitted> fit_two_of_four(const Numbers& numbers);
 
 }  // namespace tern::quantized

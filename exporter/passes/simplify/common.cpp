@@ -29,7 +29,7 @@ class Common {
   }
 
   void run() {
-    // What the program hands out stays a value of its own, with its name.
+    // Results of the program stay values of their own, with their names.
     for (const FunctionOutput& o : f_.outputs) keep(o.value);
     for (const WriteBack& w : f_.writebacks) keep(w.value);
     for (Node& n : f_.nodes) {
@@ -64,7 +64,7 @@ class Common {
       if (own == kNoValue) continue;
       ValueId& of_first = (*first)->outputs[i];
       if (of_first == kNoValue) {
-        of_first = own;  // that nobody wanted of it until now
+        of_first = own;  // the first node had no such result until now
       } else {
         instead_[static_cast<std::size_t>(own)] = of_first;
       }

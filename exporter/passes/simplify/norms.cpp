@@ -96,7 +96,7 @@ class Norms {
     return s.number > 0 ? std::optional(s) : std::nullopt;
   }
 
-  /// What `v`, which nothing else reads, is the mean of over the last axes, which stay; and how many these are.
+  /// Operand and number of axes of a mean over the last axes, which stay. The mean has one reader.
   struct Mean {
     ValueId of = kNoValue;
     std::int64_t axes = 0;
@@ -137,7 +137,7 @@ class Norms {
     return made;
   }
 
-  /// What `x`, which only its square and its product read, is less its mean.
+  /// The value that `x` is less its mean. Only the square and the product of `x` read `x`.
   ValueId less_mean(ValueId x, std::int64_t axes) const {
     const auto difference = flow_.is_read_by(x, 2) ? flow_.operation(x) : std::nullopt;
     if (!difference || difference->op != Scalar::sub || difference->compute != type(x).dtype) return kNoValue;

@@ -48,7 +48,7 @@ std::optional<Instruction> number_of(const Node& n, DType dtype) {
   }
   const auto whole = small_integer(number, dtype);
   if (!whole) return std::nullopt;
-  i.dtype = DType::i64;  // in which there is arithmetic
+  i.dtype = DType::i64;  // instructions compute in it
   i.integer = *whole;
   return i;
 }
@@ -57,7 +57,7 @@ bool is_wide(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::i64;
 }
 
-/// Whether operand `k`, of another type than the number, is only read to be widened.
+/// True if instructions only widen operand `k`, whose type is not the number's.
 bool is_widened(const PointwiseExpr& expr, std::size_t k) {
   const auto is_load = [&](const Instruction& i) {
     return i.op == Scalar::load && i.integer == static_cast<std::int64_t>(k);
@@ -112,7 +112,7 @@ class Numbers {
   }
   void read(Node& n) {
     std::vector<ValueId> kept;
-    std::vector<std::int64_t> number(n.inputs.size(), -1);  // of an operand among those that are kept
+    std::vector<std::int64_t> number(n.inputs.size(), -1);  // numbers of the operands that are kept
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (reads_number(n, k)) continue;
       number[k] = std::ssize(kept);

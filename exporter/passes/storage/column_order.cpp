@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kLeast = 16;  // rows and columns
 constexpr std::int64_t kTile = 32;
 
-/// For each state: true if products read the state as their second operand, and nothing else reads it.
+/// Marks states that products read as their second operand, and nothing else reads.
 std::vector<bool> read_by_products(const Program& program) {
   std::vector<bool> read(program.states.size()), other(program.states.size());
   for (const Function& f : program.functions) {

@@ -37,7 +37,7 @@ std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to
   return at == from.size() ? std::optional(result) : std::nullopt;
 }
 
-/// What the scale of a view's operand is to the view: `from` and `to` are the weight's shapes.
+/// Shape of the scale behind a view of the weight, whose shapes are `from` and `to`.
 std::optional<Dims> after(const Dims& scale, const Node& view, const Dims& from, const Dims& to) {
   if (is_one_number(scale)) return Dims(to.size(), 1);
   switch (view.op) {

@@ -13,7 +13,7 @@ namespace tern::weight_only {
 /// follow.
 using ScaleShapes = std::vector<Dims>;
 
-/// None where the scale differs along the axis that the product sums over, or a view mixes its axes with others.
+/// Empty if the scale differs along the axis that the product sums over, or a view mixes its axes with others.
 std::optional<ScaleShapes> shapes_behind_product(const ByteWeights& weights, const ByteOperand& operand);
 
 /// The scale such that it broadcasts to the product's result.

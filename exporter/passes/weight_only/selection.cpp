@@ -17,7 +17,7 @@ class Selection {
     if (axis_ < 0) axis_ += rank_;
   }
 
-  /// Whether the value is a weight of 8 bits, or pointwise nodes make it of one with the same size along the axis.
+  /// True if the value is a weight of 8 bits, or pointwise nodes compute it of one with the same size along the axis.
   bool reads_weight(ValueId v, int depth = 0) const {
     if (weights_.is_byte_state(v)) return own_axis(v) >= 0 && !is_one(v);
     const Node* n = weights_.node(v);

@@ -31,8 +31,8 @@ class ByteWeights {
 
 /// Factor of the weight.
 struct Scale {
-  ValueId value = kNoValue;  ///< of float32, float16 or bfloat16
-  int rank = 0;              ///< of the product: the scale's axes are its last ones
+  ValueId value = kNoValue;  ///< a value of float32, float16 or bfloat16
+  int rank = 0;              ///< rank of the product; its last axes are the axes of the scale
   std::size_t views = 0;     ///< number of the operand's views before the product
 };
 

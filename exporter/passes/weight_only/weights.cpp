@@ -19,7 +19,7 @@ class Rewriter {
   Rewriter(Program& program, std::uint32_t function)
       : b_(program, function), before_(program.functions[function]), weights_(program, before_) {}
 
-  /// Whether anything changed.
+  /// Returns true if a node changed.
   bool run() {
     b_.function().nodes.clear();
     bool changed = false;
