@@ -48,8 +48,7 @@ void find_written(const Function& f, const DefUse& uses, const KernelTable& kern
   facts.written_to.assign(f.values.size(), -1);
   for (std::size_t w = 0; w < f.writebacks.size(); ++w) {
     ValueId v = f.writebacks[w].value;
-    while (uses.producer(v) >= 0) {
-      const Node* n = &f.nodes[static_cast<std::size_t>(uses.producer(v))];
+    while (const Node* n = uses.producing_node(f, v)) {
       const auto output = static_cast<std::size_t>(std::ranges::find(n->outputs, v) - n->outputs.begin());
       const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
       const int from = n->op == Op::reshape       ? 0

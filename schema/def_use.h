@@ -23,6 +23,10 @@ class DefUse {
 
   /// Number of the node that computes `v`; -1 for an input of the function.
   std::int64_t producer(ValueId v) const { return has(v) ? producers_[index(v)] : -1; }
+  /// The node of `f`, whose nodes have kept their numbers, that computes `v`; null for an input.
+  const Node* producing_node(const Function& f, ValueId v) const {
+    return producer(v) < 0 ? nullptr : &f.nodes[static_cast<std::size_t>(producer(v))];
+  }
   /// Operands of nodes, in the order of the nodes.
   std::span<const ValueReader> readers(ValueId v) const {
     if (!has(v)) return {};

@@ -20,7 +20,8 @@ std::string type_name(const TensorType& type) {
 void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
   const DefUse values(f);
   const auto origin_of = [&](ValueId v) {
-    return values.producer(v) < 0 ? -1 : f.nodes[static_cast<std::size_t>(values.producer(v))].origin;
+    const Node* n = values.producing_node(f, v);
+    return n == nullptr ? -1 : n->origin;
   };
   const auto add = [&](std::int32_t origin, ValueId v) {
     if (origin < 0) return;

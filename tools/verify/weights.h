@@ -14,9 +14,7 @@ class WeightValues {
   explicit WeightValues(const Function& f);
   bool contains(ValueId v) const { return v != kNoValue && is_weight_[static_cast<std::size_t>(v)]; }
   /// The node that computes the value; null for a state.
-  const Node* producer(ValueId v) const {
-    return uses_.producer(v) < 0 ? nullptr : &function_.nodes[static_cast<std::size_t>(uses_.producer(v))];
-  }
+  const Node* producer(ValueId v) const { return uses_.producing_node(function_, v); }
 
  private:
   std::vector<bool> is_weight_;

@@ -40,10 +40,11 @@ bool scale_convolution(Program& program, std::uint32_t function, std::size_t nor
   Function& f = program.functions[function];
   const ValueId result = f.nodes[norm].inputs[0];
   const DefUse uses(f);
-  if (uses.producer(result) < 0 || uses.read_count(result) != 1) return false;
+  const Node* const made = uses.producing_node(f, result);
+  if (made == nullptr || made->op != Op::convolution || made->integer(AttrKey::transposed) != 0 ||
+      uses.read_count(result) != 1)
+    return false;
   const auto at = static_cast<std::size_t>(uses.producer(result));
-  const Node* const made = &f.nodes[at];
-  if (made->op != Op::convolution || made->integer(AttrKey::transposed) != 0) return false;
   if (f.values[static_cast<std::size_t>(result)].type.dtype != DType::f32) return false;
   const FunctionInput* weight = state_input(f, made->inputs[1]);
   if (weight == nullptr || !is_own_weight(program, weight->state)) return false;

@@ -5,10 +5,8 @@ namespace tern {
 Dataflow::Dataflow(const Function& f) : f_(f), uses_(f) {}
 
 const Node* Dataflow::made_by(ValueId v, Op op) const {
-  const std::int64_t at = producer(v);
-  if (at < 0) return nullptr;
-  const Node& n = f_.nodes[static_cast<std::size_t>(at)];
-  return n.op == op && n.outputs[0] == v ? &n : nullptr;
+  const Node* n = uses_.producing_node(f_, v);
+  return n != nullptr && n->op == op && n->outputs[0] == v ? n : nullptr;
 }
 
 std::optional<OneOperation> Dataflow::operation(const Node& n) const {

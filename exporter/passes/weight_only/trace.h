@@ -16,9 +16,7 @@ class ByteWeights {
  public:
   ByteWeights(const Program& program, const Function& function);
   /// The node that computes the value; null for an input.
-  const Node* node(ValueId v) const {
-    return uses_.producer(v) < 0 ? nullptr : &function_.nodes[static_cast<std::size_t>(uses_.producer(v))];
-  }
+  const Node* node(ValueId v) const { return uses_.producing_node(function_, v); }
   /// True if the value is an immutable state whose type is_byte.
   bool is_byte_state(ValueId v) const { return byte_states_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return function_.values[static_cast<std::size_t>(v)].type; }
