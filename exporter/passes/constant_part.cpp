@@ -1,5 +1,6 @@
 #include "exporter/passes/constant_part.h"
 
+#include <tern/error.h>
 #include <tern/tern.h>
 
 #include <algorithm>
@@ -99,7 +100,7 @@ std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
   return sum;
 }
 
-void ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
+bool ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
                             const std::function<void(const Tensor&)>& use) const {
   auto part = std::make_shared<Program>();
   part->pool = program_.pool;
@@ -140,8 +141,13 @@ void ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
   f.outputs.push_back({FunctionOutput::Kind::tensor, number(v), "value"});
   PrepareOptions options;
   options.reproducible = true;  // an archive is the same whatever processor made it
-  Session session(Model(std::move(part)).prepare(options));
-  use(session.run({}).at(0));
+  try {
+    Session session(Model(std::move(part)).prepare(options));
+    use(session.run({}).at(0));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace tern

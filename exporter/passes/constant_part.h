@@ -37,8 +37,9 @@ class ConstantPart {
   static constexpr std::size_t kMaxNodes = 256;
   /// Bytes that the slice reads and computes.
   std::uint64_t work(const ConstantSlice& slice) const;
-  /// Runs the slice, and passes the value to `use`. Throws the errors of the runtime.
-  void evaluate(ValueId v, const ConstantSlice& slice, const std::function<void(const Tensor&)>& use) const;
+  /// Runs the slice, and passes the value to `use`. False if that fails: a run of the program reports the error.
+  [[nodiscard]] bool evaluate(ValueId v, const ConstantSlice& slice,
+                              const std::function<void(const Tensor&)>& use) const;
 
  private:
   const Program& program_;

@@ -1,5 +1,4 @@
 // Masks of attention that are known at export: those that hide nothing go, those that hide later keys become `causal`.
-#include <tern/error.h>
 
 #include <algorithm>
 #include <map>
@@ -55,11 +54,7 @@ class Masks {
     const std::uint64_t work = part_.work(slice);
     if (work > most_work_ || work > budget_) return answer;
     budget_ -= work;
-    try {
-      part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); });
-    } catch (const Error&) {
-      return answer;  // its user will be told when it runs
-    }
+    if (!part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); })) return answer;
     for (std::uint32_t s : slice.states) read[s] = read[s] || answer != Hides::other;
     return answer;
   }

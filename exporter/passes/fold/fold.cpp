@@ -1,6 +1,5 @@
 #include "exporter/passes/fold/fold.h"
 
-#include <tern/error.h>
 #include <tern/tensor.h>
 
 #include <algorithm>
@@ -78,11 +77,7 @@ class Folder {
       const std::uint64_t work = part.work(slice);
       if (work > most_ || work > budget_) continue;
       budget_ -= work;
-      try {
-        part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); });
-      } catch (const Error&) {
-        continue;  // a run of the program reports the error
-      }
+      if (!part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); })) continue;
       read_.resize(program_.states.size());
       for (std::uint32_t s : slice.states) read_[s] = true;
     }

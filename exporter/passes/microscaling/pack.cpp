@@ -1,4 +1,3 @@
-#include <tern/error.h>
 
 #include <algorithm>
 #include <map>
@@ -107,16 +106,12 @@ class Packer {
     if (forms.empty() || work > budget_) return false;
     budget_ -= work;
     const Form* found = nullptr;
-    try {
-      part.evaluate(v, slice, [&](const Tensor& value) {
-        for (const Form& form : forms) {
-          if (found == nullptr && dequantizes_to(program_, form, value)) found = &form;
-        }
-      });
-    } catch (const Error&) {
-      return false;  // a run of the program reports the error
-    }
-    if (found == nullptr) return false;
+    const auto compare_forms = [&](const Tensor& value) {
+      for (const Form& form : forms) {
+        if (found == nullptr && dequantizes_to(program_, form, value)) found = &form;
+      }
+    };
+    if (!part.evaluate(v, slice, compare_forms) || found == nullptr) return false;
     replace(f, v, at, *found);
     return true;
   }

@@ -1,7 +1,5 @@
 #include "exporter/passes/quantized/candidates.h"
 
-#include <tern/error.h>
-
 #include <algorithm>
 
 #include "exporter/passes/quantized/numbers.h"
@@ -92,11 +90,7 @@ std::vector<PerBlock> scale_candidates(const Program& program, const Function& f
     std::vector<float> numbers;
     const ConstantSlice own = part.slice(v);
     if (part.producer(v) >= 0 && own.nodes.empty()) continue;
-    try {
-      part.evaluate(v, own, [&](const Tensor& value) { numbers = numbers_of(value); });
-    } catch (const Error&) {
-      continue;
-    }
+    if (!part.evaluate(v, own, [&](const Tensor& value) { numbers = numbers_of(value); })) continue;
     for (const Shape& s : all) {
       PerBlock p = arranged(numbers, t.dtype, s);
       const bool known = std::ranges::any_of(

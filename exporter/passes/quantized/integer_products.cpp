@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <tern/error.h>
 #include <tern/tensor.h>
 
 #include <algorithm>
@@ -202,14 +201,11 @@ class IntegerProducts {
     for (Dim d : t.shape) all *= d.value();
     if (all == 0) return std::nullopt;
     Numbers numbers{{}, t.dtype, rows, all / rows};
-    try {
-      part.evaluate(v, slice, [&](const Tensor& value) {
-        // A row for each column of the product, or for each channel out.
-        numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
-      });
-    } catch (const Error&) {
-      return std::nullopt;  // a run of the program reports the error
-    }
+    // Takes a row for each column of the product, or for each channel out.
+    const auto take_numbers = [&](const Tensor& value) {
+      numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
+    };
+    if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
     for (const PerBlock& scales : scale_candidates(program_, f, part, slice, {rows, all / rows})) {
       const auto bytes = fit_bytes(numbers, scales);
       if (!bytes) continue;

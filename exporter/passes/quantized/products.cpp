@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <tern/error.h>
 #include <tern/tensor.h>
 
 #include <algorithm>
@@ -140,13 +139,10 @@ class Weights {
         scale_candidates(program_, f, part, slice, {read.rows, read.columns, read.planes});
     const bool sparse = read.by_columns && is_sparse_element(t.dtype) && is_stored_smaller(slice, numbers);
     if (scales.empty() && !sparse) return std::nullopt;
-    try {
-      part.evaluate(v, slice, [&](const Tensor& value) {
-        numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
-      });
-    } catch (const Error&) {
-      return std::nullopt;  // a run of the program reports the error
-    }
+    const auto take_numbers = [&](const Tensor& value) {
+      numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
+    };
+    if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
     for (const PerBlock& s : scales) {
       if (auto fitted = fit(numbers, s)) return fitted;
     }
