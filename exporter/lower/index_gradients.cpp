@@ -10,45 +10,47 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// The gradient of operand 0 of a node by its rule. Rules of these ops read the type of operand 0, not its elements.
-ValueId gradient_of(Builder& b, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs, ValueId grad) {
+ValueId operand_gradient(Builder& b, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs, ValueId grad) {
   Node n;
   n.op = op;
   n.inputs = std::move(inputs);
   n.attrs = std::move(attrs);
   return apply_gradient_rule(b, n, {grad}).front();
 }
-ValueId zeros_of(Builder& b, Dims sizes, ValueId g) {
+ValueId zeros_with_sizes(Builder& b, Dims sizes, ValueId g) {
   return b.full(std::move(sizes), 0, b.dtype(g));
 }
 
-ValueId of_slice(Builder& b, ValueId zeros, ValueId g, std::int64_t dim, Dim start, Dim step) {
-  return gradient_of(b, Op::slice, {zeros},
-                     {attr(AttrKey::axis, dim), attr(AttrKey::start, start), attr(AttrKey::length, b.size(g, dim)),
-                      attr(AttrKey::step, step)},
-                     g);
+ValueId slice_gradient(Builder& b, ValueId zeros, ValueId g, std::int64_t dim, Dim start, Dim step) {
+  return operand_gradient(b, Op::slice, {zeros},
+                          {attr(AttrKey::axis, dim), attr(AttrKey::start, start), attr(AttrKey::length, b.size(g, dim)),
+                           attr(AttrKey::step, step)},
+                          g);
 }
 Values select(Builder& b, const Call& c) {
-  const ValueId g = c.tensor("grad_output"), zeros = zeros_of(b, c.dims("input_sizes"), g);
+  const ValueId g = c.tensor("grad_output"), zeros = zeros_with_sizes(b, c.dims("input_sizes"), g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
-  return {of_slice(b, zeros, b.unsqueeze(g, dim), dim, clamp_index(b, c.dim("index"), b.size(zeros, dim)), 1)};
+  return {slice_gradient(b, zeros, b.unsqueeze(g, dim), dim, clamp_index(b, c.dim("index"), b.size(zeros, dim)), 1)};
 }
 Values slice(Builder& b, const Call& c) {
-  const ValueId g = c.tensor("grad_output"), zeros = zeros_of(b, c.dims("input_sizes"), g);
+  const ValueId g = c.tensor("grad_output"), zeros = zeros_with_sizes(b, c.dims("input_sizes"), g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
-  return {of_slice(b, zeros, g, dim, clamp_index(b, c.dim("start"), b.size(zeros, dim)), c.dim("step"))};
+  return {slice_gradient(b, zeros, g, dim, clamp_index(b, c.dim("start"), b.size(zeros, dim)), c.dim("step"))};
 }
 /// The gradient of x, or of x as a list if x has no dimensions.
-ValueId of_picked(Builder& b, Op op, const Dims& sizes, std::int64_t dim, ValueId index, ValueId g) {
-  const ValueId zeros = with_axis(b, zeros_of(b, sizes, g));
-  const ValueId x = gradient_of(b, op, {zeros, with_axis(b, as_index(b, index))},
-                                {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, with_axis(b, g));
-  return b.reshape(x, sizes);
+ValueId indexed_gradient(Builder& b, Op op, const Dims& sizes, std::int64_t dim, ValueId index, ValueId g) {
+  const ValueId zeros = with_axis(b, zeros_with_sizes(b, sizes, g));
+  const ValueId places = with_axis(b, as_index(b, index)), grad = with_axis(b, g);
+  return b.reshape(operand_gradient(b, op, {zeros, places}, {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, grad),
+                   sizes);
 }
 Values index_select(Builder& b, const Call& c) {
-  return {of_picked(b, Op::index_select, c.dims("self_sizes"), c.integer("dim"), c.tensor("index"), c.tensor("grad"))};
+  return {indexed_gradient(b, Op::index_select, c.dims("self_sizes"), c.integer("dim"), c.tensor("index"),
+                           c.tensor("grad"))};
 }
 Values gather(Builder& b, const Call& c) {
-  return {of_picked(b, Op::gather, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"), c.tensor("grad"))};
+  return {indexed_gradient(b, Op::gather, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"),
+                           c.tensor("grad"))};
 }
 /// Of max.dim and its like: to the element selected.
 Values selected(Builder& b, const Call& c) {
@@ -58,7 +60,7 @@ Values selected(Builder& b, const Call& c) {
     g = b.unsqueeze(g, c.integer("dim"));
     index = b.unsqueeze(index, c.integer("dim"));
   }
-  return {of_picked(b, Op::gather, sizes, c.integer("dim"), index, g)};
+  return {indexed_gradient(b, Op::gather, sizes, c.integer("dim"), index, g)};
 }
 
 Values trace(Builder& b, const Call& c) {
@@ -71,7 +73,7 @@ Values trace(Builder& b, const Call& c) {
 }
 Values masked_select(Builder& b, const Call& c) {
   const ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
-  return {gradient_of(b, Op::masked_select, {c.tensor("input"), mask}, {}, c.tensor("grad"))};
+  return {operand_gradient(b, Op::masked_select, {c.tensor("input"), mask}, {}, c.tensor("grad"))};
 }
 
 /// grad_in has the windows' number at `dim` and their size as its last axis.
@@ -79,7 +81,7 @@ Values unfold(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_in");
   const Dims sizes = c.dims("input_sizes");
   if (sizes.empty()) return {b.reshape(g, {})};
-  const ValueId zeros = zeros_of(b, sizes, g);
+  const ValueId zeros = zeros_with_sizes(b, sizes, g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim")), size = c.integer("size");
   const Dim windows = b.size(g, dim);
   const ValueId first = b.iota(windows, DType::i64, 0, static_cast<double>(c.integer("step")));

@@ -20,24 +20,24 @@ Values softmax_backward(Builder& b, const Call& c) {
   return apply_gradient_rule(b, n, {c.tensor("grad_output")});
 }
 
-std::vector<bool> output_mask(const Call& c) {
+std::vector<bool> wanted_operands(const Call& c) {
   std::vector<bool> wanted;
   for (const Dim d : c.dims("output_mask")) wanted.push_back(d.is(1));
   return wanted;
 }
 
 /// A parameter of the call, or a constant of its sizes if the gradient of an absent one is asked for.
-ValueId parameter_or(Builder& b, ValueId given, bool wanted, double number, const Dims& sizes, DType t) {
+ValueId parameter_or_constant(Builder& b, ValueId given, bool wanted, double number, const Dims& sizes, DType t) {
   return given == kNoValue && wanted ? b.full(sizes, number, t) : given;
 }
 
 /// The normalization of the call's input with its statistics. The rules do not read the bias.
 Values normalization_backward(Builder& b, const Call& c, Op op, Attr attribute, const Dims& sizes) {
   const ValueId x = c.tensor("input");
-  const std::vector<bool> mask = output_mask(c);
+  const std::vector<bool> mask = wanted_operands(c);
   Node n;
   n.op = op;
-  n.inputs = {x, parameter_or(b, c.tensor_or_none("weight"), mask.at(1), 1, sizes, b.dtype(x)),
+  n.inputs = {x, parameter_or_constant(b, c.tensor_or_none("weight"), mask.at(1), 1, sizes, b.dtype(x)),
               mask.at(2) ? b.full(sizes, 0, b.dtype(x)) : kNoValue};
   n.outputs = {kNoValue, c.tensor("mean"), c.tensor("rstd")};
   n.attrs = {std::move(attribute)};
@@ -58,9 +58,9 @@ Values group_norm_backward(Builder& b, const Call& c) {
 /// operands.
 Values batch_norm_backward(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), grad = c.tensor("grad_out");
-  const std::vector<bool> mask = output_mask(c);
+  const std::vector<bool> mask = wanted_operands(c);
   const Dims channels = {b.size(x, 1)};
-  const ValueId weight = parameter_or(b, c.tensor_or_none("weight"), mask.at(1), 1, channels, b.dtype(x));
+  const ValueId weight = parameter_or_constant(b, c.tensor_or_none("weight"), mask.at(1), 1, channels, b.dtype(x));
   const DType parameter = c.has("weight") ? b.dtype(weight) : b.dtype(x);
   if (!c.flag("train")) {
     Node n;
