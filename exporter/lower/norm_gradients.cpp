@@ -26,9 +26,9 @@ std::vector<bool> wanted_operands(const Call& c) {
   return wanted;
 }
 
-/// A parameter of the call, or a constant of its sizes if the gradient of an absent one is asked for.
-ValueId parameter_or_constant(Builder& b, ValueId given, bool wanted, double number, const Dims& sizes, DType t) {
-  return given == kNoValue && wanted ? b.full(sizes, number, t) : given;
+/// The weight of the call, or ones if the gradient of an absent weight is asked for.
+ValueId weight_or_ones(Builder& b, const Call& c, bool wanted, const Dims& sizes) {
+  return c.has("weight") || !wanted ? c.tensor_or_none("weight") : b.full(sizes, 1, b.dtype(c.tensor("input")));
 }
 
 /// The normalization of the call's input with its statistics. The rules do not read the bias.
@@ -37,8 +37,7 @@ Values normalization_backward(Builder& b, const Call& c, Op op, Attr attribute, 
   const std::vector<bool> mask = wanted_operands(c);
   Node n;
   n.op = op;
-  n.inputs = {x, parameter_or_constant(b, c.tensor_or_none("weight"), mask.at(1), 1, sizes, b.dtype(x)),
-              mask.at(2) ? b.full(sizes, 0, b.dtype(x)) : kNoValue};
+  n.inputs = {x, weight_or_ones(b, c, mask.at(1), sizes), mask.at(2) ? b.full(sizes, 0, b.dtype(x)) : kNoValue};
   n.outputs = {kNoValue, c.tensor("mean"), c.tensor("rstd")};
   n.attrs = {std::move(attribute)};
   return apply_gradient_rule(b, n, {c.tensor("grad_out")}, mask);
@@ -60,7 +59,7 @@ Values batch_norm_backward(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), grad = c.tensor("grad_out");
   const std::vector<bool> mask = wanted_operands(c);
   const Dims channels = {b.size(x, 1)};
-  const ValueId weight = parameter_or_constant(b, c.tensor_or_none("weight"), mask.at(1), 1, channels, b.dtype(x));
+  const ValueId weight = weight_or_ones(b, c, mask.at(1), channels);
   const DType parameter = c.has("weight") ? b.dtype(weight) : b.dtype(x);
   if (!c.flag("train")) {
     Node n;
