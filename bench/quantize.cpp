@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "threads/parallel.h"
 
 namespace tern::bench {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "exporter/passes/quantize/options.h"
 #include "exporter/pt2/container.h"
 #include "exporter/pt2/model.h"
-#include "exporter/quantize/options.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -25,7 +25,7 @@ struct ImportOptions {
   /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;
   std::vector<QuantizeRule>
-      quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
+      quantize;  ///< formats for weights (quantize_weights of exporter/passes/passes.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
   QuantizeChoices choices;  ///< what single weights get instead

@@ -26,7 +26,7 @@ struct GradientSeed {
 /// that nothing read), and a loop can be replaced by one that also stacks what each round began with.
 ///
 /// The program must consist of Tern's ops as lowering gives them: call this before constants are folded and before
-/// simplify() and whatever else lays out weights (ImportOptions::transform). States that training changes must be
+/// Stage::simplify (exporter/passes/pipeline.h), by ImportOptions::transform. States that training changes must be
 /// marked `is_mutable` before constants are folded. Random nodes are not repeated: gradients read their numbers.
 ///
 /// Fails (unsupported) where a gradient reaches an op that has none, or a use of an op that PyTorch does not

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include "exporter/kernels/msl.h"
 #include "exporter/kernels/plugin_targets.h"
 #include "exporter/kernels/spirv.h"
 #include "runtime/devices/plugin/library.h"
@@ -28,9 +27,19 @@ constexpr DeviceKind kOpenClKinds[] = {
 // As devices/metal reports them.
 constexpr DeviceKind kMetalKind = {"GPU", TERN_DIALECT_METAL, kGroups, 0};
 
+/// The text itself: the system of a Metal device compiles it.
+std::vector<std::byte> bytes_of_msl(const std::string& /*name*/, const std::string& text) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string msl_compiler() {
+  return "none: Metal's language is compiled by the device's system";
+}
+
 std::vector<KernelTarget> own_targets() {
   return {{"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler},
-          {"metal:msl", {kMetalKind}, compile_msl, msl_compiler}};
+          {"metal:msl", {kMetalKind}, bytes_of_msl, msl_compiler}};
 }
 
 }  // namespace

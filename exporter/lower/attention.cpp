@@ -1,4 +1,5 @@
 // Lowerings of scaled dot product attention and the variants that decompositions name.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/dropout.h"
 #include "exporter/lower/movement.h"
@@ -128,40 +129,15 @@ Values flash_cpu(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
-/// With the probabilities p = exp(scores - logsumexp) and the gradient dp = grad v^T of p, that of the scores is
-/// p * (dp - sum(grad * out)), the sum over the last axis. A query that sees no key has no part in any gradient.
 Values flash_cpu_backward(Builder& b, const Call& c) {
   const Inputs in = read(b, c, "attn_mask");
-  const DType t = b.dtype(in.q), wide = compute_type(t);
-  if (b.rank(in.q) != 4) c.unsupported("queries with other than four dimensions");
-  const ValueId grad = b.cast(c.tensor("grad_out"), wide), q = b.cast(in.q, wide);
-  const ValueId k = b.cast(repeated(b, in.k, in.q), wide), v = b.cast(repeated(b, in.v, in.q), wide);
-  // Joint graphs hold the forward pass as its decomposition and then name its probabilities logsumexp.
-  const ValueId s = scores(b, c, in), given = c.tensor("logsumexp");
-  const ValueId sums = b.unsqueeze(b.rank(given) == 3 ? given : logsumexp(b, s), -1);
-  const ValueId p = b.expr("s == -inf ? 0 : exp(s - l)", {{"s", s}, {"l", sums}}, wide);
-  const ValueId dp = product(b, grad, b.transpose(v, -1, -2), wide);
-  const ValueId weighted = b.expr("g * o", {{"g", grad}, {"o", c.tensor("out")}}, wide);
-  const ValueId sum = b.reduce(weighted, "sum", {-1}, true, wide);
-  std::vector<ExprArg> args{{"p", p}, {"d", dp}, {"sum", sum}};
-  if (c.has("scale")) {
-    args.emplace_back("scale", c.number("scale"));
-  } else {
-    args.emplace_back("n", b.from_dim(b.size(in.q, -1)));
-  }
-  const ValueId ds =
-      b.expr(c.has("scale") ? "p * (d - sum) * scale" : "p * (d - sum) / sqrt(n)", std::move(args), wide, wide);
-  // Heads that share a key add up.
-  const auto shared = [&](ValueId g, ValueId of) {
-    const Dims shape = b.shape(of);
-    if (!(b.size(g, 1) == shape[1])) {
-      const Dims grouped = {shape[0], shape[1], b.pool().floordiv(b.size(g, 1), shape[1]), shape[2], shape[3]};
-      g = b.reduce(b.reshape(g, grouped), "sum", {2}, false, wide);
-    }
-    return b.cast(g, t);
-  };
-  return {b.cast(product(b, ds, k, wide), t), shared(product(b, b.transpose(ds, -1, -2), q, wide), in.k),
-          shared(product(b, b.transpose(p, -1, -2), grad, wide), in.v)};
+  Node n;
+  n.op = Op::attention;
+  n.inputs = {in.q, in.k, in.v, in.mask};
+  n.attrs = attributes(c);
+  Values r = apply_gradient_rule(b, n, {c.tensor("grad_out")}, {true, true, true, false});
+  r.pop_back();  // the mask has no gradient
+  return r;
 }
 
 /// The CUDA kernels' results beside the first two only serve their backward passes.

@@ -1,4 +1,5 @@
 // Rows of tables: embedding, embedding_bag, and repeat_interleave.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/gradients/notes.h"
 #include "exporter/lower/indexing.h"
 
@@ -53,22 +54,15 @@ Values embedding_bag(Builder& b, const Call& c) {
 
 /// Each row of the table receives the sum of the gradients of its uses.
 Values embedding_backward(Builder& b, const Call& c) {
-  const ValueId grad = c.tensor("grad_output"), index = b.flatten(as_index(b, c.tensor("indices")));
-  const Dim rows = c.dim("num_weights"), width = b.size(grad, -1), uses = b.numel(index);
-  ValueId g = b.reshape(grad, {uses, width});
-  const DType t = b.dtype(g);
-  const ValueId column = b.reshape(index, {uses, 1});
-  g = b.expr("keep ? g : 0",
-             {{"keep", b.expr("i != p", {{"i", column}, {"p", c.number("padding_idx")}}, DType::i64, DType::boolean)},
-              {"g", g}},
-             t);
-  if (c.flag("scale_grad_by_freq")) {
-    const ValueId counts =
-        b.add(Op::scatter, {b.full({rows}, 0, DType::i64), index, b.full({}, 1, DType::i64)},
-              {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))});
-    g = b.expr("g / n", {{"g", g}, {"n", b.reshape(b.index_select(counts, index, 0), {uses, 1})}}, t);
-  }
-  return {b.add(Op::index_put, {b.full({rows, width}, 0, t), g, index}, {attr(AttrKey::accumulate, Dim(1))})};
+  const ValueId grad = c.tensor("grad_output");
+  Node n;
+  n.op = Op::index_select;
+  n.inputs = {b.full({c.dim("num_weights"), b.size(grad, -1)}, 0, b.dtype(grad)), as_index(b, c.tensor("indices"))};
+  n.attrs = {attr(AttrKey::axis, Dim(0))};
+  const std::int64_t padding = c.integer("padding_idx");
+  if (padding >= 0) set_gradient_note(n, kPaddingNote, padding);
+  if (c.flag("scale_grad_by_freq")) set_gradient_note(n, kFrequencyNote, 1);
+  return {apply_gradient_rule(b, n, {grad}).front()};
 }
 
 /// Each slice the same number of times: by broadcasting.

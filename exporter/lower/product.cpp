@@ -1,4 +1,5 @@
 // Lowerings of matrix products: mm, matmul, addmm and their relatives.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/contraction.h"
 
 namespace tern {
@@ -171,18 +172,13 @@ Values grouped_mm_fallback(Builder& b, const Call& c) {
                 {attr_dtype(c.result_dtype())})};
 }
 
-/// Rows that belong to no group have gradients of 0, and so has the matrix of a group without rows.
 Values grouped_mm_fallback_backward(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("input"), w = c.tensor("weight"), ends = c.tensor("offs"), grad = c.tensor("grad_output");
-  const ValueId dx = b.add(Op::grouped_matmul, {grad, b.transpose(w, 1, 2), ends}, {attr_dtype(b.dtype(x))});
-  const Dim groups = b.size(w, 0), rows = b.size(x, 0);
-  const ValueId starts = b.slice(b.pad(ends, {1}, {0}), 0, 0, groups);
-  const auto of_group = [&](ValueId v) { return b.reshape(v, {groups, 1, 1}); };
-  const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
-  const ValueId within = b.expr("row >= s && row < e", {{"row", row}, {"s", of_group(starts)}, {"e", of_group(ends)}},
-                                DType::i64, DType::boolean);
-  const ValueId apart = b.expr("within ? x : 0", {{"within", within}, {"x", x}}, b.dtype(x));
-  return {dx, product(b, b.transpose(apart, 1, 2), grad, b.dtype(w))};
+  Node n;
+  n.op = Op::grouped_matmul;
+  n.inputs = {c.tensor("input"), c.tensor("weight"), c.tensor("offs")};
+  Values r = apply_gradient_rule(b, n, {c.tensor("grad_output")}, {true, true, false});
+  r.pop_back();  // offsets have no gradient
+  return r;
 }
 
 Values grouped_mm(Builder& b, const Call& c) {

@@ -12,6 +12,7 @@
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "schema/def_use.h"
 
 namespace tern::optimizers {
 namespace {
@@ -20,12 +21,7 @@ constexpr std::size_t kMostNodes = 256;  // of a cone
 
 class Finder {
  public:
-  explicit Finder(const Function& f) : f_(f), producer_(f.values.size(), -1) {
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (ValueId v : f.nodes[i].outputs) {
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
-    }
+  explicit Finder(const Function& f) : f_(f), uses_(f) {
     std::unordered_map<std::uint32_t, ValueId> states;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
@@ -64,7 +60,7 @@ class Finder {
   bool is_number(ValueId v) const { return type(v).rank() == 0; }
   /// The pointwise node that makes a value of the cone's sizes, or a number; else -1.
   std::int64_t node_of(const Cone& c, ValueId v) const {
-    const std::int64_t i = producer_[static_cast<std::size_t>(v)];
+    const std::int64_t i = uses_.producer(v);
     if (i < 0 || f_.nodes[static_cast<std::size_t>(i)].op != Op::pointwise) return -1;
     return is_number(v) || type(v).shape == type(c.param.before).shape ? i : -1;
   }
@@ -198,7 +194,7 @@ class Finder {
   }
 
   const Function& f_;
-  std::vector<std::int64_t> producer_;
+  const DefUse uses_;
   std::vector<Pair> pairs_;
   std::unordered_map<ValueId, ValueId> written_;
 };

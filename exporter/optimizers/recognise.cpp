@@ -1,5 +1,3 @@
-#include "exporter/optimizers/recognise.h"
-
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -9,6 +7,8 @@
 #include "exporter/builder.h"
 #include "exporter/optimizers/fit.h"
 #include "exporter/optimizers/list_step.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -70,21 +70,11 @@ ListStep step_of(const Group& g) {
 /// Nodes in an order that can be executed, as near to theirs as that allows; false if there is none.
 bool order_nodes(Function& f) {
   const std::size_t n = f.nodes.size();
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
-  std::vector<std::vector<std::size_t>> readers(n);
-  std::vector<std::size_t> waits(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (ValueId v : f.nodes[i].inputs) {
-      if (v == kNoValue || producer[static_cast<std::size_t>(v)] < 0) continue;
-      readers[static_cast<std::size_t>(producer[static_cast<std::size_t>(v)])].push_back(i);
-      ++waits[i];
-    }
-  }
+  const DefUse uses(f);
+  std::vector<std::size_t> waits(n);  // operands whose nodes are not in order yet
+  for (std::size_t i = 0; i < n; ++i)
+    waits[i] = static_cast<std::size_t>(
+        std::ranges::count_if(f.nodes[i].inputs, [&](ValueId v) { return uses.producer(v) >= 0; }));
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < n; ++i) {
     if (waits[i] == 0) ready.push(i);
@@ -96,8 +86,10 @@ bool order_nodes(Function& f) {
     const std::size_t i = ready.top();
     ready.pop();
     order.push_back(i);
-    for (std::size_t r : readers[i]) {
-      if (--waits[r] == 0) ready.push(r);
+    for (const ValueId v : f.nodes[i].outputs) {
+      for (const ValueReader& r : uses.readers(v)) {
+        if (--waits[r.node] == 0) ready.push(r.node);
+      }
     }
   }
   if (order.size() != n) return false;
@@ -144,8 +136,8 @@ bool replace(Program& program, std::uint32_t function, const Group& g) {
 }
 
 /// The value that `v` is one more than, or kNoValue.
-ValueId one_less(const Function& f, const std::vector<std::int64_t>& producer, ValueId v) {
-  const std::int64_t i = producer[static_cast<std::size_t>(v)];
+ValueId one_less(const Function& f, const DefUse& uses, ValueId v) {
+  const std::int64_t i = uses.producer(v);
   if (i < 0) return kNoValue;
   const Node& n = f.nodes[static_cast<std::size_t>(i)];
   const std::vector<Instruction>& code = n.expr.code;
@@ -159,12 +151,7 @@ ValueId one_less(const Function& f, const std::vector<std::int64_t>& producer, V
 /// Fused optimizers read steps that the program has counted up before: the op does that itself, instead of a node for
 /// each parameter.
 void count_steps_inside(Function& f) {
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
+  const DefUse uses(f);
   std::set<ValueId> counted;
   const std::vector<Node> before = f.nodes;
   for (Node& n : f.nodes) {
@@ -176,7 +163,7 @@ void count_steps_inside(Function& f) {
     std::vector<ValueId> steps, starts;
     for (std::size_t i = 0; i < layout.count(OptimList::step); ++i) {
       steps.push_back(n.inputs[layout.operand(OptimList::step, i)]);
-      starts.push_back(one_less(f, producer, steps.back()));
+      starts.push_back(one_less(f, uses, steps.back()));
     }
     const std::set<ValueId> distinct(steps.begin(), steps.end());
     const bool all = std::ranges::none_of(starts, [](ValueId v) { return v == kNoValue; });

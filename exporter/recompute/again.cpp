@@ -36,7 +36,7 @@ class Maker {
 
  private:
   const Recipe& recipe_of(ValueId base) const {
-    return s_.source().recipes[static_cast<std::size_t>(s_.source().made_by[static_cast<std::size_t>(base)])];
+    return s_.source().recipes[static_cast<std::size_t>(s_.source().uses.producer(base))];
   }
 
   /// The newest version that is made before; kNoValue where there is none.
@@ -61,7 +61,7 @@ class Maker {
     if (known != made_.end()) return known->second;
     const ValueId v = newest(base);
     if (v != kNoValue && is_held(v)) return v;
-    if (s_.source().made_by[static_cast<std::size_t>(base)] < 0) return base;  // an input
+    if (s_.source().uses.producer(base) < 0) return base;  // an input
     const Recipe& r = recipe_of(base);
     if (v != kNoValue && !r.view) {
       const ValueId root = s_.root(v);
@@ -82,7 +82,7 @@ class Maker {
   ValueId make(ValueId base) {
     const auto known = made_.find(base);
     if (known != made_.end()) return known->second;
-    const auto number = static_cast<std::uint32_t>(s_.source().made_by[static_cast<std::size_t>(base)]);
+    const auto number = static_cast<std::uint32_t>(s_.source().uses.producer(base));
     const Recipe& r = s_.source().recipes[number];
     if (again_.steps.size() > kMostSteps) possible_ = false;
     if (!possible_) return base;

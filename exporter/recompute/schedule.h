@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exporter/recompute/recipe.h"
+#include "schema/def_use.h"
 
 namespace tern::recompute {
 
@@ -28,14 +29,16 @@ struct Life {
   std::vector<std::int32_t> reads;     ///< ascending
 };
 
-/// What no change of the order changes.
+/// The function before any change of the order. Recipes are numbered like nodes.
 struct Source {
   const Program* program = nullptr;
   const Function* function = nullptr;
+  DefUse uses;
   std::vector<Recipe> recipes;
-  std::vector<std::int32_t> made_by;  ///< the recipe of each value; -1: an input
-  std::vector<std::uint64_t> bytes;   ///< of each value that takes memory of its own in a run
-  std::vector<bool> pinned;           ///< a result of the function, or written back
+  std::vector<std::uint64_t> bytes;  ///< memory of each value's own in a run
+
+  /// True for results of the function, and values that it writes back.
+  bool is_pinned(std::size_t v) const { return uses.result_count(static_cast<ValueId>(v)) > 0; }
 };
 
 /// A function to be changed. Copies are independent; they share what the function was.

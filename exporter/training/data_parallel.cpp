@@ -8,6 +8,7 @@
 
 #include "exporter/rewrite.h"
 #include "exporter/training/heads.h"
+#include "schema/def_use.h"
 
 namespace tern {
 namespace {
@@ -39,8 +40,8 @@ struct Bucket {
 };
 
 std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t most) {
-  const std::vector<std::int64_t> producer = producers(b.function());
-  std::ranges::stable_sort(values, {}, [&](ValueId v) { return producer[static_cast<std::size_t>(v)]; });
+  const DefUse uses(b.function());
+  std::ranges::stable_sort(values, {}, [&](ValueId v) { return uses.producer(v); });
   std::vector<Bucket> buckets;
   std::map<DType, std::size_t> open;
   for (ValueId v : values) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/op_record.h"
 
 namespace tern {
@@ -47,9 +47,9 @@ std::int64_t last_reader(const Function& f, std::size_t end, const std::vector<V
 
 std::vector<std::vector<std::size_t>> early_steps(Builder& b, const std::vector<ValueId>& params,
                                                   const std::vector<ValueId>& gradients) {
-  const std::vector<std::int64_t> producer = producers(b.function());
+  const DefUse uses(b.function());
   const std::vector<std::int64_t> readers = last_readers(b.function(), b.function().nodes.size());
-  const auto ready = [&](std::size_t i) { return std::max(producer[gradients[i]], readers[params[i]]); };
+  const auto ready = [&](std::size_t i) { return std::max(uses.producer(gradients[i]), readers[params[i]]); };
   std::vector<std::size_t> order(params.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, ready);

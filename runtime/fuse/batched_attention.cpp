@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "schema/def_use.h"
 #include "schema/pointwise.h"
 
 namespace tern {
@@ -21,16 +22,11 @@ struct TextLoop {
   const Node* has_text = nullptr;  ///< pointwise: true if the slot has a row
 };
 
-/// A body's values by their producers.
+/// Values of a body and the nodes that compute them.
 class Body {
  public:
-  explicit Body(const Function& f) : f_(f), producer_(f.values.size(), nullptr) {
-    for (const Node& n : f.nodes) {
-      for (const ValueId v : n.outputs)
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = &n;
-    }
-  }
-  const Node* producer(ValueId v) const { return v < 0 ? nullptr : producer_[static_cast<std::size_t>(v)]; }
+  explicit Body(const Function& f) : f_(f), uses_(f) {}
+  const Node* producer(ValueId v) const { return uses_.producing_node(f_, v); }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   /// Number of the body's input; -1 for other values.
   std::int64_t input(ValueId v) const {
@@ -53,7 +49,7 @@ class Body {
 
  private:
   const Function& f_;
-  std::vector<const Node*> producer_;
+  DefUse uses_;
 };
 
 /// Returns the number of the input indexed by `input 0` to produce `v`; -1 for other values.

@@ -11,7 +11,7 @@ bool has_effect(const Node& n) {
   return has_trait(n.op, Trait::effect) || n.has(AttrKey::symbols);
 }
 
-/// Finds functions containing nodes with effects, directly or in called functions.
+/// Marks functions that contain nodes with effects, themselves or in functions that they run.
 std::vector<bool> functions_with_effects(const Program& program) {
   std::vector<bool> result(program.functions.size());
   for (bool changed = true; changed;) {

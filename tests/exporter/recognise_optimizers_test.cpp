@@ -6,7 +6,7 @@
 
 #include "exporter/optimizers/fit.h"
 #include "exporter/optimizers/list_step.h"
-#include "exporter/optimizers/recognise.h"
+#include "exporter/passes/passes.h"
 #include "schema/optim.h"
 #include "tests/runtime/support.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "exporter/precision/weights.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

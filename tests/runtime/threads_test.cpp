@@ -10,7 +10,7 @@
 #include <barrier>
 #include <thread>
 
-#include "exporter/fold/fold.h"
+#include "exporter/passes/passes.h"
 #include "kernels/cpu/processor.h"
 #include "runtime/prepared.h"
 #include "schema/custom_arguments.h"

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "exporter/quantize/weights.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

@@ -1,7 +1,7 @@
 #include "tools/quantize/float_program.h"
 
 #include "exporter/constants.h"
-#include "exporter/quantize/weights.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tools/inputs.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exporter/quantize/options.h"
+#include "exporter/passes/quantize/options.h"
 
 namespace CLI {
 class App;

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "exporter/archive_writer.h"
-#include "exporter/fold/fold.h"
 #include "exporter/importer.h"
+#include "exporter/passes/passes.h"
 #include "exporter/training/methods.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 #include "tools/train/adapters.h"
 
@@ -119,7 +118,6 @@ void write_forward(const Model& model, const Session& session, const std::string
   }
   remove_adapters(program, static_cast<std::uint32_t>(forward), adapters);
   keep_only(program, static_cast<std::uint32_t>(forward));
-  remove_dead_code(program);
   settle_states(program);
   remove_unread_states(program, std::vector<bool>(program.states.size(), true));
   std::erase_if(program.metadata,

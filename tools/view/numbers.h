@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "exporter/quantize/uses.h"
+#include "exporter/passes/quantize/uses.h"
 #include "schema/program.h"
 
 namespace tern::view {

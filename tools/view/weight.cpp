@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "tools/view/numbers.h"
 
 namespace tern::view {

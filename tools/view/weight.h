@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "exporter/quantize/uses.h"
+#include "exporter/passes/quantize/uses.h"
 #include "schema/program.h"
 
 namespace tern::view {

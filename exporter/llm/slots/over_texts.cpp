@@ -11,7 +11,7 @@
 #include "exporter/llm/slots/rules.h"
 #include "exporter/llm/slots/sized_groups.h"
 #include "exporter/llm/slots/together.h"
-#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/infer/control_types.h"
 #include "schema/op_record.h"
 
@@ -36,7 +36,6 @@ class OverTexts : public SlotFunction, Operands {
     refuse_random(program_, source_);
     add_inputs();
     find_rows();
-    producer_ = producers(source_);
     groups_ = find_sized_groups(program_, source_, varying());
     done_.resize(groups_.nodes.size());
     for (std::size_t g = 0; g < groups_.nodes.size(); ++g) emit(g);
@@ -95,7 +94,7 @@ class OverTexts : public SlotFunction, Operands {
     done_[g] = true;
     for (const std::size_t i : with_sources(groups_.nodes[g])) {
       for (const ValueId v : source_.nodes[i].inputs) {
-        const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+        const std::int64_t p = uses_.producer(v);
         if (p >= 0) emit(groups_.group[static_cast<std::size_t>(p)]);
       }
     }
@@ -182,7 +181,7 @@ class OverTexts : public SlotFunction, Operands {
     std::set<std::size_t> all;
     std::vector<std::size_t> open(nodes);
     const auto follow = [&](ValueId v) {
-      const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+      const std::int64_t p = uses_.producer(v);
       if (p < 0) return;
       const auto at = static_cast<std::size_t>(p);
       const bool view = is_view(source_.nodes[at].op);
@@ -263,7 +262,7 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   SizedGroups groups_;
-  std::vector<std::int64_t> producer_;
+  const DefUse uses_{source_};
   std::vector<bool> done_;
   std::unordered_map<ValueId, ValueId> read_;
   ValueId rows_ = kNoValue;

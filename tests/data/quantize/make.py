@@ -1,6 +1,6 @@
-"""Makes tests/exporter/quantize_goldens.h: check sums of what torchao quantizes numbers to that the test can make, too.
+"""Makes tests/exporter/passes/quantize/goldens.h: check sums of what torchao quantizes numbers to that the test can make, too.
 
-Run with torch 2.12 and torchao 0.18: python tests/data/quantize/make.py > tests/exporter/quantize_goldens.h
+Run with torch 2.12 and torchao 0.18: python tests/data/quantize/make.py > tests/exporter/passes/quantize/goldens.h
 """
 import zlib
 

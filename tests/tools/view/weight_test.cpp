@@ -9,7 +9,7 @@
 #include <numeric>
 #include <span>
 
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "tests/tools/view/support.h"
 
 namespace tern::view {
