@@ -1,5 +1,5 @@
-// Communication between processes: torch.distributed's functional collectives. All start, as PyTorch's do;
-// exporter/simplify/overlap.cpp finds those that nothing runs beside.
+// Communication between processes: torch.distributed's functional collectives. All start asynchronously, as in
+// PyTorch; exporter/simplify/overlap.cpp finds the collectives without concurrent work.
 #include "exporter/lower/collective.h"
 
 #include <tern/collective.h>
@@ -48,7 +48,7 @@ Values all_to_all(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), Kind::all_to_all, ranks, "", 0, given, taken)};
 }
 
-/// Tensors of a list go one after the other, over the same channel.
+/// Sends the tensors of a list in order over the same channel.
 template <class F>
 Values each(const Call& c, F f) {
   Values results;
@@ -100,7 +100,7 @@ Values wait_list(Builder& b, const Call& c) {
   return results;
 }
 
-/// DTensor's change from a shard along one axis to a shard along another one. All ranks have shards of equal sizes.
+/// Moves DTensor's shard from one axis to another. All ranks have shards of equal sizes.
 Values shard_dim_all_to_all(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const auto axis_of = [&](std::int64_t axis) { return axis < 0 ? axis + b.rank(x) : axis; };

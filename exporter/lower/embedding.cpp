@@ -10,7 +10,7 @@ using Values = std::vector<ValueId>;
 Values embedding(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const ValueId y = b.index_select(weight, as_index(b, c.tensor("indices")), 0);
-  // -1 is no row; the public function counts other negative ones from the end before it calls this.
+  // -1 means no padding row; the public function has resolved other negative rows before the call.
   if (c.integer_or("padding_idx", -1) >= 0) {
     set_gradient_note(b.function().nodes.back(), kPaddingNote, c.integer("padding_idx"));
   }
@@ -18,7 +18,7 @@ Values embedding(Builder& b, const Call& c) {
   return {y};
 }
 
-/// Rows that `indices` names and whose norm is above max_norm are scaled down to it.
+/// Scales rows named by `indices` down to norm max_norm if above.
 Values embedding_renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType wide = compute_type(b.dtype(x));
@@ -35,7 +35,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const bool given = c.has("padding_idx");
   std::int64_t padding = given ? c.integer("padding_idx") : -1;
-  // In the public overload -1 is the last row, in the internal ones no row.
+  // -1 means the last row in the public overload, no row in the internal overloads.
   if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
     if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
@@ -51,7 +51,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   return r;
 }
 
-/// Each row of the table receives the sum of the gradients of its uses.
+/// Adds the gradients of all uses of a row into the table's row.
 Values embedding_backward(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), index = b.flatten(as_index(b, c.tensor("indices")));
   const Dim rows = c.dim("num_weights"), width = b.size(grad, -1), uses = b.numel(index);

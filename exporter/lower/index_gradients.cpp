@@ -1,4 +1,4 @@
-// Gradients of what picks elements: they go back to where those came from, and add up where that was used twice.
+// Gradients of element selections: each gradient returns to the element's origin; repeated origins add up.
 #include "exporter/lower/gradients.h"
 #include "exporter/lower/indexing.h"
 #include "exporter/lower/movement.h"
@@ -44,7 +44,7 @@ ValueId scatter_add(Builder& b, Dims sizes, std::int64_t dim, ValueId index, Val
 Values gather(Builder& b, const Call& c) {
   return {scatter_add(b, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"), c.tensor("grad"))};
 }
-/// Of max.dim and its like: to the element selected.
+/// Sends the gradient of max.dim and the like to the selected element.
 Values selected(Builder& b, const Call& c) {
   ValueId g = c.tensor("grad"), index = c.tensor("indices");
   const Dims sizes = c.dims("sizes");
@@ -64,19 +64,19 @@ Values trace(Builder& b, const Call& c) {
   return {b.expr("m ? g : 0", {{"m", on}, {"g", g}}, b.dtype(g))};
 }
 Values masked_select(Builder& b, const Call& c) {
-  // What masked_scatter does with the gradient as its source.
+  // Computes masked_scatter with the gradient as the source.
   const ValueId mask = c.tensor("mask"), g = c.tensor("grad");
   const Dims shape = b.shape(c.tensor("input"));
   const ValueId flat = b.flatten(b.expand(b.cast(mask, DType::boolean), shape));
   const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
-  // One element more, so that there is something to take where nothing was selected.
+  // Appends a spare element, read if the mask selects nothing.
   const ValueId padded = b.pad(g, {0}, {1});
   const ValueId place = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
   const ValueId taken = b.index_select(padded, place, 0);
   return {b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", taken}}, b.dtype(g)), shape)};
 }
 
-/// grad_in has the windows' number at `dim` and their size as its last axis.
+/// grad_in has the window count at `dim` and the window size as its last axis.
 Values unfold(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_in");
   const Dims sizes = c.dims("input_sizes");

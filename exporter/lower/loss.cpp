@@ -1,4 +1,4 @@
-// Losses that compare element by element.
+// Elementwise losses.
 #include "exporter/lower/loss.h"
 
 #include <array>
@@ -37,7 +37,7 @@ Values smooth_l1(Builder& b, const Call& c) {
 Values huber(Builder& b, const Call& c) {
   return loss(b, c, "z = abs(self - target); z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta)");
 }
-/// The logarithms stop at -100, so that no loss is infinite.
+/// Clamps the logarithms at -100: no loss is infinite.
 Values bce(Builder& b, const Call& c) {
   const std::string text = "((target - 1) * max(log1p(-self), -100) - target * max(log(self), -100))";
   return loss(b, c, c.has("weight") ? text + " * weight" : text);

@@ -1,4 +1,4 @@
-// Gradients of softmax and the normalizations, as joint graphs hold them.
+// Gradients of softmax and the normalizations, found in joint graphs.
 #include "exporter/lower/gradients.h"
 
 namespace tern {
@@ -20,7 +20,7 @@ Values log_softmax_backward(Builder& b, const Call& c) {
   return {b.expr("g - exp(y) * s", {{"g", g}, {"y", y}, {"s", sum}}, wide, c.result_dtype())};
 }
 
-/// With xhat = (x - mean) * rstd and g = grad * weight: rstd * (g - mean(g) - xhat * mean(g * xhat)).
+/// Let xhat = (x - mean) * rstd and g = grad * weight; dx = rstd * (g - mean(g) - xhat * mean(g * xhat)).
 Values layer_norm_backward(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), grad = c.tensor("grad_out");
   const DType t = b.dtype(x), wide = compute_type(t);

@@ -11,8 +11,8 @@ struct Parameters {
   ValueId scale, zero_point;
 };
 
-/// Scale and zero point of the ranges low to high, in the arithmetic of PyTorch's kernels: float64, with ends of ranges
-/// in float32. Scales below 6.1e-5 are raised to that, and the range with them.
+/// Scale and zero point of ranges low to high, in the arithmetic of PyTorch's kernels: float64, range ends in float32.
+/// Scales below 6.1e-5 are raised to 6.1e-5, and their ranges with them.
 Parameters parameters(Builder& b, ValueId low, ValueId high, double least, double most, bool symmetric, DType scale,
                       DType zero_point) {
   std::string text;

@@ -1,4 +1,4 @@
-// The operators that are one expression over their arguments, by the schema's names.
+// Operators defined by one expression over their arguments, by the schema's names.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -11,8 +11,8 @@ namespace tern {
 namespace {
 
 struct Row {
-  std::string_view names;      ///< of operators, the first the usual one
-  std::string_view overloads;  ///< those that exist among them
+  std::string_view names;      ///< operators, the usual one first
+  std::string_view overloads;  ///< existing overloads among the candidates
   std::string_view text;
   ComputeIn compute = ComputeIn::result;
 };
@@ -200,7 +200,7 @@ std::vector<std::string_view> words(std::string_view text) {
 
 std::vector<Lowering> text_lowerings() {
   static constexpr auto kFunctions = functions(std::make_index_sequence<kRows.size()>());
-  static std::deque<std::string> targets;  // the table's views point into it
+  static std::deque<std::string> targets;  // backs the table's views
   std::vector<Lowering> table;
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     for (std::string_view name : words(kRows[i].names)) {

@@ -1,5 +1,5 @@
-// torch.ops.symm_mem: the operators that torch.export takes, whose results are those of collectives. Where PyTorch
-// works in memory that all ranks see, Tern communicates.
+// torch.ops.symm_mem: operators accepted by torch.export, with the results of collectives. Tern communicates; PyTorch
+// uses memory shared by all ranks.
 #include <tern/collective.h>
 
 #include "exporter/lower/collective.h"
@@ -11,7 +11,7 @@ namespace {
 using Values = std::vector<ValueId>;
 using Kind = CollectiveKind;
 
-/// How many ranks the exporting process had: these operators do not say.
+/// Rank count of the exporting process, derived from sizes: the operators do not state it.
 std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
   if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
     c.unsupported(
@@ -41,7 +41,7 @@ Values reduce_scatter(Builder& b, const Call& c) {
   return {add_collective(b, c, x, Kind::reduce_scatter, ranks, c.text("reduce_op"))};
 }
 
-/// All ranks' A, one after the other along an axis; then its products.
+/// Gathers all ranks' A along an axis, then multiplies.
 Values all_gather_matmul(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   const std::vector<ValueId>& others = c.tensors("Bs");
