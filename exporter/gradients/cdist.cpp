@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// From so many rows on, p = 2 is done by products, as PyTorch does.
+/// p = 2 uses products from this row count on, like PyTorch.
 constexpr std::int64_t kManyRows = 25;
 
 bool is_long(Dim rows) {

@@ -1,13 +1,13 @@
-// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is
-// rstd * (g - mean(g) - h * mean(g * h)), over the axes that mean and rstd are computed over. Gradients of mean and
-// rstd as results are left out, as PyTorch leaves them out.
+// Gradients of the normalizations. Let h = (x - mean) * rstd and g the gradient of h: x gets
+// rstd * (g - mean(g) - h * mean(g * h)), over the axes of mean and rstd. Gradients of the results mean and rstd are
+// omitted, as in PyTorch.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 
 namespace tern {
 namespace {
 
-/// The operands as a normalization sees them: `axes` are normalized, mean and rstd have them with size 1.
+/// Operands of a normalization: `axes` are normalized; mean and rstd have size 1 along them.
 struct Normalized {
   ValueId x, mean, rstd, weight = kNoValue;  ///< weight broadcasts; kNoValue: none
   std::vector<std::int64_t> axes;
@@ -19,7 +19,7 @@ struct Parts {
 
 Parts normalized_gradients(Builder& b, const Normalized& n, ValueId grad) {
   const DType wide = compute_type(b.dtype(n.x));
-  // h is computed anew wherever it is read: storing it costs more than its two operations.
+  // Recomputes h at each read: storing h costs more than its two operations.
   const auto expr = [&](std::string_view text, std::vector<ExprArg> args) {
     args.insert(args.end(), {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}, {"g", grad}});
     if (n.weight != kNoValue) args.emplace_back("w", n.weight);
@@ -93,7 +93,7 @@ void group_norm(GradientCall& c) {
   if (c.wants(2)) c.give(2, by_channel(p.plain));
 }
 
-/// Mean and variance are operands: what flows on to x through them is for the reductions that gave them.
+/// Mean and variance are operands: their gradients flow to x through the reductions.
 void batch_norm(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), grad = c.grad(0);

@@ -1,5 +1,5 @@
-// The rule of boxes pooled by their largest elements. The op does not say which those are: a loop over the boxes finds
-// them again, columns first and then rows, so that it is the first in row-major order.
+// Rule of boxes pooled by their maxima. The op does not output the positions: a loop over the boxes finds them again,
+// columns first and then rows, giving the first maximum in row-major order.
 #include <limits>
 
 #include "exporter/gradients/body.h"
@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// Which places of an axis of `size` lie in which of `bins`: a boolean [bins, size]. low, high: the box's edges.
+/// Boolean [bins, size]: true for positions of an axis of `size` inside a bin. low, high: the box's edges.
 ValueId inside(Builder& b, ValueId low, ValueId high, double scale, Dim bins, Dim size) {
   const DType t = b.dtype(low);
   return b.expr(

@@ -65,7 +65,7 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
 
 BatchNorm batch_norm_train(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
-  if (b.numel(x).is(0)) {  // of any rank, without elements to learn from
+  if (b.numel(x).is(0)) {  // no elements to learn from, any rank
     BatchNorm r;
     r.y = x;
     r.mean = r.rstd = nothing(b, compute_type(b.dtype(x)));

@@ -9,7 +9,7 @@ using Values = std::vector<ValueId>;
 Values gather(Builder& b, const Call& c) {
   const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
   const Dims shape = b.shape(index);
-  if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // of any rank, as in PyTorch
+  if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // any rank, as in PyTorch
   return {b.reshape(b.gather(x, with_axis(b, index), c.integer("dim")), shape)};
 }
 

@@ -291,7 +291,7 @@ class Einsum {
     t.labels = left;
   }
 
-  /// One batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
+  /// Computes a batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
   Term multiply(const Term& x, const Term& y, std::size_t from) {
     std::vector<int> batch, summed, only_x, only_y;
     for (int l : x.labels) {

@@ -29,7 +29,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-// Schemas number dtypes as c10 does (c10/core/ScalarType.h), the file as its own enum.
+// Schemas number dtypes like c10 (c10/core/ScalarType.h), the file by its own enum.
 std::int64_t scalar_type_from_c10(std::int64_t number) {
   switch (number) {
     case 15: return 13;  // bfloat16
@@ -79,7 +79,7 @@ class Parser {
     if (at_ == start) bad("expected a name");
     return line_.substr(start, at_ - start);
   }
-  // To the parenthesis that closes the one here.
+  // Reads up to the matching parenthesis.
   std::string_view parenthesised() {
     const std::size_t start = at_;
     int depth = 0;

@@ -29,7 +29,7 @@ struct Infix {
 };
 constexpr int kComparison = 1;
 constexpr Infix kInfix[] = {
-    // A sign stands before each sign that it begins with.
+    // Longer signs precede their prefixes.
     {"==", kComparison, SymOp::eq}, {"!=", kComparison, SymOp::ne}, {"<<", 5, SymOp::left_shift},
     {"<=", kComparison, SymOp::le}, {"<", kComparison, SymOp::lt},  {">>", 5, SymOp::right_shift},
     {">=", kComparison, SymOp::ge}, {">", kComparison, SymOp::gt},  {"|", 2, SymOp::bitwise_or},
@@ -67,7 +67,7 @@ constexpr Function kFunctions[] = {
     {"bool", "bool", SymOp::identity},
 };
 constexpr std::string_view kModules[] = {"torch.", "math.", "sympy.", "operator.", "builtins."};
-/// Functions of one double that sizes can express (OpaqueUnaryFn_* of torch.utils._sympy.functions).
+/// Functions of one double in size expressions (OpaqueUnaryFn_* of torch.utils._sympy.functions).
 constexpr std::string_view kUnary[] = {"sqrt", "exp",  "log",  "log2", "sin",  "cos", "tan",
                                        "asin", "acos", "atan", "sinh", "cosh", "tanh"};
 
@@ -220,7 +220,7 @@ class Parser {
     return left;
   }
 
-  // A power binds stronger than the sign before it: -2**2 is -4.
+  // A power binds more strongly than the sign before: -2**2 is -4.
   Index sign() {
     const Depth depth(*this);
     if (take("-")) return negative(sign());
@@ -422,7 +422,7 @@ class Parser {
   std::string_view text_;
   const InputName& input_name_;
   std::size_t at_ = 0;
-  std::size_t copied_ = 0;  ///< text before it is in guard_.text
+  std::size_t copied_ = 0;  ///< earlier text is in guard_.text
   int depth_ = 0;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text
   Guard guard_;

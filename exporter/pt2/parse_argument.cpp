@@ -151,7 +151,7 @@ struct Tag {
   void (*read)(JsonValue, Argument&);
 };
 
-// The frequent ones first.
+// Frequent kinds first.
 constexpr Tag kTags[] = {
     {"as_tensor", Kind::tensor, read_tensor},
     {"as_int", Kind::integer, read_int},

@@ -35,7 +35,7 @@ class Machine {
   [[noreturn]] void fail_at(std::size_t offset, ErrorCode code, const std::string& what) const {
     fail(code, fmt::format("{}: offset {}: {}", label_, base_ + offset, what));
   }
-  /// With the name of the opcode.
+  /// Names the opcode.
   [[noreturn]] void bad(const std::string& what) const {
     const auto name = pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_]));
     fail_at(opcode_at_, ErrorCode::bad_file, fmt::format("pickle opcode {}: {}", name, what));
@@ -69,7 +69,7 @@ class Machine {
     return text;
   }
 
-  // The stack: values, and where marks are among them.
+  // The stack: values, and the positions of marks.
   PickleId make(PickleValue value) {
     charge_work(sizeof(PickleValue));
     value.offset = static_cast<std::uint32_t>(opcode_at_);
@@ -167,7 +167,7 @@ class Machine {
   void set_items(const std::vector<PickleId>& items) {
     if (items.size() % 2 != 0) bad("a key has no value");
     PickleValue& target = values_.values[top()];
-    // Of an OrderedDict, the call that makes an empty one.
+    // An OrderedDict begins as the call of its empty constructor.
     if (target.kind != Kind::dict && target.kind != Kind::call)
       bad(fmt::format("items are put into {}", name_of(target.kind)));
     if (target.kind == Kind::call && values_[target.items[0]].global != PickleGlobal::ordered_dict)
@@ -232,7 +232,7 @@ void Machine::step() {
     case Code::binfloat: {
       PickleValue v;
       v.kind = Kind::real;
-      std::uint64_t bits = 0;  // the only number that is stored with the highest byte first
+      std::uint64_t bits = 0;  // the only big-endian number
       for (const std::byte b : take(8)) bits = bits << 8 | std::to_integer<std::uint64_t>(b);
       v.real = std::bit_cast<double>(bits);
       return push(std::move(v));

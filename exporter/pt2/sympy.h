@@ -10,7 +10,7 @@
 
 namespace tern::pt2 {
 
-/// The functions of sympy and of torch.utils._sympy.functions that exported programs contain.
+/// Functions of sympy and torch.utils._sympy.functions found in exported programs.
 enum class SymOp : std::uint8_t {
   unknown,   ///< any other function: name, children
   integer,   ///< value
@@ -47,7 +47,7 @@ enum class SymOp : std::uint8_t {
   ceiling,
   abs,
   where,      ///< condition, then, else
-  piecewise,  ///< pairs of value and condition, one after the other
+  piecewise,  ///< pairs of value and condition in sequence
   identity,
   left_shift,
   right_shift,
@@ -94,7 +94,7 @@ inline constexpr int kMaxSymDepth = 256;
 /// Throws Error: bad_file, with the place in the text.
 SymExpr parse_sympy(std::string_view srepr);
 
-/// For people: "2*s77 - 1".
+/// Text for messages: "2*s77 - 1".
 std::string to_text(const SymExpr& expr);
 
 /// The name when a key of range_constraints is a symbol alone ("s77"), else nothing ("s77 + 1").

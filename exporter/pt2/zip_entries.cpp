@@ -37,7 +37,7 @@ struct Checker {
           fmt::format("is stored, yet its two sizes differ ({} and {})", record.compressed_size, record.size));
   }
 
-  // The local zip64 field holds both sizes (zero where they follow in the data descriptor), the offset, or all three.
+  // The local zip64 field holds both sizes (zero if stored in the data descriptor), the offset, or all three.
   void check_zip64(const ZipRecord& record, Bytes space) const {
     const std::uint64_t at = record.header_offset;
     if (space.size() != 8 && space.size() != 16 && space.size() != 24)
