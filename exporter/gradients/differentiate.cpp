@@ -181,7 +181,7 @@ class Walk {
   BackwardFunctions& known_;
   Producers producers_;
   const std::size_t nodes_;
-  std::vector<bool> depends_, reaches_;  ///< for the values of the original function
+  std::vector<bool> depends_, reaches_;  ///< cover the values of the original function
   std::vector<ValueId> grads_;
 };
 

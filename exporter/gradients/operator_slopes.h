@@ -10,7 +10,7 @@ namespace tern {
 
 /// Gradient of min and max for two equal operands.
 enum class Ties {
-  strict,     ///< none at the bound, except for NaN: relu and hardtanh have slope 0 at their bounds
+  strict,     ///< no slope at the bound, except for NaN: relu and hardtanh have slope 0 at their bounds
   inclusive,  ///< the first or the bounded operand, except for NaN: clamp has slope 1 at its bounds
   split,      ///< a half each: maximum
 };

@@ -12,7 +12,7 @@ namespace tern {
 struct ScalarSlope {
   Scalar op = Scalar::invalid;
   std::string_view for_a, for_b;
-  std::string_view complex_a, complex_b;  ///< for complex numbers, if different
+  std::string_view complex_a, complex_b;  ///< complex numbers, if different
 };
 
 /// Null where the derivative is not a text: operations on parts of complex numbers, choices, conversions.

@@ -60,7 +60,7 @@ struct Call {
   // Typed reading. Each fails with a clear message when the argument has another kind.
   ValueId tensor(
       ArgumentName name) const;  ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
-  ValueId tensor_as(ArgumentName name, DType dtype) const;  ///< in dtype `dtype`; numbers are not rounded on the way
+  ValueId tensor_as(ArgumentName name, DType dtype) const;  ///< cast to `dtype`; numbers are not rounded on the way
   ValueId tensor_or_none(ArgumentName name) const;
   const std::vector<ValueId>& tensors(ArgumentName name) const;
   Dim dim(ArgumentName name) const;

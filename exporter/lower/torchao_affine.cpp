@@ -65,7 +65,7 @@ Values dequantize(Builder& b, const Call& c) {
   switch (domain(b, c)) {
     case Domain::integer: y = s.apply(s.apply(s.to(y, t), "-", s.to(zero_point(), t)), "*", scale); break;
     case Domain::none: y = s.apply(s.to(y, t), "*", scale); break;
-    case Domain::floating: {  // rounds in place: the dtype stays the result's
+    case Domain::floating: {  // PyTorch works in place: the dtype stays the result's
       y = s.to(s.apply(s.to(y, DType::f32), "-", s.number(middle(range(c, "input_dtype")))), t);
       y = s.to(s.apply(y, "*", scale), t);
       y = s.to(s.apply(y, "+", zero_point()), t);

@@ -33,7 +33,7 @@ struct SchemaType {
   bool optional = false;          ///< accepts None: Tensor?, int[]?
   bool element_optional = false;  ///< accepts None as an element: Tensor?[]
   int list_size = 0;              ///< 2 for int[2], with a lone int n meaning [n, n]; 0 if not given
-  std::string text;               ///< as written, without the alias annotation
+  std::string text;               ///< written text without the alias annotation
 };
 
 struct SchemaArgument {

@@ -23,7 +23,7 @@ struct Entry {
 /// hence safe to use from several threads. The file must not shrink while mapped.
 class Container {
  public:
-  /// Maps the file read-only and checks the archive. Throws Error: io, bad_file, or unsupported for archives of other kinds.
+  /// Maps the file read-only and checks the archive. Throws Error: io, bad_file, or unsupported for other archives.
   static Container open(const std::string& path);
   /// Opens bytes instead of a file; the bytes must outlive every copy. `label` replaces the path in messages.
   static Container borrow(std::span<const std::byte> bytes, std::string label = "memory");

@@ -168,7 +168,7 @@ struct TensorMeta {
   DType dtype = DType::invalid;
   std::int32_t scalar_type = 0;  ///< the file's number
   std::vector<SymInt> sizes;
-  std::vector<SymInt> strides;  ///< in elements; as many as sizes
+  std::vector<SymInt> strides;  ///< strides in elements; as many as sizes
   SymInt storage_offset;        ///< in elements
   bool requires_grad = false;
   Layout layout = Layout::strided;
@@ -194,7 +194,7 @@ struct InputSpec {
   Argument arg;  ///< the graph's input; for a constant_input its value
   std::string
       target;  ///< name in the state of a parameter, buffer, constant or custom object; name of a constant_input
-  bool persistent = true;  ///< for a buffer: true if in the weights, false if in the constants
+  bool persistent = true;  ///< buffers: true if in the weights, false if in the constants
 };
 
 struct OutputSpec {
@@ -214,8 +214,8 @@ struct OutputSpec {
 };
 
 struct Signature {
-  std::vector<InputSpec> inputs;    ///< for each input of the graph, in order
-  std::vector<OutputSpec> outputs;  ///< for each output of the graph, in order
+  std::vector<InputSpec> inputs;    ///< matches the graph's inputs in number and order
+  std::vector<OutputSpec> outputs;  ///< matches the graph's outputs in number and order
 };
 
 /// Entry 0, with fqn "", is the calling convention of the whole program.
@@ -233,7 +233,7 @@ struct ModuleCall {
 
 /// null bounds are infinite.
 struct RangeConstraint {
-  std::string key;  ///< as printed by Python: "s77", "s77 + 1"
+  std::string key;  ///< Python's text: "s77", "s77 + 1"
   std::optional<std::int64_t> min;
   std::optional<std::int64_t> max;
 };
@@ -266,7 +266,7 @@ struct Program {
   std::vector<std::pair<std::string, std::vector<std::string>>> namedtuple_fields;
   std::string torch_version;
   SchemaVersion schema_version;
-  NameMap<Payload> weights;    ///< by name in the state: parameters and persistent buffers
+  NameMap<Payload> weights;    ///< keyed by name in the state: parameters and persistent buffers
   NameMap<Payload> constants;  ///< non-persistent buffers, tensor constants, custom objects
 };
 

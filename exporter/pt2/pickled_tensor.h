@@ -48,13 +48,13 @@ struct PickledField {
 };
 
 struct PickledTensor {
-  DType dtype = DType::invalid;  ///< for a subclass, the dtype it represents
+  DType dtype = DType::invalid;  ///< dtype represented by a subclass
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
-  std::int64_t offset = 0;          ///< in elements; 0 for a subclass
+  std::int64_t offset = 0;          ///< elements before the first; 0 for a subclass
   std::string_view storage;         ///< key in SavedObject::storages, for a plain tensor. Its elements lie inside.
   std::string_view class_name;      ///< "torchao.quantization Int8Tensor"; empty for a plain tensor
-  std::vector<PickledInner> inner;  ///< by name of the Python attribute
+  std::vector<PickledInner> inner;  ///< keyed by the Python attribute's name
   std::vector<PickledField> attributes;
 
   bool is_plain() const { return class_name.empty(); }

@@ -18,7 +18,7 @@ struct SavedPart {
 
 struct SavedObject {
   SavedPart pickle;
-  NameMap<SavedPart> storages;  ///< by key: "0" for the entry ROOT/data/0
+  NameMap<SavedPart> storages;  ///< "0" is the key of entry ROOT/data/0
 };
 
 /// Checks the inner archive as strictly as the file's own, except for compression and CRCs: the outer entry's CRC

@@ -25,7 +25,7 @@ struct ZipRecord {
 };
 
 struct ZipDirectory {
-  std::vector<ZipRecord> records;  ///< in directory order
+  std::vector<ZipRecord> records;  ///< directory order
   std::uint64_t offset = 0;        ///< start of the central directory, the end of the entries
 };
 
