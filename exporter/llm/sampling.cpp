@@ -18,7 +18,7 @@
 namespace tern {
 namespace {
 
-/// topk gives so many in a fraction of the time that sorting a vocabulary takes.
+/// Candidate counts of topk, far faster than sorting a vocabulary.
 constexpr std::int64_t kCandidates[] = {256, 4096};
 
 using Operands = std::span<const ValueId>;
@@ -46,16 +46,15 @@ ValueId truth(Builder& b, std::string_view text, std::vector<ExprArg> args, DTyp
   return b.expr(text, std::move(args), compute, DType::boolean);
 }
 
-// Operands of every body: logits, temperature, top_k, top_p, and where the caller tells them seed and draw.
+// Operands of every body: logits, temperature, top_k, top_p, and optionally seed and draw.
 constexpr std::size_t kSeed = 4, kDraw = 5;
 
-/// In [0, 1): float64[].
+/// Random number in [0, 1): float64[].
 ValueId uniform(Builder& b, Operands in) {
   return in.size() > kDraw ? session_draw(b, in[kSeed], in[kDraw]) : random_value(b, "uniform", {}, DType::f64);
 }
 
-/// An index, drawn in proportion to `weights`. Sums are of doubles: those of a large vocabulary lose small weights
-/// otherwise.
+/// Draws an index in proportion to `weights`. Sums are doubles: float32 sums of a large vocabulary lose small weights.
 ValueId draw(Builder& b, ValueId weights, Operands in) {
   const Dim n = b.size(weights, 0);
   const ValueId sums = b.add(Op::scan, {weights},
@@ -81,7 +80,7 @@ ValueId without_limits(Builder& b, Operands in) {
   return draw(b, weights_of(b, in[0], largest, in[1]), in);
 }
 
-/// Of logits in falling order: `sum` is that of all weights.
+/// Samples from logits in falling order; `sum` is the sum of all weights.
 ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, Operands in) {
   const ValueId t = in[1], k = in[2], p = in[3];
   const ValueId w = b.cast(weights_of(b, logits, b.select(logits, 0, 0), t), DType::f64);
@@ -111,8 +110,8 @@ ValueId all_sorted(Builder& b, Operands in) {
   return of_sorted(b, sorted[0], sorted[1], sum, in);
 }
 
-/// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken,
-/// in the end all.
+/// The most likely tokens decide if they include the first top_k, or together reach top_p. Else takes more, in the end
+/// all.
 ValueId with_limits(Builder& b, Operands in, std::size_t step) {
   const Dim n = b.size(in[0], 0);
   if (step == std::size(kCandidates) || n.value() <= kCandidates[step]) return all_sorted(b, in);

@@ -50,11 +50,11 @@ bool is_result(const Function& f, ValueId v) {
          std::ranges::any_of(f.writebacks, [v](const WriteBack& w) { return w.value == v; });
 }
 
-/// How products read a matrix as their second operand.
+/// Use of a matrix as the second operand of products.
 enum class Form { none, transposed, direct, other };
 
-/// With the operands: the matrix itself, or its transposed forms. `other`: something else reads it too, or both forms
-/// are read.
+/// Collects the operands: the matrix itself, or its transposed forms. `other`: another op reads the matrix too, or both
+/// forms occur.
 Form form_of(const Function& f, ValueId matrix, std::vector<ValueId>& operands) {
   if (is_result(f, matrix)) return Form::other;
   Form form = Form::none;
@@ -78,7 +78,7 @@ Form form_of(const Function& f, ValueId matrix, std::vector<ValueId>& operands) 
   return returned ? Form::other : form;
 }
 
-/// In all functions; bodies of control flow are `other`.
+/// Covers all functions; bodies of control flow are `other`.
 Form form_of(const Program& program, std::uint32_t state) {
   Form form = Form::none;
   for (const Function& f : program.functions) {
@@ -93,7 +93,7 @@ Form form_of(const Program& program, std::uint32_t state) {
   return form;
 }
 
-/// Another name of some of its bytes that a function reads: merging an adapter would change what is read there.
+/// Another state over some of its bytes, read by a function: merging an adapter would change the other state's value.
 const State* tied_to(const Program& program, std::uint32_t state) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State &mine = program.states[state], &other = program.states[i];
@@ -104,7 +104,7 @@ const State* tied_to(const Program& program, std::uint32_t state) {
   return nullptr;
 }
 
-/// Why a parameter gets no adapter; empty if it can have one.
+/// Reason against an adapter for a parameter; empty if none.
 std::string obstacle(const Program& program, std::uint32_t state, Form form) {
   if (!is_matrix(program.states[state])) return "is no matrix of floats";
   if (const State* other = tied_to(program, state)) return fmt::format("is tied to {}", other->name);
@@ -152,12 +152,12 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
   return s;
 }
 
-/// A parameter that rules match, but that gets no adapter.
+/// Parameter matched by rules, without an adapter.
 struct LeftOut {
   std::string name, why;
 };
 
-/// Fails for a rule that gave no weight an adapter, with the reason that helps most.
+/// Fails if a rule gave no weight an adapter, with the most helpful reason.
 void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
                    const std::vector<LeftOut>& left_out) {
   const auto refuse = [&](const std::string& why) {

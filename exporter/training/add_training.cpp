@@ -27,7 +27,7 @@ std::uint32_t index_of(const Program& program, std::string_view name) {
   return static_cast<std::uint32_t>(found);
 }
 
-/// One for each parameter, or kNoValue.
+/// Gradient for each parameter, or kNoValue.
 std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<TrainedParameter>& parameters) {
   std::vector<ValueId> wrt;
   for (const TrainedParameter& p : parameters) {
@@ -45,7 +45,7 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
   return gradients;
 }
 
-/// Leaves out the parameters that no gradient reaches, and notes what is left.
+/// Drops parameters without a gradient, and reports the remaining ones.
 void drop_unreached(const Program& program, std::vector<TrainedParameter>& parameters, std::vector<ValueId>& gradients,
                     TrainingReport& report) {
   std::vector<TrainedParameter> reached;
