@@ -1,4 +1,4 @@
-// Metal's language in archives. The system of the device compiles it, so the archive has the texts themselves.
+// Metal's language in archives. The device's system compiles it: the archive holds the source.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tern {
 /// The bytes of the text.
 std::vector<std::byte> compile_msl(const std::string& name, const std::string& text);
 
-/// What made them, for people.
+/// Origin of the modules, for messages.
 std::string msl_compiler();
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The node optim over lists, from its lists.
+// Builds the node optim from its lists.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Steps of optimizers that PyTorch exported operator by operator become the op.
+// Turns optimizer steps exported operator by operator into the op.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace tern {
 
-/// In each entry function: parameters and states that it writes back, and whose new values pointwise nodes compute as
-/// an optimizer of torch.optim does (exporter/optimizers/fit.h). All parameters of one optimizer with the same options
-/// become one node. The number of parameters.
+/// Finds, in each entry function, written-back parameters and states updated by pointwise nodes like an optimizer of
+/// torch.optim (exporter/optimizers/fit.h). All parameters of one optimizer with equal options become one node. Returns
+/// the
+/// number of parameters.
 std::size_t recognise_optimizers(Program& program);
 
 }  // namespace tern

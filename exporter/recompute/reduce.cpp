@@ -7,10 +7,10 @@
 namespace tern::recompute {
 namespace {
 
-/// What may be tried at one peak: each takes the time to lay the schedule out anew.
+/// Limit on attempts at one peak: each costs a new layout of the schedule.
 constexpr std::size_t kMostTries = 48;
 
-/// Held over the peak, for readers after it alone.
+/// Values held over the peak, with readers only after it.
 std::vector<ValueId> idle_at_peak(const Schedule& s) {
   std::vector<ValueId> found;
   const auto peak = static_cast<std::int32_t>(s.peak_step());
@@ -41,7 +41,7 @@ bool reduce_peak(Schedule& schedule) {
       std::optional<Again> again = make_again(schedule, root, sharing);
       if (!again) continue;
       const double worth = static_cast<double>(again->saved) / std::max(again->cost, 1.0);
-      // Without sharing it is the same, but for what later readers read.
+      // The cost without sharing is equal except for later readers.
       tries.push_back({std::move(*again), sharing == Sharing::on ? worth : worth * 0.5});
     }
   }

@@ -1,12 +1,13 @@
-// Lowers the most that a function's values hold at once, by making values again.
+// Lowers the peak memory of a function's values by recomputation.
 #pragma once
 
 #include "exporter/recompute/schedule.h"
 
 namespace tern::recompute {
 
-/// Changes the schedule so that its peak is lower, or is reached at fewer steps: by the value that saves most for its
-/// cost, among those that are held at the peak without being read there. False, and nothing changed, where none helps.
+/// Lowers the schedule's peak, or its number of peak steps: recomputes the value with the largest saving per cost,
+/// among
+/// the values held at the peak without a reader there. False, with the schedule unchanged, if none helps.
 bool reduce_peak(Schedule& schedule);
 
 }  // namespace tern::recompute

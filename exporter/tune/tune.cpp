@@ -20,18 +20,18 @@ using Place = std::pair<std::uint32_t, std::uint32_t>;  // function, node
 
 constexpr int kWarmUp = 2;
 constexpr std::size_t kFewestTurns = 7, kMostTurns = 25;
-constexpr double kSecondsOfTurns = 0.5;  // of one trial, where the fewest take less
+constexpr double kSecondsOfTurns = 0.5;  // limit for one trial, unless the fewest turns take longer
 constexpr double kSecondsAtTheEnd = 3;
-constexpr double kWorthATrial = 0.005;  // of a run
+constexpr double kWorthATrial = 0.005;  // fraction of a run
 
-/// Nodes that are done alike.
+/// Nodes with a common choice.
 struct Kind {
   std::string what;
   std::span<const AlgorithmChoice> algorithms;
-  AlgorithmChoice rule, best;  ///< what the rules take, and what was found so far
+  AlgorithmChoice rule, best;  ///< the rules' choice, and the best so far
   std::vector<Place> places;
-  NodeNames neighbourhood;  ///< they, and what changes with them
-  double seconds = 0;       ///< of a run
+  NodeNames neighbourhood;  ///< the nodes, and their affected neighbours
+  double seconds = 0;       ///< seconds per run
 };
 
 double since(Clock::time_point start) {
@@ -82,7 +82,7 @@ class Tuner {
     std::ranges::stable_sort(kinds_, std::greater<>(), &Kind::seconds);
   }
 
-  /// All that was found, and one kind done otherwise.
+  /// Best choices so far, with one kind changed.
   Tuning tuning_with(const Kind* changed, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
     for (const Kind& kind : kinds_) {
@@ -96,8 +96,9 @@ class Tuner {
   }
 
   void try_algorithm(Kind& kind, AlgorithmChoice choice) {
-    // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
-    // and what runs after it, so that nothing could be compared with it in turns.
+    // Skips oneDNN: its threads wait busily for each other while Tern's have work. oneDNN slowed every tested program,
+    // and
+    // later runs with it, so turns could not be compared.
     if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
     if (since(start_) >= options_.seconds) {
       report_.complete = false;
@@ -138,7 +139,7 @@ class Tuner {
     return turns;
   }
 
-  /// Once more all that was found against the rules: single gains may have been luck.
+  /// Compares all changes together with the rules: single gains may have been luck.
   void finish(Trial& rules) {
     NodeNames changed;
     for (const Kind& kind : kinds_) {
@@ -159,7 +160,7 @@ class Tuner {
   const Clock::time_point start_ = Clock::now();
   Workload workload_;
   std::vector<Kind> kinds_;
-  std::unique_ptr<Trial> found_;  ///< the best that is not the rules'
+  std::unique_ptr<Trial> found_;  ///< best trial other than the rules'
   Trial* best_ = nullptr;
   TuneReport report_;
 };
