@@ -182,10 +182,8 @@ class LoopGradient {
   }
 
   /// Creates the body of the backward loop. Inputs: gradients of the carried values and sums for the additional
-  /// operands;
-  /// slices of the stacked values, of the loop's operands and of its results' gradients; the additional operands.
-  /// Results:
-  /// the new gradients and sums, and the gradients of the slices.
+  /// operands; slices of the stacked values, of the loop's operands and of its results' gradients; the additional
+  /// operands. Results: the new gradients and sums, and the gradients of the slices.
   std::uint32_t backward_body() {
     Program& program = b_.program();
     const std::uint32_t number = new_function(program, program.functions[body_.function].name + ".gradient");

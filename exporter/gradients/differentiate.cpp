@@ -161,8 +161,7 @@ class Walk {
   }
 
   /// Origin with the forward node's line and its own operator name: the forward operator's gradient rules do not apply
-  /// to
-  /// a gradient node.
+  /// to a gradient node.
   std::int32_t origin_of_gradient(std::int32_t forward) {
     std::vector<Origin>& origins = b_.program().origins;
     if (forward < 0) return forward;

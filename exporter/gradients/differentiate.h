@@ -17,16 +17,13 @@ struct GradientSeed {
   ValueId gradient = kNoValue;
 };
 
-/// Appends nodes to the function of `b`: for each value of `wrt`, the sum over the seeds of
-/// (d value / d wrt)^T gradient. Returns the gradients in the order of `wrt`, each of its value's dtype and shape;
-/// kNoValue
-/// means a zero gradient (zeros_like() creates one). Seeds of one value add up.
+/// Appends nodes to the function of `b`: for each value of `wrt`, the sum over the seeds of (d value / d wrt)^T
+/// gradient. Returns the gradients in the order of `wrt`, each of its value's dtype and shape; kNoValue means a zero
+/// gradient (zeros_like() creates one). Seeds of one value add up.
 ///
 /// `wrt` are floating or complex values of the function: inputs, states (value_of_state of exporter/rewrite.h) or
-/// results
-/// of nodes. Existing nodes compute the same bits. A node can gain results (an unread mean of layer_norm), and a loop
-/// can be
-/// replaced by a loop with each round's initial values as stacked results.
+/// results of nodes. Existing nodes compute the same bits. A node can gain results (an unread mean of layer_norm), and
+/// a loop can be replaced by a loop with each round's initial values as stacked results.
 ///
 /// The program must consist of Tern's ops as created by lowering: call this before constants are folded and before
 /// simplify() and other changes of weight layout (ImportOptions::transform). States changed by training must be marked

@@ -1,6 +1,6 @@
-// Gradients of the normalizations. Let h = (x - mean) * rstd and g the gradient of h: x gets
-// rstd * (g - mean(g) - h * mean(g * h)), over the axes of mean and rstd. Gradients of the results mean and rstd are
-// omitted, as in PyTorch.
+// Gradients of the normalizations. Let h = (x - mean) * rstd and g the gradient of h; over the axes of mean and rstd,
+//   dx = rstd * (g - mean(g) - h * mean(g * h)).
+// Gradients of the results mean and rstd are omitted, as in PyTorch.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 

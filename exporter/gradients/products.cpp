@@ -18,8 +18,7 @@ ValueId as_rows(Builder& b, ValueId x) {
 }
 
 /// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. give() sums broadcast leading axes; a matrix b common
-/// to
-/// all batches gets its sum from one product over all rows.
+/// to all batches gets its sum from one product over all rows.
 void matmul(GradientCall& c) {
   Builder& b = c.b;
   // A product in the dtype of the result: 16-bit operands can have a float32 result.
@@ -44,8 +43,7 @@ void matmul(GradientCall& c) {
 }
 
 /// Rows are multiplied by the transposed matrix of their group. A matrix gets x^H g over the rows of its group,
-/// computed
-/// over all rows with zeros for the rows of other groups.
+/// computed over all rows with zeros for the rows of other groups.
 void grouped_matmul(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), weight = c.in(1), offsets = c.in(2);

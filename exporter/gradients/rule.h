@@ -29,8 +29,7 @@ class Producers {
 
 /// Forward node with gradients of its results, in the view of a rule. A gradient has its value's dtype and shape. The
 /// gradient of a complex value z is dL/d(re z) + i dL/d(im z), as in PyTorch: for a holomorphic y = f(z), the gradient
-/// of z
-/// is the gradient of y times conj(f'(z)).
+/// of z is the gradient of y times conj(f'(z)).
 ///
 /// A rule adds nodes with `b` and gives the operands' gradients:
 ///
@@ -40,9 +39,8 @@ class Producers {
 ///     }
 ///
 /// Rules follow torch.autograd for functions without a derivative. All forward values of a rule come from in() and
-/// out():
-/// a later pass can then decide to store or recompute each. Ops with data-dependent sizes (masked_select) cannot be
-/// recomputed: their results' shapes have symbols of their own.
+/// out(): a later pass can then decide to store or recompute each. Ops with data-dependent sizes (masked_select) cannot
+/// be recomputed: their results' shapes have symbols of their own.
 class GradientCall {
  public:
   /// `grads` has an entry for each result of the node, `wanted` for each operand.

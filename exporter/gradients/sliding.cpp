@@ -54,8 +54,7 @@ ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
 }
 
 /// Elements of `x` [n, groups * each, spatial...] read by position `from` of each window, with a kernel axis for each
-/// of
-/// `kernel`: a view [groups, each, kernel..., n, windows...].
+/// of `kernel`: a view [groups, each, kernel..., n, windows...].
 ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& from, const Dims& count) {
   ExprPool& p = b.pool();
   const Dims steps = row_major(b, b.shape(x));

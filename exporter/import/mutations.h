@@ -12,8 +12,7 @@ class Mutations : ScopeUser {
       : ScopeUser(scope), arguments_(arguments), results_(results), calls_(calls) {}
   void call(const pt2::Node& node, const pt2::Schema& schema);
   /// Handles batch_norm and similar ops in training: they update the running statistics, contrary to their schemas.
-  /// False
-  /// for other calls.
+  /// False for other calls.
   bool batch_norm_training(const pt2::Node& node, const Call& call);
 
  private:

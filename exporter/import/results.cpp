@@ -80,8 +80,7 @@ void Results::part_of_complex(const std::string& target, ViewStep* step) {
 }
 
 /// Warns if a result's type differs from PyTorch's record. Either the lowering is wrong or PyTorch's own shape rule
-/// (the
-/// rules of bincount and embedding_bag differ from their kernels).
+/// (the rules of bincount and embedding_bag differ from their kernels).
 void Results::check(const pt2::Node& node, const std::string& name, ValueId value) {
   const pt2::TensorMeta* meta = scope_.meta_of(name);
   if (meta == nullptr) return;

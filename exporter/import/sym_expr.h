@@ -19,8 +19,7 @@ enum class Quotients {
 };
 
 /// Converts the expression to a Dim. False, with the function's name in `why`, for non-integers and functions unknown
-/// to
-/// sizes.
+/// to sizes.
 bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
             Quotients quotients = Quotients::exact);
 

@@ -15,8 +15,7 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
     const auto name = pt2::plain_symbol(r.key);
     if (!name) continue;  // "s77 + 1": follows from the symbol's range
     // Sizes s* are traced as 2 or more: a range from 2 on adds no information (Dim.AUTO and Dim.DYNAMIC write it).
-    // PyTorch
-    // checks no lower bound up to 2 at run time, so 0 and 1 are valid.
+    // PyTorch checks no lower bound up to 2 at run time, so 0 and 1 are valid.
     const bool is_size = name->starts_with('s');
     std::int64_t min = r.min.value_or(is_size ? 0 : -kNoBound);
     if (is_size) min = min == 2 ? 0 : std::max<std::int64_t>(min, 0);

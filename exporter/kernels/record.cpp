@@ -12,8 +12,7 @@ namespace {
 
 // Sizes selecting different kernels: few rows (tiles of 1, 2, 4, 6, 8 and more), many rows, axes of one element, rows
 // of up to 512 elements, 1,024, 2,048 and so on, few rows of 4,096 and more. Tiles of groups grow with the number of
-// rows
-// up to some hundreds (kernels/portable/product_tiles.cpp).
+// rows up to some hundreds (kernels/portable/product_tiles.cpp).
 constexpr std::int64_t kTypicalSizes[] = {1,   2,   4,   6,   8,   16,   32,   40,   48,  64,
                                           128, 176, 192, 256, 512, 1024, 2048, 4096, 8192};
 

@@ -20,8 +20,7 @@ struct KernelTarget {
 };
 
 /// Target compiled by Tern or by a device plugin of this machine. A plugin needs no device to compile; a target
-/// NAME:...
-/// loads the plugin NAME alone. Fails (invalid_argument) for unknown targets, listing the known ones.
+/// NAME:... loads the plugin NAME alone. Fails (invalid_argument) for unknown targets, listing the known ones.
 KernelTarget kernel_target(std::string_view name);
 
 }  // namespace tern

@@ -24,8 +24,7 @@ struct GenerationReport {
 
 /// Replaces the program's only function, or its functions prefill and decode, by the functions of exporter/llm/names.h
 /// with the same weights and cache, and writes the generation loop's settings into the metadata. Throws
-/// invalid_argument,
-/// with advice, unless the program is a decoder with a static cache.
+/// invalid_argument, with advice, unless the program is a decoder with a static cache.
 GenerationReport add_generation(Program& program, const GenerationOptions& options);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// Names of functions, inputs, results and metadata of a generating archive: written by the exporter, read by
-// generation loops. docs/generate.md explains them.
+// Names of functions, inputs, results and metadata of a generating archive: written by the exporter, read by generation
+// loops. docs/generate.md explains them.
 #pragma once
 
 #include <cstdint>

@@ -19,10 +19,9 @@ void add_sampling_checks(Builder& b, const SamplingInputs& inputs);
 
 /// Samples a token, int64[], from logits float32[vocabulary]. Temperature 0 selects the most likely token, the first of
 /// equals, without a random number. Otherwise probabilities are softmax(logits / temperature); `top_k` keeps the most
-/// likely
-/// tokens (0: all), and `top_p` the fewest of these with a renormalized sum of at least top_p, like transformers'
-/// generate(). One random number decides: from the session's generator, or number `draw` of a session with `seed`. All
-/// tokens are sorted only if the few thousand most likely ones do not decide.
+/// likely tokens (0: all), and `top_p` the fewest of these with a renormalized sum of at least top_p, like
+/// transformers' generate(). One random number decides: from the session's generator, or number `draw` of a session
+/// with `seed`. All tokens are sorted only if the few thousand most likely ones do not decide.
 ValueId add_sampling(Builder& b, ValueId logits, const SamplingInputs& inputs);
 
 }  // namespace tern

@@ -79,8 +79,7 @@ Values clamp(Builder& b, const Call& c) {
 }
 
 /// Shifts run in 64 bits. Shifts by the type's width or more, and by negative numbers, are handled first: PyTorch
-/// shifts
-/// everything out.
+/// shifts everything out.
 Values shift(Builder& b, const Call& c, bool left) {
   const DType t = c.result_dtype();
   const int bits = 8 * element_size(t);

@@ -128,8 +128,9 @@ Values flash_cpu(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
-/// Let p = exp(scores - logsumexp) be the probabilities and dp = grad v^T their gradient. The scores' gradient is
-/// p * (dp - sum(grad * out)), summed over the last axis. Queries without visible keys contribute nothing.
+/// Let p = exp(scores - logsumexp) be the probabilities and dp = grad v^T their gradient. The gradient of the scores is
+///   p * (dp - sum(grad * out)),
+/// summed over the last axis. Queries without visible keys contribute nothing.
 Values flash_cpu_backward(Builder& b, const Call& c) {
   const Inputs in = read(b, c, "attn_mask");
   const DType t = b.dtype(in.q), wide = compute_type(t);

@@ -42,8 +42,7 @@ struct Scan {
 
 /// y[n] = x[n] - sum over k of a[k] * y[n - order + k], in float64. x: [B, C, N]; a: [C, order]; `past`: the outputs
 /// before y[0], [B, C, order]. A block of outputs is linear in its inputs and in the last outputs of the previous
-/// block, so
-/// blocks carry only their last outputs.
+/// block, so blocks carry only their last outputs.
 ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   ExprPool& p = b.pool();
   const Dim batch = b.size(x, 0), channels = b.size(x, 1), length = b.size(x, 2), order = b.size(a, 1);

@@ -36,8 +36,7 @@ std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
 }
 
 /// PyTorch's CPU kernels store the mean and 1 / deviation of float16 and bfloat16 batches in the batch's type unless
-/// the
-/// weight is wider; bfloat16 also rounds the sum of squared distances and the variance.
+/// the weight is wider; bfloat16 also rounds the sum of squared distances and the variance.
 void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
                       BatchNorm* r) {
   ValueId rounded = *var;

@@ -32,8 +32,8 @@ ValueId convolve(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geom
   return b.add(Op::convolution, {x, weight, bias}, std::move(attrs));
 }
 
-/// Three real convolutions, as in PyTorch: a = w_re x_re, b = w_im x_im, c = (w_re + w_im)(x_re + x_im) give
-/// a - b + i (c - a - b).
+/// Three real convolutions, as in PyTorch: a = w_re x_re, b = w_im x_im, c = (w_re + w_im)(x_re + x_im) give a - b + i
+/// (c - a - b).
 ValueId convolve_complex(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
   const DType complex = b.dtype(x), real = complex == DType::c128 ? DType::f64 : DType::f32;
   const auto part = [&](ValueId v, std::string_view text) {

@@ -109,8 +109,7 @@ ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_vi
 }
 
 /// `steps` numbers between two ends, each computed from the nearer end, as PyTorch's kernels do; or the powers of
-/// `base`
-/// with these exponents.
+/// `base` with these exponents.
 Values spaced(Builder& b, const Call& c, bool powers) {
   const std::int64_t steps = c.integer("steps");
   const DType t = c.result_dtype();

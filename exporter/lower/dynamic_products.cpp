@@ -1,7 +1,6 @@
 // _dyn_quant_matmul_4bit: rows quantized to int8 at run time, times a 4-bit weight. Follows PyTorch's reference: the
 // packed weight is a float32 list of bytes (two steps each), scales, and the ignored bias. KleidiAI's weights, packed
-// on
-// ARM, differ in size; the size tells the formats apart.
+// on ARM, differ in size; the size tells the formats apart.
 #include <fmt/format.h>
 
 #include "exporter/lower/contraction.h"

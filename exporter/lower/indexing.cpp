@@ -30,8 +30,7 @@ Dims broadcast(Builder& b, const Dims& x, const Dims& y) {
 
 /// x[indices] in the form of Op::index: every axis up to the last indexed axis has a list of positions, all of one
 /// shape. NumPy's result has this shape followed by the other axes. None before or between the indices becomes
-/// positions
-/// counted along an axis of their own.
+/// positions counted along an axis of their own.
 struct Positions {
   Values lists;
   Dims shape;

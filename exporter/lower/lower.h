@@ -83,10 +83,9 @@ struct Call {
 };
 
 /// Returns the results in the schema's order, Tensor[] results flattened, kNoValue for a None result. Lowerings are
-/// pure:
-/// the importer deals with in-place variants (add_.Tensor), out= variants, aliasing views and the write-back of mutated
-/// arguments. A mutating op without a functional twin (_fused_adam_) appends the new values of its mutated arguments to
-/// its proper results, in the schema's order of the (a!) annotations (a list flattened).
+/// pure: the importer deals with in-place variants (add_.Tensor), out= variants, aliasing views and the write-back of
+/// mutated arguments. A mutating op without a functional twin (_fused_adam_) appends the new values of its mutated
+/// arguments to its proper results, in the schema's order of the (a!) annotations (a list flattened).
 using LowerFn = std::vector<ValueId> (*)(Builder& b, const Call& c);
 
 struct Lowering {

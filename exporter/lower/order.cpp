@@ -49,8 +49,7 @@ Values topk(Builder& b, const Call& c) {
 }
 
 /// Element at rank q * (n - 1) of each sorted line; `interpolation` combines its two neighbours. A NaN makes its line
-/// NaN
-/// or is ignored.
+/// NaN or is ignored.
 Values quantile(Builder& b, const Call& c, bool ignore_nan) {
   ValueId x = c.tensor("self");
   const DType t = b.dtype(x), wide = compute_type(t);

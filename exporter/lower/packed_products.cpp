@@ -31,9 +31,8 @@ std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t ax
 // Row order of _convert_weight_to_int4pack_for_cpu under AVX-512. Each block of 64 rows holds 32 bytes per column; byte
 // 16 g + d has row 16 g + d in its low half, row 32 + 16 g + d in its high half. The last n % 64 rows hold bytes of
 // neighbouring pairs for each column. The order depends on the packing machine's instruction set: AVX2 and plain
-// machines
-// order blocks of 32 rows otherwise, and the bytes do not identify the order. Weights packed on such machines are wrong
-// from row 32 on.
+// machines order blocks of 32 rows otherwise, and the bytes do not identify the order. Weights packed on such machines
+// are wrong from row 32 on.
 constexpr std::int64_t kRows = 64, kLanes = 16;
 
 ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
@@ -74,8 +73,7 @@ Values pack_rows(Builder& b, const Call& c) {
 
 // Weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows
 // has row r; a word holds two tiles of 16 columns. Its bits, from the lowest, hold the even, then the odd columns;
-// within
-// each parity the two tiles; within each tile the columns 2 q and 2 q + 8.
+// within each parity the two tiles; within each tile the columns 2 q and 2 q + 8.
 ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
   if (b.rank(packed) != 4) c.unsupported("a packed weight of other than four axes");
   const std::int64_t rows = constant_size(b, c, packed, 0), outer = constant_size(b, c, packed, 1),

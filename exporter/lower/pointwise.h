@@ -15,8 +15,7 @@ using Values = std::vector<ValueId>;
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name);
 
 /// PyTorch's compute dtype for these arguments (torch.result_type). Tensors with dimensions outrank tensors without,
-/// and
-/// these outrank Python numbers; a lower rank only widens the kind of number.
+/// and these outrank Python numbers; a lower rank only widens the kind of number.
 DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view>& names);
 
 /// Compute type of an expression.
@@ -30,8 +29,7 @@ enum class ComputeIn {
 };
 
 /// Lowers the expression over the named arguments of the call, as result 0. Operands, numbers included, are converted
-/// to
-/// their common type like in PyTorch; settings of the operator (alpha, value, beta ...) only if the text says so.
+/// to their common type like in PyTorch; settings of the operator (alpha, value, beta ...) only if the text says so.
 ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn compute = ComputeIn::result);
 
 /// True if `other` is a number or a tensor of one element: PyTorch multiplies and divides by its unrounded value.

@@ -90,8 +90,8 @@ ValueId integer_product(Builder& b, ValueId x, ValueId y);
 ValueId unpacked_pairs(Builder& b, ValueId x);
 
 /// Values rounded to a quantized dtype's grid and back, and the mask of values within its range. The arguments are
-/// named
-/// "scale" and "zero_point". As in PyTorch, gradients pass unchanged within the range, and the arguments have none.
+/// named "scale" and "zero_point". As in PyTorch, gradients pass unchanged within the range, and the arguments have
+/// none.
 struct FakeQuantized {
   ValueId value, mask;
 };

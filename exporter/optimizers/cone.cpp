@@ -149,8 +149,7 @@ class Finder {
   }
 
   /// The cone's only outside value, a number or a tensor of the parameter's sizes; kNoValue if none. Of several, such
-  /// as a
-  /// gradient and its magnitude, the latest is computed inside. Nothing if several remain.
+  /// as a gradient and its magnitude, the latest is computed inside. Nothing if several remain.
   std::optional<ValueId> only_outside(Cone& c, std::set<ValueId>& own, bool number) const {
     for (;;) {
       std::set<ValueId> outside;

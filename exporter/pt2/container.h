@@ -47,8 +47,7 @@ class Container {
   std::span<const std::byte> data(std::string_view name) const;
 
   /// Computes the entry's CRC-32 on all cores; throws bad_file on a mismatch. Opening skips the CRCs: users of an
-  /// entry's
-  /// bytes verify them.
+  /// entry's bytes verify them.
   void verify_crc(const Entry& entry) const;
   void verify_all_crcs() const;
 

@@ -12,8 +12,7 @@
 namespace tern::pt2 {
 
 /// Filled once with add(), closed with seal(), then only read. Sorted rather than hashed: a file cannot choose
-/// colliding
-/// names.
+/// colliding names.
 template <class T>
 class NameMap {
  public:

@@ -22,8 +22,8 @@ struct SavedObject {
 };
 
 /// Checks the inner archive as strictly as the file's own, except for compression and CRCs: the outer entry's CRC
-/// covers
-/// them. `offset` is the position of `bytes` in the file; messages name `label`. Throws Error: bad_file or unsupported.
+/// covers them. `offset` is the position of `bytes` in the file; messages name `label`. Throws Error: bad_file or
+/// unsupported.
 SavedObject read_saved_object(std::span<const std::byte> bytes, std::uint64_t offset, const std::string& label);
 
 }  // namespace tern::pt2

@@ -23,8 +23,7 @@ struct Again {
 };
 
 /// Recomputation of a root held at the schedule's peak without a reader there. None if the root cannot be recomputed,
-/// is
-/// a result of the function, or would need more memory than it holds.
+/// is a result of the function, or would need more memory than it holds.
 std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing);
 
 }  // namespace tern::recompute

@@ -1,7 +1,6 @@
 // Limits the memory of a function's values: values are recomputed at their readers, in place of being held. Chen, Xu,
 // Zhang, Guestrin (2016) recompute layers of a network; here any value is a candidate, as in Kirisame et al., Dynamic
-// Tensor
-// Rematerialization (2021), with a schedule known in advance.
+// Tensor Rematerialization (2021), with a schedule known in advance.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,8 @@ struct RecomputeReport {
 
 /// Changes the function, if needed, until `measure` returns at most `bytes`. Recomputed nodes repeat the same node with
 /// the same operands, so results are equal bit for bit. Nodes with random numbers, effects, data-dependent sizes or
-/// bodies
-/// are never repeated. Fails (invalid_argument), naming the smallest possible size, if the limit is out of reach.
+/// bodies are never repeated. Fails (invalid_argument), naming the smallest possible size, if the limit is out of
+/// reach.
 RecomputeReport limit_memory(Program& program, std::uint32_t function, const MemoryLimit& limit);
 
 }  // namespace tern

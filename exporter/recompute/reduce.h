@@ -6,8 +6,7 @@
 namespace tern::recompute {
 
 /// Lowers the schedule's peak, or its number of peak steps: recomputes the value with the largest saving per cost,
-/// among
-/// the values held at the peak without a reader there. False, with the schedule unchanged, if none helps.
+/// among the values held at the peak without a reader there. False, with the schedule unchanged, if none helps.
 bool reduce_peak(Schedule& schedule);
 
 }  // namespace tern::recompute

@@ -1,7 +1,7 @@
-// Low-rank adapters: the weight W [out, in] of a linear layer stays fixed, and the layer computes
-// x W^T + scale (x A^T) B^T with trained A [rank, in] and B [out, rank] (Hu et al., 2021,
-// https://arxiv.org/abs/2106.09685). Layers x W with W [in, out] (GPT-2's Conv1D, PEFT's fan_in_fan_out) get the same A
-// and B.
+// Low-rank adapters (Hu et al., 2021, https://arxiv.org/abs/2106.09685): the weight W [out, in] of a linear layer stays
+// fixed; with trained A [rank, in] and B [out, rank], the layer computes
+//   x W^T + scale (x A^T) B^T.
+// Layers x W with W [in, out] (GPT-2's Conv1D, PEFT's fan_in_fan_out) get the same A and B.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,8 @@ struct AddedAdapters {
 
 /// Adds the states NAME.lora_A.weight and NAME.lora_B.weight to every linear weight NAME.weight (or NAME) matched by a
 /// rule, and adds their products to the layer's results in all functions with the layer. Notes rank and alpha as
-/// metadata.
-/// The first matching rule counts. A linear weight is a matrix read only as the second operand of products, either
-/// always
-/// transposed or always as stored, under a single name (no tied weights).
+/// metadata. The first matching rule counts. A linear weight is a matrix read only as the second operand of products,
+/// either always transposed or always as stored, under a single name (no tied weights).
 ///
 /// A starts as torch.nn.init.kaiming_uniform_(A, a=sqrt(5)) fills it after torch.manual_seed(seed), in the order of the
 /// weights: uniform within 1 / sqrt(in), with the numbers of PyTorch's CPU generator; 16-bit weights round the float32

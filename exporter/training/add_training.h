@@ -20,8 +20,7 @@ struct TrainingReport {
 /// Serves ImportOptions::transform of a program imported with ImportOptions::training. The program has `forward`, in
 /// evaluation mode, and `train_step`, as exported; or `train_step` alone for a joint graph, with a loss and gradients
 /// "grad:NAME" as results. Adds the methods of methods.h. Throws Error: invalid_argument for options unfit for the
-/// program,
-/// unsupported for ops without a gradient.
+/// program, unsupported for ops without a gradient.
 TrainingReport add_training(Program& program, const TrainingOptions& options);
 
 }  // namespace tern

@@ -22,9 +22,8 @@ struct RankLoss {
 
 /// Adds the loss to the function of `b`, with an input `target` as in add_head(): the sum over the rank's samples over
 /// the mean of all ranks' counts. The mean of the ranks' gradients then is the batch's gradient. Losses over classes
-/// count
-/// the targets not ignored, others the prediction's elements, a program's own loss the samples of the first input of
-/// symbolic size. Ranks may have no samples.
+/// count the targets not ignored, others the prediction's elements, a program's own loss the samples of the first input
+/// of symbolic size. Ranks may have no samples.
 RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions& options);
 
 /// Weights the gradients of a program's own loss. A rank without samples has zero gradients, although its loss is NaN.

@@ -22,10 +22,8 @@ bool share_bytes(const Program& program, const State& a, const State& b);
 
 /// Floating parameters read by the function and not matched by `freeze`, in state order. Marks them, and all states
 /// with bytes in common, as mutable: no pass may compute with their values at export. Fails (invalid_argument) if a
-/// pattern
-/// matches no parameter, or a tied parameter under only some of its names, or if nothing remains to train;
-/// (unsupported) if
-/// a trained parameter shares bytes with another one.
+/// pattern matches no parameter, or a tied parameter under only some of its names, or if nothing remains to train;
+/// (unsupported) if a trained parameter shares bytes with another one.
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
                                                 const std::vector<std::string>& freeze);
 

@@ -17,10 +17,9 @@ class Update {
       : program_(program), options_(options), parameters_(parameters) {}
 
   /// Adds to the function of `b` an input `lr`, the clipping of the gradients (one for each parameter), and the step
-  /// with
-  /// write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be held.
-  /// clip_norm and shared batches need a single node at the end. Returns the norm of the gradients; kNoValue without
-  /// clip_norm.
+  /// with write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be
+  /// held. clip_norm and shared batches need a single node at the end. Returns the norm of the gradients; kNoValue
+  /// without clip_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
  private:

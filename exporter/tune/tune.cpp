@@ -97,8 +97,7 @@ class Tuner {
 
   void try_algorithm(Kind& kind, AlgorithmChoice choice) {
     // Skips oneDNN: its threads wait busily for each other while Tern's have work. oneDNN slowed every tested program,
-    // and
-    // later runs with it, so turns could not be compared.
+    // and later runs with it, so turns could not be compared.
     if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
     if (since(start_) >= options_.seconds) {
       report_.complete = false;

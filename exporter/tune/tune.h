@@ -39,8 +39,7 @@ struct TuneReport {
 
 /// Runs every entry function of an opened model, with packed weights, on synthetic inputs: normal floats, ones for
 /// integers (or zeros, if ones fail). Each kind of nodes, the longest first, tries each algorithm in turns with the
-/// best so
-/// far.
+/// best so far.
 TuneReport tune(const Model& model, const TuneOptions& options);
 
 }  // namespace tern

@@ -18,8 +18,7 @@ double median(std::vector<double> values);
 
 /// Accepts the change under two conditions. Nodes and neighbours took less in three of four turns, and either gained
 /// more than 2 % of the whole in half of them, or the middle halves of their times do not overlap. The whole is not
-/// slower
-/// by 1 %. The criterion uses nodes: the whole varies mostly by chance.
+/// slower by 1 %. The criterion uses nodes: the whole varies mostly by chance.
 bool is_better(const Turns& turns);
 /// True if more turns cannot change the verdict: the whole was slower each time, by 10 % in the first two turns, or by
 /// 3 % in half of three.

@@ -22,10 +22,8 @@ struct TextNodes {
 std::uint32_t text_body(Program& program, const std::string& name, const TextNodes& nodes);
 
 /// Body for a slot. Operands: the row of the slot's text among the run's texts, int64[], then `nodes.operands`.
-/// Operands
-/// in `in_rows` cover all texts of the run, with `texts` in front; the others belong to the slot. A negative row means
-/// an
-/// absent text, with zeros as results.
+/// Operands in `in_rows` cover all texts of the run, with `texts` in front; the others belong to the slot. A negative
+/// row means an absent text, with zeros as results.
 std::uint32_t slot_body(Program& program, const std::string& name, const TextNodes& nodes,
                         const std::vector<bool>& in_rows, Dim texts);
 

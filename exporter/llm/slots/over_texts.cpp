@@ -177,8 +177,7 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   /// Adds the nodes giving sizes, and views: a body's operands are contiguous, so views of caches and of weights are
-  /// made
-  /// at their readers.
+  /// made at their readers.
   std::vector<std::size_t> with_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
     std::set<std::size_t> all;
     std::vector<std::size_t> open(nodes);

@@ -22,8 +22,7 @@ class Operands {
 };
 
 /// Gives `made`, a copy of `source` without inputs, the inputs and attributes to compute all texts' results. False if
-/// no
-/// such node exists: the node then runs once per text.
+/// no such node exists: the node then runs once per text.
 using Rule = bool (*)(Operands& operands, const Node& source, Node& made);
 
 /// Null where the op has none.
