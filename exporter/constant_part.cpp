@@ -82,7 +82,7 @@ ConstantSlice ConstantPart::slice(ValueId v) const {
 
 std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 62;
-  // Making a program of it is work too.
+  // Includes the construction of a program for the slice.
   std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());
   for (std::size_t i : slice.nodes) {
     const Node& n = function_.nodes[i];
@@ -142,7 +142,7 @@ void ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
   }
   f.outputs.push_back({FunctionOutput::Kind::tensor, number(v), "value"});
   PrepareOptions options;
-  options.reproducible = true;  // an archive is the same whatever processor made it
+  options.reproducible = true;  // archives do not depend on the exporting processor
   Session session(Model(std::move(part)).prepare(options));
   use(session.run({}).at(0));
 }

@@ -1,4 +1,4 @@
-// Masks of attention that are known at export: those that hide nothing go, those that hide later keys become `causal`.
+// Folds attention masks known at export: removes masks hiding nothing, and turns masks of later keys into `causal`.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -14,11 +14,10 @@ namespace {
 
 enum class Hides { nothing, later_keys, other };
 
-/// At most this is added to a score to hide its key, whose weight is zero then: models write -infinity, the least
-/// number of a type, or -10^9.
+/// Largest addend hiding a key (weight zero): models use -infinity, the type's least number, or -10^9.
 constexpr double kHidden = -1e9, kHiddenHalf = -32768;
 
-/// What a mask [..., queries, keys] hides, in any of its planes.
+/// Classifies the keys hidden by a mask [..., queries, keys], in any of its planes.
 Hides hidden_by(const Tensor& mask) {
   const auto sizes = mask.sizes();
   if (sizes.size() < 2 || mask.numel() == 0) return Hides::other;
@@ -58,7 +57,7 @@ class Masks {
     try {
       part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); });
     } catch (const Error&) {
-      return answer;  // its user will be told when it runs
+      return answer;  // a run reports the error
     }
     for (std::uint32_t s : slice.states) read[s] = read[s] || answer != Hides::other;
     return answer;
@@ -67,7 +66,7 @@ class Masks {
  private:
   ConstantPart part_;
   std::uint64_t most_work_;
-  std::uint64_t& budget_;  ///< for all masks of the program
+  std::uint64_t& budget_;  ///< work left for all masks of the program
   std::map<ValueId, Hides> known_;
 };
 

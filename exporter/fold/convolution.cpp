@@ -1,4 +1,4 @@
-// Batch norms of a convolution's result, folded into its weight.
+// Folds batch norms of a convolution's result into its weight.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// How often a value of the function is read, results and write-backs included.
+/// Number of reads of a value in the function, results and write-backs included.
 int uses(const Function& f, ValueId v) {
   int count = 0;
   for (const Node& n : f.nodes) count += static_cast<int>(std::ranges::count(n.inputs, v));
@@ -18,7 +18,7 @@ int uses(const Function& f, ValueId v) {
   return count;
 }
 
-/// Whether the state is a dense weight of float32 that only one node of the program reads.
+/// True if the state is a dense float32 weight with a single reading node in the program.
 bool is_own_weight(const Program& program, std::uint32_t state) {
   if (!is_own_float_storage(program, program.states[state])) return false;
   int readers = 0;

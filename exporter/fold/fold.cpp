@@ -18,11 +18,11 @@
 namespace tern {
 namespace {
 
-// Bytes read and computed for one constant, and for all, beside what the weights' sizes allow.
+// Limits on bytes read and computed, for one constant and for all, beyond the allowance of the weights' sizes.
 constexpr std::uint64_t kMostWork = std::uint64_t{32} << 20;
 constexpr std::uint64_t kAllWork = std::uint64_t{256} << 20;
 
-/// Pure, and not much more work than the sizes of its operands and results. Packed weights stay packed.
+/// True for pure nodes with work near the sizes of operands and results. Packed weights stay packed.
 bool is_foldable(const Node& n) {
   for (const Attr& a : n.attrs) {
     const auto* dims = std::get_if<Dims>(&a.data);
@@ -31,7 +31,7 @@ bool is_foldable(const Node& n) {
   return has_trait(n.op, Trait::foldable);
 }
 
-/// A constant that takes no work to speak of where it is made.
+/// True for constants of negligible work.
 bool is_trivial(Op op) {
   return is_view(op) || op_record(op).max_inputs == 0;
 }
@@ -59,16 +59,16 @@ class Folder {
     if (std::ranges::find(read_, true) == read_.end()) return;
     remove_dead_code(program_);
     remove_unread_states(program_, read_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    remove_dead_code(program_);  // renumbers values without the removed inputs
   }
 
  private:
   void fold(std::uint32_t function) {
-    const Function f = program_.functions[function];  // as it was: constants are added to it
+    const Function f = program_.functions[function];  // a copy: folding adds constants to the original
     const ConstantPart part(program_, f, is_foldable);
     std::set<ValueId> done;
     for (ValueId v : part.results()) {
-      // Views cost nothing where they are.
+      // Views are free in place.
       while (part.producer(v) >= 0) {
         const Node& n = f.nodes[static_cast<std::size_t>(part.producer(v))];
         if (!is_view(n.op)) break;
@@ -83,14 +83,14 @@ class Folder {
       try {
         part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); });
       } catch (const Error&) {
-        continue;  // whatever is wrong with the program, its user will be told when it runs
+        continue;  // a run reports the error
       }
       read_.resize(program_.states.size());
       for (std::uint32_t s : slice.states) read_[s] = true;
     }
   }
 
-  /// Whether it takes work to compute, and is small, or not larger than the states that only it reads.
+  /// True for values costing work that are small, or at most as large as the states read by them alone.
   bool worth(const Function& f, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
@@ -106,8 +106,8 @@ class Folder {
     return bytes <= replaced;
   }
 
-  /// Small constants of a large state, such as slices of it, share the bytes of one: otherwise all of the state would
-  /// become larger piece by piece.
+  /// Small constants of a large state, such as slices, share one constant's budget: otherwise the whole state would be
+  /// duplicated piece by piece.
   bool grow(const std::vector<std::uint32_t>& states, std::uint64_t bytes) {
     const auto large = [&](std::uint32_t s) {
       return program_.storages[program_.states[s].storage].size > kSmallConstant;
@@ -118,7 +118,7 @@ class Folder {
     return true;
   }
 
-  /// Work on the program itself, which is linear in its size for each constant.
+  /// Accounts for work on the program itself, linear in its size for each constant.
   bool spend(std::uint64_t work) {
     if (work > budget_) return false;
     budget_ -= work;
@@ -146,7 +146,7 @@ class Folder {
     });
   }
 
-  /// `v` becomes a constant in everything that reads it.
+  /// Replaces `v` by a constant in all its readers.
   void replace(std::uint32_t function, ValueId v, const Tensor& value) {
     Builder b(program_, function);
     const std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());
@@ -155,7 +155,7 @@ class Folder {
   }
 
   Program& program_;
-  std::vector<bool> read_;                        ///< states of which constants were made
+  std::vector<bool> read_;                        ///< states with derived constants
   std::map<std::uint32_t, std::uint64_t> grown_;  ///< bytes of small constants of a state
   std::uint64_t most_ = kMostWork, budget_ = kAllWork;
 };

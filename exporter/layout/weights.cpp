@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kLeast = 16;  // rows and columns
 constexpr std::int64_t kTile = 32;
 
-/// For each state: it is read, and by products alone, as their second operand.
+/// Per state: true if read by products alone, as second operand.
 std::vector<bool> read_by_products(const Program& program) {
   std::vector<bool> read(program.states.size()), other(program.states.size());
   for (const Function& f : program.functions) {
@@ -39,7 +39,7 @@ bool is_large_matrix(const TensorType& t) {
   return t.rank() == 2 && t.shape[0].value() >= kLeast && t.shape[1].value() >= kLeast;
 }
 
-/// Types of which products read columns fastest.
+/// True for types with products fastest by columns.
 bool by_columns(DType t) {
   return t == DType::f32 || (element_size(t) == 1 && t != DType::f4_e2m1 && t != DType::boolean);
 }

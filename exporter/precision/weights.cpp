@@ -18,7 +18,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLeast = 16;  // rows and columns: smaller ones are not worth a rounding
+constexpr std::int64_t kLeast = 16;  // rows and columns: smaller matrices are not worth a rounding
 
 bool is_large_matrix(const TensorType& t) {
   if (t.rank() < 2 || !std::ranges::all_of(t.shape, &Dim::is_const)) return false;
@@ -26,7 +26,7 @@ bool is_large_matrix(const TensorType& t) {
   return t.shape[r - 2].value() >= kLeast && t.shape[r - 1].value() >= kLeast;
 }
 
-/// What reads one value of a function.
+/// Kinds of readers of a value.
 struct Readers {
   bool products = false, others = false;
 };
@@ -55,7 +55,7 @@ Readers readers(const Function& f, ValueId v) {
   return r;
 }
 
-/// Whether the state may be narrow, itself a matrix that fills its storage. `products` is set where one reads it.
+/// True if the state may be narrow: a matrix filling its storage. Sets `products` if a product reads it.
 bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
@@ -73,7 +73,7 @@ bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) 
   return true;
 }
 
-/// The states of a storage, if all may be narrow and products read one: weights that are tied have one storage.
+/// States of a storage if all may be narrow and a product reads one: tied weights have one storage.
 std::vector<std::uint32_t> narrow_states(const Program& program, std::uint32_t storage) {
   std::vector<std::uint32_t> states;
   bool products = false;
@@ -85,7 +85,7 @@ std::vector<std::uint32_t> narrow_states(const Program& program, std::uint32_t s
   return products ? states : std::vector<std::uint32_t>();
 }
 
-/// `v` and its views are of `dtype`; rows that an embedding takes become float32 again after it.
+/// Retypes `v` and its views to `dtype`; rows taken by an embedding are widened to float32 afterwards.
 void retype(Program& program, std::uint32_t function, ValueId v, DType dtype) {
   program.functions[function].values[static_cast<std::size_t>(v)].type.dtype = dtype;
   for (std::size_t i = 0; i < program.functions[function].nodes.size(); ++i) {
@@ -155,7 +155,7 @@ std::size_t narrow_weights(Program& program, DType dtype) {
         storage, [dtype, name](std::span<const std::byte> before) { return narrowed(before, dtype, name); });
     program.storages[storage].size /= 2;
   }
-  if (count > 0) remove_dead_code(program);  // numbers values without those that casts left
+  if (count > 0) remove_dead_code(program);  // renumbers values without the removed casts
   return count;
 }
 

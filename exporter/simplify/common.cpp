@@ -30,7 +30,7 @@ class Common {
   }
 
   void run() {
-    // What the program hands out stays a value of its own, with its name.
+    // Program results stay separate values, with their names.
     for (const FunctionOutput& o : f_.outputs) keep(o.value);
     for (const WriteBack& w : f_.writebacks) keep(w.value);
     for (Node& n : f_.nodes) {
@@ -49,8 +49,8 @@ class Common {
   }
   bool is_kept(ValueId v) const { return v != kNoValue && !kept_.empty() && kept_[static_cast<std::size_t>(v)]; }
 
-  /// Each product keeps its own: a device multiplies what lies behind it (docs/devices.md), and no other product's node
-  /// may lie between.
+  /// Each product keeps its own: a device multiplies the packed operand (docs/devices.md), without another product's
+  /// node in between.
   bool is_rounded_activation(const Node& n) const { return n.op == Op::mx_dequantize && packed_.contains(n.inputs[0]); }
 
   void share(Node& n) {
@@ -65,7 +65,7 @@ class Common {
       if (own == kNoValue) continue;
       ValueId& of_first = (*first)->outputs[i];
       if (of_first == kNoValue) {
-        of_first = own;  // that nobody wanted of it until now
+        of_first = own;  // a result unused until now
       } else {
         instead_[static_cast<std::size_t>(own)] = of_first;
       }

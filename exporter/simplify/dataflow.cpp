@@ -35,7 +35,7 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
   if (n.op != Op::pointwise || n.outputs[0] == kNoValue) return std::nullopt;
   const std::vector<Instruction>& code = n.expr.code;
   const DType result = type(n.outputs[0]).dtype;
-  // Each instruction's operand; none for the operation itself and its rounding.
+  // Operand of each instruction; none for the operation itself and its rounding.
   std::vector<std::optional<ScalarOperand>> operands(code.size());
   OneOperation one;
   std::size_t done = code.size();  // the operation
@@ -52,7 +52,7 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
     } else {
       const int count = scalar_info(i.op).operands;
       if (done != code.size() || count < 1 || count > 2 || !operands[i.a] || (count == 2 && !operands[i.b])) return {};
-      // A conversion that does not widen can only be the whole.
+      // Only a whole expression may be a conversion without widening.
       if (i.op == Scalar::convert && k + 1 != code.size()) return {};
       done = k;
       one.op = i.op == Scalar::convert ? Scalar::load : i.op;
@@ -62,7 +62,7 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
       if (count == 2) one.operands[1] = *operands[i.b];
     }
   }
-  if (done == code.size()) {  // a load, or a conversion that widens
+  if (done == code.size()) {  // a load, or a widening conversion
     if (!operands.back() || operands.back()->value == kNoValue) return {};
     return OneOperation{Scalar::load, code.back().dtype, {*operands.back()}, 1};
   }

@@ -1,5 +1,5 @@
-// Which collectives run beside computation. One whose wait follows at once, or whose result something reads before a
-// wait, is done where it stands; the others start there and end at the wait, which keeps their operands alive.
+// Chooses collectives to run beside computation. A collective with its wait directly behind, or with a reader of its
+// result before any wait, runs in place; the others start in place and end at the wait, keeping their operands alive.
 #include <algorithm>
 #include <map>
 
@@ -60,7 +60,7 @@ class Overlap {
                        f_.nodes.begin() + static_cast<std::ptrdiff_t>(end),
                        [](const Node& n) { return n.op != Op::wait && !is_view(n.op); });
   }
-  /// Waits that end nothing give their operand.
+  /// Replaces waits without a started collective by their operand.
   void remove(const std::vector<bool>& kept) {
     std::map<ValueId, ValueId> instead;
     const auto rename = [&](ValueId& v) {
