@@ -40,13 +40,13 @@ class Packer {
     remove_dead_code(program_);
     std::vector<bool> candidates(program_.states.size());
     for (const auto& [key, number] : packed_) candidates[std::get<0>(key)] = candidates[std::get<1>(key)] = true;
-    // Where its elements go, the MX value takes their name.
+    // The MX value takes the name of its removed elements.
     std::map<std::string, std::string> names;
     for (const auto& [key, number] : packed_) {
       names.emplace(program_.states[std::get<0>(key)].name, program_.states[number].name);
     }
     remove_unread_states(program_, candidates);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    remove_dead_code(program_);  // renumbers values without the removed inputs
     for (const auto& [name, made] : names) {
       const auto called = [this](const std::string& n) {
         return std::find_if(program_.states.begin(), program_.states.end(),
@@ -62,7 +62,7 @@ class Packer {
   }
 
  private:
-  /// mx_pack of two states, as tensor subclasses give it, becomes the MX state.
+  /// Turns mx_pack of two states, from tensor subclasses, into the MX state.
   void pack_given(Function& f) {
     std::map<ValueId, std::uint32_t> states;
     for (const FunctionInput& in : f.inputs) {
@@ -82,11 +82,11 @@ class Packer {
     }
   }
 
-  /// Replaces one value; false when there is none left.
+  /// Replaces one value; false if none remains.
   bool pack_one(Function& f) {
     const ConstantPart part(program_, f);
     for (ValueId result : part.results()) {
-      // From the result towards its constants: views and conversions may follow the product.
+      // Walks from the result towards its constants: views and conversions may follow the product.
       ValueId v = result;
       for (int steps = 0; steps < kMaxSteps && part.producer(v) >= 0; ++steps) {
         const auto at = static_cast<std::size_t>(part.producer(v));
@@ -118,14 +118,14 @@ class Packer {
         }
       });
     } catch (const Error&) {
-      return false;  // whatever is wrong with the program, its user will be told when it runs
+      return false;  // a run reports the error
     }
     if (found == nullptr) return false;
     replace(f, v, at, *found);
     return true;
   }
 
-  /// The node `at`, which gives v, becomes mx_dequantize, and a reshape where v has other sizes.
+  /// Turns node `at`, producing v, into mx_dequantize, plus a reshape if v has other sizes.
   void replace(Function& f, ValueId v, std::size_t at, const Form& form) {
     const TensorType was = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
@@ -154,7 +154,7 @@ class Packer {
     dequantize.outputs = reshape.inputs = {whole};
     f.nodes[at] = std::move(reshape);
     f.nodes.insert(f.nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(dequantize));
-    // What brings it back to the MX value's own sizes is not needed.
+    // Reshapes back to the MX value's own sizes are redundant.
     for (const Node& n : f.nodes) {
       if (n.op != Op::reshape || n.inputs[0] != v) continue;
       const ValueId again = n.outputs[0];
@@ -180,15 +180,14 @@ class Packer {
   }
 
   static constexpr int kMaxSteps = 16;
-  /// What may be computed in all: a weight's 50 operators or so, each on 8 bytes per element at most, and not all again
-  /// and again.
+  /// Total work limit: a weight's 50 or so operators, each on at most 8 bytes per element, and few repetitions.
   static constexpr std::uint64_t kWorkPerByte = 1024, kMost = std::uint64_t{1} << 44;
   std::uint64_t budget_ = std::uint64_t{1} << 24;
-  std::set<ValueId> tried_;  ///< values of the function that is looked at
+  std::set<ValueId> tried_;  ///< values of the current function
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, DType, std::int32_t, ScaleLayout>;
   Program& program_;
-  std::map<Key, std::uint32_t> packed_;  ///< elements and scales that became a state
+  std::map<Key, std::uint32_t> packed_;  ///< states of packed elements and scales
 };
 
 }  // namespace

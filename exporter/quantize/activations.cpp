@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kLeastIntegerScale = 0x1p-23;
 
-/// How a scale follows from the row's largest magnitude m, and an element from x and the scale s.
+/// Scale from the row's largest magnitude m, and element from x and the scale s.
 struct RowFormula {
   DType element;
   std::string_view scale, least, number;

@@ -1,12 +1,12 @@
 // MX blocks (OCP Microscaling Formats 1.0, 6.3) by torchao's to_mx.
 //
-//   exponent = that of the block's largest magnitude; `even` first rounds the magnitude to the element's mantissa,
-//   `ceil`
-//              takes the next exponent unless the magnitude is a power of two
+//   exponent = exponent of the block's largest magnitude; `even` first rounds the magnitude to the element's mantissa,
+//              `ceil` takes the next exponent unless the magnitude is a power of two
 //   scale = 2^(exponent - largest exponent of the element type), from 2^-127 to 2^127; a block with NaN has the scale
-//   NaN element = x / scale, clamped, rounded to nearest, ties to even
+//   NaN
+//   element = x / scale, clamped, rounded to nearest, ties to even
 //
-// As torchao, elements beside the scale 2^-127 are divided by 2^-126: numbers below 2^-118 lose a factor of two.
+// Following torchao, elements beside the scale 2^-127 are divided by 2^-126: numbers below 2^-118 lose a factor of two.
 #include <array>
 
 #include "exporter/quantize/block_loops.h"
@@ -38,7 +38,7 @@ TERN_INLINE float reciprocal(std::uint32_t code) {
   return std::bit_cast<float>(code == 254 ? 0x00400000u : (254 - std::max(code, 1u)) << 23);
 }
 
-/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+/// Computes for many blocks: codes of scales, multipliers of numbers, and units of elements.
 template <class F>
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, MxScales mode,
                                std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {

@@ -4,8 +4,7 @@
 //   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
 //   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
 //
-// Where the outer scale is zero, because the tensor is, torchao divides zero by zero and keeps NaN. Its elements here
-// are zeros.
+// A zero tensor has an outer scale of zero: torchao divides zero by zero and stores NaN; elements here are zeros.
 #include <array>
 
 #include "exporter/quantize/block_loops.h"
@@ -23,12 +22,12 @@ TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
   return float_codec::encode<E4M3FN>(scale, Overflow::saturate);
 }
 
-/// What numbers of a block are multiplied by.
+/// Multiplier of a block's numbers.
 TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
   return outer == 0 ? 0.0F : 1.0F / outer / float_codec::decode<E4M3FN>(scale);
 }
 
-/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+/// Computes for many blocks: codes of scales, multipliers of numbers, and units of elements.
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
                                std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
   for (std::size_t b = 0; b < blocks; ++b) {
@@ -58,7 +57,7 @@ TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
   return most < float_codec::kInfinity32;
 }
 
-/// The codes of a block in which something is no number.
+/// Corrects the codes of a block with NaN.
 template <class S>
 void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
   if (outer != outer) {

@@ -3,7 +3,7 @@
 //   scale = largest magnitude / 448, rounded to the weight's type
 //   element = x / scale, clamped to 448, rounded to nearest, ties to even
 //
-// Where the scale is zero, because the row is, torchao divides zero by zero and keeps NaN. These elements are zeros.
+// A zero row has a zero scale: torchao divides zero by zero and stores NaN; elements here are zeros.
 #include <array>
 
 #include "exporter/quantize/block_loops.h"

@@ -29,7 +29,7 @@ std::vector<std::int64_t> constants(const Dims& dims) {
   return sizes;
 }
 
-/// A reshape that only adds and drops axes of size 1.
+/// View after a reshape adding and dropping axes of size 1.
 std::optional<View> reshaped(const View& v, const std::vector<std::int64_t>& sizes) {
   View r{sizes, std::vector<std::int64_t>(sizes.size(), 1), v.offset};
   std::size_t from = 0;
@@ -65,7 +65,7 @@ std::optional<View> viewed(const View& v, const Node& n, const TensorType& resul
   return std::nullopt;
 }
 
-/// Who reads the values of a function.
+/// Readers of a function's values.
 class Readers {
  public:
   struct Operand {
@@ -91,10 +91,10 @@ class Readers {
  private:
   const Function& f_;
   std::vector<std::vector<Operand>> operands_;
-  std::vector<bool> leaves_;  ///< the function's outputs, and what it writes to states
+  std::vector<bool> leaves_;  ///< true for the function's outputs and written-back values
 };
 
-/// Follows the values that are views of one state.
+/// Follows the views of one state.
 class Reads {
  public:
   Reads(const Readers& readers, std::uint32_t function, std::uint32_t storage, Weight& weight)
@@ -146,7 +146,7 @@ class Reads {
 
   /// [o, i, kernel...] of a convolution.
   void kernels(std::size_t node, const Node& n, const View& view) {
-    constexpr std::int64_t kFewChannels = 8;  // of a group
+    constexpr std::int64_t kFewChannels = 8;  // channels per group
     if (n.integer(AttrKey::transposed) != 0) return obstacle("it belongs to a transposed convolution");
     const std::int64_t groups = n.integer(AttrKey::groups);
     if (groups > 1 && view.sizes[0] / groups < kFewChannels)
@@ -183,7 +183,7 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     if (first) at->second = {i, s.type.dtype, {}, {}};
     if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are read as another type, too";
   }
-  // A storage is a weight if all its states are.
+  // A storage is a weight only if all its states are.
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
     const auto at = weights.find(s.storage);

@@ -28,14 +28,14 @@ namespace {
 
 using namespace quantize;
 
-constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
+constexpr std::int64_t kLeast = 256;  // smallest element count of a weight worth quantizing
 
-/// Numbers of states that one matrix has become, all views of one storage; those that are not needed are absent.
+/// States of one quantized matrix, all views of one storage; unneeded ones are absent.
 struct Made {
   TensorType type;
   Recipe recipe;
   std::optional<std::uint32_t> quantized;
-  std::optional<std::uint32_t> elements, scales;  ///< that are multiplied as they are, and a scale for each row
+  std::optional<std::uint32_t> elements, scales;  ///< elements for direct products, and a scale per row
 };
 
 const Node& node_of(const Program& program, const Use& u) {
@@ -46,7 +46,7 @@ std::string module_of(const Program& program, const Node& n) {
   return n.origin >= 0 ? program.origins[static_cast<std::size_t>(n.origin)].module : std::string();
 }
 
-/// Fails for a pattern that matches none of the nodes that `takes` accepts.
+/// Fails if a pattern matches none of the nodes accepted by `takes`.
 template <class Takes>
 void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes takes,
                    const char* what) {
@@ -77,12 +77,12 @@ class Quantizer {
       if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
     }
     std::vector<bool> floats(program_.states.size());
-    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // of those that change, by function and node
+    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // changed uses, by function and node
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
       if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
-        // Tables that the exporter made are nobody's weights.
+        // Tables made by the exporter are nobody's weights.
         const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
         if (!made && elements(w, storage) >= kLeast)
           report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
@@ -99,7 +99,7 @@ class Quantizer {
     remove_dead_code(program_);
     floats.resize(program_.states.size());
     remove_unread_states(program_, floats);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    remove_dead_code(program_);  // renumbers values without the removed inputs
     return report_;
   }
 
@@ -109,7 +109,7 @@ class Quantizer {
     return found == choices_.end() ? nullptr : &found->second;
   }
 
-  /// What was chosen, or that of the last rule which matches a node; without a format where none does.
+  /// Explicit choice, or the recipe of the last rule matching a node; without a format if none matches.
   Recipe recipe_of(const Weight& w) const {
     if (const QuantizeChoice* chosen = choice_of(w)) return chosen->recipe;
     Recipe found;
@@ -124,7 +124,7 @@ class Quantizer {
     return found;
   }
 
-  /// Of rows and weight, with the scales behind them.
+  /// True for products of rows and weight elements, with the scales applied afterwards.
   static bool multiplies_elements(const Node& n, const Use& u, const Recipe& recipe) {
     return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
            n.op == Op::matmul && !u.part.batched;
@@ -176,7 +176,7 @@ class Quantizer {
     for (State& s : program_.states) {
       if (s.storage != storage) continue;
       s.tied = -1;
-      s.name += ".float";  // the new one has the name; this one goes
+      s.name += ".float";  // the new state has the name; this one is removed
     }
     const std::byte* const bytes = program_.source->bytes(storage).data();
     std::size_t count = 0;
@@ -216,7 +216,7 @@ class Quantizer {
     return readers;
   }
 
-  /// One quantized value, and one each for the elements and scales of products of elements: all views of one storage.
+  /// Adds a quantized value, and states of elements and scales for direct products: all views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
                   const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
@@ -261,7 +261,7 @@ class Quantizer {
     }
   }
 
-  /// What activations have become, so that nodes share it.
+  /// Quantized activations, shared by nodes.
   struct Activated {
     std::map<std::pair<ValueId, Activations>, QuantizedRows> rows;
     std::map<std::tuple<ValueId, DType, MxScales>, ValueId> microscaled;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kLeastBlock = 8;      // elements: smaller blocks save nothing
 constexpr std::size_t kMostCandidates = 12;  // each may cost a pass over the weight for every type of elements
 
-/// Sizes without those of 1.
+/// Sizes other than 1.
 std::vector<std::int64_t> sizes_of(const TensorType& t) {
   std::vector<std::int64_t> sizes;
   for (Dim d : t.shape) {
@@ -28,8 +28,7 @@ struct Shape {
   std::int64_t planes = 1;
 };
 
-/// The grids of blocks that a value of these sizes may be: one number, one for each row, rows by groups, groups by
-/// rows.
+/// Possible block grids of a value with these sizes: one number, one per row, rows by groups, groups by rows.
 std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w) {
   std::vector<Shape> found;
   const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t planes = 1) {
@@ -49,7 +48,7 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
     if (sizes[0] != sizes[1]) add(sizes[1], sizes[0], true);
   }
   if (w.planes > 1 && sizes.size() > 1 && sizes[0] == w.planes) {
-    // One for each row, groups of rows, or groups that come first in each matrix.
+    // A value per row, groups of rows, or groups preceding rows in each matrix.
     if (sizes.size() == 2) add(sizes[0] * sizes[1], 1, false);
     if (sizes.size() == 3) add(sizes[0] * sizes[1], sizes[2], false);
     if (sizes.size() == 3) add(sizes[0] * sizes[2], sizes[1], true, w.planes);
@@ -60,7 +59,7 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
 PerBlock arranged(const std::vector<float>& values, DType type, Shape s) {
   PerBlock p{values, type, s.rows, s.columns};
   if (!s.by_columns) return p;
-  const std::int64_t rows = s.rows / s.planes;  // of a plane
+  const std::int64_t rows = s.rows / s.planes;  // rows per plane
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t c = 0; c < s.columns; ++c)
       p.values[static_cast<std::size_t>(r * s.columns + c)] =

@@ -12,14 +12,14 @@
 namespace tern::quantized {
 namespace {
 
-constexpr int kLargest = 255;       // the widest range of 8-bit elements: beyond it no type has room
-constexpr std::int64_t kFirst = 4;  // rows that are tried before all
+constexpr int kLargest = 255;       // widest range of 8-bit elements, the limit of all types
+constexpr std::int64_t kFirst = 4;  // rows tried before all others
 
 struct Grid {
-  std::int64_t rows, columns;  ///< of a block
+  std::int64_t rows, columns;  ///< size of a block
 };
 
-/// Blocks of equal size; nothing when they do not divide the columns.
+/// Blocks of equal size; nothing if they do not divide the columns.
 std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
   if (s.rows < 1 || s.columns < 1 || n.columns % s.columns != 0) return std::nullopt;
   const std::int64_t rows = (n.rows + s.rows - 1) / s.rows;
@@ -27,7 +27,7 @@ std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
   return Grid{rows, n.columns / s.columns};
 }
 
-/// In the type of the numbers.
+/// Rounds to the type of the numbers.
 void round_to(DType type, float* values, std::int64_t count) {
   if (type == DType::f32) return;
   std::vector<std::byte> narrow(static_cast<std::size_t>(count * element_size(type)));
@@ -39,13 +39,13 @@ float rounded(DType type, float value) {
   return value;
 }
 
-/// Each row's elements as integers, by what a row of one block gives.
+/// Computes each row's elements as integers, one block row at a time.
 class Codes {
  public:
   Codes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
       : n_(n), scales_(scales), zeros_(zeros), kind_(kind), grid_(grid), codes_(n.values.size()) {}
 
-  /// False where a number is not one of a whole element.
+  /// False for a number without an exact integer element.
   bool find() {
     if (!rows(0, std::min(n_.rows, kFirst))) return false;
     std::atomic<bool> good = true;
@@ -117,15 +117,14 @@ class Codes {
   std::vector<std::int16_t> codes_;
 };
 
-/// What element types hold.
+/// Range of an element type.
 struct Range {
   DType type;
   int least, most;
 };
 constexpr Range kIntegers[] = {{DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
 
-/// Which integers hold all codes, once each block's zero point is added: those of the fewest bits. Blocks end with a
-/// byte.
+/// Smallest integer type for all codes plus each block's zero point. Blocks end at byte boundaries.
 std::optional<Range> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
                                bool with_zeros) {
   for (const Range& range : kIntegers) {
@@ -148,7 +147,7 @@ void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* to) {
   }
 }
 
-/// Room for the value, with its scales and zero points.
+/// Allocates the value, with its scales and zero points.
 Fitted laid_out(const Numbers& n, const PerBlock& scales, Grid grid, DType element, Blocks blocks,
                 const std::vector<float>* zeros) {
   blocks.columns = static_cast<std::int32_t>(grid.columns);
@@ -232,7 +231,7 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
   if (plain && bits(plain) <= bits(shifted)) {
     f = laid_out(numbers, scales, *grid, plain->type, {}, nullptr);
   } else if (shifted) {
-    // Of the zero points with which a block fits, the one nearest to 0.
+    // Chooses the zero point nearest to 0 among the fitting ones.
     std::vector<float> zeros(scales.values.size());
     for (std::size_t b = 0; b < zeros.size(); ++b)
       zeros[b] = static_cast<float>(std::clamp(0, shifted->least - least[b], shifted->most - most[b]));
@@ -268,7 +267,7 @@ std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const 
 
 namespace {
 
-/// Zero points of elements that are less by 8: four bits then hold 0 to 15.
+/// Zero points of elements lowered by 8: four bits then represent 0 to 15.
 PerBlock lowered(const PerBlock& zeros) {
   PerBlock low = zeros;
   for (float& z : low.values) z -= 8;

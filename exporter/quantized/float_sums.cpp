@@ -18,7 +18,7 @@ class FloatSums {
         if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(i);
       }
     }
-    // What a caller or a state gets keeps its type.
+    // Results and written states have fixed types.
     for (const FunctionOutput& o : f.outputs) mark(o.value);
     for (const WriteBack& w : f.writebacks) mark(w.value);
   }
@@ -43,7 +43,7 @@ class FloatSums {
     if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(f_.nodes.size());
   }
 
-  /// `values`: v, and the views of it.
+  /// Collects in `values` v and its views.
   bool read_as_floats(ValueId v, std::vector<ValueId>& values) {
     values.push_back(v);
     return std::ranges::all_of(readers_[static_cast<std::size_t>(v)], [&](std::size_t i) {
@@ -58,7 +58,7 @@ class FloatSums {
     return i.op == Scalar::load && n.inputs[static_cast<std::size_t>(i.integer)] == v;
   }
 
-  /// Whether the node does nothing with the elements of `v` but convert them to float32.
+  /// True if the node only converts the elements of `v` to float32.
   static bool converts(const Node& n, ValueId v) {
     const std::vector<Instruction>& code = n.expr.code;
     for (std::size_t l = 0; l < code.size(); ++l) {
@@ -83,7 +83,7 @@ class FloatSums {
     }
   }
 
-  /// The load of `v` stands for its conversions too.
+  /// Makes the load of `v` stand for its conversions too.
   void read_float(Node& n, ValueId v) {
     std::vector<Instruction>& code = n.expr.code;
     std::vector<std::uint16_t> now(code.size());

@@ -26,14 +26,14 @@ using namespace quantized;
 /// A constant weight as integers: [n, k] of a product, [o, i / groups, kernel...] of a convolution.
 struct IntegerWeight {
   std::uint32_t state = 0;
-  std::vector<float> scales;  ///< one for each row, or one
-  std::vector<float> sums;    ///< of each row's elements
+  std::vector<float> scales;  ///< per row, or a single scale
+  std::vector<float> sums;    ///< sums of each row's elements
 };
 
 /// The integers behind an operand.
 struct IntegerOperand {
   Affine affine;
-  std::vector<std::size_t> views;  ///< nodes from the affine one to the operand, in order
+  std::vector<std::size_t> views;  ///< nodes from the affine node to the operand, in order
 };
 
 class IntegerProducts {
@@ -51,7 +51,7 @@ class IntegerProducts {
     remove_dead_code(program_);
     unread_.resize(program_.states.size());
     remove_unread_states(program_, unread_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    remove_dead_code(program_);  // renumbers values without the removed inputs
   }
 
  private:
@@ -110,7 +110,7 @@ class IntegerProducts {
     return std::nullopt;
   }
 
-  /// One number for all, or one for each row.
+  /// True for a single number, or a number per row.
   static bool serves(const Function& f, const Parameter& p, const TensorType& q, bool rows) {
     if (p.is_number()) return true;
     const Dims& shape = type(f, p.value).shape;
@@ -146,7 +146,7 @@ class IntegerProducts {
                   now);
   }
 
-  /// Padding adds the zero point, which has to be known then.
+  /// Padding inserts the zero point, hence needs a known one.
   bool convolution_serves(const Node& n, const IntegerOperand& x) const {
     if (n.integer(AttrKey::transposed) != 0) return false;
     const Parameter& zero = x.affine.zero;
@@ -155,7 +155,7 @@ class IntegerProducts {
     return !pads(AttrKey::before) && !pads(AttrKey::after);
   }
 
-  /// (sums - zero * row sums) * scale + bias; `behind`: axes behind the one of channels.
+  /// (sums - zero * row sums) * scale + bias; `behind`: axes behind the channel axis.
   template <class Now>
   ValueId scaled(Builder& b, const IntegerOperand& x, const IntegerWeight& w, ValueId sums, int behind, ValueId bias,
                  const Now& now) {
@@ -224,7 +224,7 @@ class IntegerProducts {
         numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
       });
     } catch (const Error&) {
-      return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
+      return std::nullopt;  // a run reports the error
     }
     for (const PerBlock& scales : scale_candidates(program_, f, part, slice, {rows, all / rows})) {
       const auto bytes = fit_bytes(numbers, scales);
@@ -245,7 +245,7 @@ class IntegerProducts {
     return result;
   }
 
-  /// The state that holds these very elements, or one more.
+  /// Finds or adds the state with exactly these elements.
   std::uint32_t add_state(const std::vector<std::int8_t>& bytes, const Dims& shape, const ConstantSlice& slice) {
     State state;
     state.type = {DType::i8, shape};
@@ -277,7 +277,7 @@ class IntegerProducts {
   }
 
   Program& program_;
-  std::vector<bool> unread_;  ///< states that may be unread then
+  std::vector<bool> unread_;  ///< states possibly unread after the pass
   std::map<std::pair<const Function*, ValueId>, std::optional<IntegerWeight>> weights_;
   std::uint64_t budget_ = 0;
   bool changed_ = false;

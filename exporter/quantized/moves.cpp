@@ -21,13 +21,13 @@ namespace {
 /// Every integer of a byte.
 constexpr std::int64_t kCodes = 256;
 
-/// Of one operand, and of numbers that the expression has itself.
+/// True for functions of one operand and the expression's own constants.
 bool is_map(const Node& n) {
   return n.op == Op::pointwise && n.inputs.size() == 1 && n.outputs.size() == 1 && !n.has(AttrKey::sizes) &&
          std::ranges::none_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; });
 }
 
-/// Whether the node's result consists of elements of its operands, each chosen as their order says.
+/// True if the result consists of operand elements selected by their order alone.
 bool keeps_elements(const Node& n) {
   switch (n.op) {
     case Op::reshape:
@@ -68,7 +68,7 @@ class Moves {
     if (v != kNoValue) readers_[static_cast<std::size_t>(v)] += 2;
   }
 
-  /// Node `i` quantizes what a node chose of widened integers.
+  /// Handles node `i`, the quantization of a selection from widened integers.
   bool keep(std::size_t i) {
     const Node quantizes = f().nodes[i];
     if (!is_map(quantizes) || !is_byte_integer(type(quantizes.outputs[0]).dtype)) return false;
@@ -87,7 +87,7 @@ class Moves {
         return false;
       integers.push_back(widens.inputs[0]);
     }
-    Node& made = f().nodes[i];  // where the integers are there
+    Node& made = f().nodes[i];  // selects from the integers directly
     made = f().nodes[static_cast<std::size_t>(at)];
     made.inputs = std::move(integers);
     made.outputs[0] = quantizes.outputs[0];
@@ -101,7 +101,7 @@ class Moves {
     known_.emplace_back(pair, are_inverse(widens, quantizes));
     return known_.back().second;
   }
-  /// Whether the numbers ascend as the integers do, and quantizing gives those back.
+  /// True if the numbers ascend with the integers, and quantizing returns the integers.
   bool are_inverse(const Node& widens, const Node& quantizes) {
     Program p;
     p.metadata = program_.metadata;
@@ -131,7 +131,7 @@ class Moves {
         same = is_every_code(static_cast<const std::uint8_t*>(value.data()), least);
       });
     } catch (const Error&) {
-      return false;  // whatever is wrong with the program, its user will be told when it runs
+      return false;  // a run reports the error
     }
     return ascend && same;
   }
@@ -147,7 +147,7 @@ class Moves {
   std::vector<std::int64_t> producers_;
   std::vector<int> readers_;
   using Pair = std::pair<std::vector<Instruction>, std::vector<Instruction>>;
-  std::vector<std::pair<Pair, bool>> known_;  ///< of two expressions, whether they are inverse
+  std::vector<std::pair<Pair, bool>> known_;  ///< inverse test of expression pairs
 };
 
 }  // namespace

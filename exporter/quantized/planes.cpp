@@ -41,13 +41,13 @@ class Planes {
     return t.shape[axis].is_const() ? t.shape[axis].value() : -1;
   }
 
-  /// A slice of one from the first axis.
+  /// True for a slice of size 1 of the first axis.
   bool is_plane(const Node& n) const {
     return n.op == Op::slice && n.integer(AttrKey::axis) == 0 && n.dim(AttrKey::start).is_const() &&
            n.dim(AttrKey::length).is_const() && n.dim(AttrKey::length).value() == 1;
   }
 
-  /// By value: weights of floats that are computed of fewer bytes, and of which only planes are read.
+  /// Per value: true for float weights computed from fewer bytes and read by planes only.
   std::vector<bool> stacks() const {
     std::vector<bool> found(f_.values.size()), other(f_.values.size());
     for (const Node& n : f_.nodes) {
@@ -77,14 +77,14 @@ class Planes {
     return bytes > 0 && bytes < own;
   }
 
-  /// Whether the first axis is more than what operands have there.
+  /// True if the expression sets its own sizes or reads its index along the first axis.
   static bool counts_planes(const Node& n) {
     return n.has(AttrKey::sizes) || std::ranges::any_of(n.expr.code, [](const Instruction& i) {
              return i.op == Scalar::index && i.integer == 0;
            });
   }
 
-  /// What reads slices that are gone reads those that were made instead.
+  /// Makes readers of removed slices read their replacements.
   void read_planes(Function& f) const {
     const auto read = [&](ValueId& v) {
       const auto made = replaced_.find(v);
@@ -95,7 +95,7 @@ class Planes {
     for (WriteBack& w : f.writebacks) read(w.value);
   }
 
-  /// Value `at` of the first axis of v, which stays with a size of 1.
+  /// Plane `at` of v's first axis, with size 1.
   ValueId plane(Builder& b, ValueId v, Dim at) {
     const auto [known, fresh] = made_.try_emplace({v, at.value()}, kNoValue);
     if (!fresh) return known->second;
@@ -114,7 +114,7 @@ class Planes {
     return made;
   }
 
-  /// The node that makes v, of planes; nothing where it is to be sliced itself.
+  /// Node computing v from planes; nothing if v itself must be sliced.
   std::optional<Node> node_of_plane(Builder& b, ValueId v, Dim at) {
     if (part_.producer(v) < 0) return std::nullopt;
     Node n = f_.nodes[static_cast<std::size_t>(part_.producer(v))];
@@ -157,7 +157,7 @@ class Planes {
 
   Program& program_;
   std::uint32_t number_;
-  const Function f_;  ///< as it was
+  const Function f_;  ///< the original function
   ConstantPart part_;
   std::map<std::pair<ValueId, std::int64_t>, ValueId> made_;
   std::map<ValueId, ValueId> replaced_;

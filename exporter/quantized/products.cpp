@@ -24,8 +24,8 @@ namespace {
 
 using namespace quantized;
 
-constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
-constexpr int kMostPairs = 16;       // of scales and zero points
+constexpr std::int64_t kLeast = 16;  // smallest size of a weight worth quantizing
+constexpr int kMostPairs = 16;       // limit on pairs of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
 class Weights {
@@ -36,7 +36,7 @@ class Weights {
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
   }
 
-  /// Of all nodes, or of those that read tables.
+  /// Covers all nodes, or the readers of tables.
   void run(bool tables) {
     bool any = false;
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f, tables) || any;
@@ -44,7 +44,7 @@ class Weights {
     remove_dead_code(program_);
     candidates_.resize(program_.states.size());
     remove_unread_states(program_, candidates_);
-    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    remove_dead_code(program_);  // renumbers values without the removed inputs
     for (const auto& [made, name] : names_) rename(made, name);
   }
 
@@ -56,7 +56,7 @@ class Weights {
   };
 
   bool run(std::uint32_t number, bool tables) {
-    const Function f = program_.functions[number];  // as it was: states are added to it
+    const Function f = program_.functions[number];  // a copy: the pass adds states to the original
     const ConstantPart part(program_, f);
     std::vector<Found> all;
     made_.clear();
@@ -86,11 +86,11 @@ class Weights {
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
 
-  /// The quantized state that has the numbers of `v` as the node reads them, or -1. It is made if there is none yet.
+  /// Quantized state with the numbers of `v` in the node's reading, added if missing, or -1.
   std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     if (const std::int64_t state = dequantized(f, part, v, read); state >= 0) return state;
     const ConstantSlice slice = part.slice(v);
-    if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers that only nodes make have no bytes to save
+    if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers without states have no bytes to save
     for (std::uint32_t s : slice.states) candidates_[s] = true;
     const std::pair key{v, read.by_columns};
     if (const auto known = made_.find(key); known != made_.end()) return known->second;
@@ -103,7 +103,7 @@ class Weights {
     return state;
   }
 
-  /// The state behind dequantize, where only views lie between that give the node its matrix.
+  /// State behind dequantize, if only views lead from there to the node's matrix.
   std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     bool transposed = false;
     for (std::int64_t at = part.producer(v); at >= 0;) {
@@ -150,7 +150,7 @@ class Weights {
         numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
       });
     } catch (const Error&) {
-      return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
+      return std::nullopt;  // a run reports the error
     }
     for (const PerBlock& s : scales) {
       if (auto fitted = fit(numbers, s)) return fitted;
@@ -169,14 +169,14 @@ class Weights {
     return std::nullopt;
   }
 
-  /// Whether what a weight is computed of takes fewer bytes: a program that keeps zeros has no 2:4 sparse value.
+  /// True if a weight's sources take fewer bytes than the weight: a program storing zeros has no 2:4 sparse value.
   bool is_stored_smaller(const ConstantSlice& slice, const Numbers& n) const {
     std::uint64_t bytes = 0;
     for (const std::uint32_t s : slice.states) bytes += program_.storages[program_.states[s].storage].size;
     return bytes < static_cast<std::uint64_t>(n.rows * n.columns * element_size(n.type));
   }
 
-  /// Tied weights are one state.
+  /// Tied weights share a state.
   std::optional<std::uint32_t> equal_state(const TensorType& type, const std::vector<std::byte>& bytes) const {
     for (const std::uint32_t s : added_) {
       const State& state = program_.states[s];
@@ -188,7 +188,7 @@ class Weights {
   std::uint32_t add_state(const Fitted& fitted, const Read& read, const ConstantSlice& slice) {
     const TensorType type{fitted.element, shape_of(read), fitted.blocks};
     if (const auto equal = equal_state(type, fitted.bytes)) return *equal;
-    // Named after the largest of the states that it stands for.
+    // Takes the name of the largest original state.
     const State* largest = nullptr;
     for (std::uint32_t s : slice.states) {
       const State& state = program_.states[s];
@@ -208,7 +208,7 @@ class Weights {
     return added_.back();
   }
 
-  /// The quantized state takes the name of the one whose numbers it has, if that is gone.
+  /// Gives the quantized state its original state's name, if free.
   void rename(const std::string& made, const std::string& name) {
     const auto called = [&](const std::string& n) { return std::ranges::find(program_.states, n, &State::name); };
     if (called(name) != program_.states.end() || called(made) == program_.states.end()) return;
@@ -221,9 +221,9 @@ class Weights {
   }
 
   Program& program_;
-  std::vector<bool> candidates_;  ///< states that may be unread then
+  std::vector<bool> candidates_;  ///< states possibly unread after the pass
   std::uint64_t budget_ = 0;
-  /// Of the function that is looked at: the state of a value, by columns or not, or -1.
+  /// State of each value of the current function, by columns or not, or -1.
   std::map<std::pair<ValueId, bool>, std::int64_t> made_;
   std::vector<std::uint32_t> added_;
   std::vector<std::pair<std::string, std::string>> names_;

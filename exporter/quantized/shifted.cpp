@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kShift = 128;
 
-/// Sums of a weight's columns are among what is computed of constants.
+/// Accepts foldable nodes: constants include sums of a weight's columns.
 bool is_foldable(const Node& n) {
   return has_trait(n.op, Trait::foldable);
 }
@@ -53,7 +53,7 @@ class ShiftedProducts {
         continue;
       Function& g = program_.functions[number_];
       g.nodes[i].inputs[0] = x;
-      // The node that took the sums out takes nothing out: it is gone.
+      // The node subtracting the sums is redundant now.
       const ValueId corrected = f_.nodes[readers[0]].outputs[0];
       use_instead(g, corrected, n.outputs[0]);
       changed = true;
@@ -66,7 +66,7 @@ class ShiftedProducts {
 
   static bool holds_sums(DType t) { return t == DType::i16 || t == DType::i32 || t == DType::i64; }
 
-  /// The int8 value that becomes `v` by adding 128, of the same shape, or none.
+  /// int8 value equal to `v` - 128, of the same shape, or none.
   ValueId signed_behind(ValueId v) const {
     std::int64_t sum = 0;
     for (bool last = true;; last = false) {
@@ -82,7 +82,7 @@ class ShiftedProducts {
     }
   }
 
-  /// What an expression of conversions between integers and one sum adds to its operand.
+  /// Constant added by an expression of integer conversions and one sum.
   static std::optional<std::int64_t> constant_added(const Node& n) {
     std::int64_t sum = 0;
     const std::vector<Instruction>& code = n.expr.code;
@@ -100,7 +100,7 @@ class ShiftedProducts {
     return sum;
   }
 
-  /// Whether `reader` subtracts 128 times the sums of the columns of the product's weight, in integers.
+  /// True if `reader` subtracts 128 times the column sums of the product's weight, in integers.
   bool takes_sums_out(const Node& product, std::size_t reader) const {
     const Node& n = f_.nodes[reader];
     if (n.op != Op::pointwise || n.inputs.size() != 2 || type(n.outputs[0]).dtype != DType::i32) return false;
@@ -126,7 +126,7 @@ class ShiftedProducts {
     return found == expected;
   }
 
-  /// The elements of a constant; none where it is not one.
+  /// Elements of a constant; empty for other values.
   std::vector<std::int64_t> integers(ValueId v) const {
     std::vector<std::int64_t> result;
     if (!part_.constant(v) || !is_integral(type(v).dtype)) return result;
@@ -137,14 +137,14 @@ class ShiftedProducts {
         convert(dense.data(), dense.dtype(), result.data(), DType::i64, dense.numel());
       });
     } catch (const Error&) {
-      return {};  // whatever is wrong with the program, its user will be told when it runs
+      return {};  // a run reports the error
     }
     return result;
   }
 
   Program& program_;
   std::uint32_t number_;
-  const Function f_;  ///< as it was
+  const Function f_;  ///< the original function
   const ConstantPart part_;
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes; their number stands for the function's results
 };

@@ -51,7 +51,7 @@ void remove_superseded_weights(Program& program) {
   }
   if (!any) return;
   remove_unread_states(program, superseded);
-  remove_dead_code(program);  // numbers values without those of the inputs that went
+  remove_dead_code(program);  // renumbers values without the removed inputs
 }
 
 }  // namespace tern

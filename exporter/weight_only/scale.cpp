@@ -19,7 +19,7 @@ std::optional<Dims> permuted(const Dims& scale, const Node& view) {
   return result;
 }
 
-/// A reshape that only adds and removes axes of size 1.
+/// Scale's sizes after a reshape adding and removing axes of size 1.
 std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to) {
   Dims result;
   std::size_t at = 0;
@@ -37,7 +37,7 @@ std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to
   return at == from.size() ? std::optional(result) : std::nullopt;
 }
 
-/// What the scale of a view's operand is to the view: `from` and `to` are the weight's shapes.
+/// Scale's sizes after a view of the weight: `from` and `to` are the weight's shapes.
 std::optional<Dims> after(const Dims& scale, const Node& view, const Dims& from, const Dims& to) {
   if (is_one_number(scale)) return Dims(to.size(), 1);
   switch (view.op) {
@@ -81,7 +81,7 @@ std::optional<ScaleShapes> shapes_behind_product(const Producers& producers, con
 ValueId scale_behind_product(Builder& b, const ByteOperand& operand, const ScaleShapes& shapes) {
   ValueId scale = operand.scale->value;
   if (std::ranges::count_if(shapes[0], [](Dim d) { return !d.is(1); }) <= 1) {
-    Dims sizes = shapes.back();  // no order of axes to keep: the numbers, where the last axes broadcast them
+    Dims sizes = shapes.back();  // a single axis: reshape the numbers, broadcast by the last axes
     sizes.erase(sizes.begin(), std::ranges::find_if(sizes, [](Dim d) { return !d.is(1); }));
     return b.reshape(scale, std::move(sizes));
   }

@@ -6,7 +6,7 @@
 namespace tern::weight_only {
 namespace {
 
-constexpr int kDeepest = 4;               // pointwise nodes one after the other
+constexpr int kDeepest = 4;               // longest chain of pointwise nodes
 constexpr std::size_t kMostOperands = 4;  // of each
 
 class Selection {
@@ -17,7 +17,7 @@ class Selection {
     if (axis_ < 0) axis_ += rank_;
   }
 
-  /// Whether the value is a weight of 8 bits, or pointwise nodes make it of one with the same size along the axis.
+  /// True if the value is an 8-bit weight, or pointwise nodes compute it from one with the same size along the axis.
   bool reads_weight(ValueId v, int depth = 0) const {
     if (producers_.is_byte_state(v)) return own_axis(v) >= 0 && !is_one(v);
     const Node* n = producers_.node(v);
@@ -42,7 +42,7 @@ class Selection {
     return n.op == Op::pointwise && n.inputs.size() <= kMostOperands && std::ranges::none_of(n.expr.code, has_position);
   }
 
-  /// Axes are counted from the last, as they broadcast.
+  /// Counts axes from the last, like broadcasting.
   std::int64_t own_axis(ValueId v) const { return axis_ - (rank_ - producers_.type(v).rank()); }
   bool is_one(ValueId v) const { return producers_.type(v).shape[static_cast<std::size_t>(own_axis(v))].is(1); }
 

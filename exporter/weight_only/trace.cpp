@@ -5,13 +5,13 @@
 namespace tern::weight_only {
 namespace {
 
-constexpr int kMostSteps = 32;  // views and conversions of one operand
+constexpr int kMostSteps = 32;  // limit on views and conversions of one operand
 
 bool is_float(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// Whether `to` holds every number of `from`, whose type is_byte.
+/// True if `to` contains every number of `from`, a type accepted by is_byte.
 bool holds(DType to, DType from) {
   if (is_float(to) || to == DType::f64 || to == from) return true;
   if (!is_integral(from) || !is_integral(to)) return false;
@@ -77,7 +77,7 @@ class Trace {
 
   bool leads_to_weight(ValueId v) const {
     Trace further(producers_);
-    further.scale_ = Scale{};  // one is enough
+    further.scale_ = Scale{};  // a second scale is unwanted
     return further.run(v).has_value();
   }
 

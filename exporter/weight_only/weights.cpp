@@ -14,13 +14,13 @@ namespace {
 
 using namespace weight_only;
 
-/// The nodes of one function, written again in their order.
+/// Rewrites the nodes of one function in order.
 class Rewriter {
  public:
   Rewriter(Program& program, std::uint32_t function)
       : b_(program, function), before_(program.functions[function]), producers_(program, before_) {}
 
-  /// Whether anything changed.
+  /// True if the function changed.
   bool run() {
     b_.function().nodes.clear();
     bool changed = false;
@@ -38,7 +38,7 @@ class Rewriter {
   }
 
  private:
-  /// The last value of the nodes that do what `n` does, or none.
+  /// Result of the nodes replacing `n`, or none.
   ValueId replacement(const Node& n) {
     if (n.op == Op::index_select) return selection_before_conversion(b_, producers_, n);
     if (n.op != Op::matmul && n.op != Op::grouped_matmul) return kNoValue;
