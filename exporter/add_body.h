@@ -14,7 +14,7 @@ using FillBody = std::function<std::vector<ValueId>(Builder&, std::span<const Va
 
 /// Adds a function with inputs of these types; `fill` adds its nodes and returns its results. Returns its number.
 std::uint32_t add_body(Builder& b, const std::string& name, std::span<const TensorType> types, const FillBody& fill);
-/// The same for the types of `operands`.
+/// Takes the types of `operands`.
 std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill);
 
 }  // namespace tern

@@ -32,7 +32,7 @@ struct WriteReport {
 /// limits; unsupported for a violation of the loader's rules, without creating a file).
 WriteReport write_archive(const Program& program, const std::string& path, const WriteOptions& options = {});
 
-/// The same in memory, but without the loader's rules.
+/// Writes the archive into memory, without checking the loader's rules.
 std::vector<std::byte> archive_bytes(const Program& program, const WriteOptions& options = {});
 
 }  // namespace tern

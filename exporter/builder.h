@@ -43,7 +43,7 @@ class Builder {
   ValueId add_value(TensorType type, std::string name = {});
   /// Adds a node with inferred output types. Returns all outputs.
   std::vector<ValueId> add(Node node);
-  /// The same for a node with the usual parts; returns output 0.
+  /// Adds a node with the usual fields; returns output 0.
   ValueId add(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
 

@@ -103,7 +103,7 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   std::uint64_t size = 0;
   if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has no valid size");
   Function& f = b.function();
-  // The same constant may have been made before, in this function or in another.
+  // An equal constant may exist already, in this function or another.
   charge_work(program.states.size() + size);
   for (std::uint32_t s = 0; s < program.states.size(); ++s) {
     const State& state = program.states[s];

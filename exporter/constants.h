@@ -16,7 +16,7 @@ namespace tern {
 
 class Builder;
 
-/// Storages of a file first, then bytes added at export. Add and replace nothing while another thread reads.
+/// Storages of a file, then bytes added at export. No thread may read during add and replace.
 class ExtendableSource : public StorageSource {
  public:
   /// `base` holds the first `base_count` storages; null with 0 for a program without storages.
@@ -61,7 +61,7 @@ std::uint32_t add_storage(Program& program, RawBytes bytes);
 /// True if the state is immutable, row-major, without blocks, and the sole view of its whole storage: its bytes may be
 /// replaced.
 bool is_own_storage(const Program& program, const State& state);
-/// The same, of float32.
+/// is_own_storage(), and float32.
 bool is_own_float_storage(const Program& program, const State& state);
 
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal

@@ -28,7 +28,7 @@ struct ExprTree {
   std::size_t root = 0;
 };
 
-/// Fails (internal) where the text breaks the grammar.
+/// Fails (internal) if the text breaks the grammar.
 ExprTree parse_expr(std::string_view text);
 
 }  // namespace tern

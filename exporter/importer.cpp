@@ -154,7 +154,7 @@ void store_weights(Program& program, const ImportOptions& options, ImportReport*
   recognise_optimizers(program);
   store_weights_by_columns(program);
   const bool rounds = options.precision == DType::bf16;
-  if (options.precision != DType::invalid || !options.quantizes()) {  // else `keep` is for `quantize`
+  if (options.precision != DType::invalid || !options.quantizes()) {  // otherwise `keep` applies to `quantize`
     const std::size_t rounded =
         note_precision(program, rounds ? Precision::bfloat16 : Precision::exported, options.keep);
     const std::size_t narrowed = options.precision == DType::invalid ? 0 : narrow_weights(program, options.precision);

@@ -26,7 +26,7 @@ struct ImportOptions {
   DType precision = DType::invalid;
   std::vector<QuantizeRule>
       quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
-  /// Nodes exempt from `precision` and `quantize` in products and weights: patterns as for `matches`.
+  /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
   QuantizeChoices choices;  ///< exceptions for single weights
   /// Imports a file of one model as two functions: "train_step" as exported, and "forward" in evaluation mode

@@ -20,10 +20,11 @@ std::string_view operator_kind_name(OperatorKind kind);
 struct OperatorName {
   std::string name;  ///< "aten.add_.Tensor"
   OperatorKind kind = OperatorKind::lowered;
-  std::string twin;  ///< "aten.add.Tensor"; empty where the lowering is of the name itself
+  std::string twin;  ///< "aten.add.Tensor"; empty if the lowering has the operator's own name
 };
 
-/// Sorted by name, each once. Pointwise tables, families, in-place twins of all schemas: some ten milliseconds.
+/// Sorted by name, without duplicates: pointwise tables, families, in-place twins of all schemas. Takes some ten
+/// milliseconds.
 std::vector<OperatorName> operator_names();
 
 }  // namespace tern

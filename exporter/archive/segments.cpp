@@ -125,7 +125,7 @@ class Storages {
     return static_cast<std::int32_t>(out_.segments.size() - 1);
   }
 
-  /// False when compressing gains nothing, or would make the archive expand more than readers take.
+  /// False if compression gains nothing, or if the archive would expand beyond the readers' limit.
   bool compress(std::span<const std::byte> bytes, WrittenSegment& segment) {
     Frames frames(options_.level);
     const std::uint64_t limit = bytes.size() - bytes.size() / 16;

@@ -1,4 +1,4 @@
-// Gradients of averages over windows: the same for all elements of a window.
+// Gradients of averages over windows: equal for all elements of a window.
 #pragma once
 
 #include <optional>

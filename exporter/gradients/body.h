@@ -28,8 +28,8 @@ class BackwardBody {
   BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs, const std::vector<ValueId>& kept);
 
   ValueId output(std::size_t i) const { return outputs_[i]; }
-  /// Gradients of the inputs `wanted`, zeros where none flows. `seeds` has an entry for each result of the body;
-  /// kNoValue where none arrives.
+  /// Gradients of the inputs `wanted`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
+  /// body, or kNoValue.
   std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
                                  BackwardFunctions& known);
 

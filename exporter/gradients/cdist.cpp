@@ -1,4 +1,4 @@
-// The rule of distances: of d = |x - y|_p, (x - y) |x - y|^(p - 2) / d^(p - 1), and nothing where d is 0.
+// Rule of distances: d = |x - y|_p gives (x - y) |x - y|^(p - 2) / d^(p - 1), and nothing for d = 0.
 #include <cmath>
 
 #include "exporter/gradients/rules.h"

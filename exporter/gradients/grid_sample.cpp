@@ -61,7 +61,7 @@ class Sampling {
     const ValueId at = b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
     return {at, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
   }
-  /// Reflected or held inside of the image; the slope is 0 where a position is held at an edge.
+  /// Reflects or clamps positions into the image; the slope is 0 for clamped positions.
   std::pair<ValueId, ValueId> padded(ValueId v, ValueId slope, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
     if (padding_ == GridPadding::reflection) {

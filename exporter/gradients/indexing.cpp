@@ -62,7 +62,7 @@ void index(GradientCall& c) {
   c.give(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
 }
 
-/// The result's gradient with zeros at the places of `indices`.
+/// The result's gradient with zeros at positions `indices`.
 ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
   Builder& b = c.b;
   std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};

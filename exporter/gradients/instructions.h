@@ -28,7 +28,7 @@ class Instructions {
   // Operands of two types are converted to the wider type, real to complex.
   Ref add(Ref a, Ref b) { return both(Scalar::add, a, b); }
   Ref mul(Ref a, Ref b) { return both(Scalar::mul, a, b); }
-  Ref scaled(Ref a, std::complex<double> by);  ///< complex where `by` is
+  Ref scaled(Ref a, std::complex<double> by);  ///< complex for a complex `by`
   Ref part(Scalar op, Ref x);                  ///< real, imag or conj; a real x yields x itself (imag: 0)
 
   /// Text of exporter/expr_text.h over named values of one type, also the result's type.

@@ -19,7 +19,7 @@ ValueId hermitian_part(Builder& b, ValueId x);
 /// x with column j, or row i, multiplied by v[..., j] or v[..., i].
 ValueId scale_columns(Builder& b, ValueId x, ValueId v);
 ValueId scale_rows(Builder& b, ValueId x, ValueId v);
-/// v[..., j] - v[..., i] in place i, j.
+/// v[..., j] - v[..., i] at position i, j.
 ValueId differences(Builder& b, ValueId v);
 /// Sum of x and y; a missing operand (kNoValue) counts as zero.
 ValueId plus(Builder& b, ValueId x, ValueId y);

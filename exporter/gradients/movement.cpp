@@ -25,7 +25,7 @@ void permute(GradientCall& c) {
   c.give(0, permuted(c, c.grad(0), back));
 }
 
-/// Zeros of the type of `like`, but for the elements of a slice.
+/// Zeros of the type of `like` around the elements `g` of a slice.
 ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis, Dim start, std::int64_t step) {
   Builder& b = c.b;
   const Dim size = b.size(like, axis), length = b.size(g, axis);
@@ -61,7 +61,7 @@ ValueId places(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
   return b.reshape(b.expand(at, sizes), {b.pool().product(sizes)});
 }
 
-/// Adds `g` at the places of a view by strides to zeros of the type of `like`.
+/// Adds `g` at the positions of a strided view to zeros of the type of `like`.
 ValueId around_strided(GradientCall& c, ValueId like, ValueId g) {
   Builder& b = c.b;
   const ValueId at = places(b, Dims(b.shape(g)), c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));

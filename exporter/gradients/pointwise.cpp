@@ -261,7 +261,7 @@ class OperandGradient {
         const Scalar has = !at_bound ? ahead : is_max ? Scalar::ge : Scalar::le;
         part = choice(compare(has, mine, other), part, {});
       } else {  // the bound wins, but a NaN has the gradient of the operand
-        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result shows the same, at less cost
+        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result serves for the comparison too
         const Ref wins = compare(ahead, x, other);
         const Ref keeps = out_.emit(Scalar::or_, DType::boolean, wins, out_.emit(Scalar::isnan, DType::boolean, x));
         part = choice(keeps, part, {});
@@ -280,7 +280,7 @@ class OperandGradient {
     return choice(out_.emit(Scalar::or_, DType::boolean, ahead, alone), slopes(i.a), slopes(i.b));
   }
 
-  /// n where the instruction is 1 + exp(n): the logistic function's denominator.
+  /// Returns n for an instruction 1 + exp(n): the logistic function's denominator.
   std::optional<std::size_t> logistic_exponent(std::size_t k) const {
     const Instruction& i = in_[k];
     if (i.op != Scalar::add || is_complex(i.dtype)) return std::nullopt;

@@ -51,7 +51,7 @@ class Boxes {
   /// Number k of each box: [boxes].
   ValueId column(std::int64_t k) { return b_.cast(b_.select(c_.in(1), 1, k), wide_); }
 
-  /// The weight of each place of an axis of the image in each bin: [boxes, bins, size].
+  /// Weight of each position of an image axis in each bin: [boxes, bins, size].
   ValueId weights(std::int64_t axis, Dim bins, Dim size) {
     const double scale = c_.node.number(AttrKey::scale);
     const auto spread = [&](ValueId v) { return b_.reshape(v, {boxes_, 1, 1}); };

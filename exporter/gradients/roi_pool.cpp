@@ -31,7 +31,7 @@ std::vector<ValueId> largest(Builder& b, ValueId x, ValueId mask, std::int64_t a
                    {attr(AttrKey::kind, Dim(static_cast<int>(SelectKind::max))), attr(AttrKey::axis, axis)});
 }
 
-/// A function of a box [5] and the images: the place of the largest element of each bin in the flat images, or -1.
+/// Function of a box [5] and the images: position of each bin's largest element in the flat images, or -1.
 std::uint32_t places_of_box(GradientCall& c) {
   const TensorType images = c.b.type(c.in(0));
   TensorType row = c.b.type(c.in(1));

@@ -15,7 +15,7 @@ struct ScalarSlope {
   std::string_view complex_a, complex_b;  ///< complex numbers, if different
 };
 
-/// Null where the derivative is not a text: operations on parts of complex numbers, choices, conversions.
+/// Null for derivatives without a text: operations on complex components, choices, conversions.
 const ScalarSlope* find_scalar_slope(Scalar op);
 
 }  // namespace tern

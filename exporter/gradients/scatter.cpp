@@ -91,7 +91,7 @@ class Scatter {
     return src;
   }
   ValueId at_index(ValueId v) { return b_.gather(v, index_, axis_); }
-  /// v with zeros at the places written.
+  /// v with zeros at written positions.
   ValueId written(ValueId v) {
     return b_.add(Op::scatter, {v, index_, b_.full({}, 0, b_.dtype(v))},
                   {attr(AttrKey::axis, axis_), attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))});

@@ -168,7 +168,7 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
   Dims at(n, 0);
   if (apart && slides_densely(w, padded, windows)) {
-    // Channels first: [channels, samples, places], where a step along an axis is a fixed number of places.
+    // Channels first: [channels, samples, positions]; a step along an axis is a fixed number of positions.
     const ValueId x = b.pad(b.transpose(wide, 0, 1), before, after);
     Dims rest = {0, 0};
     for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));

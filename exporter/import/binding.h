@@ -16,7 +16,7 @@ struct Binding {
     tensor,     ///< ref
     integer,    ///< dim
     boolean,    ///< dim: 0 or 1
-    real,       ///< value, a float64 tensor of no dimensions; or `number` where value is kNoValue
+    real,       ///< value, a float64 tensor of no dimensions; or `number` if value is kNoValue
     object,     ///< a custom object; text is its class
     text,       ///< a literal
     quantized,  ///< quantized: a tensor subclass

@@ -13,7 +13,7 @@ class Duals : ScopeUser {
  public:
   explicit Duals(Scope& scope) : ScopeUser(scope) {}
 
-  /// False when the node has nothing to do with dual numbers.
+  /// False for nodes unrelated to dual numbers.
   bool call(const pt2::Node& node);
 
  private:

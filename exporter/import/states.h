@@ -45,7 +45,7 @@ class States {
   /// states.
   std::uint32_t whole_storage(std::uint32_t state);
 
-  /// The two states share bytes without being the same tensor.
+  /// True if two different states share bytes without being the same tensor.
   bool overlap(std::uint32_t a, std::uint32_t b) const;
 
   /// Marks a written state, and all states with bytes in common.

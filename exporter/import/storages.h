@@ -31,7 +31,8 @@ class ArchiveSource : public StorageSource {
   struct Part {
     std::span<const std::byte> bytes;
     const pt2::Entry* unchecked;     ///< set until the first request for bytes checks the CRC
-    std::vector<std::byte> aligned;  ///< a copy, where the file does not align the entry (PyTorch's files do)
+    std::vector<std::byte> aligned;  ///< a copy, if the entry is not aligned in the file (PyTorch's files align
+                                     ///< entries)
   };
   /// Entry written by torch.save.
   struct Saved {

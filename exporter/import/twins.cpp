@@ -19,7 +19,7 @@ bool same_arguments(const pt2::Schema& functional, const pt2::Schema& mutating, 
                      [](const pt2::SchemaArgument& a) { return a.has_default; });
 }
 
-/// Not an operator on numbers of the same name: ldexp.
+/// Excludes number operators of the same name: ldexp.
 bool gives_tensor(const pt2::Schema& s) {
   return !s.returns.empty() && s.returns[0].type.base == pt2::SchemaType::Base::tensor;
 }

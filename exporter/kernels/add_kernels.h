@@ -17,7 +17,7 @@ struct KernelReport {
   std::vector<std::string> left_out;  ///< kinds of devices unable to run the program, with reasons
 };
 
-/// Fails where no kind of the target's devices can run the program.
+/// Fails if none of the target's kinds of devices can run the program.
 KernelReport add_kernels(Program& program, const KernelTarget& target, const SymbolSizes& sizes);
 
 }  // namespace tern

@@ -11,7 +11,7 @@
 namespace tern {
 
 struct GenerationOptions {
-  std::int64_t context = 0;         ///< positions of the cache; 0: as the program's buffers tell
+  std::int64_t context = 0;         ///< positions of the cache; 0: derived from the program's buffers
   std::optional<std::int64_t> bos;  ///< first token of a text
   std::vector<std::int64_t> eos;    ///< end tokens
   std::int64_t batch = 0;           ///< slots for jointly decoded texts, from 2; 0: one text, without slots

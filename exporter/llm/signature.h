@@ -9,7 +9,7 @@
 namespace tern {
 
 struct DecoderSignature {
-  std::size_t tokens = 0, position = 0;  ///< places in Function::inputs
+  std::size_t tokens = 0, position = 0;  ///< indices in Function::inputs
   ValueId logits = kNoValue;             ///< [1, rows, vocabulary], the last token's last, or [1, vocabulary]
   Dim count = 1;                         ///< n: a symbol, or 1 for a function of one token
   int position_symbol = -1;              ///< symbol of the position count, if the program has a separate one

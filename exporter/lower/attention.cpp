@@ -165,7 +165,7 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
           shared(product(b, b.transpose(p, -1, -2), grad, wide), in.v)};
 }
 
-/// The CUDA kernels' results beside the first two only serve their backward passes.
+/// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
   const Inputs in = read(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};

@@ -106,7 +106,7 @@ Values batch_norm(Builder& b, const Call& c) {
   if (b.numel(x).is(0)) return {x};
   return {batch_norm_of(b, c, c.flag("training") || !c.has("running_mean")).y};
 }
-/// y, the mean and 1 / deviation of a training batch (nothing in evaluation), the new running statistics.
+/// Returns y, the mean and 1 / deviation of a training batch (none in evaluation), and the new running statistics.
 Values with_statistics(Builder& b, const Call& c, bool train) {
   const BatchNorm r = batch_norm_of(b, c, train);
   if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};

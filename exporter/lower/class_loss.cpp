@@ -158,7 +158,7 @@ Values multilabel_margin_both(Builder& b, const Call& c) {
   const ValueId least = scan_along(b, target, ScanKind::cummin, 1, b.dtype(target));
   const ValueId listed = b.expr("least >= 0", {{"least", least}}, DType::i64, DType::boolean);
   const ValueId index = b.expr("listed ? target : 0", {{"listed", listed}, {"target", target}}, DType::i64);
-  // [sample, place in the list, class]
+  // [sample, position in the list, class]
   const ValueId classes = b.iota(b.size(x, 1), DType::i64);
   const ValueId marks =
       b.expr("listed && index == class",

@@ -1,5 +1,5 @@
-// Communication between processes: torch.distributed's functional collectives. All start asynchronously, as in PyTorch;
-// exporter/simplify/overlap.cpp finds the collectives without concurrent work.
+// Communication between processes: torch.distributed's functional collectives. All start, as PyTorch's do;
+// exporter/simplify/overlap.cpp finds those that nothing runs beside.
 #include "exporter/lower/collective.h"
 
 #include <tern/collective.h>

@@ -84,7 +84,7 @@ Values conv(Builder& b, const Call& c) {
   return convolve(b, c, read(b, c, "padding"));
 }
 
-/// padding is a word: "same" keeps the sizes (stride 1), an odd element going to the far end; "valid" adds nothing.
+/// Padding by word: "same" preserves the sizes (stride 1), with an odd element at the far end; "valid" adds none.
 Values conv_padding(Builder& b, const Call& c) {
   Geometry g = read(b, c, {});
   const std::string word = c.text_or("padding", "valid");

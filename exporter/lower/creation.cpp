@@ -192,7 +192,7 @@ Values triu_indices(Builder& b, const Call& c) {
   return triangle_indices(b, c, false);
 }
 
-/// All choices of r elements of a list, in lexicographic order of their places.
+/// All choices of r elements of a list, in lexicographic order of positions.
 Values combinations(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, 0);
@@ -214,7 +214,7 @@ Values combinations(Builder& b, const Call& c) {
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }
-    // The rest must be enough to go on, where no element is chosen twice.
+    // Distinct choices need enough remaining elements.
     const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
     if (missing > 0 && next + apart * (missing - 1) < n) {
       now.push_back(next);

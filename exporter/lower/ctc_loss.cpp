@@ -69,7 +69,7 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   const ValueId earlier = b.pad(labels, {0, 2}, {0, -2}, blank);
   const ValueId skips =
       b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
-  // Before the first step nothing was said, with probability 1.
+  // No label is emitted before the first step, with probability 1.
   const ValueId place = b.iota(places, DType::i64);
   const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t), {rows, places});
   const ValueId n = b.unsqueeze(lengths(b, c, "input_lengths"), 1);

@@ -44,8 +44,8 @@ Values choose_symmetric(Builder& b, const Call& c) {
   return {b.reshape(scale, {1}), b.full({1}, c.dtype_or("dtype", DType::i8) == DType::u8 ? 128 : 0, DType::i64)};
 }
 
-/// The largest magnitude of each row over 127. The kernel gives both in the input's dtype (float32 for float16), though
-/// the shape function says float64 and int64.
+/// Largest magnitude of each row over 127. The kernel returns both results in the input's dtype (float32 for float16);
+/// the shape function states float64 and int64.
 Values choose_per_token(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (c.dtype_or("dtype", DType::i8) != DType::i8) c.unsupported("a dtype other than int8");

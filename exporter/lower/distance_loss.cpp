@@ -9,7 +9,7 @@ namespace {
 
 // PyTorch composes these losses from several operators: each step rounds or wraps in PyTorch's intermediate type.
 
-/// The differences wrap where the vectors are integers.
+/// Integer differences wrap.
 ValueId difference(Builder& b, ValueId x, ValueId y) {
   return b.expr("x - y", {{"x", x}, {"y", y}}, promote(b.dtype(x), b.dtype(y)));
 }

@@ -71,7 +71,7 @@ Values embedding_backward(Builder& b, const Call& c) {
   return {b.add(Op::index_put, {b.full({rows, width}, 0, t), g, index}, {attr(AttrKey::accumulate, Dim(1))})};
 }
 
-/// Each slice the same number of times: by broadcasting.
+/// Equal repetition of all slices: broadcasts.
 Values repeat_all(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   if (!c.has("dim")) x = b.flatten(x);

@@ -69,7 +69,7 @@ Values channel_and_mask(Builder& b, const Call& c) {
   return {f.value, f.mask};
 }
 
-/// A tensor says whether anything happens.
+/// A tensor switches the quantization on or off.
 Values tensor_and_mask_switched(Builder& b, const Call& c) {
   const FakeQuantized f = by_tensor(b, c);
   const ValueId on = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");

@@ -36,7 +36,7 @@ Values linalg_det(Builder& b, const Call& c) {
 Values det(Builder& b, const Call& c) {
   return det_of(b, c.tensor("self"));
 }
-/// The matrix to factor where the factors are results too.
+/// Matrix to factor if the factors are results too.
 Factored factored_parts(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   return factored(b, factors_transpose(b, c) ? transposed(b, a) : a);

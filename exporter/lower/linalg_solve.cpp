@@ -139,7 +139,7 @@ Values linalg_lstsq(Builder& b, const Call& c) {
   return r;
 }
 
-/// Fails the run where a factorization did.
+/// Fails the run after a failed factorization.
 Values check_errors(Builder& b, const Call& c) {
   const ValueId info = c.tensor("info");
   const ValueId wrong = b.reduce(b.expr("i != 0", {{"i", info}}, DType::i64, DType::boolean), "any", b.all_axes(info),

@@ -64,7 +64,7 @@ Values hinge_embedding(Builder& b, const Call& c) {
   return loss(b, c, "(target != 1 ? max(margin - self, 0) : 0) + (target != -1 ? self : 0)");
 }
 Values margin_ranking(Builder& b, const Call& c) {
-  // Several operators in PyTorch: the product wraps where the operands are integers.
+  // PyTorch composes several operators: the product of integer operands wraps.
   const ValueId x = c.tensor("input1"), y = c.tensor("input2"), target = c.tensor("target");
   const DType t = promote(b.dtype(target), promote(b.dtype(x), b.dtype(y)));
   const ValueId product = b.expr("-target * (x - y)", {{"x", x}, {"y", y}, {"target", target}}, t);

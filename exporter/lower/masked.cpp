@@ -22,7 +22,7 @@ ValueId places_of(Builder& b, ValueId mask) {
   return b.expr("n - 1", {{"n", count}}, DType::i64);
 }
 
-/// The first elements of source go to the true places, in order.
+/// Writes the first elements of source to the true positions, in order.
 Values masked_scatter(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   ValueId source = b.flatten(c.tensor("source"));

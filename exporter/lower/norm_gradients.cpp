@@ -42,7 +42,7 @@ Values layer_norm_backward(Builder& b, const Call& c) {
   return r;
 }
 
-/// The same over all axes but the channels' in training; in evaluation the statistics are constants.
+/// Layer norm's formula over all axes but the channels' in training; the statistics are constants in evaluation.
 Values batch_norm_backward(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), grad = c.tensor("grad_out");
   const DType t = b.dtype(x), wide = compute_type(t);
@@ -75,7 +75,7 @@ Values batch_norm_backward(Builder& b, const Call& c) {
   return r;
 }
 
-/// The same over each group of channels.
+/// Layer norm's formula over each group of channels.
 Values group_norm_backward(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), grad = c.tensor("grad_out");
   const DType t = b.dtype(x), wide = compute_type(t);

@@ -29,7 +29,7 @@ template <bool kLog>
 Values softmax(Builder& b, const Call& c) {
   return {softmax_along(b, c.tensor("self"), c.integer("dim"), kLog, c.result_dtype())};
 }
-/// Lines of nothing but -inf give 0.
+/// Lines of -inf alone give 0.
 Values safe_softmax(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const ValueId y = softmax_along(b, x, c.integer("dim"), false, c.result_dtype());

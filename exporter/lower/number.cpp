@@ -18,7 +18,7 @@ Values constant_like(Builder& b, const Call& c, bool value) {
   return {b.full(b.shape(c.tensor("self")), value ? 1.0 : 0.0, DType::boolean)};
 }
 
-/// `text` where the operand can be infinite or NaN, else the constant.
+/// `text` for types with infinities and NaN, else the constant.
 Values predicate(Builder& b, const Call& c, std::string_view text, bool otherwise) {
   if (!has_fraction(b.dtype(c.tensor("self")))) return constant_like(b, c, otherwise);
   return {lower_text(b, c, text, ComputeIn::self)};

@@ -79,8 +79,8 @@ void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
 /// The names of operands, as against settings, in the schemas of pointwise operators.
 constexpr std::string_view kOperandNames[] = {"self", "other", "exponent", "end", "n", "x"};
 
-/// Numbers and tensors of another type are rounded to a type of 16 bits before the arithmetic, but the operand
-/// `unrounded`. Types of a byte lose nothing.
+/// Rounds numbers and tensors of another type to a 16-bit type before the arithmetic, except the operand `unrounded`.
+/// Byte types are exact.
 void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::string_view unrounded) {
   if (in != DType::f16 && in != DType::bf16) return;
   for (ExprArg& a : args) {

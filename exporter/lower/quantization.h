@@ -56,7 +56,7 @@ class Steps {
  private:
   Builder& b_;
   std::vector<ExprArg> args_;
-  bool wide_ = false;  ///< float64 takes part
+  bool wide_ = false;  ///< float64 is involved
 };
 
 /// Rounds `v` to dtype `t`.
@@ -70,7 +70,7 @@ std::optional<Range> range_of(DType t);
 /// Tensor divided into blocks of a common scale.
 struct BlockAxes {
   Dims split;                        ///< sizes of x, each axis of several blocks split in two
-  Dims shared;                       ///< the same with 1 along the axes within a block: sizes of scales
+  Dims shared;                       ///< `split` with 1 along the axes within a block: sizes of scales
   Dims counts;                       ///< block counts along each axis of x
   std::vector<std::int64_t> within;  ///< the axes of `split` within a block
 };

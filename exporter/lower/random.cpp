@@ -128,7 +128,7 @@ struct Dropped {
   ValueId value, mask;
 };
 Dropped drop(Builder& b, ValueId x, std::string_view kind, double keep, Dims mask_sizes, DType result) {
-  if (keep <= 0) {  // draws nothing
+  if (keep <= 0) {  // draws no numbers
     return {b.full(b.shape(x), 0.0, result), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
   }
   const ValueId u = random_value(b, kind, std::move(mask_sizes), DType::f32);

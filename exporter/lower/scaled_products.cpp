@@ -26,7 +26,7 @@ bool along_rows(Builder& b, const Factor& f) {
   return !f.mx && (b.numel(f.scale).is(1) || b.size(f.scale, 1).is(1));
 }
 
-/// Scales for blocks of 128 along `axis`, repeated where the last block is shorter.
+/// Scales for blocks of 128 along `axis`, repeated for a shorter last block.
 ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Dim size) {
   const Dim count = b.size(scale, axis);
   if (count == size || count.is(1)) return scale;

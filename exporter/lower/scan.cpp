@@ -148,7 +148,7 @@ ValueId even_gradient(Builder& b, ValueId x, std::int64_t axis, double h, int or
   return b.concat({first, inside, last}, axis);
 }
 
-/// The same where the points lie at the coordinates of a list.
+/// Differences for points at the coordinates of a list.
 ValueId uneven_gradient(Builder& b, ValueId x, std::int64_t axis, ValueId coordinates, int order) {
   const DType t = b.dtype(x);
   Dims sizes(static_cast<std::size_t>(b.rank(x)), 1);

@@ -26,7 +26,7 @@ std::int64_t axis_of(Builder& b, ValueId x, std::int64_t axis) {
 Values all_reduce(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
 }
-/// The buffer is PyTorch's place of work.
+/// PyTorch's buffer is scratch memory.
 Values all_reduce_copy(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("local_input"), Kind::all_reduce, 0, c.text("reduce_op"))};
 }

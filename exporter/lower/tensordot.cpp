@@ -73,7 +73,7 @@ Values kron(Builder& b, const Call& c) {
   return {b.reshape(b.expr("x * y", {{"x", b.reshape(x, sx)}, {"y", b.reshape(y, sy)}}, c.result_dtype()), shape)};
 }
 
-/// The cheapest order of a chain of matrices of constant sizes; from left to right otherwise.
+/// Finds the cheapest order for a chain of matrices of constant sizes; otherwise left to right.
 class Chain {
  public:
   Chain(Builder& b, Values matrices) : b_(b), matrices_(std::move(matrices)) {

@@ -28,7 +28,7 @@ Domain domain(Builder& b, const Call& c) {
   return name == "FLOAT" ? Domain::floating : Domain::integer;
 }
 
-/// Half the steps of the range: where tinygemm's zero points lie.
+/// Half the steps of the range: the origin of tinygemm's zero points.
 double middle(const Range& r) {
   return (r.most + r.least + 1) / 2;
 }

@@ -38,7 +38,7 @@ class Probe {
   struct At {
     double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0, product = 0;
   };
-  /// The same, after a step.
+  /// The state after a step.
   At operator()(const At& at) const {
     Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
     const double values[] = {at.m, at.v, at.third};
@@ -177,7 +177,7 @@ constexpr Hypothesis kHypotheses[] = {
     {OptimKind::lion, true, false, false, 0, lion, false, kSign},
 };
 
-/// The op itself, on the same numbers.
+/// Runs the op itself on the same numbers.
 std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<Numbers>& elements) {
   auto part = std::make_shared<Program>();
   part->source = std::make_shared<ExtendableSource>(nullptr, 0);

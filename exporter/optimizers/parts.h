@@ -19,7 +19,7 @@ struct Step {
   std::map<std::string_view, std::vector<ValueId>> states;  ///< lists one value per parameter with the state, in order
 };
 
-/// New values of the same names, and of parameters.
+/// New values of the states, by name, and of the parameters.
 struct NewValues {
   std::vector<ValueId> params, masters;
   std::map<std::string_view, std::vector<ValueId>> states;
@@ -34,7 +34,7 @@ NewValues dampened_step(const Step& s);
 
 /// Gradients after division by grad_scale and negation by maximize.
 std::vector<ValueId> seen_gradients(const Step& s);
-/// `old` where found_inf says so, else `v`.
+/// `old` if found_inf is set, else `v`.
 ValueId unless_infinite(const Step& s, ValueId old, ValueId v);
 /// The rate as a value of `dtype` without dimensions.
 ValueId rate(const Step& s, DType dtype);

@@ -30,7 +30,7 @@ struct Guard {
 /// Returns the name of an input for messages.
 using InputName = std::function<std::string(const std::vector<std::string>& path)>;
 
-/// Throws unsupported, naming the column, where the text has another form.
+/// Throws unsupported, naming the column, for text in another form.
 Guard parse_guard(std::string_view text, const InputName& input_name);
 
 }  // namespace tern::pt2

@@ -73,7 +73,7 @@ void read_stack(std::string_view trace, SourceInfo& info) {
   }
 }
 
-/// TorchDynamo marks nodes for itself beside the user's annotations.
+/// TorchDynamo adds its own annotations to the user's.
 bool is_of_dynamo(std::string_view key) {
   return key.starts_with("_torchdynamo_");
 }

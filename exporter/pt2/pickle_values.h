@@ -28,7 +28,7 @@ struct PickleValue {
     dict,        ///< items: key, value, key, value ...
     global,      ///< global; text: "module name"
     call,        ///< REDUCE: items[0](*items[1])
-    object,      ///< NEWOBJ: of the class items[0], made with the arguments items[1]
+    object,      ///< NEWOBJ: an object of class items[0], with constructor arguments items[1]
     persistent,  ///< BINPERSID: items[0] describes data outside the pickle
   };
   Kind kind = Kind::none;

@@ -128,7 +128,7 @@ class Printer {
     }
     for (std::uint32_t i = first; i < parent.child_count; ++i) {
       if (i > first) out_ += '*';
-      // A fraction or quotient is put in parentheses: a*(b/c).
+      // Parenthesizes a fraction or quotient: a*(b/c).
       child(parent, i, i == 0 ? kProduct : kPower);
     }
   }

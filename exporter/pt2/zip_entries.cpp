@@ -53,7 +53,7 @@ struct Checker {
       bad(record, at, "its local zip64 offset differs from the directory's");
   }
 
-  // Returns where the entry ends.
+  // Returns the entry's end.
   std::uint64_t check(ZipRecord& record) const {
     check_kind(record);
     const std::uint64_t at = record.header_offset;

@@ -13,7 +13,7 @@ namespace tern::recompute {
 struct Recipe {
   const Node* node = nullptr;
   bool view = false;        ///< the result lies in the first operand's memory
-  bool repeatable = false;  ///< once more gives the same bits and does nothing else
+  bool repeatable = false;  ///< a repetition gives equal bits without side effects
   bool lasting = false;     ///< runs even without readers
   double cost = 0;          ///< moved bytes, plus floating-point operations in bytes
 };
@@ -23,7 +23,7 @@ struct Recipe {
 std::vector<Recipe> recipes_of(const Program& program, const Function& function,
                                std::span<const std::int64_t> expressions);
 
-/// Bytes of a contiguous tensor of this type; 0 where a size is not known.
+/// Bytes of a contiguous tensor of this type; 0 for unknown sizes.
 std::uint64_t bytes_of(const TensorType& type, std::span<const std::int64_t> expressions);
 
 }  // namespace tern::recompute

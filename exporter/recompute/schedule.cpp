@@ -28,7 +28,7 @@ std::shared_ptr<const Source> source_of(const Program& program, std::uint32_t fu
     if (o.value != kNoValue) s->pinned[static_cast<std::size_t>(o.value)] = true;
   }
   for (const WriteBack& w : f.writebacks) {
-    // An optimizer writes where the state lies, and so do most other updates.
+    // An optimizer updates the state's memory in place, like most other updates.
     s->pinned[static_cast<std::size_t>(w.value)] = true;
     s->bytes[static_cast<std::size_t>(w.value)] = 0;
   }

@@ -24,7 +24,7 @@ struct Version {
 
 /// When a root's memory is held, in numbers of steps.
 struct Life {
-  std::int32_t first = -1, last = -1;  ///< made, read last; -1: before all steps, never
+  std::int32_t first = -1, last = -1;  ///< steps of production and of the last read; -1: before all steps, never
   std::vector<std::int32_t> reads;     ///< ascending
 };
 
@@ -85,7 +85,7 @@ class Schedule {
   std::shared_ptr<const Source> source_;
   std::vector<Step> steps_;
   std::vector<Version> versions_;
-  // Found anew after each change.
+  // Recomputed after each change.
   std::vector<std::vector<ValueId>> of_base_;
   std::vector<Life> lives_;
   std::vector<bool> pinned_;

@@ -45,7 +45,7 @@ struct QuantizedProduct {
   ValueId scale = kNoValue;  ///< scale of the result, before the bias; none if x and weight are scaled
 };
 
-/// The activation is quantized too where the weight says so, as torchao's linear does.
+/// Quantizes the activation too if the weight requests it, like torchao's linear.
 QuantizedProduct quantized_product(Builder& b, QuantizedTensor& weight, ValueId x);
 
 }  // namespace tern

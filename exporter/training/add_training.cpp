@@ -100,7 +100,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, options);
 
   Builder b(program, step);
-  // A rank's own loss, where ranks share batches.
+  // Loss of one rank, if ranks share batches.
   RankLoss own;
   if (options.bucket) {
     own = add_rank_loss(b, loss_record, options);

@@ -29,7 +29,7 @@ RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions
 /// Weights the gradients of a program's own loss. A rank without samples has zero gradients, although its loss is NaN.
 void weigh(Builder& b, ValueId weight, std::vector<ValueId>& gradients);
 
-/// The mean of a number over the ranks. Begins where `v` is known; ends here.
+/// Mean of a number over the ranks. Starts at the producer of `v`; ends here.
 ValueId mean_over_ranks(Builder& b, ValueId v);
 
 /// Mean of each gradient over the ranks. Gradients of one type share buckets in the order of their computation: at most

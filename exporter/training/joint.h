@@ -12,7 +12,7 @@ namespace tern {
 bool is_joint(const Function& f);
 /// Removes the gradients, and the values updated by a step.
 void leave_joint_gradients(Function& f);
-/// The gradients of the parameters; kNoValue where the function has none.
+/// Gradients of the parameters; kNoValue for missing ones.
 std::vector<ValueId> joint_gradients(Builder& b, const std::vector<TrainedParameter>& parameters);
 
 }  // namespace tern

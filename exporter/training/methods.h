@@ -8,7 +8,7 @@ namespace tern::training {
 
 // Methods.
 inline constexpr std::string_view kForward = "forward";        ///< inputs -> prediction, in evaluation mode
-inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; changes nothing
+inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; writes no state
 inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
@@ -33,7 +33,7 @@ inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
 inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": value of --lr at export
-/// Followed by the module; "8 16": rank and alpha; "8 16 fan_in_fan_out" where the weight is [in, out].
+/// Precedes the module's name. "8 16": rank and alpha; "8 16 fan_in_fan_out" for a weight [in, out].
 inline constexpr std::string_view kLoraKey = "training.lora.";
 inline constexpr std::string_view kFanInFanOut = " fan_in_fan_out";
 

@@ -27,10 +27,11 @@ struct TrainingOptions {
   std::optional<double> clip_value;  ///< torch.nn.utils.clip_grad_value_
   /// Shell patterns (* ? []) for the names of frozen parameters. A pattern without a match is an error.
   std::vector<std::string> freeze;
-  /// Not empty: adapters are trained, and nothing else.
+  /// Not empty: trains adapters alone.
   std::vector<LoraRule> lora;
   std::uint64_t lora_seed = 0;
-  /// Several ranks share each batch, and their gradients travel at most so many bytes at once: the methods communicate.
+  /// Several ranks share each batch: the methods communicate, and gradients travel in messages of at most so many
+  /// bytes.
   std::optional<std::uint64_t> bucket;
   bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
 };

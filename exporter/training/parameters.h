@@ -15,7 +15,7 @@ struct TrainedParameter {
   std::vector<std::uint32_t> same;  ///< with `state`
 };
 
-/// The same elements in the same order, under two names.
+/// True for the same elements in the same order, under two names.
 bool is_same_tensor(const State& a, const State& b);
 /// Some byte is an element's of both.
 bool share_bytes(const Program& program, const State& a, const State& b);

@@ -12,7 +12,7 @@ namespace tern {
 
 /// Adds a mutable row-major state with this value in each element. Returns its number.
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type, double initial);
-/// The same with these bytes, row by row.
+/// Adds a state with these bytes, row by row.
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
                                  std::vector<std::byte> bytes);
 

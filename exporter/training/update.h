@@ -27,7 +27,7 @@ class Update {
   struct Group {
     DType dtype = DType::invalid;
     bool coded = false;                   ///< states of 8 bits
-    std::vector<std::size_t> parameters;  ///< places in parameters_
+    std::vector<std::size_t> parameters;  ///< indices in parameters_
     std::vector<std::uint32_t> states;    ///< states of the program, in the order of optimizer_states
     std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
   };

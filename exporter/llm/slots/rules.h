@@ -25,7 +25,7 @@ class Operands {
 /// no such node exists: the node then runs once per text.
 using Rule = bool (*)(Operands& operands, const Node& source, Node& made);
 
-/// Null where the op has none.
+/// Null if the op has no rule.
 Rule rule_of(Op op);
 
 }  // namespace tern

@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Place, in the function over slots, of a value of the one-text function.
+/// Location, in the function over slots, of a value of the one-text function.
 struct Place {
   enum class Kind : std::uint8_t {
     none,
