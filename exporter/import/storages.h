@@ -31,8 +31,7 @@ class ArchiveSource : public StorageSource {
   struct Part {
     std::span<const std::byte> bytes;
     const pt2::Entry* unchecked;     ///< set until the first request for bytes checks the CRC
-    std::vector<std::byte> aligned;  ///< a copy, if the entry is not aligned in the file (PyTorch's files align
-                                     ///< entries)
+    std::vector<std::byte> aligned;  ///< a copy of an entry not aligned in the file (rare)
   };
   /// Entry written by torch.save.
   struct Saved {
