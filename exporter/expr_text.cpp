@@ -320,7 +320,7 @@ class Compiler {
   DType compute_;
   DType result_;
   PointwiseExpr out_;
-  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< by node, compute type, requested type
+  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< keyed by node and types
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ enum class Hides { nothing, later_keys, other };
 /// Largest addend hiding a key (weight zero): models use -infinity, the type's least number, or -10^9.
 constexpr double kHidden = -1e9, kHiddenHalf = -32768;
 
-/// Classifies the keys hidden by a mask [..., queries, keys], in any of its planes.
+/// Classifies the keys hidden by a mask [..., queries, keys], in any plane.
 Hides hidden_by(const Tensor& mask) {
   const auto sizes = mask.sizes();
   if (sizes.size() < 2 || mask.numel() == 0) return Hides::other;

@@ -90,7 +90,7 @@ class Folder {
     }
   }
 
-  /// True for values costing work that are small, or at most as large as the states read by them alone.
+  /// True for non-trivial values of small size, or at most as large as the states without other readers.
   bool worth(const Function& f, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
@@ -118,7 +118,7 @@ class Folder {
     return true;
   }
 
-  /// Accounts for work on the program itself, linear in its size for each constant.
+  /// Accounts for work on the program itself: each constant costs time linear in the program's size.
   bool spend(std::uint64_t work) {
     if (work > budget_) return false;
     budget_ -= work;
@@ -146,7 +146,7 @@ class Folder {
     });
   }
 
-  /// Replaces `v` by a constant in all its readers.
+  /// Replaces `v` by a constant for all readers.
   void replace(std::uint32_t function, ValueId v, const Tensor& value) {
     Builder b(program_, function);
     const std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());

@@ -116,7 +116,7 @@ ValueId threshold(Builder& b, ValueId magnitudes, const Tolerances& t) {
 
 /// Attaches the gradient of the pseudoinverse P of A (Golub and Pereyra, 1973),
 ///   dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P,
-/// in place of the gradient of the factors, infinite for equal singular values.
+/// replacing the gradient of the factors, infinite for equal singular values.
 ValueId with_own_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
   const ValueId p = detached(b, pseudoinverse), fixed = detached(b, a);
   const DType t = b.dtype(a);

@@ -55,7 +55,7 @@ Readers readers(const Function& f, ValueId v) {
   return r;
 }
 
-/// True if the state may be narrow: a matrix filling its storage. Sets `products` if a product reads it.
+/// True if the state may be narrow: a matrix filling the storage. Sets `products` if a product reads it.
 bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
@@ -73,7 +73,7 @@ bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) 
   return true;
 }
 
-/// States of a storage if all may be narrow and a product reads one: tied weights have one storage.
+/// States of a storage if all may be narrow and a product reads one: tied weights share the storage.
 std::vector<std::uint32_t> narrow_states(const Program& program, std::uint32_t storage) {
   std::vector<std::uint32_t> states;
   bool products = false;

@@ -96,7 +96,7 @@ class Norms {
     return s.number > 0 ? std::optional(s) : std::nullopt;
   }
 
-  /// Operand of mean `v` over the last axes, retained, and the number of these axes. `v` must have one reader.
+  /// Operand of mean `v` over the last axes, retained, and the number of these axes. `v` must have a single reader.
   struct Mean {
     ValueId of = kNoValue;
     std::int64_t axes = 0;
@@ -117,7 +117,7 @@ class Norms {
     return Mean{n->inputs[0], std::ssize(axes)};
   }
 
-  /// `x` over the root of `m` plus a number, with `m` the mean of its square.
+  /// `x` over the root of `m` plus a number, with `m` the mean of x^2.
   std::optional<Node> normalized(ValueId x, const std::optional<Shifted>& m, const TensorType& result) const {
     const auto squares = m ? mean(m->value) : std::nullopt;
     const auto square = squares ? own(squares->of) : std::nullopt;

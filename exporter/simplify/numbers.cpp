@@ -112,13 +112,13 @@ class Numbers {
   }
   void read(Node& n) {
     std::vector<ValueId> kept;
-    std::vector<std::int64_t> number(n.inputs.size(), -1);  // index of each operand among the kept ones
+    std::vector<std::int64_t> number(n.inputs.size(), -1);  // index of each operand among `kept`
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (reads_number(n, k)) continue;
       number[k] = std::ssize(kept);
       kept.push_back(n.inputs[k]);
     }
-    // Operand 0 may lie in a state's memory: it stays first.
+    // Operand 0 stays first: a state may own its memory.
     if (kept.size() == n.inputs.size() || kept.empty()) return;
     const TensorType& result = type(n.outputs[0]);
     const auto says_sizes = [&](ValueId v) { return type(v).shape == result.shape; };

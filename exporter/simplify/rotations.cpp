@@ -80,13 +80,13 @@ class Rotations {
     return last > 0 && n.inputs.size() == 2 && n.inputs[0] != n.inputs[1] && !n.has(AttrKey::sizes) &&
            std::ranges::all_of(n.inputs, [&](ValueId v) { return width(type(v).shape) == last; });
   }
-  /// True for a product with one reader.
+  /// True for a product with a single reader.
   bool is_product(ValueId v) const {
     const auto one = flow_.is_read_by(v, 1) ? flow_.operation(v) : std::nullopt;
     return one && one->op == Scalar::mul && is_plain(f_.nodes[static_cast<std::size_t>(flow_.producer(v))]);
   }
 
-  /// x of a concat(-x2, x1) with one reader.
+  /// x of a concat(-x2, x1) with a single reader.
   ValueId turned_halves(ValueId v) const {
     const Node* n = flow_.is_read_by(v, 1) ? flow_.made_by(v, Op::concat) : nullptr;
     const int last = type(v).rank() - 1;

@@ -9,7 +9,7 @@ namespace tern {
 class Operands {
  public:
   virtual ~Operands() = default;
-  virtual const TensorType& type(ValueId v) const = 0;  ///< one text's type
+  virtual const TensorType& type(ValueId v) const = 0;  ///< type for a single text
   virtual bool is_shared(ValueId v) const = 0;          ///< alike for all texts
   virtual ValueId shared(ValueId v) = 0;                ///< the common value
   virtual ValueId each(ValueId v) = 0;                  ///< value for all texts; repeats a common value
