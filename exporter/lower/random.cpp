@@ -218,8 +218,8 @@ Values dirichlet(Builder& b, const Call& c) {
   return {b.expr("g / sum", {{"g", g}, {"sum", b.reduce(g, "sum", {b.rank(g) - 1}, true, t)}}, t)};
 }
 
-/// Draws without replacement take the largest p / e for exponential e, a draw by weight (Efraimidis and Spirakis). Draws
-/// with replacement take the position of a uniform number in the running sums.
+/// Draws without replacement take the largest p / e for exponential e, a draw by weight (Efraimidis and Spirakis).
+/// Draws with replacement take the position of a uniform number in the running sums.
 Values multinomial(Builder& b, const Call& c) {
   const ValueId p = c.tensor("self");
   const std::int64_t last = b.rank(p) - 1;
