@@ -17,10 +17,10 @@ namespace {
 
 struct BinaryOp {
   std::string_view text;
-  int level;  ///< of precedence: higher binds tighter
+  int level;  ///< precedence: higher binds tighter
   Scalar op;  ///< invalid: && and ||
 };
-// The longer of two that begin alike comes first.
+// Longer operators precede their prefixes.
 constexpr std::array kBinaryOps = {
     BinaryOp{"||", 1, Scalar::invalid}, BinaryOp{"&&", 2, Scalar::invalid}, BinaryOp{"==", 6, Scalar::eq},
     BinaryOp{"!=", 6, Scalar::ne},      BinaryOp{"<=", 7, Scalar::le},      BinaryOp{">=", 7, Scalar::ge},

@@ -50,7 +50,7 @@ DType complex_of(DType t) {
   }
 }
 
-/// Whether every value of `from` comes back unchanged from `wide`: the pair of conversions can then be left out.
+/// True if every value of `from` survives a conversion to `wide` and back: the pair of conversions is then redundant.
 bool keeps_all(DType from, DType wide) {
   if (from == wide) return true;
   if (wide == DType::f32 || wide == DType::f64) {
@@ -77,7 +77,7 @@ class Compiler {
  private:
   const ExprSyntax& at(std::size_t node) const { return tree_.nodes[node]; }
 
-  /// The value of a part that is known now.
+  /// Value of a subexpression, if known here.
   std::optional<Number> known(std::size_t node) const {
     const ExprSyntax& n = at(node);
     if (n.kind == ExprSyntaxKind::number) return Number(n.number);
@@ -87,7 +87,7 @@ class Compiler {
     }
     if (n.kind == ExprSyntaxKind::rounded) {
       const std::optional<Number> x = known(n.parts[0]);
-      if (compute_ == result_) return x;  // the arithmetic rounds it, and other readers see the number itself
+      if (compute_ == result_) return x;  // the arithmetic rounds the value; other readers see it unrounded
       return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
     if (n.kind != ExprSyntaxKind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
@@ -113,7 +113,7 @@ class Compiler {
     fail(ErrorCode::internal, fmt::format("expression: no operand '{}'", name));
   }
 
-  /// The type of a part before it is converted for its reader. Numbers adapt: they report the narrowest, `part`.
+  /// Type of a subexpression before its reader's conversion. Numbers adapt: their type is the narrowest, `part`.
   DType natural(std::size_t node) const {
     const ExprSyntax& n = at(node);
     if (const std::optional<Number> v = known(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
@@ -134,7 +134,7 @@ class Compiler {
     if (n.op == Scalar::where) return common(n.parts[1], n.parts[2]);
     return operand_type(n);
   }
-  /// Booleans and positions are numbers to arithmetic; a real part stays real among its like.
+  /// Arithmetic treats booleans and positions as numbers; real values stay real among real values.
   DType common(std::size_t x, std::size_t y) const {
     const DType a = natural(x);
     const DType b = natural(y);
@@ -196,7 +196,7 @@ class Compiler {
     return push(i);
   }
 
-  /// Constants exist in the types of arithmetic; where a storage type is wanted, they are converted to it.
+  /// Constants exist in arithmetic types; a storage type needs a conversion.
   std::uint16_t emit_known(Number v, const ExprSyntax& n, DType t) {
     return convert(constant(v, n, compute_type(t)), t);
   }
@@ -272,7 +272,7 @@ class Compiler {
       return push(i);
     }
     const DType t = operand_type(n);
-    if (n.op == Scalar::mul) {  // times one: alpha, mostly
+    if (n.op == Scalar::mul) {  // times 1, mostly by alpha
       for (std::size_t k = 0; k < 2; ++k) {
         if (const auto v = known(n.parts[k]); v && *v == Number(1)) return emit(n.parts[1 - k], t);
       }
@@ -288,7 +288,7 @@ class Compiler {
     return push(i);
   }
 
-  /// Drops what the result does not read: conversions that turned out to be unnecessary. The result comes last then.
+  /// Drops unread instructions, such as redundant conversions. The result becomes the last instruction.
   void keep_needed(std::uint16_t last) {
     std::vector<Instruction>& code = out_.code;
     std::vector<bool> needed(code.size(), false);
@@ -320,7 +320,7 @@ class Compiler {
   DType compute_;
   DType result_;
   PointwiseExpr out_;
-  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< by part, compute type and type wanted
+  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< keyed by node and types
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ class Importer {
     program_.source = source_;
   }
 
-  /// Storages of the file come first, those of all models: constants that lowering makes follow.
+  /// Storages of the file's models precede the constants added by lowering.
   void reserve(const pt2::Program& model) { reserve_storages(model, *source_, program_); }
 
   void add(const pt2::Program& model, const std::string& name, const std::string& prefix) {

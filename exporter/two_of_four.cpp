@@ -6,8 +6,8 @@
 namespace tern {
 namespace {
 
-/// The words [m, c] in the order of the rows, out of CUTLASS's: columns in interleaved pairs, the blocks of 2 x 2 in
-/// them transposed, and the rows of each group of 8 * `stride` with those first that are `stride` apart.
+/// Reorders CUTLASS's words into [m, c] row order. CUTLASS interleaves pairs of columns, transposes their 2 x 2 blocks,
+/// and orders each group of 8 * `stride` rows with rows `stride` apart adjacent.
 ValueId ordered_words(Builder& b, ValueId words, std::int64_t m, std::int64_t c, std::int64_t stride) {
   const ValueId blocks = b.permute(b.reshape(words, {c / 2, m / 2, 2, 2}), {1, 3, 0, 2});
   const ValueId rows = b.reshape(blocks, {m / (8 * stride), 8, stride, c});
@@ -20,8 +20,8 @@ ValueId ordered_words(Builder& b, ValueId words, std::int64_t m, std::int64_t c,
 
 }  // namespace
 
-// A word has two bits for each kept element: its place among four. float32 is kept as pairs of halves, so that one of
-// two elements remains, at the place 0 or 2.
+// A word has two bits for each stored element: its position among four. float32 is stored as pairs of halves: one of
+// two elements remains, at position 0 or 2.
 ValueId dense_of_two_in_four(Builder& b, ValueId kept, ValueId words) {
   const DType t = b.dtype(kept), word = b.dtype(words);
   const bool single = t == DType::f32;

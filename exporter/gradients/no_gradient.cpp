@@ -1,4 +1,4 @@
-// The ops without a rule: nothing flows to their operands, or a gradient that reaches them is refused.
+// Ops without a rule: their operands get no gradient, or an arriving gradient is refused.
 #include "exporter/gradients/registry.h"
 
 namespace tern {

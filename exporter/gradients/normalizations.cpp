@@ -10,7 +10,7 @@ namespace tern {
 
 NormalizedGradients normalized_gradients(Builder& b, const Normalized& n, ValueId grad) {
   const DType wide = compute_type(b.dtype(n.x));
-  // h is computed anew wherever it is read: storing it costs more than its two operations.
+  // Recomputes h at each read: storing h costs more than its two operations.
   const auto expr = [&](std::string_view text, std::vector<ExprArg> args) {
     args.insert(args.end(), {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}, {"g", grad}});
     if (n.weight != kNoValue) args.emplace_back("w", n.weight);
@@ -86,7 +86,7 @@ void group_norm(GradientCall& c) {
   if (c.wants(2)) c.give(2, by_channel(p.bias));
 }
 
-/// Mean and variance are operands: what flows on to x through them is for the reductions that gave them.
+/// Mean and variance are operands: their gradients flow to x through the reductions.
 void batch_norm(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), grad = c.grad(0);

@@ -38,7 +38,7 @@ constexpr OperatorSlope kOperatorSlopesSlopes[] = {
     {"aten.xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
     {"aten.special_xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
     {"aten.special_xlog1py", Scalar::where, Scalar::log1p, "f / (x + 1)", "f == 0 && x <= -1 ? 0 : log1p(x)"},
-    // Its logarithms stop at -100, where its derivative goes on.
+    // PyTorch clamps the logarithms at -100, not the derivative.
     {"aten.binary_cross_entropy.", Scalar::sub, Scalar::log, "(x - f) / max((1 - x) * x, 1e-12)", "log1p(-x) - log(x)"},
 };
 

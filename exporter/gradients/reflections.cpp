@@ -1,4 +1,4 @@
-// The rule of products of Householder reflections: one reflection after the other, H = 1 - t v v^H.
+// Rule of products of Householder reflections: one reflection H = 1 - t v v^H after another.
 #include <fmt/format.h>
 
 #include "exporter/gradients/matrices.h"
@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// The gradient has a dozen nodes for each reflection: a file must not ask for any number of them.
+/// Each reflection adds a dozen nodes: bounds a file's demand.
 constexpr std::int64_t kMost = 1024;
 
 struct ReflectionsStep {
@@ -15,7 +15,7 @@ struct ReflectionsStep {
   ValueId v, t;  ///< [.., m, 1] and [.., 1, 1]
 };
 
-/// Column k of `vectors` with a 1 in place k and zeros before it.
+/// Column k of `vectors` with a 1 at position k and zeros before.
 ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
   const Dim rows = b.size(vectors, -2);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});

@@ -15,7 +15,7 @@ void give_resized(GradientCall& c, Op op) {
   c.give(0, b.add(std::move(n)).front());
 }
 
-/// Both are linear, and each the adjoint of the other.
+/// Resize and its gradient are linear, each the adjoint of the other.
 void resize(GradientCall& c) {
   give_resized(c, Op::resize_gradient);
 }

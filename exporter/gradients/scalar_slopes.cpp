@@ -3,8 +3,7 @@
 namespace tern {
 namespace {
 
-// Formulas: Abramowitz and Stegun, chapters 4, 6, 7 and 9. Where a function has no derivative, or an infinite one,
-// these are the formulas of torch.autograd.
+// Formulas: Abramowitz and Stegun, chapters 4, 6, 7 and 9. Missing or infinite derivatives follow torch.autograd.
 // clang-format off
 constexpr ScalarSlope kScalarSlopesSlopes[] = {
     {Scalar::add, "1", "1"},

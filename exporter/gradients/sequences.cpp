@@ -1,11 +1,11 @@
-// Gradients of what runs along an axis: scans, sorting, segments, recurrence.
+// Gradients along an axis: scans, sorting, segments, recurrence.
 #include "exporter/gradients/rules.h"
 #include "schema/kinds.h"
 
 namespace tern {
 namespace {
 
-/// Each element to the place that it was taken from; no two were taken from one.
+/// Sends each gradient to the element's origin; origins are distinct.
 void to_places(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;

@@ -1,4 +1,4 @@
-// Gradients of Fourier transforms and of what works with spectra.
+// Gradients of Fourier transforms and of spectral ops.
 #include "exporter/gradients/rules.h"
 
 namespace tern {

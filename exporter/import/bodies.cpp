@@ -55,7 +55,7 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
   inner.enter(graph);
   for (const Binding& b : inner.outputs_of(graph)) {
     ValueId v = inner.value_of(b);
-    if (v == kNoValue) v = inner.builder().full({}, 0, DType::boolean);  // None: never read
+    if (v == kNoValue) v = inner.builder().full({}, 0, DType::boolean);  // never read
     inner.builder().function().outputs.push_back(
         {FunctionOutput::Kind::tensor, v, fmt::format("out{}", body.outputs++)});
   }

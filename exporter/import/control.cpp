@@ -1,4 +1,4 @@
-// Control flow: subgraphs become functions, and calls of them nodes.
+// Control flow: subgraphs become functions, calls become nodes.
 #include "exporter/import/control.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using ArgumentKind = pt2::Argument::Kind;
 
 namespace {
 
-/// The symbols u0, u1 ... of data-dependent sizes in what was recorded of a tensor.
+/// Collects the symbols u0, u1 ... of data-dependent sizes in a tensor's record.
 void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set<std::string>* symbols) {
   const pt2::TensorMeta* meta = graph.tensor_values.find(name);
   if (meta == nullptr) return;
@@ -33,7 +33,7 @@ void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set
   }
 }
 
-/// A result has a size that the subgraph itself finds out.
+/// True if a result has a size determined inside the subgraph.
 bool gives_new_sizes(const pt2::Graph& graph) {
   std::set<std::string> known, given;
   for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &known);
@@ -117,7 +117,7 @@ void ControlFlow::cond(const pt2::Node& node) {
 
 void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
-  // A call cannot tell its caller a size; the caller's own nodes can.
+  // A call cannot return a size to its caller; inlined nodes can.
   if (gives_new_sizes(graph)) return inlined(node, 0, 2);
   const std::vector<Binding> operands =
       scope_.flattened(std::span(node.inputs).subspan(std::min<std::size_t>(2, node.inputs.size())));
@@ -147,7 +147,7 @@ void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   write_back(written, operands, results);
 }
 
-/// A body that runs once and in place: its nodes become nodes of this function.
+/// Inlines a body run once: its nodes become nodes of this function.
 void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at) {
   const pt2::Graph& graph = graph_of(node, graph_at);
   const std::vector<Binding> operands =
@@ -172,7 +172,7 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
   }
 }
 
-/// A region under no_grad: its results are detached, except for tensors from outside that it writes.
+/// Inlines a region under no_grad: its results are detached, except for outer tensors written by the region.
 void ControlFlow::without_gradient(const pt2::Node& node) {
   const std::size_t outside = aliases_.count();
   inlined(node, 1, 2);

@@ -27,7 +27,7 @@ constexpr Target kTargets[] = {
     {"torch._functorch.predispatch._jvp_increment_nesting", DualStep::enter},
     {"torch._functorch.predispatch._jvp_decrement_nesting", DualStep::leave},
 };
-/// A level of forward_ad without jvp is one that cannot be nested.
+/// A forward_ad level without jvp cannot be nested.
 constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
                                         "torch._functorch.predispatch._exit_dual_level"};
 
@@ -79,7 +79,7 @@ void Duals::make(const pt2::Node& node) {
   if (duals_.size() >= kMaxDuals)
     fail(ErrorCode::unsupported, fmt::format("more than {} dual numbers at a time", kMaxDuals));
   const ValueId x = tensor_at(node, 0);
-  // A value of its own, through which derivatives of the levels around it flow.
+  // Creates a separate value, passing on derivatives of the outer levels.
   const ValueId primal = written_detached(builder_, x, x);
   duals_.push_back({primal, scope_.like(tensor_at(node, 1), x), level_});
   bind(node, 0, primal);
@@ -94,7 +94,7 @@ ValueId Duals::tangent_of(ValueId value) {
   }
   const DType t = builder_.dtype(value);
   if (primals.empty() || !(is_floating(t) || is_complex(t))) return zeros_like(builder_, value);
-  // J v is the derivative of J^T u with respect to u, in which it is linear: any u will do.
+  // J v is the derivative of J^T u with respect to u; J^T u is linear in u, so any u will do.
   const ValueId u = detached(builder_, value);
   const GradientSeed cotangent{value, u};
   const std::vector<ValueId> transposed = differentiate(builder_, {&cotangent, 1}, primals);

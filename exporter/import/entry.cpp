@@ -14,7 +14,7 @@ using ArgumentKind = pt2::Argument::Kind;
 using In = pt2::InputSpec::Kind;
 using Out = pt2::OutputSpec::Kind;
 
-/// A literal as Python writes it.
+/// Literal in Python's notation.
 std::string python_text(const pt2::Argument& a) {
   switch (a.kind) {
     case ArgumentKind::none: return "None";
@@ -123,7 +123,7 @@ void Entry::state_input(const pt2::InputSpec& spec) {
   walker_->scope().bind(spec.arg.name, Binding::tensor(ref));
 }
 
-/// Its plain inner tensors, of all levels, become states. The depth is limited where the pickle is read.
+/// Turns the plain inner tensors of all levels into states. The pickle reader limits the depth.
 std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
                                                        const std::string& name) {
   auto result = std::make_shared<QuantizedTensor>();
@@ -156,7 +156,7 @@ void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
   walker_->scope().bind(arg.name, Binding::tensor(memory_.back().second));
 }
 
-/// An integer that the caller gives is a tensor of no dimensions, and a node binds the symbol of the program to it.
+/// Adds an integer input as a tensor of no dimensions; a node binds the program's symbol to the value.
 void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
   Builder& b = walker_->scope().builder();
   const DType dtype = arg.kind == ArgumentKind::sym_int ? DType::i64 : arg.kind == ArgumentKind::sym_bool ? DType::boolean : DType::f64;
@@ -169,8 +169,7 @@ void Entry::no_input(const std::string& name, const std::string& constant) {
   walker_->scope().builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
 }
 
-/// Tied states are one memory; states that overlap otherwise, and of which one is written, are views of their whole
-/// storage.
+/// Tied states share one memory. Other overlapping states, if one of them is written, are views of their whole storage.
 void Entry::share_storages() {
   Builder& b = walker_->scope().builder();
   const std::set<std::string> written = written_inputs(model_.graph);
@@ -227,7 +226,7 @@ void Entry::share_storages() {
       }
       continue;
     }
-    std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory: one Ref
+    std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory share a Ref
     for (const Placed& p : placed) {
       const State& s = shared_.program.states[p.state];
       std::vector<std::int64_t> key = {s.offset};
@@ -307,7 +306,7 @@ void Entry::outputs() {
   }
 }
 
-/// A traced program does not list what it writes: what changed is written back.
+/// Writes back every changed state: a traced program does not list its writes.
 void Entry::written() {
   for (const auto& [input, ref] : inner_) {
     if (!walker_->scope().aliases().changed(ref)) continue;

@@ -56,7 +56,7 @@ class Guards {
   }
 
  private:
-  /// The number of the user's input that a path leads to.
+  /// Index of the user's input at a path.
   std::optional<std::size_t> position_of(const std::vector<std::string>& path) const {
     const auto at = [this](const std::vector<std::string>& p) -> std::optional<std::size_t> {
       const auto found = positions_.find(p);
@@ -134,7 +134,7 @@ class Guards {
     const Interval range = scope_.pool().bounds(condition);
     if (range.min > 0 || range.max < 0) return;
     if (!condition.is_const() && !asserted_.insert(condition.index()).second) return;
-    // Sizes that export fixed are no news.
+    // Sizes fixed by export are omitted.
     Dims shown;
     std::string names;
     for (std::size_t i = 0; i < sources.size() && shown.size() < kMaxShownSizes; ++i) {

@@ -1,4 +1,4 @@
-// Operators that ask for sizes, read a number off a tensor, assert something, or have no effect outside PyTorch.
+// Operators to query sizes, read a number off a tensor, assert, or with no effect outside PyTorch.
 #include "exporter/import/host.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ bool HostCalls::call(const pt2::Node& node, std::string_view target) {
   }
   if (target == "aten.sym_stride.int" || target == "aten.sym_storage_offset.default" ||
       target == "aten.sym_is_contiguous.default") {
-    // Memory here is laid out anew: what PyTorch recorded of the tensor is what the program means.
+    // Tern lays out memory anew: the program means PyTorch's record of the tensor.
     Dim d;
     if (!node.outputs.empty() && scope_.recorded(node.outputs[0], &d)) {
       return set(node.outputs[0].kind == ArgumentKind::sym_bool ? Binding::boolean(d) : Binding::integer(d));

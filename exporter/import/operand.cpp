@@ -11,7 +11,7 @@ namespace {
 
 using ArgumentKind = pt2::Argument::Kind;
 
-/// As the schema's default it may stand for a list: 1 for int[2] is [1, 1].
+/// A schema default may stand for a list: 1 for int[2] is [1, 1].
 void widen(Operand& o, const pt2::SchemaType& type) {
   if (!type.is_list) return;
   const auto count = static_cast<std::size_t>(std::max(type.list_size, 1));
@@ -30,7 +30,7 @@ void widen(Operand& o, const pt2::SchemaType& type) {
   }
 }
 
-/// As PyTorch's is_contiguous; true where the layout is not known.
+/// Follows PyTorch's is_contiguous; true for unknown layouts.
 bool row_major(const Layout& l) {
   std::int64_t step = 1;
   if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
@@ -41,7 +41,7 @@ bool row_major(const Layout& l) {
   return true;
 }
 
-/// Axis 1 is the innermost one; false where the layout is not known.
+/// True if axis 1 is the innermost; false for unknown layouts.
 bool channels_last(Layout l) {
   if (!l.known || l.sizes.size() < 3) return false;
   std::rotate(l.sizes.begin() + 1, l.sizes.begin() + 2, l.sizes.end());

@@ -1,4 +1,4 @@
-// What PyTorch recorded of a graph's values.
+// PyTorch's records of a graph's values.
 #include "exporter/import/scope.h"
 
 namespace tern::importing {

@@ -1,5 +1,5 @@
-// Numbers that Python computed on the host while tracing: integers and booleans become sizes, floats become tensors of
-// no dimensions.
+// Numbers computed by Python on the host during tracing: integers and booleans become sizes, floats tensors of no
+// dimensions.
 #include "exporter/import/scalars.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ constexpr RealFunction kRealFunctions[] = {
 
 }  // namespace
 
-/// A scalar that is read off a tensor: bound, when running, by a node `item`.
+/// Scalar read off a tensor; a node `item` binds it at run time.
 Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
   const pt2::Argument& output = node.outputs.at(0);
   if (builder_.rank(value) != 0) value = builder_.reshape(value, {});
@@ -78,7 +78,7 @@ Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
   }
   Dim expected;
   const bool known = scope_.recorded(output, &expected);
-  // PyTorch names the result by a symbol of its own; a boolean is written Eq(u0, 1).
+  // PyTorch names the result by a new symbol; a boolean is written Eq(u0, 1).
   if (known && !truth && pool().symbol_of(expected) >= 0) {
     builder_.add_all(Op::item, {value}, {attr(AttrKey::symbols, expected)});
     return Binding::integer(expected);
@@ -100,7 +100,7 @@ Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
 
 void Scalars::assert_dim(Dim condition, const std::string& text) {
   const Interval range = pool().bounds(condition);
-  if (range.min > 0 || range.max < 0) return;  // true for all sizes that the symbols allow
+  if (range.min > 0 || range.max < 0) return;  // true for all sizes in the symbols' ranges
   builder_.add_all(Op::assert_dim, {}, {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text)});
 }
 
@@ -111,8 +111,8 @@ void Scalars::bind_number(const pt2::Graph& graph, const pt2::Argument& argument
   scope_.bind(argument.name, from_tensor(read, value));
 }
 
-/// Where the program computes a scalar of floats, the recorded expression is better if integers can express it: no run
-/// is needed to know it.
+/// Prefers the recorded expression to a computed scalar of floats if integers can express it: the value is then known
+/// without a run.
 Binding Scalars::recorded_or(const pt2::Node& node, Binding otherwise) {
   Dim d;
   const pt2::Argument& output = node.outputs.at(0);
@@ -236,7 +236,7 @@ bool Scalars::call(const pt2::Node& node) {
     } else {
       args.push_back(scope_.binding_of(in.arg));
       if (args.back().kind == BindingKind::none) args.pop_back();
-      // Python's operators on tensors reach the trace as such only rarely: a scalar that .item() gave.
+      // Python's operators apply to tensors only in rare cases: scalars from .item().
       if (!args.empty() && args.back().kind == BindingKind::tensor) {
         args.back() =
             Binding::real_value(builder_.cast(builder_.reshape(scope_.value_of(args.back()), {}), DType::f64));

@@ -18,12 +18,11 @@ const char* kind_name(InputSpecKind kind) {
   return kind == InputSpecKind::parameter ? "parameter" : kind == InputSpecKind::buffer ? "buffer" : "constant";
 }
 
-/// The bytes [first, last) that a state can reach. Sizes and strides were checked against the storage when the file was
-/// read.
+/// Bytes [first, last) reachable by a state. The reader has checked sizes and strides against the storage.
 std::pair<std::int64_t, std::int64_t> extent(const State& s) {
   const std::int64_t size = element_size(s.type.dtype);
   std::int64_t last = s.offset;
-  if (std::ranges::find(s.type.shape, Dim(0)) != s.type.shape.end()) return {0, 0};  // its offset was not checked
+  if (std::ranges::find(s.type.shape, Dim(0)) != s.type.shape.end()) return {0, 0};  // its offset is unchecked
   for (std::size_t i = 0; i < s.strides.size(); ++i) {
     last += (s.type.shape[i].value() - 1) * s.strides[i];
   }
@@ -44,7 +43,7 @@ const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& 
   return payload != nullptr ? payload : second.find(spec.target);
 }
 
-/// Errors say which state it is.
+/// Adds the state's name to errors.
 const pt2::PickledTensor& read_pickle(ArchiveSource& source, const pt2::Payload& payload, const pt2::InputSpec& spec) {
   try {
     return source.pickled(payload.entry);
@@ -175,7 +174,7 @@ void States::require_booleans(const State& state, const std::string& name) {
   if (state.type.dtype != DType::boolean) return;
   auto [first, last] = extent(state);
   if (first == last) return;
-  // Many states may lie in one storage: each byte is read once.
+  // Many states may lie in one storage: reads each byte once.
   std::map<std::int64_t, std::int64_t>& checked = known_.booleans[state.storage];
   auto next = checked.upper_bound(first);
   if (next != checked.begin() && std::prev(next)->second >= first) --next;

@@ -12,7 +12,7 @@ namespace {
 
 using ArgumentKind = pt2::Argument::Kind;
 
-/// Operators that torchao's classes answer with a tensor of the same class: those that change nothing, and views.
+/// Operators answered by torchao's classes with a tensor of the same class: identities and views.
 constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
                                             "aten.detach.default"};
 constexpr std::string_view kViews[] = {
@@ -63,7 +63,7 @@ void SubclassCalls::access(const pt2::Node& node) {
   if (of->whole != nullptr) fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are used");
   if (const auto nested = of->nested.find(name); nested != of->nested.end())
     return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
-  of->value(name);  // names the class where there is no such tensor
+  of->value(name);  // names the class if the tensor is absent
   scope_.bind(node.outputs[0].name, Binding::tensor(of->inner.find(name)->second.ref));
 }
 
@@ -110,7 +110,7 @@ bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
     return true;
   }
   const DType dtype = builder_.dtype(product.x);
-  // The bias is not scaled: it is added last.
+  // The bias is unscaled: added last.
   ValueId bias = kNoValue;
   if (target == "aten.addmm.default") {
     bias = call.tensor("self");

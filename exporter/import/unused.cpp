@@ -11,8 +11,8 @@
 namespace tern::importing {
 namespace {
 
-/// Namespaces of operators that only write what their schemas say. Collectives have partners, and operators of others
-/// may do anything. An operator without a schema here is from a newer PyTorch, and writes if its name ends in an
+/// Namespaces of operators with effects limited to their schemas. Collectives have partners, and other libraries'
+/// operators may do anything. An operator without a schema is from a newer PyTorch, and writes if its name ends in an
 /// underscore.
 constexpr std::string_view kPure[] = {"aten.",       "prims.",  "quantized_decomposed.", "quantized.", "torchvision.",
                                       "torchaudio.", "torchao."};
@@ -28,7 +28,7 @@ bool has_no_effect(const pt2::Node& node) {
   constexpr std::string_view kOps = "torch.ops.";
   if (!name.starts_with(kOps)) return false;
   name.remove_prefix(kOps.size());
-  // Reading a number off a tensor gives a symbol its value.
+  // Reading a number off a tensor binds a symbol.
   if (!starts_with_any(name, kPure) || node.outputs.empty() || contains(host_names(), name) ||
       contains(names_without_effect(), name))
     return false;

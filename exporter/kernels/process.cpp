@@ -22,7 +22,7 @@ extern char** environ;
 namespace tern {
 namespace {
 
-/// A descriptor that is closed with it.
+/// Owns and closes a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -39,7 +39,7 @@ class Descriptor {
   int number_;
 };
 
-/// The child leads a process group: one signal ends what it has started, too.
+/// The child leads a process group: one signal ends its descendants too.
 struct Actions {
   Actions() {
     posix_spawn_file_actions_init(&list);
@@ -121,7 +121,7 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
     result.output.append(piece, std::min(static_cast<std::size_t>(n), kMost - result.output.size()));
   }
   int status = 0;
-  // The program may have closed its output and run on.
+  // The program may have closed its output and kept running.
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (!result.is_late && Clock::now() >= deadline) {
       result.is_late = true;

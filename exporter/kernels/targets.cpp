@@ -13,7 +13,7 @@ namespace {
 constexpr auto kDouble = static_cast<std::uint64_t>(TERN_DEVICE_DOUBLE);
 constexpr auto kGroups = static_cast<std::uint64_t>(TERN_DEVICE_GROUPS);
 
-// As devices/opencl reports them. Most texts are the same for all kinds with float64.
+// Kinds reported by devices/opencl. Most kernel sources are equal for all kinds with float64.
 constexpr DeviceKind kOpenClKinds[] = {
     {"GPU", TERN_DIALECT_OPENCL, kDouble | kGroups, 0},
     {"GPU without float64", TERN_DIALECT_OPENCL, kGroups, 0},
@@ -24,7 +24,7 @@ constexpr DeviceKind kOpenClKinds[] = {
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
 };
 
-// As devices/metal reports them.
+// Kinds reported by devices/metal.
 constexpr DeviceKind kMetalKind = {"GPU", TERN_DIALECT_METAL, kGroups, 0};
 
 /// The text itself: the system of a Metal device compiles it.

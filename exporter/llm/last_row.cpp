@@ -35,7 +35,7 @@ class LastRow {
     return kNoValue;
   }
 
-  /// Rows in front of the axes that are normalized.
+  /// Rows in front of the normalized axes.
   ValueId norm(Node n, std::size_t axis) {
     const std::int64_t in_front = b_.rank(n.inputs[0]) - n.integer(AttrKey::k);
     if (static_cast<std::int64_t>(axis) >= in_front) return kNoValue;
@@ -43,7 +43,7 @@ class LastRow {
     return again(std::move(n));
   }
 
-  /// Rows of a product are those of its first operand.
+  /// Rows of a product are rows of its first operand.
   ValueId product(Node n, std::size_t axis) {
     const auto rank = static_cast<std::size_t>(b_.rank(n.outputs[0]));
     const bool rows = static_cast<std::size_t>(b_.rank(n.inputs[0])) == rank && axis + 2 == rank;

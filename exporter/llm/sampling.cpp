@@ -18,7 +18,7 @@
 namespace tern {
 namespace {
 
-/// topk gives so many in a fraction of the time that sorting a vocabulary takes.
+/// Candidate counts of topk, far faster than sorting a vocabulary.
 constexpr std::int64_t kCandidates[] = {256, 4096};
 
 using SamplingOperands = std::span<const ValueId>;
@@ -46,7 +46,7 @@ ValueId truth(Builder& b, std::string_view text, std::vector<ExprArg> args, DTyp
   return b.expr(text, std::move(args), compute, DType::boolean);
 }
 
-// Operands of every body: logits, temperature, top_k, top_p, and where the caller tells them seed and draw.
+// Operands of every body: logits, temperature, top_k, top_p, and optionally seed and draw.
 constexpr std::size_t kSeed = 4, kDraw = 5;
 
 /// In [0, 1): float64[].

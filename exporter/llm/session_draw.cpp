@@ -38,7 +38,7 @@ ValueId session_draw(Builder& b, ValueId seed, ValueId draw) {
   Words words = {b.expr("d & low", {{"d", draw}, {"low", kLow}}, DType::i64),
                  b.expr("(d >> 32) & low", {{"d", draw}, {"low", kLow}}, DType::i64), zero, zero};
   for (int round = 0; round < kRounds; ++round) words = round_of(b, words, seed, round);
-  // 53 bits of two words, as curand_uniform_double; what would be 1 is 0.
+  // 53 bits of two words, as in curand_uniform_double; 1 becomes 0.
   const ValueId bits = b.expr("x ^ (y << 21)", {{"x", words[0]}, {"y", words[1]}}, DType::i64);
   const ValueId u =
       b.expr("z * scale + half", {{"z", bits}, {"scale", 0x1p-53}, {"half", 0x1p-54}}, DType::f64, DType::f64);

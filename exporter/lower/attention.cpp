@@ -21,7 +21,7 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
   in.k = at_least(b, in.k, rank);
   in.v = at_least(b, in.v, rank);
   if (rank < 3) return in;
-  // The op lets heads of q share those of k; a single head of q among many of k is broadcasting.
+  // The op lets heads of q share heads of k; a single head of q among many of k is broadcasting.
   Dims q = b.shape(in.q);
   if (q[static_cast<std::size_t>(rank - 3)].is(1)) {
     q[static_cast<std::size_t>(rank - 3)] = b.size(in.k, rank - 3);
@@ -38,7 +38,8 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
   return in;
 }
 
-/// Of a variant that decompositions name: what its backward pass needs of the dropped numbers is in no result here.
+/// Reads the operands of a decomposed variant. Dropout is refused: the results lack the dropout mask, and the backward
+/// pass needs the mask.
 Inputs read(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0)
     c.unsupported("dropout inside a decomposed attention; export without run_decompositions, or in eval mode");
@@ -51,8 +52,7 @@ std::vector<Attr> attributes(const Call& c) {
   return attrs;
 }
 
-/// Keys and values are read where they lie, not from copies for each head of the queries: of a cache, that is all of
-/// it.
+/// Reads keys and values in place instead of copying them for each query head; copies would cover the whole cache.
 ValueId attend(Builder& b, const Call& c, const Inputs& in) {
   ValueId k = before_repeating_heads(b, in.k), v = before_repeating_heads(b, in.v);
   if (k == kNoValue || v == kNoValue || !(b.size(k, -3) == b.size(v, -3))) {
@@ -62,7 +62,7 @@ ValueId attend(Builder& b, const Call& c, const Inputs& in) {
   return b.add(Op::attention, {in.q, k, v, in.mask}, attributes(c));
 }
 
-/// Keys or values that several heads of the queries share, once for each of these heads.
+/// Repeats the keys or values shared by several query heads, once per head.
 ValueId repeated(Builder& b, ValueId x, ValueId q) {
   const int rank = b.rank(q);
   if (rank < 3 || b.size(x, -3) == b.size(q, -3) || b.size(x, -3).is(1)) return x;
@@ -102,7 +102,7 @@ ValueId logsumexp(Builder& b, ValueId s) {
   return b.squeeze(b.expr("m == -inf ? 0 : m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
 }
 
-/// The probabilities of the scores; zeros for a query that sees no key.
+/// Probabilities of the scores; zeros for a query without visible keys.
 ValueId probabilities(Builder& b, ValueId s, DType result) {
   const DType t = b.dtype(s);
   const ValueId max = b.reduce(s, "max", {-1}, true, t);
@@ -140,7 +140,7 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
   return r;
 }
 
-/// The CUDA kernels' results beside the first two only serve their backward passes.
+/// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
   const Inputs in = read(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};

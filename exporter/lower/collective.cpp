@@ -47,7 +47,7 @@ Values all_to_all(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_to_all, ranks, "", 0, given, taken)};
 }
 
-/// Tensors of a list go one after the other, over the same channel.
+/// Sends the tensors of a list in order over the same channel.
 template <class F>
 Values each(const Call& c, F f) {
   Values results;
@@ -99,7 +99,7 @@ Values wait_list(Builder& b, const Call& c) {
   return results;
 }
 
-/// DTensor's change from a shard along one axis to a shard along another one. All ranks have shards of equal sizes.
+/// Moves DTensor's shard from one axis to another. All ranks have shards of equal sizes.
 Values shard_dim_all_to_all(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const auto axis_of = [&](std::int64_t axis) { return axis < 0 ? axis + b.rank(x) : axis; };

@@ -1,4 +1,4 @@
-// Tensors made of nothing but numbers and sizes; an uninitialised one holds zeros.
+// Tensors created from numbers and sizes alone; an uninitialized tensor holds zeros.
 #include <cmath>
 
 #include "exporter/lower/lower.h"
@@ -10,7 +10,7 @@ namespace {
 using Values = std::vector<ValueId>;
 using OperandKind = Operand::Kind;
 
-/// All elements `operand`, which is a number, a (symbolic) integer, or a tensor of one element.
+/// Fills a tensor with `operand`: a number, a (symbolic) integer, or a tensor of one element.
 ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
   if (operand.kind == OperandKind::tensor) {
     return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
@@ -49,7 +49,7 @@ Values scalar_tensor(Builder& b, const Call& c) {
   return {filled(b, c.arg("s"), {}, c.result_dtype())};
 }
 
-/// How many numbers lie in start, start + step, .. before end.
+/// start, start + step, ... before end. Integer arguments may be symbolic.
 Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
   const DType t = c.result_dtype();
   const auto whole = [](const Operand& o) { return o.kind == OperandKind::integer || o.kind == OperandKind::boolean; };
@@ -86,7 +86,7 @@ Values arange_step(Builder& b, const Call& c) {
   return arange_of(b, c, c.arg("start"), c.arg("end"), c.arg("step"));
 }
 
-/// As arange with its end included.
+/// arange with an inclusive end.
 Values range_of(Builder& b, const Call& c, double step) {
   const double start = c.number("start"), n = std::floor((c.number("end") - start) / step) + 1;
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
@@ -108,8 +108,8 @@ ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_vi
   return {name, std::complex<double>(o.number, o.imaginary)};
 }
 
-/// `steps` numbers from one end to the other, each from the nearer end, as PyTorch's kernels do; or the powers of
-/// `base` of them.
+/// `steps` numbers between two ends, each computed from the nearer end, as PyTorch's kernels do; or the powers of
+/// `base` with these exponents.
 Values spaced(Builder& b, const Call& c, bool powers) {
   const std::int64_t steps = c.integer("steps");
   const DType t = c.result_dtype();
@@ -136,7 +136,7 @@ Values logspace(Builder& b, const Call& c) {
   return spaced(b, c, true);
 }
 
-/// Where column - row compares as `text` says with d: boolean [rows, columns].
+/// Compares column - row with d, as `text` says: boolean [rows, columns].
 ValueId band(Builder& b, std::string_view text, Dim rows, Dim columns, Dim diagonal) {
   const ValueId r = b.reshape(b.iota(rows, DType::i64), {rows, 1}), k = b.iota(columns, DType::i64);
   ExprArg d("d", static_cast<double>(diagonal.is_const() ? diagonal.value() : 0));
@@ -192,7 +192,7 @@ Values triu_indices(Builder& b, const Call& c) {
   return triangle_indices(b, c, false);
 }
 
-/// All choices of r elements of a list, in lexicographic order of their places.
+/// All choices of r elements of a list, in lexicographic order of positions.
 Values combinations(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, 0);
@@ -205,7 +205,7 @@ Values combinations(Builder& b, const Call& c) {
   constexpr std::size_t kMost = std::size_t{1} << 24;
   if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
-  // Depth first: `now` is the choice so far, `next` what to try at its end.
+  // Depth first: `now` is the choice so far, `next` the candidate for its end.
   std::int64_t next = 0;
   for (;;) {
     charge_work(1);
@@ -214,7 +214,7 @@ Values combinations(Builder& b, const Call& c) {
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }
-    // The rest must be enough to go on, where no element is chosen twice.
+    // Distinct choices need enough remaining elements.
     const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
     if (missing > 0 && next + apart * (missing - 1) < n) {
       now.push_back(next);

@@ -1,4 +1,4 @@
-// quantized_decomposed: embeddings of packed rows, and sums of quantized tensors, as ExecuTorch has them.
+// quantized_decomposed: embeddings of packed rows, and sums of quantized tensors, following ExecuTorch.
 #include <string>
 
 #include "exporter/lower/indexing.h"
@@ -9,8 +9,8 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Rows of a table of which each byte holds `count` steps, as int8 from `least` on. The first step of a byte lies in
-/// the low bits of two-bit tables and in the high bits of four-bit ones.
+/// Unpacks a table with `count` steps per byte into int8 values from `least` up. Two-bit tables hold a byte's first
+/// step in the low bits, four-bit tables in the high bits.
 ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) {
   if (count == 1) return x;
   const std::int64_t bits = 8 / count;
@@ -35,7 +35,7 @@ Values embedding_decomposed(Builder& b, const Call& c) {
   return {b.index_select(rows, as_index(b, c.tensor("indices")), 0)};
 }
 
-/// (a - zero_point) * scale for both operands or the number b, their sum, and that on the grid of the result.
+/// Adds (a - zero_point) * scale of both operands, or the number b, and rounds the sum to the result's grid.
 Values sum(Builder& b, const Call& c, ArgumentName first, bool relu) {
   std::vector<ExprArg> args = {{"a", c.tensor(first)},
                                {"a_scale", c.number("a_scale")},

@@ -11,7 +11,7 @@ using Values = std::vector<ValueId>;
 Values embedding(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const ValueId y = b.index_select(weight, as_index(b, c.tensor("indices")), 0);
-  // -1 is no row; the public function counts other negative ones from the end before it calls this.
+  // -1 means no padding row; the public function has resolved other negative rows before the call.
   if (c.integer_or("padding_idx", -1) >= 0) {
     set_gradient_note(b.function().nodes.back(), kPaddingNote, c.integer("padding_idx"));
   }
@@ -19,7 +19,7 @@ Values embedding(Builder& b, const Call& c) {
   return {y};
 }
 
-/// Rows that `indices` names and whose norm is above max_norm are scaled down to it.
+/// Scales rows named by `indices` down to norm max_norm if above.
 Values embedding_renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType wide = compute_type(b.dtype(x));
@@ -36,7 +36,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const bool given = c.has("padding_idx");
   std::int64_t padding = given ? c.integer("padding_idx") : -1;
-  // In the public overload -1 is the last row, in the internal ones no row.
+  // -1 means the last row in the public overload, no row in the internal overloads.
   if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
     if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
@@ -52,7 +52,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   return r;
 }
 
-/// Each row of the table receives the sum of the gradients of its uses.
+/// Adds the gradients of all uses of a row into the table's row.
 Values embedding_backward(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output");
   Node n;
@@ -65,7 +65,7 @@ Values embedding_backward(Builder& b, const Call& c) {
   return {apply_gradient_rule(b, n, {grad}).front()};
 }
 
-/// Each slice the same number of times: by broadcasting.
+/// Equal repetition of all slices: broadcasts.
 Values repeat_all(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   if (!c.has("dim")) x = b.flatten(x);

@@ -17,7 +17,7 @@ std::pair<std::string, std::string> parts_of(const std::string& target) {
   return {target.substr(prefix.size(), dot - prefix.size()), target.substr(dot + 1)};
 }
 
-/// Overloads of the operator on single tensors that may do what an overload on lists does, the likeliest first.
+/// Single-tensor overloads able to stand for an overload on lists, the likeliest first.
 std::vector<std::string_view> overloads_for(const std::string& overload) {
   if (overload == "List") return {"Tensor", "Tensor_Tensor", "default"};
   if (overload == "Scalar" || overload == "ScalarList") return {"Scalar", "Tensor_Scalar", "default", "Tensor"};
@@ -40,7 +40,7 @@ const pt2::Schema* single(const std::string& op, const std::string& overload, st
   return nullptr;
 }
 
-/// The element of a list, or what is the same for all.
+/// Element of a list, or the operand common to all elements.
 Operand element(const Operand& o, std::size_t i) {
   Operand e;
   if (o.kind == OperandKind::tensors) {
@@ -91,7 +91,7 @@ Values foreach (Builder& b, const Call& c) {
     if (i < c.declared.size()) one.declared = {c.declared[i]};
     for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
       const pt2::SchemaArgument& a = schema->arguments[k];
-      const Operand* given = nullptr;  // by name, else by position
+      const Operand* given = nullptr;  // found by name, else by position
       for (const auto& [name, o] : c.args) {
         if (name == a.name) given = &o;
       }

@@ -1,4 +1,4 @@
-// Gradients of activations and losses: one formula each, with g the gradient of the result.
+// Gradients of activations and losses: one formula each; g is the result's gradient.
 #include "exporter/lower/gradients.h"
 
 #include <algorithm>
@@ -142,7 +142,8 @@ Values binary_cross_entropy(Builder& b, const Call& c) {
                    {"n", mean_scale(b, c)}})};
 }
 
-/// -weight at the target's class, over the sum of the weights for a mean; classes are axis 1 (0 of one sample).
+/// -weight at the target's class, divided by the sum of the weights for a mean. Classes are axis 1 (axis 0 of one
+/// sample).
 Values nll_loss(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = b.rank(x) == 1 ? 0 : 1;

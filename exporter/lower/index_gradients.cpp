@@ -52,7 +52,7 @@ Values gather_gradient(Builder& b, const Call& c) {
   return {indexed_gradient(b, Op::gather, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"),
                            c.tensor("grad"))};
 }
-/// Of max.dim and its like: to the element selected.
+/// Sends the gradient of max.dim and the like to the selected element.
 Values selected(Builder& b, const Call& c) {
   ValueId g = c.tensor("grad"), index = c.tensor("indices");
   const Dims sizes = c.dims("sizes");

@@ -12,14 +12,14 @@ using Values = std::vector<ValueId>;
 struct OptimStep {
   OptimKind kind;
   ArgumentName params = "self", grads = "grads", m, v, vmax, steps;
-  std::vector<ArgumentName> untouched;  ///< lists that the schema says are written, and are not
+  std::vector<ArgumentName> untouched;  ///< lists declared mutable by the schema, returned unchanged
 };
 
 double numeric(const Call& c, ArgumentName name) {
   return c.is_tensor(name) ? 0 : c.number_or(name, 0);
 }
 
-/// Whether tensors of a list differ in dtype: one op takes lists of one.
+/// True if the tensors of a list differ in dtype; an optimizer op requires a single dtype.
 bool is_mixed(Builder& b, const Values& list) {
   return std::ranges::any_of(list, [&](ValueId v) { return b.dtype(v) != b.dtype(list[0]); });
 }
@@ -28,7 +28,7 @@ using Lists = optimizers::ListStep;
 constexpr OptimList kOptimLarge[] = {OptimList::param, OptimList::grad,  OptimList::m,
                                 OptimList::v,     OptimList::third, OptimList::step};
 
-/// One node over all parameters, or one for each where dtypes are mixed.
+/// Adds one node over all parameters, or a node per parameter for mixed dtypes.
 optimizers::ListResults add_step(Builder& b, const Lists& all) {
   if (all[OptimList::param].empty()) return {};
   if (std::ranges::none_of(all.lists, [&](const Values& v) { return is_mixed(b, v); }))

@@ -1,4 +1,4 @@
-// Products with packed integer weights: the packing becomes views and bit operations, which fold into constants.
+// Products with packed integer weights: the packing becomes views and bit operations, folded into constants.
 #include <fmt/format.h>
 
 #include "exporter/lower/contraction.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The halves of each byte on a new last axis, the low one first.
+/// Splits each byte into halves on a new last axis, the low half first.
 ValueId nibbles(Builder& b, ValueId x) {
   return b.expr("(x >> shift) & 15", {{"x", b.unsqueeze(x, -1)}, {"shift", b.iota(2, DType::u8, 0, 4)}}, DType::i64,
                 DType::u8);
@@ -20,7 +20,7 @@ ValueId bytes(Builder& b, ValueId x) {
                 DType::u8);
 }
 
-/// Small enough that products of two sizes do not overflow.
+/// Bounded size: products of two sizes do not overflow.
 std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t axis) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const Dim d = b.size(x, axis);
@@ -71,9 +71,9 @@ Values pack_rows(Builder& b, const Call& c) {
   return {b.reshape(b.concat(parts, 0), {n, k / 2})};
 }
 
-// A weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows
-// has row r; a word holds two tiles of 16 columns. From its lowest bits on come the columns that are even, then the odd
-// ones; of each the two tiles; of each the columns 2 q and 2 q + 8.
+// Weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows
+// has row r; a word holds two tiles of 16 columns. Its bits, from the lowest, hold the even, then the odd columns;
+// within each parity the two tiles; within each tile the columns 2 q and 2 q + 8.
 ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
   if (b.rank(packed) != 4) c.unsupported("a packed weight of other than four axes");
   const std::int64_t rows = constant_size(b, c, packed, 0), outer = constant_size(b, c, packed, 1),
@@ -86,8 +86,8 @@ ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
   return b.reshape(b.permute(split, {0, 2, 1, 4, 6, 7, 3, 5}), {rows * 8, b.pool().mul(outer * inner, 32)});
 }
 
-/// x times the weight of `q` [n, k], which are steps from 0 to 15: (q - 8) * scale + zero, with scale and zero for each
-/// group along k and each row in [k / group, n, 2]. The weight is rounded to `t`.
+/// x times the weight of `q` [n, k], steps from 0 to 15: (q - 8) * scale + zero. [k / group, n, 2] holds scale and zero
+/// for each group along k and each row. The weight is rounded to `t`.
 Values int4_product(Builder& b, const Call& c, ValueId q, DType t) {
   const ValueId x = c.tensor("self"), parameters = c.tensor("qScaleAndZeros");
   const BlockAxes g = blocks_of(b, c, q, {1, c.dim("qGroupSize")});
@@ -103,7 +103,7 @@ Values int4_product(Builder& b, const Call& c, ValueId q, DType t) {
 Values int4_rows(Builder& b, const Call& c) {
   return int4_product(b, c, unpacked_rows(b, c, c.tensor("mat2")), DType::f32);
 }
-/// On CUDA, which rounds weights to bfloat16.
+/// CUDA's product rounds weights to bfloat16.
 Values int4_tiles(Builder& b, const Call& c) {
   return int4_product(b, c, unpacked_tiles(b, c, c.tensor("mat2")), DType::bf16);
 }

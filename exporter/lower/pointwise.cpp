@@ -41,7 +41,7 @@ std::vector<std::string_view> names_in(std::string_view text) {
   return names;
 }
 
-/// The arguments of the call that the text names, in the schema's order.
+/// Arguments of the call named in the text, in the schema's order.
 std::vector<std::string_view> arguments_in(const Call& c, std::string_view text) {
   const std::vector<std::string_view> names = names_in(text);
   std::vector<std::string_view> found;
@@ -51,7 +51,7 @@ std::vector<std::string_view> arguments_in(const Call& c, std::string_view text)
   return found;
 }
 
-/// What an integer becomes in type `t`: -1 is 255 in uint8.
+/// Converts an integer to type `t`, wrapping: -1 becomes 255 in uint8.
 std::int64_t wrapped_to(double v, DType t) {
   const auto whole = static_cast<std::int64_t>(v);
   std::array<std::byte, 8> stored{};
@@ -61,7 +61,7 @@ std::int64_t wrapped_to(double v, DType t) {
   return back;
 }
 
-/// Numbers and tensors of no dimensions do not widen a narrow integer type: they wrap to it before the arithmetic.
+/// Wraps numbers and tensors of no dimensions to a narrow integer type before the arithmetic: neither widens the type.
 void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
   if (!is_integral(in) || in == DType::i64) return;
   for (ExprArg& a : args) {
@@ -76,8 +76,8 @@ void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
 /// The names of operands, as against settings, in the schemas of pointwise operators.
 constexpr std::string_view kOperandNames[] = {"self", "other", "exponent", "end", "n", "x"};
 
-/// Numbers and tensors of another type are rounded to a type of 16 bits before the arithmetic, but the operand
-/// `unrounded`. Types of a byte lose nothing.
+/// Rounds numbers and tensors of another type to a 16-bit type before the arithmetic, except the operand `unrounded`.
+/// Byte types are exact.
 void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::string_view unrounded) {
   if (in != DType::f16 && in != DType::bf16) return;
   for (ExprArg& a : args) {
@@ -90,7 +90,7 @@ void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::strin
   }
 }
 
-/// The higher class of operand decides, unless a lower one is of another kind of number (c10's combine_categories).
+/// The higher class of operand decides unless a lower class is of another kind of number (c10's combine_categories).
 DType combine(DType higher, DType lower) {
   if (higher == DType::invalid) return lower;
   if (lower == DType::invalid || is_complex(higher)) return higher;
@@ -120,7 +120,7 @@ ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
     }
-    default: return {name, c.number(ArgumentName::of(name))};  // fails with what the argument is
+    default: return {name, c.number(ArgumentName::of(name))};  // fails and names the argument's kind
   }
 }
 

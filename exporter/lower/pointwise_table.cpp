@@ -1,4 +1,4 @@
-// The operators that are one expression over their arguments, by the schema's names.
+// Operators defined by one expression over their arguments, by the schema's names.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -11,8 +11,8 @@ namespace tern {
 namespace {
 
 struct Row {
-  std::string_view names;      ///< of operators, the first the usual one
-  std::string_view overloads;  ///< those that exist among them
+  std::string_view names;      ///< operators, the usual one first
+  std::string_view overloads;  ///< existing overloads among the candidates
   std::string_view text;
   ComputeIn compute = ComputeIn::result;
 };

@@ -21,7 +21,7 @@ Sizes repeated(const Call& c, ArgumentName name, std::size_t n) {
   return v;
 }
 
-/// The attributes that max and average pooling share over `n` axes.
+/// Attributes common to max and average pooling over `n` axes.
 std::vector<Attr> window(const Call& c, std::size_t n) {
   const Sizes kernel = repeated(c, "kernel_size", n), strides = repeated(c, "stride", n);
   return {attr(AttrKey::kernel, kernel), attr(AttrKey::strides, strides.empty() ? kernel : strides),
@@ -115,7 +115,7 @@ Values fractional_max_pool(Builder& b, const Call& c) {
   return r;
 }
 
-/// The windows of the padded input are a view of it: [n, c, kh, kw, oh, ow].
+/// Takes the windows as a view of the padded input: [n, c, kh, kw, oh, ow].
 Values im2col(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   const bool batched = b.rank(x) == 4;

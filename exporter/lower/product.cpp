@@ -85,12 +85,12 @@ Values addr_product(Builder& b, const Call& c) {
       b.expr("beta * s + alpha * x * y", {{"s", self}, {"x", x}, {"y", y}, {"beta", beta}, {"alpha", alpha}}, result)};
 }
 
-/// beta * self + alpha * (a b). With beta 0 self is not read, so that its NaN and infinities do not count.
+/// beta * self + alpha * (a b). beta 0 skips self, ignoring its NaN and infinities.
 ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId other, DType result) {
   const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
   const ValueId self = c.tensor("self");
   const bool add = beta != 0.0;
-  const bool vector = b.rank(other) == 1;  // the bias must not meet the axis that the product gets and loses
+  const bool vector = b.rank(other) == 1;  // keeps the bias off the product's temporary axis
   if (alpha == 1.0 && !add) return product(b, a, other, result);
   if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, other, result, self);
   const DType wide = promote(b.dtype(a), compute_type(result));
@@ -109,14 +109,13 @@ Values addmv(Builder& b, const Call& c) {
   return {add_product(b, c, c.tensor("mat"), c.tensor("vec"), c.result_dtype())};
 }
 
-/// PyTorch adds one product of the batch after the other, each rounded; a long or symbolic batch becomes a longer inner
-/// axis.
+/// PyTorch adds the batch's products in sequence and rounds each; a long or symbolic batch becomes a longer inner axis.
 Values addbmm(Builder& b, const Call& c) {
   constexpr std::int64_t kMost = 64;
   ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
   const DType result = c.result_dtype();
   const Dim count = b.size(x, 0);
-  if (result == DType::c64) {  // large products that cancel need more than PyTorch's own accuracy to come near it
+  if (result == DType::c64) {  // large cancelling products need more than PyTorch's accuracy to approach its result
     x = b.cast(x, DType::c128);
     y = b.cast(y, DType::c128);
   }

@@ -62,7 +62,7 @@ Values rnn_relu(Builder& b, const Call& c) {
   return recurrent(b, c, RnnKind::relu);
 }
 
-/// One step is a sequence of length 1; a single sample is a batch of one.
+/// Runs one step as a sequence of length 1; a single sample is a batch of one.
 Values cell(Builder& b, const Call& c, RnnKind kind) {
   const bool lstm = kind == RnnKind::lstm;
   ValueId x = c.tensor("input");
@@ -93,7 +93,7 @@ Values rnn_relu_cell(Builder& b, const Call& c) {
   return cell(b, c, RnnKind::relu);
 }
 
-/// v scaled so that its norm over all axes but `dim` is g.
+/// Scales v to norm g over all axes but `dim`.
 Values weight_norm(Builder& b, const Call& c) {
   const ValueId v = c.tensor("v"), g = c.tensor("g");
   const std::int64_t dim = c.integer_or("dim", 0);

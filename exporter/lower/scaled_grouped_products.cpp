@@ -33,7 +33,7 @@ ValueId grouped(Builder& b, const Call& c, ValueId x, ValueId w) {
                {attr_dtype(DType::f32)});
 }
 
-/// [rows, groups] of 0 and 1: the groups that end before a row.
+/// [rows, groups] of 0 and 1: 1 for groups ending before the row.
 ValueId passed_groups(Builder& b, const Call& c, Dim rows) {
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
   return b.expr("row >= end", {{"row", row}, {"end", c.tensor("offs")}}, DType::i64);
@@ -67,8 +67,7 @@ Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o
   return {b.expr(text, args, DType::f32, c.result_dtype())};
 }
 
-/// In tiles, the rows of each group begin with a tile: its last one is padded. Takes scales of these padded rows and
-/// gives those of the rows themselves.
+/// Tiled scales start each group's rows on a tile and pad the group's last tile. Drops the padding rows' scales.
 ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
   const ValueId ends = b.cast(c.tensor("offs"), DType::i64);
   const Dim groups = b.size(ends, 0);
@@ -83,7 +82,7 @@ ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
   return b.index_select(scales, at_most(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
 }
 
-/// By an expression, so that the exporter finds the quantized value of a constant wherever its scales come from.
+/// Multiplies by an expression: the exporter then finds the quantized value of a constant with scales of any origin.
 ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
   Dims blocks(b.shape(elements));
   blocks.back() = b.size(scales, -1);
@@ -121,7 +120,7 @@ Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands&
   return {b.expr("p + bias", {{"p", p}, {"bias", c.tensor("bias")}}, DType::f32, c.result_dtype())};
 }
 
-/// The dtype of the scales says what they belong to; those of blocks lie in tiles.
+/// The scales' dtype tells row scales from block scales; block scales are tiled.
 Values scaled_grouped_mm(Builder& b, const Call& c) {
   ScaledGroupedProductsOperands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
   const DType x = b.dtype(o.x_scale), w = b.dtype(o.w_scale);
@@ -135,7 +134,7 @@ struct Scaling {
   ScalingType type;
   bool tiles;
 };
-/// Two levels of scales belong to float4, which no .pt2 file can hold.
+/// Two levels of scales mean float4, absent from .pt2 files.
 Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
   const std::vector<std::int64_t> types = c.integers(recipes), swizzle = c.integers(swizzles);
   if (types.size() != 1) c.unsupported("several levels of scales");

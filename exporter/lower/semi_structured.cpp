@@ -1,4 +1,4 @@
-// Products with 2:4 sparse matrices as CUTLASS keeps them: of four elements two, and words that say which.
+// Products with 2:4 sparse matrices in CUTLASS's format: two of four elements, and words of their positions.
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/quantization.h"
 #include "exporter/two_of_four.h"
@@ -19,7 +19,7 @@ ValueId product_of_weight(Builder& b, ValueId x, ValueId y, DType dtype) {
 
 Values linear_sparse(Builder& b, const Call& c) {
   const ValueId weight = dense(b, c, "weight", "meta"), bias = c.tensor_or_none("bias");
-  // torch.export cannot write an activation: its shape function lacks the argument.
+  // torch.export cannot write an activation: PyTorch's shape function lacks the argument.
   if (const std::string a = c.text_or("activation", ""); !a.empty()) c.unsupported("the activation '" + a + "'");
   return {product(b, c.tensor("input"), b.transpose(weight, 0, 1), c.result_dtype(), bias)};
 }

@@ -1,5 +1,5 @@
-// torch.ops.symm_mem: the operators that torch.export takes, whose results are those of collectives. Where PyTorch
-// works in memory that all ranks see, Tern communicates.
+// torch.ops.symm_mem: operators accepted by torch.export, with the results of collectives. Tern communicates; PyTorch
+// uses memory shared by all ranks.
 #include <tern/collective.h>
 
 #include "exporter/lower/collective.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// How many ranks the exporting process had: these operators do not say.
+/// Rank count of the exporting process, derived from sizes: the operators do not state it.
 std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
   if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
     c.unsupported(
@@ -25,7 +25,7 @@ std::int64_t axis_of(Builder& b, ValueId x, std::int64_t axis) {
 Values all_reduce_symmetric(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_reduce, 0, c.text("reduce_op"))};
 }
-/// The buffer is PyTorch's place of work.
+/// PyTorch's buffer is scratch memory.
 Values all_reduce_copy(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("local_input"), CollectiveKind::all_reduce, 0, c.text("reduce_op"))};
 }
@@ -40,7 +40,7 @@ Values reduce_scatter_symmetric(Builder& b, const Call& c) {
   return {add_collective(b, c, x, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op"))};
 }
 
-/// All ranks' A, one after the other along an axis; then its products.
+/// Gathers all ranks' A along an axis, then multiplies.
 Values all_gather_matmul(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   const std::vector<ValueId>& others = c.tensors("Bs");

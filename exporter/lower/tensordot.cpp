@@ -21,7 +21,7 @@ ValueId contract(Builder& b, ValueId x, ValueId y, Axes axes_x, Axes axes_y, DTy
   const auto contains = [](const Axes& axes, std::int64_t i) {
     return std::find(axes.begin(), axes.end(), i) != axes.end();
   };
-  // A pair of sizes of which one is 1 is a sum over the other.
+  // A size 1 paired with a larger size means a sum over the larger axis.
   for (std::size_t i = 0; i < axes_x.size(); ++i) {
     const Dim sx = b.size(x, axes_x[i]), sy = b.size(y, axes_y[i]);
     if (sx.is(1) && !sy.is(1)) y = b.reduce(y, "sum", {axes_y[i]}, true, b.dtype(y));
@@ -73,7 +73,7 @@ Values kron(Builder& b, const Call& c) {
   return {b.reshape(b.expr("x * y", {{"x", b.reshape(x, sx)}, {"y", b.reshape(y, sy)}}, c.result_dtype()), shape)};
 }
 
-/// The cheapest order of a chain of matrices of constant sizes; from left to right otherwise.
+/// Finds the cheapest order for a chain of matrices of constant sizes; otherwise left to right.
 class Chain {
  public:
   Chain(Builder& b, Values matrices) : b_(b), matrices_(std::move(matrices)) {
@@ -141,7 +141,7 @@ Values chain_matmul(Builder& b, const Call& c) {
   return chain(b, m);
 }
 
-/// One operand of an einsum: a label for each axis. Labels are letters; those of an ellipsis end at 511.
+/// Operand of an einsum, with a label per axis. Labels are letters; an ellipsis has labels up to 511.
 struct Term {
   ValueId value = kNoValue;
   std::vector<int> labels;
@@ -191,7 +191,7 @@ class Einsum {
     if (operand != values.size()) bad("names fewer operands than there are");
     if (arrow != std::string::npos) {
       output_ = labels(text.substr(arrow + 2), -1);
-    } else {  // the ellipsis, then what occurs once, in order
+    } else {  // the ellipsis, then the labels occurring once, in order
       std::map<int, int> count;
       for (const Term& t : terms_) {
         for (int l : t.labels) ++count[l];
@@ -208,7 +208,7 @@ class Einsum {
     }
   }
 
-  /// rank -1: the output, whose ellipsis is as long as the longest of an operand.
+  /// rank -1: the output; its ellipsis is as long as the operands' longest.
   std::vector<int> labels(const std::string& text, int rank) {
     std::vector<int> result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -216,7 +216,7 @@ class Einsum {
         const int n = rank < 0 ? ellipsis_ : rank - static_cast<int>(text.size() - 3);
         if (n < 0) bad("has more axes than an operand");
         ellipsis_ = std::max(ellipsis_, n);
-        // Ellipses are aligned at the right; numbers fall, so that the last axis is always the same.
+        // Aligns ellipses at the right; numbers fall, giving the last axis a fixed number.
         for (int k = n; k > 0; --k) result.push_back(512 - k);
         i += 2;
       } else if ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z')) {
@@ -233,7 +233,7 @@ class Einsum {
     c_.unsupported(fmt::format("the equation '{}' {}", c_.text("equation"), what));
   }
 
-  /// An axis named twice in one operand is its diagonal.
+  /// A label repeated in one operand selects the diagonal.
   void take_diagonals(Term& t) {
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
       for (std::size_t j = i + 1; j < t.labels.size();) {
@@ -241,7 +241,7 @@ class Einsum {
           ++j;
           continue;
         }
-        // Both axes last, [.., n, n], flattened, padded to [.., n, n + 1]: the first column is the diagonal.
+        // Moves both axes last, [.., n, n], flattens and pads to [.., n, n + 1]: the first column is the diagonal.
         ValueId v = b_.move_axis(t.value, static_cast<std::int64_t>(j), -1);
         v = b_.move_axis(v, static_cast<std::int64_t>(i), -2);
         const Dim n = b_.size(v, -1), square = b_.pool().mul(n, n);
@@ -274,7 +274,7 @@ class Einsum {
     return false;
   }
 
-  /// Sums the axes that neither `other`, nor operands from `from` on, nor the output have.
+  /// Sums axes absent from `other`, from operands `from` and up, and from the output.
   void sum_unused(Term& t, std::size_t from, const Term* other = nullptr) {
     std::vector<std::int64_t> axes;
     std::vector<int> left;
@@ -286,12 +286,12 @@ class Einsum {
       }
     }
     if (axes.empty()) return;
-    // A sum alone has the result's type, that of integers being wider.
+    // A lone sum has the result's type, wider for integers.
     t.value = b_.reduce(t.value, "sum", axes, false, terms_.size() == 1 ? c_.result_dtype() : b_.dtype(t.value));
     t.labels = left;
   }
 
-  /// One batched product: shared axes that are still needed are the batch, those that are not are summed.
+  /// Computes a batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
   Term multiply(const Term& x, const Term& y, std::size_t from) {
     std::vector<int> batch, summed, only_x, only_y;
     for (int l : x.labels) {

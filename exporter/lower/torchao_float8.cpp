@@ -6,8 +6,8 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// x and its scales in shapes that broadcast. A scale that broadcasts as it is needs nothing; else each axis of x has
-/// as many blocks as the scales have elements along it.
+/// Reshapes x and its scales to broadcast. A broadcastable scale stays unchanged; else each axis of x is divided into
+/// as many blocks as the scales have elements along the axis.
 struct Scaled {
   ValueId x, scale;
 };
@@ -41,7 +41,7 @@ Values dequantize_float8(Builder& b, const Call& c) {
   return {b.reshape(s.finish(y, c.result_dtype()), b.shape(c.tensor("tensor")))};
 }
 
-/// The largest magnitude of each block over that of the dtype; as a power of two where the scales are float8_e8m0fnu.
+/// Largest magnitude of each block over the dtype's largest number; a power of two for float8_e8m0fnu scales.
 Values choose_scale(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const DType t = b.dtype(x);

@@ -23,8 +23,8 @@ Values roi(Builder& b, const Call& c) {
   return kind == RoiKind::align ? Values{y} : Values{y, kNoValue};
 }
 
-/// Every element of the kernel reads its own grid of positions, moved by the offsets; what it reads is multiplied by
-/// the weight as in a convolution.
+/// Each kernel element samples its own grid of positions, moved by the offsets; the samples times the weight form a
+/// convolution.
 Values deform_conv2d(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), weight = c.tensor("weight");
   ExprPool& pool = b.pool();

@@ -16,10 +16,10 @@ namespace {
 
 using namespace optimizers;
 
-/// Cones of different nodes that are run on numbers: a file from a stranger may have any number.
+/// Limit on different cones evaluated on numbers: a file may contain any number of them.
 constexpr std::size_t kMostForms = 16;
 
-/// Cones of one optimizer with the same options and types.
+/// Cones of one optimizer with equal options and types.
 struct Group {
   Fit fit;
   std::vector<const Cone*> cones;
@@ -67,7 +67,7 @@ ListStep step_of(const Group& g) {
   return step;
 }
 
-/// Nodes in an order that can be executed, as near to theirs as that allows; false if there is none.
+/// Sorts nodes into an executable order close to the original; false if none exists.
 bool order_nodes(Function& f) {
   const std::size_t n = f.nodes.size();
   const DefUse uses(f);
@@ -98,13 +98,13 @@ bool order_nodes(Function& f) {
   return true;
 }
 
-/// The node takes the place of those that made the new values, which keep their numbers.
+/// Inserts the node in place of the nodes producing the new values; value numbers stay.
 bool replace(Program& program, std::uint32_t function, const Group& g) {
   const Function before = program.functions[function];
   Builder b(program, function);
   const ListResults results = add_list_step(b, step_of(g));
   Function& f = program.functions[function];
-  std::unordered_map<ValueId, ValueId> instead;  // of the op's results, the values that they become
+  std::unordered_map<ValueId, ValueId> instead;  // maps the op's results to the original values
   const auto take = [&](OptimList list, std::size_t i, ValueId v) {
     const auto& values = results[static_cast<std::size_t>(list)];
     instead.emplace(values.at(std::min(i, values.size() - 1)), v);
@@ -148,8 +148,8 @@ ValueId one_less(const Function& f, const DefUse& uses, ValueId v) {
   return adds && is_floating(code[2].dtype) ? n.inputs[0] : kNoValue;
 }
 
-/// Fused optimizers read steps that the program has counted up before: the op does that itself, instead of a node for
-/// each parameter.
+/// Fused optimizers read step counts incremented by the program: the op increments them itself, in place of a node per
+/// parameter.
 void count_steps_inside(Function& f) {
   const DefUse uses(f);
   std::set<ValueId> counted;
@@ -158,7 +158,7 @@ void count_steps_inside(Function& f) {
     if (n.op != Op::optim || n.dims(AttrKey::counts).empty() || (n.integer(AttrKey::mode) & kOptimAdvance) != 0)
       continue;
     const OptimLayout layout(n);
-    // Where found_inf leaves a step out, the op's count stays, and the program's own goes on: it takes 1 back later.
+    // A skipped step (found_inf) leaves the op's count unchanged, but the program's advances and is corrected later.
     if (layout.has(OptimList::found_inf)) continue;
     std::vector<ValueId> steps, starts;
     for (std::size_t i = 0; i < layout.count(OptimList::step); ++i) {

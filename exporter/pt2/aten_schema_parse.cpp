@@ -76,7 +76,7 @@ class AtenSchemaParseParser {
     if (at_ == start) bad("expected a name");
     return line_.substr(start, at_ - start);
   }
-  // To the parenthesis that closes the one here.
+  // Reads up to the matching parenthesis.
   std::string_view parenthesised() {
     const std::size_t start = at_;
     int depth = 0;

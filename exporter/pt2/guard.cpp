@@ -68,7 +68,7 @@ constexpr Function kFunctions[] = {
     {"bool", "bool", SymOp::identity},
 };
 constexpr std::string_view kModules[] = {"torch.", "math.", "sympy.", "operator.", "builtins."};
-/// Functions of one double that sizes can express (OpaqueUnaryFn_* of torch.utils._sympy.functions).
+/// Functions of one double in size expressions (OpaqueUnaryFn_* of torch.utils._sympy.functions).
 constexpr std::string_view kUnary[] = {"sqrt", "exp",  "log",  "log2", "sin",  "cos", "tan",
                                        "asin", "acos", "atan", "sinh", "cosh", "tanh"};
 
@@ -214,7 +214,7 @@ class GuardParser {
     return left;
   }
 
-  // A power binds stronger than the sign before it: -2**2 is -4.
+  // A power binds more strongly than the sign before: -2**2 is -4.
   Index sign() {
     const Depth depth(*this);
     if (take("-")) return negative(sign());
@@ -416,7 +416,7 @@ class GuardParser {
   std::string_view text_;
   const InputName& input_name_;
   std::size_t at_ = 0;
-  std::size_t copied_ = 0;  ///< text before it is in guard_.text
+  std::size_t copied_ = 0;  ///< earlier text is in guard_.text
   int depth_ = 0;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text
   Guard guard_;

@@ -106,7 +106,7 @@ JsonValue::Iterator& JsonValue::Iterator::operator++() {
   return *this;
 }
 
-// Found again from the root, so that reading pays nothing for it.
+// Searches from the root: reading pays nothing for paths.
 std::string JsonValue::path() const {
   const auto& values = document_->values_;
   std::string path;
@@ -121,7 +121,7 @@ std::string JsonValue::path() const {
       const auto key = document_->view(values[child].key);
       const auto shown = quote(key);
       if (!path.empty()) path += '.';
-      // Without quotes unless something was escaped or cut.
+      // Unquoted unless escaped or cut.
       path += shown.size() == key.size() + 2 ? std::string(key) : shown;
     }
     at = child;

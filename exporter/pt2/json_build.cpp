@@ -9,7 +9,7 @@
 
 namespace tern::pt2 {
 
-// Receives the events of nlohmann's parser, which does not recurse.
+// Receives the events of nlohmann's parser, free of recursion.
 class JsonBuilder {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;

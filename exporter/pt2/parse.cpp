@@ -31,7 +31,7 @@ SchemaVersion parse_version(JsonValue root) {
   return {static_cast<int>(major), static_cast<int>(minor)};
 }
 
-// Python's integers have no bound and its infinities are null: what does not fit is no bound.
+// Python's integers are unbounded, and its infinities are null: unrepresentable values mean no bound.
 std::optional<std::int64_t> parse_bound(JsonValue constraint, std::string_view key) {
   const auto value = constraint.find(key);
   if (!value) return std::nullopt;

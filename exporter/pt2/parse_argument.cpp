@@ -151,7 +151,7 @@ struct Tag {
   void (*read)(JsonValue, Argument&);
 };
 
-// The frequent ones first.
+// Frequent kinds first.
 constexpr Tag kTags[] = {
     {"as_tensor", ArgumentKind::tensor, read_tensor},
     {"as_int", ArgumentKind::integer, read_int},

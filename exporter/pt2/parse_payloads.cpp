@@ -10,8 +10,7 @@
 namespace tern::pt2 {
 namespace {
 
-// The bytes from the start of the storage to the end of the last element; nothing when they do not fit in 63 bits. 0
-// when there are none.
+// Bytes from the storage's start to the end of the last element, 0 without elements; nothing beyond 63 bits.
 std::optional<std::uint64_t> bytes_reached(const TensorMeta& meta) {
   std::int64_t last = meta.storage_offset.value;
   for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
@@ -27,7 +26,7 @@ std::optional<std::uint64_t> bytes_reached(const TensorMeta& meta) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-// Elements, even those that share memory, must be countable in bytes.
+// Elements, overlapping ones included, must be countable in bytes.
 bool countable(const TensorMeta& meta) {
   std::int64_t bytes = element_size(meta.dtype);
   for (const auto& size : meta.sizes)
@@ -45,7 +44,7 @@ void check_literal(const JsonValue& value, const TensorMeta& meta) {
 void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t entry_bytes) {
   const TensorMeta& meta = payload.tensor;
   check_literal(value, meta);
-  // What a pickle holds is not laid out like this, and sparse tensors have no strides.
+  // Pickle entries have another layout, and sparse tensors have no strides.
   if (payload.use_pickle || meta.layout != Layout::strided) return;
   const auto reached = bytes_reached(meta);
   if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");

@@ -6,7 +6,7 @@
 namespace tern::pt2 {
 namespace {
 
-// How a spec writes the value that it is about.
+// Notation of a spec's value.
 enum class Form {
   argument,    // "arg": an Argument
   tensor,      // "arg": {"name": ...}
@@ -18,7 +18,7 @@ struct SpecTag {
   const char* tag;
   Kind kind;
   Form form;
-  const char* target;  // the key of the name that it is for, or null
+  const char* target;  // key of the target's name, or null
 };
 
 using In = InputSpec::Kind;

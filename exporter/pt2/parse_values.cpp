@@ -32,7 +32,7 @@ Sym read_symbol(JsonValue value, std::string_view literal_tag, Read read) {
     const JsonValue text = content["expr_str"];
     sym.expr = text.as_string();
     if (sym.expr.empty()) text.bad("the expression is empty");
-    // A hint of another type says nothing that we need.
+    // Hints of another type are irrelevant.
     if (const auto hint = content.find("hint"); hint && hint->only().key() == literal_tag)
       sym.hint = read(hint->only());
   } else {

@@ -35,7 +35,7 @@ class Machine {
   [[noreturn]] void fail_at(std::size_t offset, ErrorCode code, const std::string& what) const {
     fail(code, fmt::format("{}: offset {}: {}", label_, base_ + offset, what));
   }
-  /// With the name of the opcode.
+  /// Names the opcode.
   [[noreturn]] void bad(const std::string& what) const {
     const auto name = pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_]));
     fail_at(opcode_at_, ErrorCode::bad_file, fmt::format("pickle opcode {}: {}", name, what));
@@ -69,7 +69,7 @@ class Machine {
     return text;
   }
 
-  // The stack: values, and where marks are among them.
+  // The stack: values, and the positions of marks.
   PickleId make(PickleValue value) {
     charge_work(sizeof(PickleValue));
     value.offset = static_cast<std::uint32_t>(opcode_at_);

@@ -1,4 +1,4 @@
-// Attributes of pickled tensors: numbers, texts, dtypes, enums, records and lists of them.
+// Attributes of pickled tensors: numbers, texts, dtypes, enums, records and their lists.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -95,7 +95,7 @@ PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
   t.strides = view_.naturals(a.items[3], "the list of strides");
   if (t.sizes.size() != t.strides.size()) view_.bad(v, "there are not as many strides as sizes");
   if (typed) t.dtype = dtype(a.items[6]);
-  if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch counts the bytes, and so do its programs
+  if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch and its programs count bytes
   place(t, v, a.items[0], typed);
   return t;
 }
@@ -175,7 +175,7 @@ PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
   return t;
 }
 
-/// The tensor's __dict__, or a pair of it and of the slots.
+/// Reads the tensor's __dict__, or a pair of __dict__ and slots.
 void Interpreter::state(PickledTensor& t, PickleId id) {
   const PickleValue& v = view_[id];
   Names names;

@@ -17,16 +17,16 @@ namespace {
 struct Call {
   SymNode node;
   std::vector<std::uint32_t> children;
-  std::vector<std::int64_t> numbers;  // of Integer and Rational
-  std::string_view text;              // of Symbol and Float
-  bool is_pair = false;               // ExprCondPair: its children go to the Piecewise around it
+  std::vector<std::int64_t> numbers;  // Integer and Rational
+  std::string_view text;              // Symbol and Float
+  bool is_pair = false;               // ExprCondPair: its children join the enclosing Piecewise
 };
 
 class SympyParser {
  public:
   explicit SympyParser(std::string_view text) : text_(text) {}
 
-  // Keeps its own stack rather than recursing.
+  // Uses its own stack instead of recursion.
   SymExpr parse() {
     do {
       value();
@@ -63,7 +63,7 @@ class SympyParser {
     return text_.substr(start, at_ - start);
   }
 
-  // One value, or the start of a call.
+  // Reads a value, or the start of a call.
   void value() {
     just_opened_ = false;
     skip_spaces();
@@ -126,7 +126,7 @@ class SympyParser {
     }
   }
 
-  // positive=True and such of a symbol, precision=53 of a float; others say nothing that we need.
+  // Reads positive=True and the like of a symbol, precision=53 of a float; ignores other keywords.
   void keyword(std::string_view name) {
     if (calls_.empty()) bad("expected an expression");
     const auto value = word();

@@ -6,7 +6,7 @@
 namespace tern::pt2 {
 namespace {
 
-// How tightly an expression holds together; a weaker one inside a stronger one needs parentheses.
+// Binding strength of an expression; a weaker expression inside a stronger one needs parentheses.
 enum Strength { kOr = 1, kAnd, kNot, kCompare, kBits, kShift, kSum, kProduct, kPower, kAtom };
 
 struct SympyPrintInfix {
@@ -48,7 +48,7 @@ const SympyPrintInfix* infix_of(SymOp op) {
   return nullptr;
 }
 
-// Recurses no deeper than kMaxSymDepth: the parser has seen to that.
+// Recurses at most kMaxSymDepth deep, the parser's limit.
 class Printer {
  public:
   explicit Printer(const SymExpr& expr) : expr_(expr) {}
@@ -106,7 +106,7 @@ class Printer {
   }
   void child(const SymNode& parent, std::uint32_t i, Strength around) { node(child_of(parent, i), around); }
 
-  // A term that starts with a minus is subtracted.
+  // Prints terms with a leading minus as subtractions.
   void sum(const SymNode& parent) {
     for (std::uint32_t i = 0; i < parent.child_count; ++i) {
       const std::size_t start = out_.size();
@@ -128,7 +128,7 @@ class Printer {
     }
     for (std::uint32_t i = first; i < parent.child_count; ++i) {
       if (i > first) out_ += '*';
-      // A fraction or quotient is put in parentheses: a*(b/c).
+      // Parenthesizes a fraction or quotient: a*(b/c).
       child(parent, i, i == 0 ? kProduct : kPower);
     }
   }

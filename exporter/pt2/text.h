@@ -1,4 +1,4 @@
-// Names from files: whether they are UTF-8, and how messages show them.
+// Names from files: UTF-8 check, and their form in messages.
 #pragma once
 
 #include <string>

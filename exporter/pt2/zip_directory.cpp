@@ -17,7 +17,7 @@ struct End {
   std::uint64_t count;
   std::uint64_t size;
   std::uint64_t offset;
-  std::uint64_t limit;  ///< where the directory must end
+  std::uint64_t limit;  ///< required end of the directory
 };
 
 struct Reader {
@@ -72,7 +72,7 @@ struct Reader {
     return end;
   }
 
-  // Fields that are all ones have their value in the zip64 extra field, in this order and nothing else (4.5.3).
+  // Fields of all ones have their values in the zip64 extra field, in this order, without other contents (4.5.3).
   void read_zip64(ZipRecord& record, std::uint64_t at, const Extra& extra) const {
     const Bytes space = extra.zip64.value_or(Bytes{});
     std::size_t used = 0;
@@ -125,7 +125,7 @@ ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
     reader.bad(end.limit,
                fmt::format("the zip directory (offset {}, {} bytes) does not end right before its end record",
                            end.offset, end.size));
-  // Before anything is allocated: each record has at least its fixed part.
+  // Precedes any allocation: each record has at least its fixed fields.
   if (end.count > kMaxZipEntries || end.count > end.size / kCentralHeaderBytes)
     reader.bad(end.limit,
                fmt::format("{} entries are more than the directory of {} bytes can hold, or than the limit of {}",

@@ -87,13 +87,13 @@ std::string sizes_text(const std::map<std::string, std::int64_t>& sizes) {
   return text;
 }
 
-/// The estimate that is worth a measurement: the last one scaled to the limit, most of the way.
+/// Estimate of the next schedule to measure: the last estimate scaled towards the limit.
 double next_estimate(double estimate, double measured, double limit) {
   constexpr double kMostOfTheWay = 0.7, kLeastProgress = 0.002, kMostProgress = 0.05;
   return estimate * (1 - std::clamp(kMostOfTheWay * (measured - limit) / measured, kLeastProgress, kMostProgress));
 }
 
-/// A schedule that was measured, as a program.
+/// Measured schedule, as a program.
 struct Measured {
   Program program;
   RecomputeReport report;

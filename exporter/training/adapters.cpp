@@ -93,7 +93,7 @@ AdaptersForm form_of(const Program& program, std::uint32_t state) {
   return form;
 }
 
-/// Another name of some of its bytes that a function reads: merging an adapter would change what is read there.
+/// Another state over some of its bytes, read by a function: merging an adapter would change the other state's value.
 const State* tied_to(const Program& program, std::uint32_t state) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State &mine = program.states[state], &other = program.states[i];
@@ -152,12 +152,12 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
   return s;
 }
 
-/// A parameter that rules match, but that gets no adapter.
+/// Parameter matched by rules, without an adapter.
 struct LeftOut {
   std::string name, why;
 };
 
-/// Fails for a rule that gave no weight an adapter, with the reason that helps most.
+/// Fails if a rule gave no weight an adapter, with the most helpful reason.
 void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
                    const std::vector<LeftOut>& left_out) {
   const auto refuse = [&](const std::string& why) {

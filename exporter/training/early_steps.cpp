@@ -9,10 +9,10 @@
 namespace tern {
 namespace {
 
-/// Gradients that are stepped together.
+/// Bytes of gradients per step node.
 constexpr std::uint64_t kTogether = std::uint64_t{2} << 20;
 
-/// For each value the value that it may be a view of; itself if none.
+/// Possible base of each value as a view; the value itself if none.
 std::vector<ValueId> bases_of(const Function& f, std::size_t end) {
   std::vector<ValueId> base(f.values.size());
   std::iota(base.begin(), base.end(), ValueId{0});
@@ -24,7 +24,7 @@ std::vector<ValueId> bases_of(const Function& f, std::size_t end) {
   return base;
 }
 
-/// For each value the last node that reads it or a view of it.
+/// Last node reading each value or a view of the value.
 std::vector<std::int64_t> last_readers(const Function& f, std::size_t end) {
   const std::vector<ValueId> base = bases_of(f, end);
   std::vector<std::int64_t> last(base.size(), -1);

@@ -14,7 +14,7 @@ namespace {
 
 using FunctionOutputKind = FunctionOutput::Kind;
 
-/// What losses compare with the target, or the program's own loss.
+/// Prediction for the loss, or the program's own loss.
 ValueId first_result(const Function& f) {
   for (const FunctionOutput& o : f.outputs) {
     if (o.kind == FunctionOutputKind::tensor && o.value != kNoValue) return o.value;
@@ -22,7 +22,7 @@ ValueId first_result(const Function& f) {
   fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
 }
 
-/// What a batch norm counts in training mode, and has no use for.
+/// Removes the batch counts updated by batch norms in training mode, of no use here.
 void leave_batch_counts(const Program& program, Function& f) {
   std::erase_if(f.writebacks, [&](const WriteBack& w) {
     return w.target == WriteBack::Target::state && program.states[w.index].name.ends_with("num_batches_tracked");

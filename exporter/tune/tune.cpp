@@ -20,18 +20,18 @@ using Place = std::pair<std::uint32_t, std::uint32_t>;  // function, node
 
 constexpr int kWarmUp = 2;
 constexpr std::size_t kFewestTurns = 7, kMostTurns = 25;
-constexpr double kSecondsOfTurns = 0.5;  // of one trial, where the fewest take less
+constexpr double kSecondsOfTurns = 0.5;  // limit for one trial, unless the fewest turns take longer
 constexpr double kSecondsAtTheEnd = 3;
-constexpr double kWorthATrial = 0.005;  // of a run
+constexpr double kWorthATrial = 0.005;  // fraction of a run
 
 /// Nodes that are done alike.
 struct TuneKind {
   std::string what;
   std::span<const AlgorithmChoice> algorithms;
-  AlgorithmChoice rule, best;  ///< what the rules take, and what was found so far
+  AlgorithmChoice rule, best;  ///< the rules' choice, and the best so far
   std::vector<Place> places;
-  NodeNames neighbourhood;  ///< they, and what changes with them
-  double seconds = 0;       ///< of a run
+  NodeNames neighbourhood;  ///< the nodes, and their affected neighbours
+  double seconds = 0;       ///< seconds per run
 };
 
 double since(Clock::time_point start) {
@@ -138,7 +138,7 @@ class Tuner {
     return turns;
   }
 
-  /// Once more all that was found against the rules: single gains may have been luck.
+  /// Compares all changes together with the rules: single gains may have been luck.
   void finish(Trial& rules) {
     NodeNames changed;
     for (const TuneKind& kind : kinds_) {

@@ -43,7 +43,7 @@ class OverTexts : public SlotFunction, Operands {
   }
 
  private:
-  // As rules take operands.
+  // Implements Operands for the rules.
   const TensorType& type(ValueId v) const override { return source_type(v); }
   bool is_shared(ValueId v) const override { return places_[static_cast<std::size_t>(v)].kind == Place::Kind::shared; }
   ValueId shared(ValueId v) override { return place(v).value; }
@@ -63,7 +63,7 @@ class OverTexts : public SlotFunction, Operands {
       case Place::Kind::shared: return b_.expand(place(v).value, inner(source_type(v)));
       default: break;
     }
-    const auto known = read_.find(v);  // a part of a cache, as it is
+    const auto known = read_.find(v);  // a slice of a cache, unchanged
     if (known != read_.end()) return known->second;
     return read_[v] = loop({}, {v}).front();
   }
@@ -82,13 +82,13 @@ class OverTexts : public SlotFunction, Operands {
     return varies;
   }
 
-  /// For each slot the row of its text in this run, or -1.
+  /// Row of each slot's text in this run, or -1.
   void find_rows() {
     rows_ =
         b_.add(Op::index_put, {b_.full({options_.slots}, -1, DType::i64), b_.iota(options_.texts, DType::i64), slot_});
   }
 
-  /// In an order in which operands come first: a group may stand around nodes that read what it makes.
+  /// Adds groups, operands first: a group may enclose nodes reading its results.
   void emit(std::size_t g) {
     if (done_[g]) return;
     done_[g] = true;
@@ -175,8 +175,8 @@ class OverTexts : public SlotFunction, Operands {
            std::ranges::any_of(source_.writebacks, [&](const WriteBack& w) { return w.value == v; });
   }
 
-  /// With the nodes that give them sizes, and views: those of caches are made where they are read, and those of
-  /// weights too, since a body's operands are contiguous.
+  /// Adds the nodes giving sizes, and views: a body's operands are contiguous, so views of caches and of weights are
+  /// made at their readers.
   std::vector<std::size_t> with_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
     std::set<std::size_t> all;
     std::vector<std::size_t> open(nodes);
@@ -198,7 +198,7 @@ class OverTexts : public SlotFunction, Operands {
     return {all.begin(), all.end()};
   }
 
-  /// Runs the nodes for one text after the other, and gives `results` of all texts.
+  /// Runs the nodes for one text after another; returns `results` of all texts.
   std::vector<ValueId> loop(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
     TextNodes t{&source_, with_sources(nodes, results), {}, {}, results};
     std::set<ValueId> inside, seen;

@@ -89,7 +89,7 @@ class Finder {
     }
   }
 
-  /// Groups of which each reads what the other one makes, or others make of it, become one. True if there were some.
+  /// Merges groups reading each other's results, directly or through other groups. True if any merged.
   bool close() {
     std::vector<std::vector<std::size_t>> readers(f_.nodes.size()), sources(f_.nodes.size());
     std::vector<std::size_t> members(f_.nodes.size());

@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// The numbers of an immutable state of one dimension that `v` is.
+/// Numbers of an immutable one-dimensional state, if `v` is one.
 std::optional<std::vector<double>> numbers(const Program& program, const Function& f, ValueId v,
                                            std::vector<std::uint32_t>& states) {
   const FunctionInput* in = state_input(f, v);

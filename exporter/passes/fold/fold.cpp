@@ -111,7 +111,7 @@ class Folder {
     return true;
   }
 
-  /// Work on the program itself, which is linear in its size for each constant.
+  /// Accounts for work on the program itself: each constant costs time linear in the program's size.
   bool spend(std::uint64_t work) {
     if (work > budget_) return false;
     budget_ -= work;
@@ -143,7 +143,7 @@ class Folder {
   }
 
   Program& program_;
-  std::vector<bool> read_;                        ///< states of which constants were made
+  std::vector<bool> read_;                        ///< states with derived constants
   std::map<std::uint32_t, std::uint64_t> grown_;  ///< bytes of small constants of a state
   std::uint64_t most_ = kMostWork, budget_ = kAllWork;
 };

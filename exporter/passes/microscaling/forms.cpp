@@ -14,10 +14,10 @@ namespace {
 struct Elements {
   DType stored;
   DType element;
-  int per_item;  ///< elements in one item of the state, side by side in the last axis
+  int per_item;  ///< elements per item of the state, side by side in the last axis
 };
 
-// The patterns that are known, all with one float8_e8m0fnu for each block along the last axis:
+// Known patterns, each with one float8_e8m0fnu per block along the last axis:
 //   written by hand            data.to(f) .view(n, -1, 32) * scale.to(f).unsqueeze(-1)           float8 data
 //                              lut[stack(data & 15, data >> 4)] in place of data.to(f)           float4 in uint8
 //                              lut[data] in place of data.to(f)                                  float6 in uint8
@@ -25,17 +25,17 @@ struct Elements {
 //   torchao's MXTensor, after  data.to(f) .view(-1, 32) * where(scale == 255, nan, 2 ** (int16(scale) - 127)).view(-1,
 //   1) run_decompositions()       with the scales brought from cuBLAS's tiles into rows by views, permutes and slices;
 //                              float4 unpacked to the bits of float32 by shifts and masks
-// The table says what the states can mean; which it is, and whether it is at all, the values decide.
+// The table lists the possible meanings of states; the values decide the actual one, if any.
 constexpr Elements kElements[] = {
     {DType::f8_e4m3fn, DType::f8_e4m3fn, 1}, {DType::f8_e5m2, DType::f8_e5m2, 1}, {DType::u8, DType::f4_e2m1, 2},
     {DType::u8, DType::f6_e2m3, 1},          {DType::u8, DType::f6_e3m2, 1},      {DType::u8, DType::f8_e4m3fn, 1},
     {DType::u8, DType::f8_e5m2, 1},
 };
 constexpr std::int64_t kSwizzledBlock = 32;
-/// The most elements of tables, and of numbers that were lifted out of the program.
+/// Element limit of tables, and of numbers lifted out of the program.
 constexpr std::int64_t kSmall = 256;
 
-/// -1 where there are too many to count.
+/// Element count; -1 if uncountable.
 std::int64_t count(const State& s) {
   std::uint64_t bytes = 0;
   if (!byte_size({s.type.dtype, s.type.shape}, &bytes)) return -1;
@@ -59,7 +59,7 @@ std::span<const std::byte> bytes_of(const Program& p, std::uint32_t state) {
                                             static_cast<std::size_t>(count(s)) * size);
 }
 
-/// The states that can be elements and scales; -1 where there is none, or no telling.
+/// Candidate states for elements and scales; -1 if missing or ambiguous.
 struct Roles {
   std::int64_t elements = -1, scales = -1;
 };

@@ -57,7 +57,7 @@ class Packer {
   }
 
  private:
-  /// mx_pack of two states, as tensor subclasses give it, becomes the MX state.
+  /// Turns mx_pack of two states, from tensor subclasses, into the MX state.
   void pack_given(Function& f) {
     std::map<ValueId, std::uint32_t> states;
     for (const FunctionInput& in : f.inputs) {
@@ -77,7 +77,7 @@ class Packer {
     }
   }
 
-  /// Replaces one value; false when there is none left.
+  /// Replaces one value; false if none remains.
   bool pack_one(Function& f) {
     const ConstantPart part(program_, f);
     for (ValueId result : part.results()) {
@@ -116,7 +116,7 @@ class Packer {
     return true;
   }
 
-  /// The node `at`, which gives v, becomes mx_dequantize, and a reshape where v has other sizes.
+  /// Turns node `at`, producing v, into mx_dequantize, plus a reshape if v has other sizes.
   void replace(Function& f, ValueId v, std::size_t at, const Form& form) {
     const TensorType was = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
@@ -175,11 +175,11 @@ class Packer {
   /// times each.
   static constexpr std::uint64_t kWorkPerByte = 1024, kMost = std::uint64_t{1} << 44;
   std::uint64_t budget_ = std::uint64_t{1} << 24;
-  std::set<ValueId> tried_;  ///< values of the function that is looked at
+  std::set<ValueId> tried_;  ///< values of the current function
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, DType, std::int32_t, ScaleLayout>;
   Program& program_;
-  std::map<Key, std::uint32_t> packed_;  ///< elements and scales that became a state
+  std::map<Key, std::uint32_t> packed_;  ///< states of packed elements and scales
 };
 
 }  // namespace

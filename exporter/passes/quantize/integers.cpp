@@ -1,11 +1,11 @@
-// int8 with a scale for each row, int4 with one for each group: torchao's choose_qparams_affine (symmetric) and
-// quantize_affine, as Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup) call them.
+// int8 with a scale per row, int4 with a scale per group: torchao's choose_qparams_affine (symmetric) and
+// quantize_affine, in the form of Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup).
 //
 //   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
 //   element = round_half_even(x * (1 / scale)), clamped
 //
-// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0. Where scales of
-// groups are to be bfloat16 beside a wider weight, only they are rounded to it.
+// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0. bfloat16 group
+// scales beside a wider weight are the only values rounded to bfloat16.
 #include <array>
 #include <vector>
 
@@ -40,7 +40,7 @@ TERN_INLINE float scale_of(DType type, std::uint32_t largest, const Range& range
   return scale < least ? least : scale;  // NaN stays
 }
 
-/// Rounded to the mantissa of a type of 16 bits, by adding 1.5 * 2^23 of its steps. The magnitude is at most 2^15.
+/// Rounds to the mantissa of a 16-bit type by adding 1.5 * 2^23 of its steps. The magnitude is at most 2^15.
 template <DType type>
 TERN_INLINE float rounded(float v) {
   if constexpr (type == DType::f32) return v;
@@ -56,8 +56,8 @@ TERN_INLINE float reciprocal(float scale) {
   return rounded_to(type, 1.0F / scale);
 }
 
-/// Elements of up to Sums::kLanes numbers, as the last bits of `codes`. `type`: in which products are rounded. A whole
-/// number comes of adding one whose last bit is worth 1.
+/// Writes the elements of up to Sums::kLanes numbers as the last bits of `codes`. `type`: rounding type of products.
+/// Adding a number with a last bit worth 1 rounds to a whole number.
 template <bool kFused, DType type, class S>
 TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float by, float scale,
                                const Range& range, std::uint16_t* __restrict codes, Sums& sums) {

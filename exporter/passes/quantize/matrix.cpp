@@ -16,20 +16,20 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kTogether = 16;    // rows that are gathered at once
+constexpr std::int64_t kTogether = 16;    // rows gathered at once
 constexpr std::int64_t kGrain = 1 << 14;  // numbers for a thread
 
-/// The type that rows are read in: float16 becomes float32.
+/// Type of rows for readers: float16 becomes float32.
 DType read_type(DType type) {
   return type == DType::f16 ? DType::f32 : type;
 }
 
-/// Rows of a matrix as float32 or bfloat16, one after another.
+/// Reads rows of a matrix as float32 or bfloat16, in sequence.
 class Reader {
  public:
   explicit Reader(const FloatMatrix& m) : m_(m) {}
 
-  /// Row r of [begin, end), which is read in order. Valid until the next call.
+  /// Row r of [begin, end), requested in order. Valid until the next call.
   const std::byte* row(std::int64_t r, std::int64_t end) {
     const std::int64_t row_bytes = m_.columns * element_size(read_type(m_.type));
     if (m_.column_stride == 1) {
@@ -79,7 +79,7 @@ class Reader {
   std::vector<std::byte> numbers_;
 };
 
-/// The largest magnitude, as bits; NaN where there is one.
+/// Bits of the largest magnitude; NaN if any number is NaN.
 template <class S>
 std::uint32_t largest_of_rows(const FloatMatrix& m) {
   std::uint32_t largest = 0;
@@ -97,7 +97,7 @@ std::uint32_t largest_of_rows(const FloatMatrix& m) {
   return largest;
 }
 
-/// The largest magnitude of all. The bits of a float16 are in order, as those of bfloat16 are.
+/// Largest magnitude of all. The bits of float16 sort like those of bfloat16.
 float largest_of(const FloatMatrix& m) {
   if (m.type == DType::f32) return std::bit_cast<float>(largest_of_rows<StoredFloat32>(m));
   FloatMatrix codes = m;

@@ -1,10 +1,10 @@
 // MX blocks (OCP Microscaling Formats 1.0, 6.3) by torchao's to_mx.
 //
-//   exponent = that of the block's largest magnitude; `even` first rounds the magnitude to the element's mantissa,
-//   `ceil`
-//              takes the next exponent unless the magnitude is a power of two
+//   exponent = exponent of the block's largest magnitude; `even` first rounds the magnitude to the element's mantissa,
+//              `ceil` takes the next exponent unless the magnitude is a power of two
 //   scale = 2^(exponent - largest exponent of the element type), from 2^-127 to 2^127; a block with NaN has the scale
-//   NaN element = x / scale, clamped, rounded to nearest, ties to even
+//   NaN
+//   element = x / scale, clamped, rounded to nearest, ties to even
 //
 // Elements with the scale 2^-127 are divided by 2^-126, like torchao's: numbers below 2^-118 lose a factor of two.
 #include <array>

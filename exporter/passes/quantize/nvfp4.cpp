@@ -58,7 +58,7 @@ TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
   return most < float_codec::kInfinity32;
 }
 
-/// The codes of a block in which something is no number.
+/// Corrects the codes of a block with NaN.
 template <class S>
 void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
   if (outer != outer) {

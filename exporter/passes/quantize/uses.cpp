@@ -155,7 +155,7 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     if (first) at->second = {i, s.type.dtype, {}, {}};
     if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are read as another type, too";
   }
-  // A storage is a weight if all its states are.
+  // A storage is a weight only if all its states are.
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
     const auto at = weights.find(s.storage);

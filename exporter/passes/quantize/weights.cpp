@@ -28,7 +28,7 @@ using namespace quantize;
 
 constexpr std::int64_t kQuantizeWeightsLeast = 256;  // elements of a weight that is worth it
 
-/// Numbers of states that one matrix has become, all views of one storage; those that are not needed are absent.
+/// States of one quantized matrix, all views of one storage; unneeded ones are absent.
 struct Made {
   TensorType type;
   Recipe recipe;
@@ -44,7 +44,7 @@ std::string module_of(const Program& program, const Node& n) {
   return n.origin >= 0 ? program.origins[static_cast<std::size_t>(n.origin)].module : std::string();
 }
 
-/// Fails for a pattern that matches none of the nodes that `takes` accepts.
+/// Fails if a pattern matches none of the nodes accepted by `takes`.
 template <class Takes>
 void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes takes,
                    const char* what) {
@@ -80,7 +80,7 @@ class Quantizer {
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
       if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
-        // Tables that the exporter made are nobody's weights.
+        // Tables made by the exporter are nobody's weights.
         const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
         if (!made && elements(w, storage) >= kQuantizeWeightsLeast)
           report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
@@ -171,7 +171,7 @@ class Quantizer {
     for (State& s : program_.states) {
       if (s.storage != storage) continue;
       s.tied = -1;
-      s.name += ".float";  // the new one has the name; this one goes
+      s.name += ".float";  // the new state has the name; this one is removed
     }
     const std::byte* const bytes = program_.source->bytes(storage).data();
     std::size_t count = 0;

@@ -5,7 +5,7 @@
 namespace tern::quantized {
 namespace {
 
-/// An expression's instructions, read from the last one on.
+/// Reads an expression's instructions from the last one backwards.
 class Reader {
  public:
   Reader(const Function& f, const Node& n) : f_(f), n_(n) {}
@@ -26,8 +26,8 @@ class Reader {
   using Place = std::size_t;
   const Instruction& at(Place i) const { return n_.expr.code[i]; }
 
-  /// The instruction whose value `i` is, in a type that holds it: float32 or float64, or an integer. Null where a
-  /// conversion may change it.
+  /// Instruction computing the value `i`, in a type without loss: float32, float64, or an integer. Null if a conversion
+  /// may change the value.
   const Instruction* behind_conversions(Place i) const {
     const Instruction* x = &at(i);
     while (x->op == Scalar::convert) {

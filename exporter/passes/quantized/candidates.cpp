@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kLeastBlock = 8;      // elements: smaller blocks save nothing
 constexpr std::size_t kMostCandidates = 12;  // each may cost a pass over the weight for every type of elements
 
-/// Sizes without those of 1.
+/// Sizes other than 1.
 std::vector<std::int64_t> sizes_of(const TensorType& t) {
   std::vector<std::int64_t> sizes;
   for (Dim d : t.shape) {
@@ -26,8 +26,7 @@ struct Shape {
   std::int64_t planes = 1;
 };
 
-/// The grids of blocks that a value of these sizes may be: one number, one for each row, rows by groups, groups by
-/// rows.
+/// Possible block grids of a value with these sizes: one number, one per row, rows by groups, groups by rows.
 std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w) {
   std::vector<Shape> found;
   const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t planes = 1) {

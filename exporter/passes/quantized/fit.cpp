@@ -12,14 +12,14 @@
 namespace tern::quantized {
 namespace {
 
-constexpr int kLargest = 255;       // the widest range of 8-bit elements: beyond it no type has room
-constexpr std::int64_t kFirst = 4;  // rows that are tried before all
+constexpr int kLargest = 255;       // widest range of 8-bit elements, the limit of all types
+constexpr std::int64_t kFirst = 4;  // rows tried before all others
 
 struct Grid {
   std::int64_t rows, columns;  ///< sizes of a block
 };
 
-/// Blocks of equal size; nothing when they do not divide the columns.
+/// Blocks of equal size; nothing if they do not divide the columns.
 std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
   if (s.rows < 1 || s.columns < 1 || n.columns % s.columns != 0) return std::nullopt;
   const std::int64_t rows = (n.rows + s.rows - 1) / s.rows;
@@ -39,13 +39,13 @@ float rounded(DType type, float value) {
   return value;
 }
 
-/// Each row's elements as integers, by what a row of one block gives.
+/// Computes each row's elements as integers, one block row at a time.
 class Codes {
  public:
   Codes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
       : n_(n), scales_(scales), zeros_(zeros), kind_(kind), grid_(grid), codes_(n.values.size()) {}
 
-  /// False where a number is not one of a whole element.
+  /// False for a number without an exact integer element.
   bool find() {
     if (!rows(0, std::min(n_.rows, kFirst))) return false;
     std::atomic<bool> good = true;
@@ -147,7 +147,7 @@ void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* to) {
   }
 }
 
-/// Room for the value, with its scales and zero points.
+/// Allocates the value, with its scales and zero points.
 Fitted laid_out(const Numbers& n, const PerBlock& scales, Grid grid, DType element, Blocks blocks,
                 const std::vector<float>* zeros) {
   blocks.columns = static_cast<std::int32_t>(grid.columns);
@@ -267,7 +267,7 @@ std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const 
 
 namespace {
 
-/// Zero points of elements that are less by 8: four bits then hold 0 to 15.
+/// Zero points of elements lowered by 8: four bits then represent 0 to 15.
 PerBlock lowered(const PerBlock& zeros) {
   PerBlock low = zeros;
   for (float& z : low.values) z -= 8;

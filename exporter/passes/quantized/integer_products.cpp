@@ -30,7 +30,7 @@ struct IntegerWeight {
 /// The integers behind an operand.
 struct IntegerOperand {
   Affine affine;
-  std::vector<std::size_t> views;  ///< nodes from the affine one to the operand, in order
+  std::vector<std::size_t> views;  ///< nodes from the affine node to the operand, in order
 };
 
 class IntegerProducts {
@@ -130,7 +130,7 @@ class IntegerProducts {
     return scaled(b, *x, *weight, sums, convolves ? y.rank() - 2 : 0, n.inputs.size() > 2 ? n.inputs[2] : kNoValue);
   }
 
-  /// Padding adds the zero point, which has to be known then.
+  /// Padding inserts the zero point, hence needs a known one.
   bool convolution_serves(const Node& n, const IntegerOperand& x) const {
     if (n.integer(AttrKey::transposed) != 0) return false;
     const Parameter& zero = x.affine.zero;
@@ -225,7 +225,7 @@ class IntegerProducts {
     return result;
   }
 
-  /// The state that holds these very elements, or one more.
+  /// Finds or adds the state with exactly these elements.
   std::uint32_t add_state(const std::vector<std::int8_t>& bytes, const Dims& shape, const ConstantSlice& slice) {
     State state;
     state.type = {DType::i8, shape};
@@ -257,7 +257,7 @@ class IntegerProducts {
   }
 
   Program& program_;
-  std::vector<bool> unread_;  ///< states that may be unread then
+  std::vector<bool> unread_;  ///< states possibly unread after the pass
   std::map<std::pair<const Function*, ValueId>, std::optional<IntegerWeight>> weights_;
   std::uint64_t budget_ = 0;
   bool changed_ = false;

@@ -80,11 +80,11 @@ class Weights {
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
 
-  /// The quantized state that has the numbers of `v` as the node reads them, or -1. It is made if there is none yet.
+  /// Quantized state with the numbers of `v` in the node's reading, added if missing, or -1.
   std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     if (const std::int64_t state = dequantized(f, part, v, read); state >= 0) return state;
     const ConstantSlice slice = part.slice(v);
-    if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers that only nodes make have no bytes to save
+    if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers without states have no bytes to save
     for (std::uint32_t s : slice.states) candidates_[s] = true;
     const std::pair key{v, read.by_columns};
     if (const auto known = made_.find(key); known != made_.end()) return known->second;
@@ -97,7 +97,7 @@ class Weights {
     return state;
   }
 
-  /// The state behind dequantize, where only views lie between that give the node its matrix.
+  /// State behind dequantize, if only views lead from there to the node's matrix.
   std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     bool transposed = false;
     for (std::int64_t at = part.producer(v); at >= 0;) {
@@ -167,7 +167,7 @@ class Weights {
     return bytes < static_cast<std::uint64_t>(n.rows * n.columns * element_size(n.type));
   }
 
-  /// Tied weights are one state.
+  /// Tied weights share a state.
   std::optional<std::uint32_t> equal_state(const TensorType& type, const std::vector<std::byte>& bytes) const {
     for (const std::uint32_t s : added_) {
       const State& state = program_.states[s];
@@ -179,7 +179,7 @@ class Weights {
   std::uint32_t add_state(const Fitted& fitted, const Read& read, const ConstantSlice& slice) {
     const TensorType type{fitted.element, shape_of(read), fitted.blocks};
     if (const auto equal = equal_state(type, fitted.bytes)) return *equal;
-    // Named after the largest of the states that it stands for.
+    // Takes the name of the largest original state.
     const State* largest = nullptr;
     for (std::uint32_t s : slice.states) {
       const State& state = program_.states[s];
@@ -199,7 +199,7 @@ class Weights {
     return added_.back();
   }
 
-  /// The quantized state takes the name of the one whose numbers it has, if that is gone.
+  /// Gives the quantized state its original state's name, if free.
   void rename(const std::string& made, const std::string& name) {
     const auto called = [&](const std::string& n) { return std::ranges::find(program_.states, n, &State::name); };
     if (called(name) != program_.states.end() || called(made) == program_.states.end()) return;
@@ -212,7 +212,7 @@ class Weights {
   }
 
   Program& program_;
-  std::vector<bool> candidates_;  ///< states that may be unread then
+  std::vector<bool> candidates_;  ///< states possibly unread after the pass
   std::uint64_t budget_ = 0;
   /// States of the current function's values, by columns or not; -1: none.
   std::map<std::pair<ValueId, bool>, std::int64_t> made_;

@@ -38,7 +38,7 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
     case Op::convolution: r.operand = 1; break;
     case Op::index_select: r.operand = 0; break;
     case Op::embedding_bag:
-      // Rows that are left out, and the numbers of those that a maximum comes from, are known of whole tables alone.
+      // Padding rows, and argmax rows of maxima, need the whole table.
       if (n.integer(AttrKey::padding_index) != -1 ||
           n.integer(AttrKey::kind) == static_cast<std::int64_t>(BagKind::max))
         return std::nullopt;
@@ -107,7 +107,7 @@ std::vector<bool> table_readers(const Function& f, const ConstantPart& part) {
   const auto of_tables = [&](ValueId v) {
     return part.constant(v) && std::ranges::any_of(states_of(v), [&](std::uint32_t s) { return tables.contains(s); });
   };
-  // States that something else reads are no tables.
+  // States with other readers are no tables.
   std::set<std::uint32_t> shared;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];

@@ -30,7 +30,7 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
     } else {
       const int count = scalar_info(i.op).operands;
       if (done != code.size() || count < 1 || count > 2 || !operands[i.a] || (count == 2 && !operands[i.b])) return {};
-      // A conversion that does not widen can only be the whole.
+      // Only a whole expression may be a conversion without widening.
       if (i.op == Scalar::convert && k + 1 != code.size()) return {};
       done = k;
       one.op = i.op == Scalar::convert ? Scalar::load : i.op;
@@ -40,7 +40,7 @@ std::optional<OneOperation> Dataflow::operation(const Node& n) const {
       if (count == 2) one.operands[1] = *operands[i.b];
     }
   }
-  if (done == code.size()) {  // a load, or a conversion that widens
+  if (done == code.size()) {  // a load, or a widening conversion
     if (!operands.back() || operands.back()->value == kNoValue) return {};
     return OneOperation{Scalar::load, code.back().dtype, {*operands.back()}, 1};
   }

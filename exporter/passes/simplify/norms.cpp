@@ -1,6 +1,6 @@
-// Normalizations that a program spells out, as those of transformers do: x * rsqrt(mean(x^2) + epsilon). They become
-// rms_norm, or layer_norm where x is less its mean, together with a weight and a bias. Roundings stay: where a program
-// normalizes in float32 and rounds before it multiplies by its weight, so does what is left.
+// Recognises spelled-out normalizations, such as those of transformers: x * rsqrt(mean(x^2) + epsilon). They become
+// rms_norm, or layer_norm if x has its mean subtracted, together with a weight and a bias. Roundings stay: a program
+// normalizing in float32 and rounding before its weight keeps this order.
 #include <algorithm>
 #include <optional>
 
@@ -66,7 +66,7 @@ class Norms {
     }
   }
 
-  /// The operation that makes `v` for one reader, without rounding.
+  /// Operation producing `v` for a single reader, without rounding.
   std::optional<OneOperation> own(ValueId v) const {
     if (v == kNoValue || !flow_.is_read_by(v, 1)) return {};
     auto one = flow_.operation(v);
@@ -117,7 +117,7 @@ class Norms {
     return Mean{n->inputs[0], std::ssize(axes)};
   }
 
-  /// `x` over the root of `m` and a number, where `m` is the mean of its square.
+  /// `x` over the root of `m` plus a number, with `m` the mean of x^2.
   std::optional<Node> normalized(ValueId x, const std::optional<Shifted>& m, const TensorType& result) const {
     const auto squares = m ? mean(m->value) : std::nullopt;
     const auto square = squares ? own(squares->of) : std::nullopt;
@@ -147,7 +147,7 @@ class Norms {
     return own_mean && type(middle->of) == type(x) ? middle->of : kNoValue;
   }
 
-  /// The normalization that makes `y`, which nothing else reads.
+  /// Normalization producing `y`, with a single reader.
   const Node* norm(ValueId y) const {
     if (y == kNoValue || !flow_.is_read_by(y, 1)) return nullptr;
     const Node* n = flow_.made_by(y, Op::rms_norm);
@@ -171,7 +171,7 @@ class Norms {
     return made;
   }
 
-  /// The normalization of what was widened, rounded to the type that it was widened from.
+  /// Normalization of a widened value, rounded to the original type.
   std::optional<Node> rounded(ValueId y, const TensorType& result) const {
     const Node* n = norm(y);
     if (n == nullptr || !is_wide(type(y).dtype)) return {};

@@ -8,13 +8,13 @@
 namespace tern {
 namespace {
 
-/// Types whose numbers an instruction holds as they are.
+/// True for types with numbers stored unchanged in an instruction.
 bool holds(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::i32 || t == DType::i16 ||
          t == DType::i8 || t == DType::u8;
 }
 
-/// Whole numbers of this size are the same in every type that has room for them, and in float32.
+/// Whole numbers of this size are equal in every type with room for them, and in float32.
 std::optional<std::int64_t> small_integer(double v, DType t) {
   const double least = t == DType::u8   ? 0
                        : t == DType::i8 ? -128
@@ -26,7 +26,7 @@ std::optional<std::int64_t> small_integer(double v, DType t) {
   return static_cast<std::int64_t>(v);
 }
 
-/// The number that a node fills its result with, as an instruction.
+/// Fill number of a node's result, as an instruction.
 std::optional<Instruction> number_of(const Node& n, DType dtype) {
   if (n.op != Op::full || !holds(dtype)) return std::nullopt;
   Instruction i;
@@ -118,7 +118,7 @@ class Numbers {
       number[k] = std::ssize(kept);
       kept.push_back(n.inputs[k]);
     }
-    // The memory of operand 0 may be a state's: it stays first.
+    // Operand 0 stays first: a state may own its memory.
     if (kept.size() == n.inputs.size() || kept.empty()) return;
     const TensorType& result = type(n.outputs[0]);
     const auto says_sizes = [&](ValueId v) { return type(v).shape == result.shape; };

@@ -1,6 +1,6 @@
-// Rotary embeddings, x * cos + concat(-x2, x1) * sin with the halves x1 and x2 of x: the halves are read where they
-// lie, by a view of x that has them in the other order, and the sign goes to the sines, which all layers share. So one
-// pointwise node makes what took a copy of the halves, and results keep their bits.
+// Rotary embeddings, x * cos + concat(-x2, x1) * sin with halves x1 and x2 of x. A view of x with swapped halves reads
+// the halves in place, and the sign goes to the sines, common to all layers. One pointwise node then replaces the copy
+// of the halves; results are equal bit for bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tern {
 namespace {
 
-/// Nodes by number, in the function as it was.
+/// Node indices in the original function.
 struct Rotation {
   std::size_t sum, plain, turned;  ///< plain + turned; a product by cosines; a product of the halves by sines
   ValueId halves = kNoValue, of = kNoValue;
@@ -48,7 +48,7 @@ class Rotations {
  private:
   const TensorType& type(ValueId v) const { return flow_.type(v); }
 
-  /// The last axis of the shape, if it has an even number of elements; else 0.
+  /// Size of the shape's last axis if even; else 0.
   static std::int64_t width(const Dims& shape) {
     const std::int64_t n = shape.empty() || !shape.back().is_const() ? 0 : shape.back().value();
     return n % 2 == 0 ? n : 0;
@@ -74,19 +74,19 @@ class Rotations {
     return {};
   }
 
-  /// Two operands, neither of which is broadcast along the last axis.
+  /// True for two operands, neither broadcast along the last axis.
   bool is_plain(const Node& n) const {
     const std::int64_t last = width(type(n.outputs[0]).shape);
     return last > 0 && n.inputs.size() == 2 && n.inputs[0] != n.inputs[1] && !n.has(AttrKey::sizes) &&
            std::ranges::all_of(n.inputs, [&](ValueId v) { return width(type(v).shape) == last; });
   }
-  /// A product that one node reads.
+  /// True for a product with a single reader.
   bool is_product(ValueId v) const {
     const auto one = flow_.is_read_by(v, 1) ? flow_.operation(v) : std::nullopt;
     return one && one->op == Scalar::mul && is_plain(f_.nodes[static_cast<std::size_t>(flow_.producer(v))]);
   }
 
-  /// x of concat(-x2, x1), which one node reads.
+  /// x of a concat(-x2, x1) with a single reader.
   ValueId turned_halves(ValueId v) const {
     const Node* n = flow_.is_read_by(v, 1) ? flow_.made_by(v, Op::concat) : nullptr;
     const int last = type(v).rank() - 1;

@@ -19,7 +19,7 @@ std::optional<Dims> permuted(const Dims& scale, const Node& view) {
   return result;
 }
 
-/// A reshape that only adds and removes axes of size 1.
+/// Scale's sizes after a reshape adding and removing axes of size 1.
 std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to) {
   Dims result;
   std::size_t at = 0;
@@ -81,7 +81,7 @@ std::optional<ScaleShapes> shapes_behind_product(const ByteWeights& weights, con
 ValueId scale_behind_product(Builder& b, const ByteOperand& operand, const ScaleShapes& shapes) {
   ValueId scale = operand.scale->value;
   if (std::ranges::count_if(shapes[0], [](Dim d) { return !d.is(1); }) <= 1) {
-    Dims sizes = shapes.back();  // no order of axes to keep: the numbers, where the last axes broadcast them
+    Dims sizes = shapes.back();  // a single axis: reshape the numbers, broadcast by the last axes
     sizes.erase(sizes.begin(), std::ranges::find_if(sizes, [](Dim d) { return !d.is(1); }));
     return b.reshape(scale, std::move(sizes));
   }

@@ -6,7 +6,7 @@
 namespace tern::weight_only {
 namespace {
 
-constexpr int kDeepest = 4;               // pointwise nodes one after the other
+constexpr int kDeepest = 4;               // longest chain of pointwise nodes
 constexpr std::size_t kMostOperands = 4;  // of each
 
 class Selection {

@@ -5,7 +5,7 @@
 namespace tern::weight_only {
 namespace {
 
-constexpr int kMostSteps = 32;  // views and conversions of one operand
+constexpr int kMostSteps = 32;  // limit on views and conversions of one operand
 
 bool is_float(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace weight_only;
 
-/// The nodes of one function, written again in their order.
+/// Rewrites the nodes of one function in order.
 class Rewriter {
  public:
   Rewriter(Program& program, std::uint32_t function)
@@ -37,7 +37,7 @@ class Rewriter {
   }
 
  private:
-  /// The last value of the nodes that do what `n` does, or none.
+  /// Result of the nodes replacing `n`, or none.
   ValueId replacement(const Node& n) {
     if (n.op == Op::index_select) return selection_before_conversion(b_, weights_, n);
     if (n.op != Op::matmul && n.op != Op::grouped_matmul) return kNoValue;
