@@ -35,6 +35,8 @@ if(TERN_SANITIZE)
   target_link_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE})
 endif()
 
+include(cmake/TernUnite.cmake)
+
 # Defines the library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, written by ./dev
 # sources.
 function(tern_folder_library name)

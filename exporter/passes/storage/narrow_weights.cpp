@@ -19,12 +19,12 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLeast = 16;  // rows and columns: smaller matrices save too little for a rounding
+constexpr std::int64_t kNarrowWeightsLeast = 16;  // rows and columns: smaller matrices save too little for a rounding
 
 bool is_large_matrix_weights(const TensorType& t) {
   if (t.rank() < 2 || !std::ranges::all_of(t.shape, &Dim::is_const)) return false;
   const auto r = static_cast<std::size_t>(t.rank());
-  return t.shape[r - 2].value() >= kPrecisionWeightsLeast && t.shape[r - 1].value() >= kPrecisionWeightsLeast;
+  return t.shape[r - 2].value() >= kNarrowWeightsLeast && t.shape[r - 1].value() >= kNarrowWeightsLeast;
 }
 
 /// Kinds of readers of a value or its views.
