@@ -10,17 +10,18 @@ namespace tern {
 
 enum class Algorithm : std::uint8_t {
   none = 0,       ///< the kernel chooses
-  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/amx)
+  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/products/tiles)
   channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
   winograd,       ///< convolutions: Winograd tiles of a channels-last image
   planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
-  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/sgemm)
+  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/products/float32)
   onednn,         ///< both: oneDNN, the weight packed
   panels,         ///< products: the weight in panels from the archive
-  in_place,       ///< products: the weight in place (kernels/cpu/linear)
-  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
-  tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
-  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/integer)
+  in_place,       ///< products: the weight in place (kernels/cpu/products/float32)
+  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/products/block_quantized)
+  tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed
+                  ///< (kernels/cpu/products/tiles/rows.h)
+  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/products/int8)
   integer_dots,   ///< products of few rows of such integers: the weight in place
   channels_last_tiles,  ///< convolutions by windows of one element: positions are rows on matrix tiles
 };

@@ -12,7 +12,7 @@
 
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "threads/parallel.h"
 
 namespace tern {

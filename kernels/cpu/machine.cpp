@@ -4,9 +4,9 @@
 #include <chrono>
 #include <vector>
 
-#include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/row_linear.h"
-#include "kernels/cpu/linear/linear.h"
+#include "kernels/cpu/products/float32/in_place_driver.h"
+#include "kernels/cpu/products/tiles/row_driver.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "threads/threads.h"
 
 namespace tern::cpu {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 
 namespace tern::cpu {
 namespace {

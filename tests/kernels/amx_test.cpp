@@ -1,6 +1,4 @@
 // Products and convolutions on matrix tiles against sums in double.
-#include "kernels/cpu/amx/amx.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,8 +6,9 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/amx/convolve.h"
-#include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/products/tiles/split_convolution_driver.h"
+#include "kernels/cpu/products/tiles/split_driver.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "tests/kernels/tiles.h"
 
 namespace tern {

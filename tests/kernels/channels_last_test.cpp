@@ -13,11 +13,11 @@
 #include <string>
 
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "threads/threads.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/integer/convolve.h"
-#include "kernels/cpu/integer/depthwise.h"
+#include "kernels/cpu/products/int8/convolution_driver.h"
+#include "kernels/cpu/products/int8/depthwise_driver.h"
 #include "tests/kernels/node_run.h"
 #include "tests/kernels/pointwise_support.h"
 #include "tests/kernels/tiles.h"

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/integer/dots.h"
-#include "kernels/cpu/integer/linear.h"
+#include "kernels/cpu/products/int8/dot_microkernel.h"
+#include "kernels/cpu/products/int8/driver.h"
 #include "tests/kernels/tiles.h"
 #include "threads/threads.h"
 

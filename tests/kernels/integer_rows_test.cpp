@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 
 namespace tern::test {
 namespace {

@@ -1,7 +1,5 @@
 // Products with weights as they lie against sums in double: every size of a last strip and panel, rows that lie apart,
 // weights of narrower types, and each instruction set that this processor has.
-#include "kernels/cpu/linear/linear.h"
-
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -13,7 +11,8 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/linear/micro.h"
+#include "kernels/cpu/products/float32/in_place_driver.h"
+#include "kernels/cpu/products/float32/in_place_microkernel.h"
 #include "tests/random_floats.h"
 
 namespace tern {

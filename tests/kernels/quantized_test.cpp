@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/quantized/loops.h"
-#include "kernels/cpu/quantized/nibbles.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
+#include "kernels/cpu/products/block_quantized/microkernel.h"
+#include "kernels/cpu/products/block_quantized/nibble_microkernel.h"
 #include "tests/kernels/node_run.h"
 #include "tests/kernels/quantized_value.h"
 #include "threads/threads.h"

@@ -1,6 +1,4 @@
 // Sums along a row: near those in long double, and the same bits for each instruction set that this processor has.
-#include "kernels/cpu/rows/rows.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "dtypes/cpu_level.h"
+#include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern::rows {
 namespace {

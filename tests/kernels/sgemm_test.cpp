@@ -1,7 +1,5 @@
 // The float product against a sum in double, for every size of a last block, every order of the strides, and each
 // instruction set that this processor has.
-#include "kernels/cpu/sgemm/sgemm.h"
-
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -11,7 +9,8 @@
 #include <random>
 
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_driver.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern {
 namespace {

@@ -1,10 +1,9 @@
 // 2:4 sparse matrices: the loops of every instruction set, over all places, and rows that are no whole steps.
-#include "kernels/cpu/quantized/sparse.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kernels/cpu/products/block_quantized/sparse_microkernel.h"
 #include "tests/kernels/quantized_value.h"
 #include "tests/random_floats.h"
 

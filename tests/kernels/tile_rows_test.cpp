@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/amx/in_place.h"
-#include "kernels/cpu/amx/row_convolve.h"
-#include "kernels/cpu/amx/row_linear.h"
-#include "kernels/cpu/amx/row_panels.h"
+#include "kernels/cpu/products/tiles/in_place_driver.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
+#include "kernels/cpu/products/tiles/row_driver.h"
+#include "kernels/cpu/products/tiles/row_panels.h"
 #include "tests/kernels/tiles.h"
 #include "threads/threads.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/amx/convolve.h"
+#include "kernels/cpu/products/tiles/split_convolution_driver.h"
 
 namespace tern {
 

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "tests/random_floats.h"
 
 namespace tern::channels_last {

@@ -12,9 +12,9 @@
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
-#include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/processor.h"
+#include "kernels/cpu/products/tiles/rows.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/pack.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"

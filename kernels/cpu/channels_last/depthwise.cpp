@@ -2,12 +2,12 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/share.h"
 #include "kernels/cpu/channels_last/strip.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
 #include "threads/parallel.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern::channels_last {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/channels_last/convolve.h"
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern::channels_last {
 

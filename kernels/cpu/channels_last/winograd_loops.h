@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern::channels_last {
 

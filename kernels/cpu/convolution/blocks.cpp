@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/convolution/algorithms.h"
-#include "kernels/cpu/sgemm/convolve.h"
+#include "kernels/cpu/products/float32/convolution_driver.h"
 
 namespace tern::cpu {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/convolution/tile_rows.h"
+#include "kernels/cpu/products/tiles/split_division.h"
 #include "schema/epilogue.h"
 
 namespace tern::cpu {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/channels_last/winograd.h"
+#include "kernels/cpu/products/tiles/split_driver.h"
 
 namespace tern::cpu {
 

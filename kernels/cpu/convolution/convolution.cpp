@@ -7,8 +7,8 @@
 #include "kernels/cpu/convolution/quantized_tile_rows.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/in_two_steps.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/epilogue/unfused.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::cpu {
 namespace {

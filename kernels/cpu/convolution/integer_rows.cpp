@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/integer/depthwise.h"
-#include "kernels/cpu/integer/exact.h"
+#include "kernels/cpu/products/int8/depthwise_driver.h"
+#include "kernels/cpu/products/int8/exact.h"
+#include "kernels/cpu/products/packed_weight.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/convolution/problem.h"
-#include "kernels/cpu/integer/convolve.h"
+#include "kernels/cpu/products/int8/convolution_driver.h"
 
 namespace tern::cpu {
 

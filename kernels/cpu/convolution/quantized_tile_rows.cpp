@@ -5,7 +5,7 @@
 #include "kernels/convolution_weight.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/tile_call.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/quantized_view.h"
 
 namespace tern::cpu {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/products/float_call.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
 namespace tern::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cpu/amx/packed.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/amx/convolve.h"
+#include "kernels/cpu/products/tiles/split_convolution_driver.h"
 #include "kernels/kernel.h"
 
 namespace tern::cpu {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/tile_call.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 

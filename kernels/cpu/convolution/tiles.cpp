@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/tile_convolution.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/planes/layout.h"
 #include "kernels/cpu/planes/volumes.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 

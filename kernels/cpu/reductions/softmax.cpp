@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/reductions/reductions.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "threads/parallel.h"

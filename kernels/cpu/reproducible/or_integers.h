@@ -2,7 +2,7 @@
 // fastest ones.
 #pragma once
 
-#include "kernels/cpu/integer/exact.h"
+#include "kernels/cpu/products/int8/exact.h"
 #include "kernels/kernel.h"
 
 namespace tern::reproducible {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "dtypes/cpu_level.h"
+#include "kernels/cpu/products/float32/strided_driver.h"
 #include "kernels/cpu/reproducible/loops.h"
-#include "kernels/cpu/sgemm/sgemm.h"
 #include "threads/parallel.h"
 
 namespace tern::reproducible {

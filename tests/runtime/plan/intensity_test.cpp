@@ -1,8 +1,8 @@
 // How much a section's convolutions compute for each element, as kernels get to know it when they choose layouts.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/prepared.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"

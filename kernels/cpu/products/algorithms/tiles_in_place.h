@@ -1,0 +1,16 @@
+// Products in bfloat16 on matrix tiles with a weight of bfloat16 that is read where it lies.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/products/choose.h"
+
+namespace tern::cpu {
+
+/// Whether the product is one: of rows that may be rounded to bfloat16, or are such, with a constant weight of that
+/// type.
+bool takes_rows_in_place(const Product& p);
+/// Null where it is not.
+std::unique_ptr<PreparedAlgorithm> product_of_rows_in_place(const Product& p);
+
+}  // namespace tern::cpu

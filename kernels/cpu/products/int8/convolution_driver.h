@@ -1,0 +1,48 @@
+// Convolutions of images of 8-bit integers whose channels lie side by side, as amx::RowConvolution does those of
+// bfloat16: each position is a row, and a line of a kernel's elements one stretch of a row's sum.
+#pragma once
+
+#include "kernels/cpu/products/int8/weight_pack.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
+
+namespace tern::integer {
+
+struct ConvolutionShape {
+  amx::ConvolutionShape sizes;
+  Signs signs;
+  int fill = 0;  ///< beside the image: the byte
+};
+
+struct ConvolutionOperands {
+  const std::byte* x = nullptr;        ///< [batch, height, width, groups * in]
+  const std::byte* weight = nullptr;   ///< as `pack` wrote it
+  const std::int32_t* bias = nullptr;  ///< [groups * out], or null
+  std::byte* y = nullptr;              ///< [batch, height, width, groups * out]
+  bool keeps = false;                  ///< y is int32; otherwise float32
+  pointwise::Finish finish;            ///< for a call whose views have their channels last, too
+};
+
+class Convolution {
+ public:
+  Convolution(const ConvolutionShape& shape, const Method& method);
+
+  /// From a weight [groups * out, in, height, width].
+  void pack(const std::byte* weight, std::byte* to) const;
+  /// Of the weight, and for each channel out its sum.
+  std::int64_t packed_bytes() const;
+  /// Bytes that `run` wants, 64-byte aligned.
+  std::size_t scratch() const;
+  /// On several threads.
+  void run(const ConvolutionOperands& o, std::byte* scratch) const;
+
+ private:
+  bool flips() const { return method_->flips && signs_.same(); }
+  std::int64_t channels() const { return loop_.shape().groups * loop_.shape().out; }
+
+  Signs signs_;
+  const Method* method_;
+  amx::RowConvolutionLoop loop_;
+  PackedWeight weight_;  ///< of a group
+};
+
+}  // namespace tern::integer

@@ -1,0 +1,68 @@
+// Products of integers of 8 bits: rows as they lie in memory, by a weight whose columns were packed before. Sums are
+// exact in 32 bits, the same by all instructions; where they pass those, their low bits are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/cpu/products/tiles/rows.h"
+
+namespace tern::integer {
+
+using amx::kBlock;
+using amx::kTile;
+using amx::Range;
+using amx::RowResults;
+using amx::TileRows;
+
+constexpr std::int64_t kStep = 64;    ///< products added to a sum at a time, and their bytes
+constexpr std::int64_t kGroup = 4;    ///< neighbours in a sum that one instruction adds up
+constexpr int kFlip = 0x80;           ///< turns an integer into one of the other sign, 128 larger or smaller
+constexpr std::int64_t kShift = 128;  ///< by as much
+
+/// Which operands have a sign.
+struct Signs {
+  bool x = false, weight = false;
+  bool same() const { return x == weight; }
+};
+
+/// What the rows are multiplied for.
+struct Task {
+  Signs signs;         ///< of the rows as they are given, and the weight
+  bool keeps = false;  ///< results are int32; otherwise float32
+};
+
+/// How a packed weight lies.
+enum class Layout : std::uint8_t {
+  groups,  ///< blocks of 32 columns: for each step two tiles of 16 groups by 16 columns
+           ///< (kernels/cpu/products/tiles/rows.h)
+  rows,    ///< a column is one piece of whole steps
+};
+
+/// Instructions that multiply.
+struct Method {
+  std::string_view name;
+  Layout layout = Layout::rows;
+  bool tiles = false;  ///< rows are read from tiles that lie in one piece each; otherwise from anywhere
+  /// Multiplies an operand with a sign by one without: where the signs are the same, the rows are to be flipped.
+  bool flips = false;
+  double step_cycles = 0;  ///< of a step of 16 rows by 32 columns
+  /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. The steps' `pairs` are groups.
+  void (*multiply)(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+                   const Task& task) = nullptr;
+};
+
+/// Those that this processor has, the fastest first.
+std::span<const Method> methods();
+
+/// As Method::multiply.
+void multiply_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+                       const Task& task);
+void multiply_avx512vnni(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+                         const Task& task);
+void multiply_avxvnni(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+                      const Task& task);
+
+}  // namespace tern::integer

@@ -1,0 +1,45 @@
+// y = x w^T + bias in bfloat16 on matrix tiles, by a weight that was packed before.
+#pragma once
+
+#include "kernels/cpu/products/division.h"
+#include "kernels/cpu/products/tiles/rows.h"
+#include "kernels/cpu/products/tiles/split_driver.h"
+
+namespace tern::amx {
+
+struct RowLinearOperands {
+  Elements x;
+  const std::byte* weight = nullptr;  ///< as `pack` wrote it, or the first byte of a quantized value
+  const float* bias = nullptr;        ///< [n], or null
+  std::byte* y = nullptr;
+  bool narrow = false;  ///< y is bfloat16
+  pointwise::Finish finish;
+  const QuantizedMatrix* quantized = nullptr;  ///< what `weight` is: its blocks of 32 rows are packed in turn
+};
+
+class RowLinear {
+ public:
+  /// `quantized`: each thread has blocks of the weight of its own, which it makes of a quantized value in a run.
+  explicit RowLinear(const LinearShape& shape, bool quantized = false);
+  /// As RowConvolution::suits.
+  static bool suits(const LinearShape& shape);
+  std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
+  void pack(Elements weight, std::byte* to) const;
+  /// As a dense [n, k] again.
+  void unpack(const std::byte* packed, float* to) const;
+  /// Bytes that `run` wants, 64-byte aligned.
+  std::size_t scratch() const;
+  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  bool run(const RowLinearOperands& o, std::byte* scratch) const;
+
+ private:
+  bool multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
+                          const RowResults& results) const;
+  LinearShape shape_;
+  std::int64_t at_a_time_;  ///< rows
+  Division division_;
+  bool alone_;                 ///< each thread rounds the rows that it multiplies
+  RowSteps steps_, in_place_;  ///< of packed rows, and of rows of bfloat16 where they lie
+};
+
+}  // namespace tern::amx
