@@ -124,19 +124,16 @@ set(sources
   cpu/products/algorithms/tiles_long_sums.cpp
   cpu/products/blas.cpp
   cpu/products/block_quantized/byte_microkernel.cpp
-  cpu/products/block_quantized/byte_microkernel_avx512vnni.cpp
   cpu/products/block_quantized/dequantize.cpp
   cpu/products/block_quantized/driver.cpp
   cpu/products/block_quantized/microkernel.cpp
   cpu/products/block_quantized/nibble_microkernel.cpp
-  cpu/products/block_quantized/nibble_microkernel_avx512vbmi.cpp
   cpu/products/block_quantized/sparse_driver.cpp
   cpu/products/block_quantized/tiled_driver.cpp
   cpu/products/choose.cpp
   cpu/products/epilogue/unfused.cpp
   cpu/products/float32/convolution_driver.cpp
   cpu/products/float32/in_place_driver.cpp
-  cpu/products/float32/in_place_microkernel_avx512bf16.cpp
   cpu/products/float32/strided_driver.cpp
   cpu/products/float_call.cpp
   cpu/products/gemm.cpp
@@ -146,30 +143,20 @@ set(sources
   cpu/products/int8/depthwise_driver.cpp
   cpu/products/int8/driver.cpp
   cpu/products/int8/methods.cpp
-  cpu/products/int8/row_microkernel_amx.cpp
-  cpu/products/int8/row_microkernel_avx512vnni.cpp
-  cpu/products/int8/row_microkernel_avxvnni.cpp
   cpu/products/int8/weight_pack.cpp
   cpu/products/packed_weight.cpp
   cpu/products/problem.cpp
-  cpu/products/tiles/available.cpp
   cpu/products/tiles/in_place_driver.cpp
-  cpu/products/tiles/in_place_microkernel_amx.cpp
   cpu/products/tiles/key_block.cpp
   cpu/products/tiles/rounded_keys.cpp
   cpu/products/tiles/row_band.cpp
   cpu/products/tiles/row_convolution_driver.cpp
   cpu/products/tiles/row_driver.cpp
-  cpu/products/tiles/row_microkernel_amx.cpp
-  cpu/products/tiles/row_microkernel_avx512bf16.cpp
-  cpu/products/tiles/row_pack_avx512bf16.cpp
   cpu/products/tiles/row_panels.cpp
   cpu/products/tiles/rows.cpp
   cpu/products/tiles/split_convolution_driver.cpp
   cpu/products/tiles/split_driver.cpp
-  cpu/products/tiles/split_microkernel_amx.cpp
-  cpu/products/tiles/split_pack_amx.cpp
-  cpu/products/tiles/without_tiles.cpp
+  cpu/products/tiles/split_microkernel.cpp
   cpu/reductions/histogram.cpp
   cpu/reductions/normalization.cpp
   cpu/reductions/reduce.cpp

@@ -19,7 +19,7 @@
 namespace tern::test {
 namespace {
 
-using integer::Signs;
+using int8::Signs;
 
 using Shape = std::vector<std::int64_t>;
 
@@ -70,13 +70,13 @@ std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fi
 
 struct Operands {
   Operands(const Geometry& g, Signs signs)
-      : shape{shape_of(g, amx::kRounded), signs, 0x93},
+      : shape{shape_of(g, tiles::kRounded), signs, 0x93},
         x(random_bytes(g.batch * g.height * g.width * g.groups * g.in, 1)),
         w(random_bytes(g.groups * g.out * g.in * g.kernel_h * g.kernel_w, 2)),
         expected(reference(g, signs, std::byte{0x93}, x, w)) {
     for (std::int64_t o = 0; o < g.groups * g.out; ++o) bias.push_back(static_cast<std::int32_t>(o * 1234567 - 999));
   }
-  integer::ConvolutionShape shape;
+  int8::ConvolutionShape shape;
   std::vector<std::byte> x, w;
   std::vector<std::int64_t> expected;
   std::vector<std::int32_t> bias;
@@ -93,9 +93,9 @@ void expect_results(const Operands& o, bool keeps, const std::vector<std::int32_
   }
 }
 
-void check(const Geometry& g, const integer::Method& method, Signs signs) {
+void check(const Geometry& g, const int8::Method& method, Signs signs) {
   const Operands o(g, signs);
-  const integer::Convolution convolution(o.shape, method);
+  const int8::Convolution convolution(o.shape, method);
   auto packed = unaligned(static_cast<std::size_t>(convolution.packed_bytes())),
        scratch = unaligned(convolution.scratch());
   convolution.pack(o.w.data(), aligned_part(packed));
@@ -122,7 +122,7 @@ constexpr Geometry kGeometries[] = {{1, 1, 3, 20, 19, 18, 7, 7, 2, 1, 3, 3}, {2,
 TEST(IntegerConvolutions, Geometries) {
   for (const int threads : {1, 2, 3, 8}) {
     const ThreadScope scope{Threads(threads)};
-    for (const integer::Method& method : integer::methods()) {
+    for (const int8::Method& method : int8::methods()) {
       for (const Signs signs : kSigns) {
         for (const Geometry& g : kGeometries) ASSERT_NO_FATAL_FAILURE(check(g, method, signs)) << &g - kGeometries;
       }
@@ -140,15 +140,15 @@ TEST(IntegerConvolutions, Depthwise) {
     for (const Signs signs : kSigns) {
       for (const Geometry& g : geometries) {
         const Operands o(g, signs);
-        ASSERT_TRUE(integer::suits_depthwise(o.shape));
+        ASSERT_TRUE(int8::suits_depthwise(o.shape));
         for (const bool keeps : {true, false}) {
           std::vector<std::int32_t> y(o.expected.size() + 1, 7);
-          integer::convolve_depthwise(o.shape, {.x = o.x.data(),
-                                                .weight = o.w.data(),
-                                                .bias = keeps ? o.bias.data() : nullptr,
-                                                .y = reinterpret_cast<std::byte*>(y.data()),
-                                                .keeps = keeps,
-                                                .finish = {}});
+          int8::convolve_depthwise(o.shape, {.x = o.x.data(),
+                                             .weight = o.w.data(),
+                                             .bias = keeps ? o.bias.data() : nullptr,
+                                             .y = reinterpret_cast<std::byte*>(y.data()),
+                                             .keeps = keeps,
+                                             .finish = {}});
           ASSERT_NO_FATAL_FAILURE(expect_results(o, keeps, y)) << &g - geometries;
         }
       }

@@ -56,7 +56,7 @@ std::vector<float> product_of(const QuantizedMatrix& m, const std::vector<std::b
                               const std::vector<float>& x) {
   const std::int64_t rows = static_cast<std::int64_t>(x.size()) / m.columns;
   std::vector<float> y(static_cast<std::size_t>(rows * m.rows), -1);
-  quantized::multiply(
+  block_quantized::multiply(
       {.matrix = m, .n = m.rows, .weight = bytes.data(), .x = x.data(), .m = rows, .y = y.data(), .finish = {}});
   return y;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/products/float32/in_place_driver.h"
 #include "kernels/cpu/products/float32/in_place_microkernel.h"
 #include "tests/random_floats.h"
@@ -136,7 +136,7 @@ TEST(Linear, EveryNumberOfANarrowType) {
 }
 
 TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
-  if (linear_micro::pair_kernels() == nullptr) GTEST_SKIP() << "no AVX512_BF16";
+  if (in_place_product::pair_kernels() == nullptr) GTEST_SKIP() << "no AVX512_BF16";
   for (const std::int64_t m : {9, 16, 17, 31, 33, 64, 65, 300}) {
     for (const std::int64_t k : {2, 4, 30, 32, 514, 3000}) {
       const LinearShape s{m, 29, k, k + 2, k + 6};
@@ -185,13 +185,13 @@ TEST(Linear, InfinitiesStayWhereTheyAre) {
 
 /// Sums of random numbers, then every number there is, by itself.
 template <class W>
-void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
+void expect_dots(int rows, const in_place_product::FourDots<W>* dots, DType type) {
   constexpr std::int64_t kDepth = 300;
-  const std::vector<float> x = random_floats(linear_micro::kMostDotRows * kDepth, 1);
+  const std::vector<float> x = random_floats(in_place_product::kMostDotRows * kDepth, 1);
   std::vector<float> w = random_floats(4 * kDepth, 2);
   const std::vector<std::byte> narrow = narrowed(w, type);
   for (int count = 1; count <= rows; ++count) {
-    float sums[4 * linear_micro::kMostDotRows];
+    float sums[4 * in_place_product::kMostDotRows];
     dots[count - 1](x.data(), kDepth, reinterpret_cast<const W*>(narrow.data()), kDepth, kDepth, sums);
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < 4; ++j)
@@ -220,7 +220,7 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
 
 /// Every number there is, in runs that end anywhere in a register.
 template <class W>
-void expect_widened(linear_micro::Widen<W> widen, DType type) {
+void expect_widened(in_place_product::Widen<W> widen, DType type) {
   ASSERT_NE(widen, nullptr);
   std::vector<std::uint8_t> all(256 + 37);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
@@ -240,7 +240,7 @@ void expect_widened(linear_micro::Widen<W> widen, DType type) {
 
 /// Two rows of w at its start, and two more further on.
 template <class W>
-void expect_streams(linear_micro::TwoStreams<W> streams, DType type) {
+void expect_streams(in_place_product::TwoStreams<W> streams, DType type) {
   for (const std::int64_t depth : {3, 16, 300, 2048}) {
     const std::vector<float> x = random_floats(depth, 1);
     std::vector<float> w = random_floats(9 * depth, 2);
@@ -255,14 +255,14 @@ void expect_streams(linear_micro::TwoStreams<W> streams, DType type) {
 }
 
 template <class W>
-void expect_bytes(int rows, const linear_micro::WeightLoops<W>& loops, DType type) {
+void expect_bytes(int rows, const in_place_product::WeightLoops<W>& loops, DType type) {
   expect_dots(rows, loops.dots, type);
   expect_streams(loops.streams, type);
   expect_widened(loops.widen, type);
 }
 
 TEST(Linear, EveryInstructionSet) {
-  using namespace linear_micro;
+  using namespace in_place_product;
   std::vector<MicroKernels> all;
   for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
   constexpr std::int64_t kDepth = 300;

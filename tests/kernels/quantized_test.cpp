@@ -64,7 +64,7 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
           const auto at = static_cast<std::size_t>(i * e.n + j);
           // Zero points are taken out of the whole sum, whose terms then are larger.
           // Many rows of bfloat16 meet a weight that is rounded to it, where that is faster.
-          const double half_place = x_type == DType::bf16 && e.m > quantized::kFewRows ? 0x1p-9 : 0;
+          const double half_place = x_type == DType::bf16 && e.m > block_quantized::kFewRows ? 0x1p-9 : 0;
           const double bound =
               size * half_place + size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
           ASSERT_NEAR(native[at].real(), sum, bound) << name_of(format.element) << ' ' << format.blocks.columns << ": "
@@ -99,8 +99,8 @@ TEST(Quantized, DequantizeIsTheNumbersInEveryWay) {
 }
 
 TEST(Quantized, EveryCodeOfEveryInstructionSet) {
-  for_levels(quantized::set_loops_levels, [](auto set) {
-    quantized::Loops loops;
+  for_levels(block_quantized::set_loops_levels, [](auto set) {
+    block_quantized::Loops loops;
     set(&loops);
     for (const DType type : {DType::i8, DType::u8, DType::i4, DType::i2, DType::f8_e4m3fn, DType::f8_e5m2,
                              DType::f6_e2m3, DType::f6_e3m2, DType::f4_e2m1}) {
@@ -126,7 +126,7 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
 /// Texts that are decoded together do not change each other's numbers: up to eight rows of elements of four bits, also
 /// where one of them is not finite.
 TEST(Quantized, RowsDoNotChangeEachOthersBits) {
-  if (quantized::nibble_loops() == nullptr) GTEST_SKIP() << "needs AVX512_VBMI and AVX512_VNNI";
+  if (block_quantized::nibble_loops() == nullptr) GTEST_SKIP() << "no loops for nibbles here";
   for (const Format& f : kFormats) {
     if (elements_per_byte(f.element) != 2 || f.blocks.columns != 32 || f.blocks.sparse()) continue;
     const Extent all{8, 301, 256}, one{1, 301, 256};

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern::rows {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/products/float32/strided_driver.h"
 #include "kernels/cpu/products/float32/strided_microkernel.h"
 
@@ -119,10 +119,10 @@ TEST(Sgemm, TheBitsDoNotDependOnTheThreads) {
 }
 
 TEST(SgemmMicro, EachInstructionSet) {
-  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets;
-  for_levels(sgemm_micro::set_levels, [&](auto set) { sets.push_back(set); });
+  std::vector<void (*)(strided_product::MicroKernels*)> sets;
+  for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   for (const auto set : sets) {
-    sgemm_micro::MicroKernels kernels;
+    strided_product::MicroKernels kernels;
     set(&kernels);
     for (int rows = 1; rows <= kernels.rows; ++rows) {
       for (int n = 1; n <= kernels.columns; ++n) {
@@ -132,7 +132,7 @@ TEST(SgemmMicro, EachInstructionSet) {
         const std::int64_t ldc = kernels.columns + 1;
         std::vector<float> c(static_cast<std::size_t>(rows * ldc), kUntouched);
         kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
-                                  sgemm_micro::Sums::stored);
+                                  strided_product::Sums::stored);
         check(a, b, c, ldc, false);
       }
     }
@@ -149,12 +149,12 @@ TEST(SgemmMicro, EachInstructionSet) {
 
 /// Windows of 2 taps: products of rows of 2 * 3 elements, with what is added and the bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
-  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets;
-  for_levels(sgemm_micro::set_levels, [&](auto set) { sets.push_back(set); });
+  std::vector<void (*)(strided_product::MicroKernels*)> sets;
+  for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   constexpr std::int64_t kDepth = 3, kStep = 5;
   const std::ptrdiff_t taps[] = {0, 40};
   for (const auto set : sets) {
-    sgemm_micro::MicroKernels kernels;
+    strided_product::MicroKernels kernels;
     set(&kernels);
     const std::int64_t ldc = kernels.columns + 1;
     for (int rows = 1; rows <= kernels.rows; ++rows) {
@@ -165,9 +165,9 @@ TEST(SgemmMicro, WindowsOfEachInstructionSet) {
         std::vector<float> panel(static_cast<std::size_t>(2 * kDepth * kernels.columns)),
             c(static_cast<std::size_t>(rows * ldc), kUntouched);
         kernels.pack(b.data.data(), b.row, b.column, 2 * kDepth, n, panel.data());
-        const sgemm_micro::Finish finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
-        sgemm_micro::WindowProduct p{image.data.data(),   kStep,    taps, 2, kDepth, panel.data(),
-                                     2 * kernels.columns, c.data(), ldc,  n, false,  nullptr};
+        const strided_product::Finish finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
+        strided_product::WindowProduct p{image.data.data(),   kStep,    taps, 2, kDepth, panel.data(),
+                                         2 * kernels.columns, c.data(), ldc,  n, false,  nullptr};
         const auto run = kernels.windows[n > kernels.columns / 2 ? 1 : 0][rows - 1];
         run(p);
         p.accumulate = true;

@@ -23,14 +23,14 @@ std::vector<std::byte> all_places(const QuantizedMatrix& m) {
   return bytes;
 }
 
-quantized::SparseRow row_of(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, std::int64_t columns) {
+block_quantized::SparseRow row_of(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, std::int64_t columns) {
   const auto* const at = reinterpret_cast<const std::uint8_t*>(bytes.data());
   return {at, at + m.place_offset(), columns};
 }
 
 TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
-  for_levels(quantized::set_sparse_loops_levels, [](auto set) {
-    quantized::SparseLoops loops;
+  for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
+    block_quantized::SparseLoops loops;
     set(&loops);
     for (const DType type : kTypes) {
       const QuantizedMatrix m{type, 1, 256 * 8, two_of_four()};
@@ -46,16 +46,17 @@ TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
 }
 
 TEST(Sparse, DotsOfUpToFourRowsInEveryInstructionSet) {
-  for_levels(quantized::set_sparse_loops_levels, [](auto set) {
-    quantized::SparseLoops loops;
+  for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
+    block_quantized::SparseLoops loops;
     set(&loops);
     for (const DType type : kTypes) {
       for (const std::int64_t columns : {8, 24, 32, 72, 320}) {
         const QuantizedMatrix m{type, 1, columns, two_of_four()};
         const std::vector<std::byte> bytes = random_value(m, static_cast<std::uint32_t>(columns));
-        const std::vector<float> w = numbers_of(m, bytes), x = random_floats(quantized::kMostSparseRows * columns, 5);
-        for (int rows = 1; rows <= quantized::kMostSparseRows; ++rows) {
-          float sums[quantized::kMostSparseRows];
+        const std::vector<float> w = numbers_of(m, bytes),
+                                 x = random_floats(block_quantized::kMostSparseRows * columns, 5);
+        for (int rows = 1; rows <= block_quantized::kMostSparseRows; ++rows) {
+          float sums[block_quantized::kMostSparseRows];
           loops.of(type).dots[rows - 1](row_of(m, bytes, columns), x.data(), columns, sums);
           for (int i = 0; i < rows; ++i) {
             double sum = 0, size = 0;
@@ -79,7 +80,7 @@ TEST(Sparse, PartsOfARowAreThoseOfTheWhole) {
   const std::vector<float> expected = numbers_of(m, bytes);
   for (const auto& [begin, count] : {std::pair{0, 64}, {8, 40}, {4, 8}, {3, 5}, {63, 1}}) {
     std::vector<float> got(static_cast<std::size_t>(count));
-    quantized::sparse_numbers(m, bytes.data(), 2, begin, count, got.data());
+    block_quantized::sparse_numbers(m, bytes.data(), 2, begin, count, got.data());
     for (std::size_t i = 0; i < got.size(); ++i)
       EXPECT_EQ(got[i], expected[static_cast<std::size_t>(2 * 64 + begin) + i]) << begin << " " << i;
   }

@@ -23,7 +23,7 @@ namespace {
 class ProductsOfRows : public testing::Test {
  protected:
   void SetUp() override {
-    if (!amx::rows_possible()) GTEST_SKIP() << "this processor does not multiply bfloat16";
+    if (!tiles::rows_possible()) GTEST_SKIP() << "this processor does not multiply bfloat16";
   }
 };
 
@@ -35,7 +35,7 @@ class Numbers {
   Numbers(const std::vector<float>& values, bool narrow) : narrow_(narrow), bytes_(values.size() * (narrow ? 2 : 4)) {
     convert(values.data(), DType::f32, bytes_.data(), type(), static_cast<std::int64_t>(values.size()));
   }
-  amx::Elements elements() const { return {bytes_.data(), narrow_}; }
+  tiles::Elements elements() const { return {bytes_.data(), narrow_}; }
   std::byte* data() { return bytes_.data(); }
   std::span<const std::byte> bytes() const { return bytes_; }
   std::vector<float> values() const {
@@ -55,9 +55,9 @@ double within(std::int64_t k, double result, bool narrow) {
   return tolerance(k) + (narrow ? std::abs(result) * std::ldexp(1.0, -8) : 0);
 }
 
-std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x, const std::vector<float>& weight,
+std::vector<float> linear(const tiles::LinearShape& s, const std::vector<float>& x, const std::vector<float>& weight,
                           const std::vector<float>& bias, bool narrow, bool* finite) {
-  const amx::RowLinear tiles(s);
+  const tiles::RowLinear tiles(s);
   auto packed = unaligned(static_cast<std::size_t>(tiles.packed_bytes())), memory = unaligned(tiles.scratch());
   const Numbers left(x, narrow), right(weight, narrow);
   tiles.pack(right.elements(), aligned_part(packed));
@@ -72,14 +72,14 @@ std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x
     for (std::int64_t k = 0; k < s.k; ++k) {
       const float value = weight[static_cast<std::size_t>(i * s.w_row + k)];
       if (!std::isfinite(value)) continue;
-      EXPECT_EQ(again[static_cast<std::size_t>(i * s.k + k)], rounded(value, amx::kRounded));
+      EXPECT_EQ(again[static_cast<std::size_t>(i * s.k + k)], rounded(value, tiles::kRounded));
     }
   }
   return y;
 }
 
 /// That y is the products of the rounded operands and the bias, summed in double.
-void expect_products(const amx::LinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
+void expect_products(const tiles::LinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
                      const std::vector<float>& bias, const std::vector<float>& y, bool narrow) {
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -94,14 +94,14 @@ void expect_products(const amx::LinearShape& s, const std::vector<double>& left,
 }
 
 TEST_F(ProductsOfRows, Products) {
-  const amx::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
-                                     {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
-                                     {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
-  for (const amx::LinearShape& s : shapes) {
+  const tiles::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
+                                       {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
+                                       {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
+  for (const tiles::LinearShape& s : shapes) {
     const auto x = random_values(static_cast<std::size_t>(s.m * s.x_row), 1),
                weight = random_values(static_cast<std::size_t>(s.n * s.w_row), 2),
                bias = random_values(static_cast<std::size_t>(s.n), 3);
-    const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+    const std::vector<double> left = rounded(x, tiles::kRounded), right = rounded(weight, tiles::kRounded);
     for (const int threads : kThreads) {
       const ThreadScope scope{Threads(threads)};
       const bool narrow = threads % 2 == 0;
@@ -137,10 +137,10 @@ class AtTheEnd {
   std::byte *begin_ = nullptr, *data_ = nullptr;
 };
 
-std::vector<float> linear_in_place(const amx::LinearShape& s, const std::vector<float>& x,
+std::vector<float> linear_in_place(const tiles::LinearShape& s, const std::vector<float>& x,
                                    const std::vector<float>& weight, const std::vector<float>& bias, bool narrow,
                                    bool* finite) {
-  const amx::InPlaceLinear tiles(s);
+  const tiles::InPlaceLinear tiles(s);
   auto memory = unaligned(tiles.scratch());
   const Numbers left(x, narrow), right(weight, true);
   const AtTheEnd left_bytes(left.bytes()), right_bytes(right.bytes());
@@ -153,16 +153,16 @@ std::vector<float> linear_in_place(const amx::LinearShape& s, const std::vector<
 }
 
 TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   // Short rows, which are asked for ahead, and long ones; whole blocks and steps, and parts of them.
-  const amx::LinearShape shapes[] = {{9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
-                                     {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
-                                     {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
-  for (const amx::LinearShape& s : shapes) {
+  const tiles::LinearShape shapes[] = {{9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
+                                       {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
+                                       {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
+  for (const tiles::LinearShape& s : shapes) {
     const auto x = random_values(static_cast<std::size_t>((s.m - 1) * s.x_row + s.k), 1),
                weight = random_values(static_cast<std::size_t>((s.n - 1) * s.w_row + s.k), 2),
                bias = random_values(static_cast<std::size_t>(s.n), 3);
-    const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+    const std::vector<double> left = rounded(x, tiles::kRounded), right = rounded(weight, tiles::kRounded);
     for (const int threads : kThreads) {
       const ThreadScope scope{Threads(threads)};
       const bool narrow = threads % 2 == 0;
@@ -175,8 +175,8 @@ TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
 }
 
 TEST_F(ProductsOfRows, InPlaceSayWhereResultsAreNotFinite) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
-  const amx::LinearShape s{20, 64, 64, 64, 64};
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
+  const tiles::LinearShape s{20, 64, 64, 64, 64};
   for (const bool in_weight : {false, true}) {
     auto x = random_values(20 * 64, 1), weight = random_values(64 * 64, 2);
     (in_weight ? weight : x)[777] = std::numeric_limits<float>::infinity();
@@ -188,7 +188,7 @@ TEST_F(ProductsOfRows, InPlaceSayWhereResultsAreNotFinite) {
 
 TEST_F(ProductsOfRows, SayWhereResultsAreNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const amx::LinearShape s{20, 40, 50, 50, 50};
+  const tiles::LinearShape s{20, 40, 50, 50, 50};
   for (const float strange : {infinity, -infinity, std::nanf("")}) {
     for (const bool in_weight : {false, true}) {
       auto x = random_values(20 * 50, 1), weight = random_values(40 * 50, 2);
@@ -214,19 +214,19 @@ std::vector<float> channels_last(const std::vector<float>& x, std::int64_t batch
 void check_convolution(const Geometry& g, int threads) {
   const bool narrow = threads % 2 == 0;
   const ThreadScope scope{Threads(threads)};
-  const amx::ConvolutionShape shape = shape_of(g, amx::kRounded);
+  const tiles::ConvolutionShape shape = shape_of(g, tiles::kRounded);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out,
                      channels = g.groups * g.out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
              weight = random_values(static_cast<std::size_t>(channels * g.in * taps), 5),
              bias = random_values(static_cast<std::size_t>(channels), 6);
-  const amx::RowConvolution convolution(shape);
+  const tiles::RowConvolution convolution(shape);
   auto packed = unaligned(static_cast<std::size_t>(convolution.packed_bytes())),
        memory = unaligned(convolution.scratch());
   convolution.pack(weight.data(), aligned_part(packed));
   std::vector<float> again(weight.size());
   convolution.unpack(aligned_part(packed), again.data());
-  for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(again[i], rounded(weight[i], amx::kRounded));
+  for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(again[i], rounded(weight[i], tiles::kRounded));
   const std::size_t results = static_cast<std::size_t>(g.batch * channels * oh * ow);
   Numbers made(std::vector<float>(results + 1, 7), narrow);
   const Numbers lying(channels_last(x, g.batch, g.groups * g.in), narrow);
@@ -234,7 +234,7 @@ void check_convolution(const Geometry& g, int threads) {
                               aligned_part(memory)));
   const std::vector<float> y = made.values();
   EXPECT_EQ(y.back(), 7) << "written behind the result";
-  const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+  const std::vector<double> left = rounded(x, tiles::kRounded), right = rounded(weight, tiles::kRounded);
   for (std::size_t i = 0; i < results; ++i) {
     const auto at = static_cast<std::int64_t>(i), c = at % channels, position = at / channels % (oh * ow),
                n = at / channels / oh / ow;
@@ -283,9 +283,9 @@ TEST(RowPanels, HaveEachResultOnce) {
     std::int64_t count, begin, pitch, width;
     bool apart;  ///< tiles do not follow each other
   };
-  const Lines cases[] = {{1, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, false},
-                         {49, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, false},
-                         {1000, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, true},
+  const Lines cases[] = {{1, 0, tiles::RowResults::kNoPitch, tiles::RowResults::kNoPitch, false},
+                         {49, 0, tiles::RowResults::kNoPitch, tiles::RowResults::kNoPitch, false},
+                         {1000, 0, tiles::RowResults::kNoPitch, tiles::RowResults::kNoPitch, true},
                          {61, 0, 9, 7, false},
                          {300, 32, 58, 56, false},
                          {300, 16, 58, 56, true},
@@ -293,18 +293,18 @@ TEST(RowPanels, HaveEachResultOnce) {
                          {500, 48, 400, 7, false}};
   for (const Lines& c : cases) {
     SCOPED_TRACE(testing::Message() << c.count << " rows from " << c.begin << " on, " << c.width << " of " << c.pitch);
-    const amx::TileRows rows{nullptr, c.count, amx::kTile * kRow + (c.apart ? 64 : 0), kRow, {}};
-    const amx::RowResults results{.begin = c.begin, .pitch = c.pitch, .width = c.width};
+    const tiles::TileRows rows{nullptr, c.count, tiles::kTile * kRow + (c.apart ? 64 : 0), kRow, {}};
+    const tiles::RowResults results{.begin = c.begin, .pitch = c.pitch, .width = c.width};
     std::vector<int> seen(static_cast<std::size_t>(c.count));
     std::int64_t last = 0;
-    for (const amx::RowPanel& panel : amx::row_panels(rows, results, kMost)) {
-      EXPECT_LE(panel.end - panel.begin, amx::RowPanel::kMostRows);
-      for (const amx::RowGroup& g : panel.groups) {
+    for (const tiles::RowPanel& panel : tiles::row_panels(rows, results, kMost)) {
+      EXPECT_LE(panel.end - panel.begin, tiles::RowPanel::kMostRows);
+      for (const tiles::RowGroup& g : panel.groups) {
         EXPECT_GE(g.first, last);
         last = g.first + g.count;
         EXPECT_TRUE(g.first >= panel.begin && last <= panel.end && g.count >= 1 && g.count <= kMost);
         if (c.apart) {
-          EXPECT_EQ(g.first / amx::kTile, (last - 1) / amx::kTile) << "rows of a group are equally far apart";
+          EXPECT_EQ(g.first / tiles::kTile, (last - 1) / tiles::kTile) << "rows of a group are equally far apart";
         }
         for (std::int64_t r = g.first; r < last; ++r) ++seen[static_cast<std::size_t>(r)];
       }
@@ -320,36 +320,39 @@ TEST(RowPanels, HaveEachResultOnce) {
 }
 
 TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   constexpr std::int64_t kRows = 37, kColumns = 70, kK = 100;
   const auto x = random_values(kRows * kK, 1), weight = random_values(kColumns * kK, 2);
-  const std::int64_t steps = amx::steps_of(kK);
-  const amx::RowSteps of_rows(kK, {steps * amx::kTileBytes, 64, amx::kTileBytes});
+  const std::int64_t steps = tiles::steps_of(kK);
+  const tiles::RowSteps of_rows(kK, {steps * tiles::kTileBytes, 64, tiles::kTileBytes});
   auto rows = unaligned(static_cast<std::size_t>(of_rows.layout().bytes(kRows))),
-       packed = unaligned(static_cast<std::size_t>(amx::packed_weight_bytes(kColumns, steps)));
+       packed = unaligned(static_cast<std::size_t>(tiles::packed_weight_bytes(kColumns, steps)));
   const Numbers left(x, false), right(weight, false);
-  amx::pack_rows(left.elements(), kK, {0, kRows}, kK, of_rows.layout(), aligned_part(rows));
-  amx::pack_weight(right.elements(), kK, kColumns, kK, aligned_part(packed));
-  const amx::TileRows operand = of_rows.rows(aligned_part(rows), kRows);
-  std::vector<float> on_tiles(kRows * kColumns), on_vectors(kRows * kColumns);
-  const auto results = [](std::vector<float>& y) {
-    return amx::RowResults{.y = reinterpret_cast<std::byte*>(y.data()), .ld = kColumns, .columns = kColumns};
-  };
-  EXPECT_TRUE(amx::multiply_rows_on_tiles(operand, aligned_part(packed), {0, 3}, results(on_tiles)));
-  EXPECT_TRUE(amx::multiply_rows_on_vectors(operand, aligned_part(packed), {0, 3}, results(on_vectors)));
-  for (std::size_t i = 0; i < on_tiles.size(); ++i) ASSERT_NEAR(on_tiles[i], on_vectors[i], 2 * tolerance(kK)) << i;
+  tiles::pack_rows(left.elements(), kK, {0, kRows}, kK, of_rows.layout(), aligned_part(rows));
+  tiles::pack_weight(right.elements(), kK, kColumns, kK, aligned_part(packed));
+  const tiles::TileRows operand = of_rows.rows(aligned_part(rows), kRows);
+  std::vector<std::vector<float>> results;
+  for_levels(tiles::multiply_rows_levels, [&](auto* multiply) {
+    std::vector<float>& y = results.emplace_back(kRows * kColumns);
+    bool finite = false;
+    multiply(operand, aligned_part(packed), {0, 3},
+             {.y = reinterpret_cast<std::byte*>(y.data()), .ld = kColumns, .columns = kColumns}, &finite);
+    EXPECT_TRUE(finite);
+  });
+  ASSERT_EQ(results.size(), 2u);
+  for (std::size_t i = 0; i < results[0].size(); ++i) ASSERT_NEAR(results[0][i], results[1][i], 2 * tolerance(kK)) << i;
 }
 
 TEST(Division, LeavesNoThreadIdleWhereThereIsEnough) {
   for (const int threads : {1, 2, 3, 4, 7, 8, 32, 64}) {
-    const amx::Division d = amx::divide({64, 64, 1000, 100, 100}, threads);
+    const tiles::Division d = tiles::divide({64, 64, 1000, 100, 100}, threads);
     EXPECT_LE(d.parts(), threads);
     EXPECT_GE(2 * d.parts(), threads);
   }
   // A weight that is much to read, and few rows.
-  EXPECT_EQ(amx::divide({4, 64, 1000, 1e4, 1e6}, 8).rows, 1);
+  EXPECT_EQ(tiles::divide({4, 64, 1000, 1e4, 1e6}, 8).rows, 1);
   // An image that is much to read, and few channels.
-  EXPECT_EQ(amx::divide({64, 8, 1000, 1e6, 1e4}, 8).columns, 1);
+  EXPECT_EQ(tiles::divide({64, 8, 1000, 1e6, 1e4}, 8).columns, 1);
 }
 
 }  // namespace

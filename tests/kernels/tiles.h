@@ -36,7 +36,7 @@ inline double tolerance(std::int64_t k) {
 
 /// To `parts` parts of 8 bits, ties to even; three hold all of a float.
 inline float rounded(float v, int parts) {
-  if (parts == amx::kAllParts || v == 0) return v;
+  if (parts == tiles::kAllParts || v == 0) return v;
   int exponent = 0;
   const float fraction = std::frexp(v, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
@@ -52,7 +52,7 @@ inline std::vector<double> rounded(const std::vector<float>& values, int parts) 
 class MatrixTiles : public testing::Test {
  protected:
   void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this processor has no matrix tiles";
+    if (!tiles::available()) GTEST_SKIP() << "this processor has no matrix tiles";
   }
 };
 
@@ -64,8 +64,8 @@ inline std::int64_t out_size(std::int64_t in, std::int64_t kernel, const Geometr
   return (in + g.before + g.after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
 }
 
-inline amx::ConvolutionShape shape_of(const Geometry& g, int parts) {
-  amx::ConvolutionShape shape;
+inline tiles::ConvolutionShape shape_of(const Geometry& g, int parts) {
+  tiles::ConvolutionShape shape;
   shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.before};
   shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.before};
   shape.batch = g.batch;

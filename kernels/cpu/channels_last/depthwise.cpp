@@ -185,17 +185,17 @@ class NarrowLines {
     if (!at_.narrow_y) return;
     const std::int64_t positions = s.lines * s.out;
     std::byte* y = at_.y + (to * s.out * all_ + first_) * 2;
-    const amx::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
-    if (channels_ == all_) return amx::round_line(sums, positions * all_, y);
-    for (std::int64_t i = 0; i < positions; ++i) amx::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
+    const tiles::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
+    if (channels_ == all_) return tiles::round_line(sums, positions * all_, y);
+    for (std::int64_t i = 0; i < positions; ++i) tiles::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
   }
 
  private:
   /// Positions from element `begin` on, their channels side by side.
-  void round(amx::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
-    if (channels_ == all_) return amx::round_line(x.at(begin), positions * all_, to);
+  void round(tiles::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
+    if (channels_ == all_) return tiles::round_line(x.at(begin), positions * all_, to);
     for (std::int64_t i = 0; i < positions; ++i)
-      amx::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
+      tiles::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
   }
 
   const NarrowOperands& at_;

@@ -84,7 +84,7 @@ std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all(c);
   auto state = prepare_best(kStoringBytes, ConvolutionCall(c));
-  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
 bool makes_channels_last(const KernelCall& c) {

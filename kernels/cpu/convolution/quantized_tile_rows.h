@@ -21,10 +21,10 @@ class QuantizedTileRows : public PreparedAlgorithm {
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit QuantizedTileRows(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit QuantizedTileRows(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
   struct Room;
 
-  amx::RowConvolution convolution_;
+  tiles::RowConvolution convolution_;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };

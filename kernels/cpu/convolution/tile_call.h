@@ -13,17 +13,17 @@
 
 namespace tern::cpu {
 
-inline amx::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
-  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
+inline tiles::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
+  return {c.window, c.batch, c.groups, c.in, c.out, tiles::kRounded};
 }
 
 /// Multiplies by the packed weight. `bias` is room for the call's bias in float32; null without one. False where a
 /// result is not finite.
-inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
+inline bool convolve_on_tiles(const tiles::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
                               float* bias, const pointwise::Epilogue* epilogue, std::byte* scratch) {
   if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
   const Reordered reordered(call);
-  return convolution.run({amx::Elements::of(call.in[0]),
+  return convolution.run({tiles::Elements::of(call.in[0]),
                           weight,
                           bias,
                           call.out[0].data,

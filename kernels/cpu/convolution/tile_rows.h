@@ -24,9 +24,9 @@ class TileRowsConvolution : public PreparedAlgorithm {
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit TileRowsConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit TileRowsConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
 
-  amx::RowConvolution convolution_;
+  tiles::RowConvolution convolution_;
   std::shared_ptr<const std::byte> weight_;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite

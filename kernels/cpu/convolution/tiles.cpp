@@ -55,7 +55,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
   if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
   auto tiles =
-      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, amx::parts_of(c.call)}, c.packs);
+      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
   if (tiles == nullptr) return nullptr;
   return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
 }

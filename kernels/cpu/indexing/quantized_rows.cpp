@@ -14,7 +14,7 @@ namespace {
 /// The bits of dequantize_row: the loops of products may fuse the sum with a zero point that is added.
 void numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, float* to) {
   if (m.blocks.zero_point == ZeroPoint::added) return dequantize_row(m, at, row, 0, m.columns, to);
-  quantized::numbers_of_row(m, at, row, 0, m.columns, to);
+  block_quantized::numbers_of_row(m, at, row, 0, m.columns, to);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu {
 
@@ -19,6 +19,7 @@ void encode_states(const float* values, bool is_signed, std::int64_t count, std:
 constexpr int kCellBits = 16, kThresholdBits = 17, kFirstCell = 103 << 7, kCells = (127 << 7) - kFirstCell + 1;
 
 /// Codes are not written where the scale is not finite.
-TERN_LEVEL_FUNCTIONS(encode_block, const float* values, const std::int32_t* cells, std::uint8_t* codes, float* scale)
+TERN_LEVEL_FUNCTIONS(narrow_vectors, encode_block, const float* values, const std::int32_t* cells, std::uint8_t* codes,
+                     float* scale)
 
 }  // namespace tern::cpu

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/pointwise/activation.h"
 #include "schema/pointwise.h"
 
@@ -87,7 +87,7 @@ void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta and the li
 void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
 // of the results are the same for all.
-TERN_LEVEL_FUNCTIONS(add_plain_loops, LoopTable& t)
+TERN_LEVEL_FUNCTIONS(vectors, add_plain_loops, LoopTable& t)
 /// With fused multiply-adds even where they are slow: the bits of processors that have them.
 void add_plain_loops_fused(LoopTable& t);
 
@@ -95,6 +95,6 @@ void add_plain_loops_fused(LoopTable& t);
 const LoopTable& reproducible_loop_table();
 // The functions of the texts of portable kernels, for several instruction sets.
 // AVX-512's add to those of AVX2: they are the ones that gain by it.
-TERN_LEVEL_FUNCTIONS(add_text_loops, LoopTable& t)
+TERN_LEVEL_FUNCTIONS(vectors, add_text_loops, LoopTable& t)
 
 }  // namespace tern::pointwise

@@ -43,7 +43,7 @@ double onednn(const Product& p, const Machine& m) {
 
 /// Its weight is packed once, and nothing else multiplies many rows as fast. The runtime asks for tiles where another
 /// function reads the weight as it lies (runtime/node_algorithms.h).
-double packed_rows(const Product&, const Machine&) {
+double tile_rows(const Product&, const Machine&) {
   return 0;
 }
 
@@ -60,29 +60,29 @@ double integer_rows(const Product&, const Machine&) {
   return 0;
 }
 
-constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, product_of_quantized},
-                                              {Algorithm::tile_rows, packed_rows, product_of_packed_rows},
-                                              {Algorithm::tiles, tiles, product_on_tiles},
-                                              {Algorithm::panels, panels, product_with_panels},
-                                              {Algorithm::in_place, in_place, product_in_place},
-                                              {Algorithm::integer_dots, integer_dots, product_of_integer_dots},
-                                              {Algorithm::integer_rows, integer_rows, product_of_integer_rows},
-                                              {Algorithm::onednn, onednn, product_by_onednn},
-                                              {Algorithm::blocks, blocks, product_by_blocks}};
+constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
+                                              {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
+                                              {Algorithm::tiles, tiles, prepare_tiles},
+                                              {Algorithm::panels, panels, prepare_panels},
+                                              {Algorithm::in_place, in_place, prepare_in_place},
+                                              {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+                                              {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
+                                              {Algorithm::onednn, onednn, prepare_onednn},
+                                              {Algorithm::blocks, blocks, prepare_blocks}};
 
 /// Of them, those that store integers of 8 bits as an epilogue makes them.
-constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, product_of_integer_dots},
-                                                     {Algorithm::integer_rows, integer_rows, product_of_integer_rows}};
+constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+                                                     {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
-  if (auto rows = product_of_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
+  if (auto rows = prepare_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
   return prepare_best(kTable, Product(c));
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all(c);
   auto state = prepare_best(kStoringBytes, Product(c));
-  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
 /// Where tiles are asked for and there are none, a weight of bfloat16 is packed as if nothing were asked for.
@@ -90,8 +90,8 @@ bool takes_rows(const KernelCall& c) {
   const Product p(c);
   const Algorithm asked = c.algorithm.algorithm;
   const bool in_place = asked == Algorithm::tiles && c.in[1].dtype == DType::bf16;
-  if (in_place && takes_rows_in_place(p)) return true;
-  return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_packed_rows(p);
+  if (in_place && takes_tiles_in_place(p)) return true;
+  return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_tile_rows(p);
 }
 
 bool rounds(const KernelCall& c, std::size_t k) {
@@ -129,7 +129,7 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
 
 }  // namespace
 
-std::unique_ptr<AlgorithmState> prepare_float_product(const KernelCall& call) {
+std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call) {
   std::unique_ptr<KernelState> best = prepare_best(kTable, Product(call));
   return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }

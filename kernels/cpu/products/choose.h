@@ -32,23 +32,23 @@ struct Product {
   double products() const { return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p);
-std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_onednn(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tiles(const Product& p);
 /// The same for small products with long sums, and batches of them.
-std::unique_ptr<PreparedAlgorithm> long_sums_on_tiles(const Product& p);
-std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p);
-std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_long_sums(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_panels(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_in_place(const Product& p);
 /// Only a quantized second operand.
-std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p);
 /// Of integers of 8 bits: by a weight that is packed, once where it is constant.
-std::unique_ptr<PreparedAlgorithm> product_of_integer_rows(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_integer_rows(const Product& p);
 /// The same of few rows, which read the weight where it lies.
-std::unique_ptr<PreparedAlgorithm> product_of_integer_dots(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_integer_dots(const Product& p);
 /// Of rows that are copied first; null for others. Of all algorithms below for the call of these rows.
-std::unique_ptr<PreparedAlgorithm> product_of_dense_rows(const KernelCall& call);
+std::unique_ptr<PreparedAlgorithm> prepare_dense_rows(const KernelCall& call);
 /// The best of the others.
-std::unique_ptr<AlgorithmState> prepare_float_product(const KernelCall& call);
+std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call);
 /// Of strided operands of all types: takes every node.
-std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_blocks(const Product& p);
 
 }  // namespace tern::cpu

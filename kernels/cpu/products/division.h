@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu/products/tiles/split_microkernel.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct Division {
   std::int64_t rows = 1, columns = 1;  ///< parts of each
@@ -47,4 +47,4 @@ inline Range part_of(std::int64_t n, std::int64_t parts, std::int64_t i) {
   return {n * i / parts, n * (i + 1) / parts};
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 std::shared_ptr<const std::byte> pack(std::int64_t bytes, const MakePacked& make) {
@@ -55,4 +55,4 @@ const std::byte* stored_weight(const KernelCall& call, std::size_t input, const 
   return nullptr;
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cpu/products/tiles/split_microkernel.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 #include "kernels/kernel.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Into how many parts the call's operands are split.
 inline int parts_of(const KernelCall& call) {
@@ -24,4 +24,4 @@ std::shared_ptr<const std::byte> packed_weight(const KernelCall& call, std::size
 const std::byte* stored_weight(const KernelCall& call, std::size_t input, const std::string& key, std::int64_t bytes,
                                const MakePacked& make);
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

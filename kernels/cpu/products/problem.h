@@ -13,6 +13,20 @@ struct Batch {
   int count = 0;
   std::array<std::int64_t, kMaxRank> size{}, a{}, b{};
   std::int64_t planes = 1;
+
+  struct Offsets {
+    std::int64_t a = 0, b = 0;
+  };
+  /// Elements from the first matrices of both operands to the matrices of a plane.
+  Offsets at(std::int64_t plane) const {
+    Offsets o;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(count); ++d) {
+      o.a += plane % size[d] * a[d];
+      o.b += plane % size[d] * b[d];
+      plane /= size[d];
+    }
+    return o;
+  }
 };
 
 struct Problem {

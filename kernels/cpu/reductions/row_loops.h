@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::rows {
 
@@ -45,6 +45,6 @@ const RowLoops<float>& loops<float>();
 template <>
 const RowLoops<double>& loops<double>();
 
-TERN_LEVEL_FUNCTIONS(set, RowLoops<float>* f, RowLoops<double>* d)
+TERN_LEVEL_FUNCTIONS(vectors, set, RowLoops<float>* f, RowLoops<double>* d)
 
 }  // namespace tern::rows

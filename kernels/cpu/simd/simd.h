@@ -7,7 +7,7 @@
 //   kFused                whether a multiply-add is one instruction, rounded once
 //   Floats, Doubles, Words, Quad (four floats)
 //   load, store           a register; load_some, store_some: its first `count` lanes
-//   store_past_caches     to an aligned place; pointwise/stream.h has the fence
+//   store_past_caches     to an aligned place; simd/stream.h has the fence
 //   spread                a number in all lanes
 //   fused                 a * b + c, in one instruction where there is one
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
@@ -25,6 +25,8 @@
 //   look_up               in a table of 16 floats, by the low four bits; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
+
+#include "kernels/cpu/simd/masked.h"
 
 #if defined(__AVX512F__)
 #include "kernels/cpu/simd/avx512.h"

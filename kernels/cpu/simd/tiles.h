@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/products/tiles/split_microkernel.h"
-
 #define TERN_TILE_LOAD(tile, at, stride) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(at), "r"(static_cast<std::int64_t>(stride)) : "memory")
 #define TERN_TILE_STORE(tile, at) \
@@ -14,7 +12,7 @@
 #define TERN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile ::)
 #define TERN_TILE_MULTIPLY(sums, left, right) asm volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sums ::)
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct TileConfig {
   std::uint8_t palette = 1, start_row = 0, reserved[14]{};
@@ -66,4 +64,4 @@ inline void transpose(__m512i* r) {
   }
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -47,7 +47,7 @@ TEST(Intensity, IsOperationsPerElementReadOrWritten) {
 }
 
 TEST(Intensity, DecidesAboutTiles) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   for (const std::int64_t kernel : {1, 3}) {
     const Seen seen = two_convolutions(64, kernel);
     const bool tiles = cpu::tiles_gain(seen.intensity, cpu::machine());

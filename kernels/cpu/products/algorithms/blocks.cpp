@@ -37,14 +37,9 @@ void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
   const auto r = static_cast<std::size_t>(p.a.rank);
   const auto plane = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t rest = i, at_a = 0, at_b = 0;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(p.batch.count); ++d) {
-        at_a += rest % p.batch.size[d] * p.batch.a[d];
-        at_b += rest % p.batch.size[d] * p.batch.b[d];
-        rest /= p.batch.size[d];
-      }
-      gemm<T>(p.m, p.n, p.k, {a + at_a, p.a.strides[r - 2], p.a.strides[r - 1]},
-              {b + at_b, p.b.strides[r - 2], p.b.strides[r - 1]}, c + i * p.m * p.n, p.n, accumulate);
+      const Batch::Offsets at = p.batch.at(i);
+      gemm<T>(p.m, p.n, p.k, {a + at.a, p.a.strides[r - 2], p.a.strides[r - 1]},
+              {b + at.b, p.b.strides[r - 2], p.b.strides[r - 1]}, c + i * p.m * p.n, p.n, accumulate);
     }
   };
   // Many planes: one each for the threads. Few: the threads share each.
@@ -85,7 +80,7 @@ class Blocks : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product&) {
+std::unique_ptr<PreparedAlgorithm> prepare_blocks(const Product&) {
   return std::make_unique<Blocks>();
 }
 

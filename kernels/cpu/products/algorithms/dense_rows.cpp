@@ -37,7 +37,7 @@ class FloatRows {
 
 class DenseRows : public PreparedAlgorithm {
  public:
-  explicit DenseRows(const KernelCall& c) : of_floats_(prepare_float_product(FloatRows(c).call())) {
+  explicit DenseRows(const KernelCall& c) : of_floats_(prepare_product(FloatRows(c).call())) {
     choice = of_floats_->prepared->choice;
     unread = of_floats_->prepared->unread;
   }
@@ -60,7 +60,7 @@ class DenseRows : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_dense_rows(const KernelCall& c) {
+std::unique_ptr<PreparedAlgorithm> prepare_dense_rows(const KernelCall& c) {
   const DType x = c.in[0].dtype, w = c.in[1].dtype;
   const bool small = is_small(x) && is_small(w), joins = x == DType::f32 && is_floating(w) && copy_joins_rows(c);
   const bool serves = (small || joins) && c.in[1].blocks.columns == 0 && c.out[0].dtype == DType::f32 &&

@@ -35,7 +35,7 @@ std::optional<InPlace> in_place(const KernelCall& c) {
              c.has(2) && c.in[2].dtype != DType::f32,
              y.dtype != DType::f32};
   if (x.dtype != DType::bf16 || w.dtype != DType::bf16 || p.m <= kFewRows) return in;
-  if (!amx::available() && multiplies_bf16(in.shape)) {
+  if (!tiles::available() && multiplies_bf16(in.shape)) {
     in.bf16 = true;
     in.convert_x = !x.contiguous();
     return in;
@@ -63,7 +63,7 @@ class Linear : public PreparedAlgorithm {
     const std::int64_t n = l.shape.n, k = l.shape.k, row = l.shape.w_row;
     const std::string key = fmt::format("{} rows: {} of {}", name_of(half_), n, k);
     if (half_ == DType::f16 && !fits_float16(c, key)) return;
-    rounded_ = amx::packed_weight(c, 1, key, n * k * 2, [=, half = half_](std::byte* to) {
+    rounded_ = tiles::packed_weight(c, 1, key, n * k * 2, [=, half = half_](std::byte* to) {
       for (std::int64_t j = 0; j < n; ++j) convert(weight + j * row, DType::f32, to + j * k * 2, half, k);
     });
     l_.shape.w_row = k;
@@ -136,7 +136,7 @@ Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
   float_call = linear && !converts;
 }
 
-std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_in_place(const Product& p) {
   if (!p.linear) return nullptr;
   return std::make_unique<Linear>(p.call, *p.linear);
 }

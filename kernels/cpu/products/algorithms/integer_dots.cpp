@@ -18,7 +18,7 @@ class IntegerDots : public PreparedAlgorithm {
  public:
   explicit IntegerDots(const IntegerProduct& p) : p_(p) {
     choice = {Algorithm::integer_dots};
-    for (std::int64_t k = 0; k < p.problem.k; k += integer::kStep) steps_.push_back(k);
+    for (std::int64_t k = 0; k < p.problem.k; k += int8::kStep) steps_.push_back(k);
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
@@ -30,8 +30,8 @@ class IntegerDots : public PreparedAlgorithm {
     if (room.bias != nullptr) to_dense(c.in[2], DType::i32, room.bias);
     const std::byte* x = room.x != nullptr ? room.x : c.in[0].data;
     const std::int64_t blocks = (p.n + kColumns - 1) / kColumns;
-    const integer::WeightView weight = p_.weight(c.in[1].data);
-    const auto dots = integer::best_dots();
+    const int8::WeightView weight = p_.weight(c.in[1].data);
+    const auto dots = best_level(int8::dots_levels);
     const auto work = std::max<std::int64_t>(p.m * p.k * kColumns, 1);
     parallel_for(blocks, (kWorth + work - 1) / work, [&](std::int64_t begin, std::int64_t end) {
       alignas(64) std::int32_t sums[kMostRows * kColumns];
@@ -91,7 +91,7 @@ class IntegerDots : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_integer_dots(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_integer_dots(const Product& p) {
   const auto integers = integer_product(p.call);
   if (!integers || !stores_result(*integers, p.call)) return nullptr;
   const Problem& q = integers->problem;

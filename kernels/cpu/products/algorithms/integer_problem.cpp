@@ -14,7 +14,7 @@ bool is_row_of_integers(const TensorView& bias, std::int64_t n) {
 
 }  // namespace
 
-integer::WeightView IntegerProduct::weight(const std::byte* data) const {
+int8::WeightView IntegerProduct::weight(const std::byte* data) const {
   const TensorView& b = problem.b;
   return {data, problem.n, problem.k, b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
@@ -29,13 +29,13 @@ bool stores_result(const IntegerProduct& product, const KernelCall& call) {
 
 std::optional<IntegerProduct> integer_product(const KernelCall& c) {
   const TensorView &a = c.in[0], &b = c.in[1], &y = c.out[0];
-  if (!is_byte_integer(a.dtype) || !is_byte_integer(b.dtype) || !integer::holds_sums(c)) return std::nullopt;
+  if (!is_byte_integer(a.dtype) || !is_byte_integer(b.dtype) || !int8::holds_sums(c)) return std::nullopt;
   IntegerProduct p{.problem = describe(c, false),
                    .signs = {a.dtype == DType::i8, b.dtype == DType::i8},
                    .keeps = y.dtype == DType::i32};
   if (y.numel() == 0 || p.problem.k == 0) return std::nullopt;
   if (c.has(2) && !(p.keeps && is_row_of_integers(c.in[2], p.problem.n))) return std::nullopt;
-  if (!p.keeps && !integer::is_exact(a.dtype, b.dtype, p.problem.k)) return std::nullopt;
+  if (!p.keeps && !int8::is_exact(a.dtype, b.dtype, p.problem.k)) return std::nullopt;
   const TensorView& x = p.problem.a;
   p.copies_x = p.problem.convert_a;
   if (!p.copies_x && x.stride(x.rank - 1) != 1 && p.problem.k != 1) {

@@ -11,12 +11,12 @@ namespace tern::cpu {
 
 struct IntegerProduct {
   Problem problem;
-  integer::Signs signs;
+  int8::Signs signs;
   bool keeps = false;     ///< the result is int32; otherwise float32
   bool copies_x = false;  ///< elements of a row do not lie side by side
 
   /// Columns of the second operand of one plane, which lies at `data`.
-  integer::WeightView weight(const std::byte* data) const;
+  int8::WeightView weight(const std::byte* data) const;
   std::int64_t x_row() const;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPlaneSlot = 5;
 
-integer::LinearShape shape_of(const IntegerProduct& p) {
+int8::LinearShape shape_of(const IntegerProduct& p) {
   return {p.problem.m, p.problem.n, p.problem.k, p.signs};
 }
 
@@ -23,8 +23,8 @@ bool is_shared(const IntegerProduct& p) {
   return planes == 1 || planes < 2 * Threads::current().count();
 }
 
-integer::Linear linear_of(const IntegerProduct& p) {
-  const integer::Method& method = integer::methods().front();
+int8::Linear linear_of(const IntegerProduct& p) {
+  const int8::Method& method = int8::methods().front();
   if (is_shared(p)) return {shape_of(p), method};
   const ThreadScope alone(Threads(1));
   return {shape_of(p), method};
@@ -37,11 +37,11 @@ class IntegerRows : public PreparedAlgorithm {
     const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
     if (!constant || p.problem.batch.planes != 1 || p.problem.convert_b) return;
     unread = 1u << 1;
-    const integer::WeightView weight = p_.weight(c.in[1].data);
-    const std::string key = fmt::format("integers in {}: {} of {}, {} apart", integer::methods().front().name, weight.n,
+    const int8::WeightView weight = p_.weight(c.in[1].data);
+    const std::string key = fmt::format("integers in {}: {} of {}, {} apart", int8::methods().front().name, weight.n,
                                         weight.k, weight.element);
-    weight_ = amx::packed_weight(c, 1, key, linear_.packed_bytes(),
-                                 [linear = linear_, weight](std::byte* to) { linear.pack(weight, to); });
+    weight_ = tiles::packed_weight(c, 1, key, linear_.packed_bytes(),
+                                   [linear = linear_, weight](std::byte* to) { linear.pack(weight, to); });
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
@@ -54,14 +54,9 @@ class IntegerRows : public PreparedAlgorithm {
     if (room.bias != nullptr) to_dense(c.in[2], DType::i32, room.bias);
     const std::byte *x = room.x != nullptr ? room.x : c.in[0].data, *b = room.b != nullptr ? room.b : c.in[1].data;
     const auto plane = [&](std::int64_t i, std::byte* packed, std::byte* scratch) {
-      std::int64_t rest = i, at_a = 0, at_b = 0;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(p.batch.count); ++d) {
-        at_a += rest % p.batch.size[d] * p.batch.a[d];
-        at_b += rest % p.batch.size[d] * p.batch.b[d];
-        rest /= p.batch.size[d];
-      }
-      if (packed != nullptr) linear_.pack(p_.weight(b + at_b), packed);
-      linear_.run({.x = x + at_a,
+      const Batch::Offsets at = p.batch.at(i);
+      if (packed != nullptr) linear_.pack(p_.weight(b + at.b), packed);
+      linear_.run({.x = x + at.a,
                    .x_row = p_.x_row(),
                    .weight = packed != nullptr ? packed : weight_.get(),
                    .bias = room.bias,
@@ -97,13 +92,13 @@ class IntegerRows : public PreparedAlgorithm {
 
   IntegerProduct p_;
   bool shared_;  ///< threads share a plane
-  integer::Linear linear_;
+  int8::Linear linear_;
   std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_integer_rows(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_integer_rows(const Product& p) {
   const auto integers = integer_product(p.call);
   if (!integers || !stores_result(*integers, p.call)) return nullptr;
   return std::make_unique<IntegerRows>(p.call, *integers);

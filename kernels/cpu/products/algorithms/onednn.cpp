@@ -87,7 +87,7 @@ std::unique_ptr<PreparedAlgorithm> prepare(const KernelCall& c) {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_onednn(const Product& p) {
   return prepare(p.call);
 }
 

@@ -38,7 +38,7 @@ class Panels : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_panels(const Product& p) {
   const KernelCall& c = p.call;
   if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;

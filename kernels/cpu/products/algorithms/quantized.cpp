@@ -24,7 +24,7 @@ bool is_one_matrix(const KernelCall& c) {
 }
 
 /// Of one product.
-amx::LinearShape shape_of(const KernelCall& c, int parts) {
+tiles::LinearShape shape_of(const KernelCall& c, int parts) {
   const auto [n, k] = matrix_of(c.in[1]);
   return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
 }
@@ -48,7 +48,7 @@ bool rounds(const KernelCall& c) {
   const bool narrow = c.in[0].dtype == DType::bf16, fits = narrow || c.in[0].dtype == DType::f32;
   const DType y = c.out[0].dtype;
   return is_one_matrix(c) && (narrow || c.precision == Precision::bfloat16) && fits &&
-         (y == DType::f32 || y == DType::bf16) && rows_pay() && amx::RowLinear::suits(shape_of(c, amx::kRounded));
+         (y == DType::f32 || y == DType::bf16) && rows_pay() && tiles::RowLinear::suits(shape_of(c, tiles::kRounded));
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
@@ -59,11 +59,11 @@ class Quantized : public PreparedAlgorithm {
         convert_bias_(c.has(2) && (c.in[2].dtype != DType::f32 || !c.in[2].contiguous())),
         convert_y_(c.out[0].dtype != DType::f32) {
     choice = {Algorithm::quantized};
-    if (shape_of(c, amx::kAllParts).m <= quantized::kFewRows) return;
+    if (shape_of(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
     if (rounds(c)) {
-      rounded_.emplace(shape_of(c, amx::kRounded), true);
-    } else if (amx::Linear::suits(shape_of(c, amx::kAllParts))) {
-      tiles_.emplace(shape_of(c, amx::kAllParts));
+      rounded_.emplace(shape_of(c, tiles::kRounded), true);
+    } else if (tiles::Linear::suits(shape_of(c, tiles::kAllParts))) {
+      tiles_.emplace(shape_of(c, tiles::kAllParts));
     }
   }
 
@@ -78,15 +78,15 @@ class Quantized : public PreparedAlgorithm {
     if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return Left::nothing;
     if (convert_x_) to_dense(c.in[0], DType::f32, room.x);
     const bool finishes = !convert_y_ && is_one_matrix(c);
-    quantized::Product p{.matrix = matrix,
-                         .n = matrix_of(c.in[1]).n,
-                         .weight = c.in[1].data,
-                         .x = convert_x_ ? room.x : c.in[0].as<const float>(),
-                         .m = shape_of(c, amx::kAllParts).m,
-                         .bias = bias,
-                         .y = convert_y_ ? room.y : c.out[0].as<float>(),
-                         .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
-    const amx::Linear* const tiles = tiles_ ? &*tiles_ : nullptr;
+    block_quantized::Product p{.matrix = matrix,
+                               .n = matrix_of(c.in[1]).n,
+                               .weight = c.in[1].data,
+                               .x = convert_x_ ? room.x : c.in[0].as<const float>(),
+                               .m = shape_of(c, tiles::kAllParts).m,
+                               .bias = bias,
+                               .y = convert_y_ ? room.y : c.out[0].as<float>(),
+                               .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
+    const tiles::Linear* const tiles = tiles_ ? &*tiles_ : nullptr;
     if (is_one_matrix(c)) {
       multiply_quantized(p, tiles);
     } else {
@@ -107,7 +107,7 @@ class Quantized : public PreparedAlgorithm {
     std::byte* rows;
   };
 
-  static void multiply_planes(const KernelCall& c, quantized::Product p, const amx::Linear* tiles) {
+  static void multiply_planes(const KernelCall& c, block_quantized::Product p, const tiles::Linear* tiles) {
     const TensorView& out = c.out[0];
     const float* const x = p.x;
     for (std::int64_t i = 0; i < out.numel() / (p.m * p.n); ++i) {
@@ -121,7 +121,7 @@ class Quantized : public PreparedAlgorithm {
   /// False where a result is not finite.
   bool run_rounded(KernelCall& c, const Room& room, const QuantizedMatrix& matrix, const float* bias,
                    const pointwise::Epilogue* epilogue) const {
-    amx::Elements x = amx::Elements::of(c.in[0]);
+    tiles::Elements x = tiles::Elements::of(c.in[0]);
     if (!c.in[0].contiguous()) {
       to_dense(c.in[0], c.in[0].dtype, room.x);
       x.data = reinterpret_cast<const std::byte*>(room.x);
@@ -137,13 +137,13 @@ class Quantized : public PreparedAlgorithm {
   }
 
   bool convert_x_, convert_bias_, convert_y_;
-  std::optional<amx::RowLinear> rounded_;  ///< of many rows, in bfloat16
-  std::optional<amx::Linear> tiles_;       ///< of many rows, in float32
+  std::optional<tiles::RowLinear> rounded_;  ///< of many rows, in bfloat16
+  std::optional<tiles::Linear> tiles_;       ///< of many rows, in float32
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p) {
   const KernelCall& c = p.call;
   if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_of(c.in[1]).n)) return nullptr;

@@ -13,18 +13,18 @@
 namespace tern::cpu {
 namespace {
 
-amx::LinearShape shape_of(const Product& p) {
+tiles::LinearShape shape_of(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
-  const bool bytes = amx::is_one_part(p.call.in[1].dtype);
-  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, bytes ? s.k : s.w_row, amx::kRounded};
+  const bool bytes = tiles::is_one_part(p.call.in[1].dtype);
+  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, bytes ? s.k : s.w_row, tiles::kRounded};
 }
 
 /// Packs the weight. One of 8 bits is bfloat16 exactly, and made such first.
-amx::MakePacked packing(const Product& p, const amx::RowLinear& tiles) {
+tiles::MakePacked packing(const Product& p, const tiles::RowLinear& tiles) {
   const TensorView& w = p.call.in[1];
-  if (!amx::is_one_part(w.dtype))
-    return [tiles, weight = amx::Elements::of(w)](std::byte* to) { tiles.pack(weight, to); };
+  if (!tiles::is_one_part(w.dtype))
+    return [tiles, weight = tiles::Elements::of(w)](std::byte* to) { tiles.pack(weight, to); };
   return [tiles, w, s = p.linear->shape](std::byte* to) {
     std::vector<std::byte> rows(static_cast<std::size_t>(s.n * s.k * 2));
     for (std::int64_t i = 0; i < s.n; ++i)
@@ -33,14 +33,14 @@ amx::MakePacked packing(const Product& p, const amx::RowLinear& tiles) {
   };
 }
 
-class PackedRows : public PreparedAlgorithm {
+class TileRowsProduct : public PreparedAlgorithm {
  public:
-  PackedRows(const Product& p, const amx::LinearShape& shape)
-      : shape_(shape), tiles_(shape), otherwise_(product_by_blocks(Product(FloatCall(p.call).call()))) {
+  TileRowsProduct(const Product& p, const tiles::LinearShape& shape)
+      : shape_(shape), tiles_(shape), otherwise_(prepare_blocks(Product(FloatCall(p.call).call()))) {
     choice = {Algorithm::tile_rows};
     unread = 1u << 1;
-    weight_ = amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
-                                 tiles_.packed_bytes(), packing(p, tiles_));
+    weight_ = tiles::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
+                                   tiles_.packed_bytes(), packing(p, tiles_));
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
@@ -50,7 +50,7 @@ class PackedRows : public PreparedAlgorithm {
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const RowOperands operands(shape_, tiles_.scratch(), c, parts);
-    const amx::Elements x = operands.read(c);
+    const tiles::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
     if (tiles_.run({x, weight_.get(), operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles))
       return Left::nothing;
@@ -67,29 +67,29 @@ class PackedRows : public PreparedAlgorithm {
   }
 
  private:
-  amx::LinearShape shape_;
-  amx::RowLinear tiles_;
+  tiles::LinearShape shape_;
+  tiles::RowLinear tiles_;
   std::shared_ptr<const std::byte> weight_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };
 
 }  // namespace
 
-bool takes_packed_rows(const Product& p) {
+bool takes_tile_rows(const Product& p) {
   const KernelCall& c = p.call;
-  if (!p.linear || p.m <= kFewRows || !(c.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay()))
+  if (!p.linear || p.m <= kFewRows || !(c.algorithm == Algorithm::tile_rows ? tiles::rows_possible() : rows_pay()))
     return false;
   const DType x = c.in[0].dtype, w = c.in[1].dtype, y = c.out[0].dtype;
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   // Tiles read a weight of 8 bits as it lies beside float32, and as fast.
-  const bool bytes = amx::is_one_part(w) && (x == DType::bf16 || !amx::available());
+  const bool bytes = tiles::is_one_part(w) && (x == DType::bf16 || !tiles::available());
   const bool narrow = x == DType::bf16 && (w == DType::bf16 || bytes), rounds = c.precision == Precision::bfloat16;
   return fits(x) && (fits(w) || bytes) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
-         c.in[1].data != nullptr && amx::RowLinear::suits(shape_of(p));
+         c.in[1].data != nullptr && tiles::RowLinear::suits(shape_of(p));
 }
 
-std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p) {
-  return takes_packed_rows(p) ? std::make_unique<PackedRows>(p, shape_of(p)) : nullptr;
+std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p) {
+  return takes_tile_rows(p) ? std::make_unique<TileRowsProduct>(p, shape_of(p)) : nullptr;
 }
 
 }  // namespace tern::cpu

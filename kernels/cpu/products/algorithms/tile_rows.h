@@ -9,8 +9,8 @@
 namespace tern::cpu {
 
 /// Whether the product is one: of operands that may be rounded to bfloat16, or are such, with a constant weight.
-bool takes_packed_rows(const Product& p);
+bool takes_tile_rows(const Product& p);
 /// Null where it is not.
-std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p);
 
 }  // namespace tern::cpu

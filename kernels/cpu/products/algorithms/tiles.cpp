@@ -9,7 +9,7 @@ namespace {
 
 class Tiles : public PreparedAlgorithm {
  public:
-  Tiles(const amx::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+  Tiles(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(shape), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
   }
@@ -35,22 +35,22 @@ class Tiles : public PreparedAlgorithm {
     return parts.take<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
   }
 
-  amx::Linear tiles_;
+  tiles::Linear tiles_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
-  if (auto rows = product_of_rows_in_place(p)) return rows;
-  if (auto long_sums = long_sums_on_tiles(p)) return long_sums;
-  const bool bytes = amx::is_one_part(p.call.in[1].dtype);
+std::unique_ptr<PreparedAlgorithm> prepare_tiles(const Product& p) {
+  if (auto rows = prepare_tiles_in_place(p)) return rows;
+  if (auto long_sums = prepare_tiles_long_sums(p)) return long_sums;
+  const bool bytes = tiles::is_one_part(p.call.in[1].dtype);
   if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;
-  const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, amx::parts_of(p.call)};
-  if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
+  const tiles::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, tiles::parts_of(p.call)};
+  if (!tiles::available() || !tiles::Linear::suits(shape)) return nullptr;
   // Blocks would need memory for a float weight.
-  return std::make_unique<Tiles>(shape, bytes ? product_in_place(p) : product_by_blocks(p));
+  return std::make_unique<Tiles>(shape, bytes ? prepare_in_place(p) : prepare_blocks(p));
 }
 
 }  // namespace tern::cpu

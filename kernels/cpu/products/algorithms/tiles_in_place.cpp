@@ -8,15 +8,15 @@
 namespace tern::cpu {
 namespace {
 
-amx::LinearShape shape_of(const Product& p) {
+tiles::LinearShape shape_of(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
-  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, amx::kRounded};
+  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, tiles::kRounded};
 }
 
-class RowsInPlace : public PreparedAlgorithm {
+class TilesInPlace : public PreparedAlgorithm {
  public:
-  RowsInPlace(const amx::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+  TilesInPlace(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : shape_(shape), tiles_(shape), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
   }
@@ -28,7 +28,7 @@ class RowsInPlace : public PreparedAlgorithm {
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const RowOperands operands(shape_, tiles_.scratch(), c, parts);
-    const amx::Elements x = operands.read(c);
+    const tiles::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
     const bool done =
         tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles);
@@ -36,25 +36,25 @@ class RowsInPlace : public PreparedAlgorithm {
   }
 
  private:
-  amx::LinearShape shape_;
-  amx::InPlaceLinear tiles_;
+  tiles::LinearShape shape_;
+  tiles::InPlaceLinear tiles_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;
 };
 
 }  // namespace
 
-bool takes_rows_in_place(const Product& p) {
+bool takes_tiles_in_place(const Product& p) {
   const KernelCall& c = p.call;
   if (!p.linear || p.m <= kFewRows) return false;
   const DType x = c.in[0].dtype, y = c.out[0].dtype;
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   return fits(x) && c.in[1].dtype == DType::bf16 && fits(y) &&
          (x == DType::bf16 || c.precision == Precision::bfloat16) && c.constant != nullptr && c.constant[1] &&
-         amx::InPlaceLinear::suits(shape_of(p));
+         tiles::InPlaceLinear::suits(shape_of(p));
 }
 
-std::unique_ptr<PreparedAlgorithm> product_of_rows_in_place(const Product& p) {
-  return takes_rows_in_place(p) ? std::make_unique<RowsInPlace>(shape_of(p), product_in_place(p)) : nullptr;
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p) {
+  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of(p), prepare_in_place(p)) : nullptr;
 }
 
 }  // namespace tern::cpu

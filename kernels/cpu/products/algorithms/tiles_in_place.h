@@ -9,8 +9,8 @@ namespace tern::cpu {
 
 /// Whether the product is one: of rows that may be rounded to bfloat16, or are such, with a constant weight of that
 /// type.
-bool takes_rows_in_place(const Product& p);
+bool takes_tiles_in_place(const Product& p);
 /// Null where it is not.
-std::unique_ptr<PreparedAlgorithm> product_of_rows_in_place(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p);
 
 }  // namespace tern::cpu

@@ -54,19 +54,14 @@ class LongSums : public PreparedAlgorithm {
  private:
   static bool multiply(const KernelCall& c, const Problem& p, std::int64_t plane) {
     const auto r = static_cast<std::size_t>(p.a.rank);
-    const float *a = c.in[0].as<const float>(), *b = c.in[1].as<const float>();
-    std::int64_t rest = plane;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(p.batch.count); ++d) {
-      a += rest % p.batch.size[d] * p.batch.a[d];
-      b += rest % p.batch.size[d] * p.batch.b[d];
-      rest /= p.batch.size[d];
-    }
+    const Batch::Offsets at = p.batch.at(plane);
+    const float *a = c.in[0].as<const float>() + at.a, *b = c.in[1].as<const float>() + at.b;
     const std::int64_t results = p.m * p.n, pieces = (p.k + kPiece - 1) / kPiece;
     float* y = c.out[0].as<float>() + plane * results;
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(results), kSumsSlot);
     for (std::int64_t i = 0; i < pieces; ++i) {
       const std::int64_t from = i * p.k / pieces, to = (i + 1) * p.k / pieces;
-      const amx::Linear tiles({p.m, p.n, to - from, p.a.strides[r - 2], p.b.strides[r - 1], amx::parts_of(c)});
+      const tiles::Linear tiles({p.m, p.n, to - from, p.a.strides[r - 2], p.b.strides[r - 1], tiles::parts_of(c)});
       if (!tiles.run({a + from, b + from, nullptr, i == 0 ? y : sums, {}}, nullptr)) return false;
       for (std::int64_t k = 0; i > 0 && k < results; ++k) y[k] += sums[k];
     }
@@ -78,9 +73,9 @@ class LongSums : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> long_sums_on_tiles(const Product& p) {
-  if (!amx::available() || !suits(p.call, describe(p.call))) return nullptr;
-  return std::make_unique<LongSums>(product_by_blocks(p));
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_long_sums(const Product& p) {
+  if (!tiles::available() || !suits(p.call, describe(p.call))) return nullptr;
+  return std::make_unique<LongSums>(prepare_blocks(p));
 }
 
 }  // namespace tern::cpu

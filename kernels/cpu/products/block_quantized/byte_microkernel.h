@@ -10,8 +10,9 @@
 #include <cstdint>
 
 #include "dtypes/blocks.h"
+#include "dtypes/levels.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 struct alignas(64) ByteSteps {
   static constexpr std::ptrdiff_t kStep = 64, kSteps = 4, kColumns = kStep * kSteps, kLanes = 16;
@@ -39,8 +40,8 @@ struct ByteLoops {
 
   static bool takes(const QuantizedMatrix& m);
 };
-/// Null where the processor has no AVX512_VNNI.
+/// Null where the processor has no such loops.
 const ByteLoops* byte_loops();
-void set_avx512vnni(ByteLoops* loops);
+TERN_LEVEL_FUNCTIONS(byte_digits, set_byte_loops, ByteLoops* loops)
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

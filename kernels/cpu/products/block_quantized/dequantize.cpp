@@ -7,7 +7,7 @@
 #include "kernels/cpu/products/block_quantized/sparse_microkernel.h"
 #include "kernels/cpu/scratch.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 namespace {
 
 constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5;
@@ -71,4 +71,4 @@ void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
   }
 }
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -11,7 +11,7 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 namespace {
 
 constexpr std::size_t kXSlot = 7, kSumsSlot = 1, kRowScalesSlot = 2, kRowZerosSlot = 3, kNumbersSlot = 6;
@@ -313,4 +313,4 @@ void multiply(const Product& p) {
                });
 }
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -4,7 +4,7 @@
 #include "dtypes/blocks.h"
 #include "kernels/cpu/pointwise/finish.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 struct Product {
   QuantizedMatrix matrix;  ///< n rows of k from matrix.first on
@@ -31,4 +31,4 @@ void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
 void scales_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to);
 void zeros_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to);
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -1,13 +1,9 @@
 #include "kernels/cpu/products/block_quantized/microkernel.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 const Loops& loops() {
-  static const Loops all = [] {
-    Loops l;
-    best_level(set_loops_levels)(&l);
-    return l;
-  }();
+  static const auto all = best_loops<Loops>(set_loops_levels);
   return all;
 }
 
@@ -31,4 +27,4 @@ bool Loops::takes(const QuantizedMatrix& m) const {
   return block % step == 0 || (2 * block == step && m.columns % step == 0) || block == m.columns;
 }
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

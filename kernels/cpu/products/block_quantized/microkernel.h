@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "dtypes/blocks.h"
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 constexpr int kMostRows = 4;  ///< of x, and of the matrix
 
@@ -54,6 +54,6 @@ struct Loops {
 /// For this processor.
 const Loops& loops();
 
-TERN_LEVEL_FUNCTIONS(set_loops, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set_loops, Loops* loops)
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -1,6 +1,6 @@
 #include "kernels/cpu/products/block_quantized/nibble_microkernel.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 const NibbleType* nibble_type(DType element) {
   static constexpr NibbleType kIntegers{{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7}, 8, 1};
@@ -26,18 +26,8 @@ bool NibbleLoops::takes_scales(const QuantizedMatrix& m) {
 }
 
 const NibbleLoops* nibble_loops() {
-#if TERN_X86_LEVELS
-  static const NibbleLoops loops = [] {
-    NibbleLoops l;
-    if (cpu_level() == CpuLevel::avx512 && __builtin_cpu_supports("avx512vbmi") != 0 &&
-        __builtin_cpu_supports("avx512vnni") != 0)
-      set_avx512vbmi(&l);
-    return l;
-  }();
+  static const auto loops = best_loops<NibbleLoops>(set_nibble_loops_levels);
   return loops.dots != nullptr ? &loops : nullptr;
-#else
-  return nullptr;
-#endif
 }
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -12,7 +12,7 @@
 
 #include "kernels/cpu/products/block_quantized/microkernel.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 /// Eight neighbours share one lane of 32 bits: four elements in low bits of its bytes, four in high ones.
 struct alignas(64) NibbleStep {
@@ -66,8 +66,8 @@ struct NibbleLoops {
     return scale == DType::bf16 || (scale == DType::f32 && block == 32);
   }
 };
-/// Null where the processor has no AVX512_VBMI and AVX512_VNNI.
+/// Null where the processor has no such loops.
 const NibbleLoops* nibble_loops();
-void set_avx512vbmi(NibbleLoops* loops);
+TERN_LEVEL_FUNCTIONS(nibble_digits, set_nibble_loops, NibbleLoops* loops)
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

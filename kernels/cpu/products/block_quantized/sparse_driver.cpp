@@ -3,7 +3,7 @@
 #include "kernels/cpu/products/block_quantized/sparse_microkernel.h"
 #include "threads/parallel.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 namespace {
 
 constexpr std::int64_t kWorthAThread = 1 << 16;  // multiplications
@@ -20,11 +20,7 @@ SparseRow row_of(const QuantizedMatrix& m, const std::byte* at, std::int64_t row
 }  // namespace
 
 const SparseLoops& sparse_loops() {
-  static const SparseLoops all = [] {
-    SparseLoops l;
-    best_level(set_sparse_loops_levels)(&l);
-    return l;
-  }();
+  static const auto all = best_loops<SparseLoops>(set_sparse_loops_levels);
   return all;
 }
 
@@ -53,4 +49,4 @@ void multiply_sparse(const Product& p) {
                });
 }
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

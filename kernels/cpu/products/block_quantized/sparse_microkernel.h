@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/products/block_quantized/driver.h"
 
-namespace tern::quantized {
+namespace tern::block_quantized {
 
 constexpr int kMostSparseRows = 4;  ///< of x, in one call of a loop
 
@@ -33,11 +33,11 @@ struct SparseLoops {
 /// For this processor.
 const SparseLoops& sparse_loops();
 
-TERN_LEVEL_FUNCTIONS(set_sparse_loops, SparseLoops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set_sparse_loops, SparseLoops* loops)
 
 /// As numbers_of_row and multiply (product.h), for up to kFewRows rows of x.
 void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to);
 void multiply_sparse(const Product& p);
 
-}  // namespace tern::quantized
+}  // namespace tern::block_quantized

@@ -7,14 +7,14 @@
 namespace tern::cpu {
 
 /// Of m rows.
-inline amx::LinearShape tile_shape(const quantized::Product& p) {
+inline tiles::LinearShape tile_shape(const block_quantized::Product& p) {
   const std::int64_t k = p.matrix.columns;
-  return {p.m, p.n, k, k, k, amx::kAllParts};
+  return {p.m, p.n, k, k, k, tiles::kAllParts};
 }
 
 /// `tiles` are of tile_shape, or null where they do not pay. On several threads; the matrix is read in its own bits.
-void multiply_quantized(const quantized::Product& p, const amx::Linear* tiles);
+void multiply_quantized(const block_quantized::Product& p, const tiles::Linear* tiles);
 /// The same for rows whose number is not known before.
-void multiply_quantized(const quantized::Product& p);
+void multiply_quantized(const block_quantized::Product& p);
 
 }  // namespace tern::cpu

@@ -1,16 +1,16 @@
-// amx::RowStore takes sums as floats: of integers it is given the same memory.
+// tiles::RowStore takes sums as floats: of integers it is given the same memory.
 #pragma once
 
 #include "kernels/cpu/products/epilogue/row_store.h"
 #include "kernels/cpu/products/int8/methods.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {  // files of other instruction sets have their own
 
 template <class Sums, bool kKept>
-class IntegerStore : public amx::RowStore<Sums, amx::IntegerSums<kKept>> {
+class IntegerStore : public tiles::RowStore<Sums, tiles::IntegerSums<kKept>> {
  public:
-  using Base = amx::RowStore<Sums, amx::IntegerSums<kKept>>;
+  using Base = tiles::RowStore<Sums, tiles::IntegerSums<kKept>>;
   using Base::Base;
   using Base::block;
   void block(const std::int32_t* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
@@ -30,4 +30,4 @@ void with_store(const RowResults& results, const Task& task, const F& f) {
 }
 
 }  // namespace
-}  // namespace tern::integer
+}  // namespace tern::int8

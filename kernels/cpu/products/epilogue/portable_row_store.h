@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/products/int8/methods.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {  // files of other instruction sets have their own
 
 class PlainStore {
@@ -14,7 +14,7 @@ class PlainStore {
   PlainStore(const RowResults& results, const Task& task)
       : r_(results), keeps_(task.keeps), all_(results.pitch == results.width) {}
 
-  /// As amx::RowStore: rows of 32 sums.
+  /// As tiles::RowStore: rows of 32 sums.
   void block(const std::int32_t* sums, std::int64_t row, std::int64_t count, std::int64_t column) const {
     row += r_.begin;
     const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = all_ ? 0 : row / r_.pitch;
@@ -56,4 +56,4 @@ class PlainStore {
 };
 
 }  // namespace
-}  // namespace tern::integer
+}  // namespace tern::int8

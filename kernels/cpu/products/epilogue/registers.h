@@ -10,7 +10,7 @@
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/kernel.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
 inline constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
@@ -70,4 +70,4 @@ inline void copy_floats(const float* from, std::int64_t count, float* to) {
 }
 
 }  // namespace
-}  // namespace tern::amx
+}  // namespace tern::tiles

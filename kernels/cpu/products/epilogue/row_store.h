@@ -6,7 +6,7 @@
 #include "kernels/cpu/products/epilogue/registers.h"
 #include "kernels/cpu/products/tiles/rows.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
 /// Where sums of 32 columns lie: as rows of 32, or as two tiles of 16 x 16 for each 16 rows.
@@ -201,4 +201,4 @@ class RowStore {
 };
 
 }  // namespace
-}  // namespace tern::amx
+}  // namespace tern::tiles

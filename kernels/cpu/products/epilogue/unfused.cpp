@@ -67,9 +67,9 @@ class Calls {
   std::array<bool, kMostOperands> constant_{};
 };
 
-class InTwoSteps : public PreparedAlgorithm {
+class Unfused : public PreparedAlgorithm {
  public:
-  InTwoSteps(const KernelCall& call, std::unique_ptr<KernelState> (*prepare)(const KernelCall&)) : steps_(*call.node) {
+  Unfused(const KernelCall& call, std::unique_ptr<KernelState> (*prepare)(const KernelCall&)) : steps_(*call.node) {
     const Calls calls(call, steps_, nullptr);
     product_.reset(static_cast<AlgorithmState*>(prepare(calls.product).release()));
     tail_ = pointwise_kernel().prepare(calls.tail);
@@ -105,9 +105,9 @@ bool makes_bytes(const KernelCall& call) {
   return !call.node->expr.code.empty() && is_byte_integer(call.out[0].dtype);
 }
 
-std::unique_ptr<KernelState> prepare_in_two_steps(const KernelCall& call,
-                                                  std::unique_ptr<KernelState> (*prepare)(const KernelCall&)) {
-  return std::make_unique<AlgorithmState>(call, std::make_unique<InTwoSteps>(call, prepare));
+std::unique_ptr<KernelState> prepare_unfused(const KernelCall& call,
+                                             std::unique_ptr<KernelState> (*prepare)(const KernelCall&)) {
+  return std::make_unique<AlgorithmState>(call, std::make_unique<Unfused>(call, prepare));
 }
 
 }  // namespace tern::cpu

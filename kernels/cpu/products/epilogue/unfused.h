@@ -12,7 +12,7 @@ namespace tern::cpu {
 bool makes_bytes(const KernelCall& call);
 
 /// `prepare` prepares the product alone, and its state is an AlgorithmState.
-std::unique_ptr<KernelState> prepare_in_two_steps(const KernelCall& call,
-                                                  std::unique_ptr<KernelState> (*prepare)(const KernelCall&));
+std::unique_ptr<KernelState> prepare_unfused(const KernelCall& call,
+                                             std::unique_ptr<KernelState> (*prepare)(const KernelCall&));
 
 }  // namespace tern::cpu

@@ -14,9 +14,9 @@ namespace {
 using cpu::Window;
 using cpu::WindowAxis;
 
-using sgemm_micro::kDepth;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::kWorthAThread;
+using strided_product::kDepth;
+using strided_product::kPackedSlot;
+using strided_product::kWorthAThread;
 
 constexpr std::int64_t kPanels = 8;  // of columns that are packed before weights are read: 256 KiB
 
@@ -27,7 +27,7 @@ struct Run {
 };
 
 struct Panel {
-  std::array<Run, sgemm_micro::kMostColumns> runs;
+  std::array<Run, strided_product::kMostColumns> runs;
   int count = 0;
 };
 
@@ -94,7 +94,7 @@ struct Part {
 };
 
 void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const Part& part, float* y) {
-  const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t rows = c.in * cpu::plane(c.window, &WindowAxis::kernel),
                      positions = cpu::plane(c.window, &WindowAxis::out), width = kernels.columns;
   float* packed = thread_buffer<float>(static_cast<std::size_t>(kPanels * width * std::min(kDepth, rows)), kPackedSlot);
@@ -115,7 +115,7 @@ void convolve_part(const FloatConvolution& c, const float* x, const float* weigh
         for (std::int64_t p = 0; p < count; ++p) {
           kernels.of_rows[channels - 1](weight + i * rows + at, rows, 1, packed + p * width * depth, width, depth,
                                         y + i * positions + begin + p * width, positions, static_cast<int>(columns(p)),
-                                        sgemm_micro::Sums::added);
+                                        strided_product::Sums::added);
         }
       }
     }
@@ -136,7 +136,7 @@ void convolve(const FloatConvolution& c, const float* x, const float* weight, fl
   if (is_plain_product(c.window)) {
     return sgemm(c.out, positions, rows, weight, rows, 1, x, positions, 1, y, positions, true);
   }
-  const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t width = kernels.columns, panels = (positions + width - 1) / width;
   // Threads share the windows; where there are few of those, the channels too, and each packs for itself.
   const std::int64_t threads = Threads::current().count();

@@ -5,48 +5,35 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "dtypes/cpu_level.h"
 #include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/products/float32/in_place_microkernel.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
 namespace tern {
-namespace linear_micro {
+namespace in_place_product {
 
 const MicroKernels& micro_kernels() {
-  static const MicroKernels kernels = [] {
-    MicroKernels k;
-    best_level(set_levels)(&k);
-    return k;
-  }();
+  static const auto kernels = best_loops<MicroKernels>(set_levels);
   return kernels;
 }
 
 const MicroKernels* pair_kernels() {
-#if TERN_X86_LEVELS
-  static const MicroKernels kernels = [] {
-    MicroKernels k;
-    if (cpu_level() == CpuLevel::avx512 && __builtin_cpu_supports("avx512bf16")) set_avx512bf16(&k);
-    return k;
-  }();
+  static const auto kernels = best_loops<MicroKernels>(set_pairs_levels);
   return kernels.rows > 0 ? &kernels : nullptr;
-#else
-  return nullptr;
-#endif
 }
 
-}  // namespace linear_micro
+}  // namespace in_place_product
 
 namespace {
 
-using linear_micro::kMostDotRows;
-using linear_micro::kMostRows;
-using linear_micro::kMostWidth;
-using linear_micro::micro_kernels;
-using linear_micro::MicroKernels;
-using linear_micro::pair_kernels;
-using linear_micro::WeightLoops;
+using in_place_product::kMostDotRows;
+using in_place_product::kMostRows;
+using in_place_product::kMostWidth;
+using in_place_product::micro_kernels;
+using in_place_product::MicroKernels;
+using in_place_product::pair_kernels;
+using in_place_product::WeightLoops;
 
 constexpr std::int64_t kRowsAtATime = 256;        // of x
 constexpr std::int64_t kFewRows = 8;              // of x, for which its panels would be mostly empty
@@ -129,8 +116,8 @@ Weight widened(const Weight& w, Range rows, Range depth) {
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
   if (w.quantized != nullptr) {
     for (std::int64_t n = 0; n < rows.size(); ++n)
-      quantized::numbers_of_row(*w.quantized, static_cast<const std::byte*>(w.at), rows.begin + n, depth.begin,
-                                depth.size(), to + n * row);
+      block_quantized::numbers_of_row(*w.quantized, static_cast<const std::byte*>(w.at), rows.begin + n, depth.begin,
+                                      depth.size(), to + n * row);
     return {to, row, DType::f32};
   }
   for (std::int64_t n = 0; n < rows.size(); ++n)
@@ -289,12 +276,7 @@ void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j)
 /// ahead by themselves, within a page, where lines are asked for shortly before: on two cores 45 GB/s, and 33 where one
 /// place is read or lines are asked for pages ahead. Others were faster with pages ahead.
 std::ptrdiff_t bytes_ahead() {
-#if TERN_X86_LEVELS
-  static const std::ptrdiff_t bytes = __builtin_cpu_is("intel") ? 1 << 10 : 16 << 10;
-  return bytes;
-#else
-  return 16 << 10;
-#endif
+  return cpu_features().is_intel ? 1 << 10 : 16 << 10;
 }
 
 /// Columns of y for one row of x, from two halves of these rows of w in turn. Returns the first column that is left.

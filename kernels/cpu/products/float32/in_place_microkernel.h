@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dtypes/levels.h"
 #include "dtypes/small_float.h"
-#include "kernels/cpu/levels.h"
 
-namespace tern::linear_micro {
+namespace tern::in_place_product {
 
 constexpr int kMostRows = 12;    // of w in a strip
 constexpr int kMostWidth = 32;   // rows of x in a panel
@@ -66,7 +66,7 @@ const MicroKernels& micro_kernels();
 /// and `k` counts pairs. Null: the processor has no such instruction.
 const MicroKernels* pair_kernels();
 
-TERN_LEVEL_FUNCTIONS(set, MicroKernels* kernels)
-void set_avx512bf16(MicroKernels* kernels);
+TERN_LEVEL_FUNCTIONS(vectors, set, MicroKernels* kernels)
+TERN_LEVEL_FUNCTIONS(bfloat16_vectors, set_pairs, MicroKernels* kernels)
 
-}  // namespace tern::linear_micro
+}  // namespace tern::in_place_product

@@ -5,25 +5,21 @@
 #include "threads/parallel.h"
 
 namespace tern {
-namespace sgemm_micro {
+namespace strided_product {
 
 const MicroKernels& micro_kernels() {
-  static const MicroKernels kernels = [] {
-    MicroKernels k;
-    best_level(set_levels)(&k);
-    return k;
-  }();
+  static const auto kernels = best_loops<MicroKernels>(set_levels);
   return kernels;
 }
 
-}  // namespace sgemm_micro
+}  // namespace strided_product
 
 namespace {
 
-using sgemm_micro::kDepth;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::kWorthAThread;
-using sgemm_micro::Sums;
+using strided_product::kDepth;
+using strided_product::kPackedSlot;
+using strided_product::kWorthAThread;
+using strided_product::Sums;
 
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
@@ -36,7 +32,7 @@ struct Operand {
 
 /// Columns [0, width) of b in rows [0, depth), each panel packed unless it is read in place.
 struct Panels {
-  const sgemm_micro::MicroKernels& kernels;
+  const strided_product::MicroKernels& kernels;
   Operand b;
   std::int64_t width, depth;
   float* packed;
@@ -53,7 +49,7 @@ struct Panels {
 };
 
 void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, Sums sums) {
-  const sgemm_micro::MicroKernels& kernels = p.kernels;
+  const strided_product::MicroKernels& kernels = p.kernels;
   for (std::int64_t top = 0; top < m; top += kHeight) {
     const std::int64_t bottom = std::min(m, top + kHeight);
     for (std::int64_t j = 0; j < p.width; j += kernels.columns) {
@@ -72,7 +68,7 @@ void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c,
 /// For few rows of a, and columns of b that lie in one piece each.
 void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
                       std::int64_t ldc, bool accumulate) {
-  const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   constexpr std::int64_t kTogether = 4;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; j += kTogether) {
@@ -93,7 +89,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, 
               std::int64_t ldc, Sums sums) {
   if (sums != Sums::continued && m <= kFewRows && b.row == 1 && a.column == 1)
     return multiply_by_dots(m, n, k, a, b, c, ldc, sums == Sums::added);
-  const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t width = std::min(kWidth, (n + kernels.columns - 1) / kernels.columns * kernels.columns);
   float* packed = thread_buffer<float>(static_cast<std::size_t>(width * std::min(kDepth, k)), kPackedSlot);
   // Packing pays where a panel is read more than twice.
@@ -112,7 +108,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, 
 
 void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& left, const Operand& right,
                          float* c, std::int64_t ldc, Sums sums) {
-  const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   // Threads take columns where there are at least as many as rows: then none of b is packed twice.
   const bool by_columns = n >= m;
   const std::int64_t step = by_columns ? kernels.columns : kernels.rows, length = by_columns ? n : m,

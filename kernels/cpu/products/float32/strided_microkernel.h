@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
-namespace tern::sgemm_micro {
+namespace tern::strided_product {
 
 /// What becomes of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
 /// chain of fused multiply-adds.
@@ -68,6 +68,6 @@ struct MicroKernels {
 /// The kernels for this processor.
 const MicroKernels& micro_kernels();
 
-TERN_LEVEL_FUNCTIONS(set, MicroKernels* kernels)
+TERN_LEVEL_FUNCTIONS(vectors, set, MicroKernels* kernels)
 
-}  // namespace tern::sgemm_micro
+}  // namespace tern::strided_product

@@ -8,25 +8,25 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {
 
 bool flips_rows(const ConvolutionShape& s, const Method& method) {
   return method.flips && s.signs.same();
 }
 
-amx::RowFormat format_of(const ConvolutionShape& s, const Method& method) {
+tiles::RowFormat format_of(const ConvolutionShape& s, const Method& method) {
   const int fill = flips_rows(s, method) ? s.fill ^ kFlip : s.fill;
   return {.element = 1, .tiles = method.tiles, .step_cycles = method.step_cycles, .fill = fill & 0xff};
 }
 
-class ByteImage : public amx::RowImage {
+class ByteImage : public tiles::RowImage {
  public:
   ByteImage(const std::byte* x, bool flips) : x_(x), flips_(flips) {}
   void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
     copy_bytes(x_ + first, count, flips_, to);
   }
-  void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const amx::RowLayout& layout,
+  void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const tiles::RowLayout& layout,
              std::byte* to) const override {
     const std::byte* from = x_ + first;
     for (std::int64_t r = rows.begin; r < rows.end; ++r, from += row) copy_row(from, k, r, layout, flips_, to);
@@ -51,7 +51,7 @@ std::int64_t Convolution::packed_bytes() const {
 }
 
 void Convolution::pack(const std::byte* weight, std::byte* to) const {
-  const amx::ConvolutionShape& s = loop_.shape();
+  const tiles::ConvolutionShape& s = loop_.shape();
   const std::int64_t taps = s.window[1].kernel * s.window[2].kernel, row = loop_.steps() * kStep,
                      exported = s.in * taps, blocks = weight_.blocks();
   auto* const sums = reinterpret_cast<std::int32_t*>(to + s.groups * weight_.bytes());
@@ -78,7 +78,7 @@ std::size_t Convolution::scratch() const {
 }
 
 void Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
-  const amx::ConvolutionShape& s = loop_.shape();
+  const tiles::ConvolutionShape& s = loop_.shape();
   RowResults results{.y = o.y, .offsets = o.bias, .finish = o.finish};
   if (flips()) {
     auto* const offsets = reinterpret_cast<std::int32_t*>(scratch + aligned(loop_.scratch()));
@@ -98,4 +98,4 @@ void Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
       scratch);
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

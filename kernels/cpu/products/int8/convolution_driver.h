@@ -1,14 +1,14 @@
-// Convolutions of images of 8-bit integers whose channels lie side by side, as amx::RowConvolution does those of
+// Convolutions of images of 8-bit integers whose channels lie side by side, as tiles::RowConvolution does those of
 // bfloat16: each position is a row, and a line of a kernel's elements one stretch of a row's sum.
 #pragma once
 
 #include "kernels/cpu/products/int8/weight_pack.h"
 #include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 struct ConvolutionShape {
-  amx::ConvolutionShape sizes;
+  tiles::ConvolutionShape sizes;
   Signs signs;
   int fill = 0;  ///< beside the image: the byte
 };
@@ -41,8 +41,8 @@ class Convolution {
 
   Signs signs_;
   const Method* method_;
-  amx::RowConvolutionLoop loop_;
+  tiles::RowConvolutionLoop loop_;
   PackedWeight weight_;  ///< of a group
 };
 
-}  // namespace tern::integer
+}  // namespace tern::int8

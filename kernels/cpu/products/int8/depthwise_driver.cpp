@@ -8,7 +8,7 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {
 
 using cpu::WindowAxis;
@@ -107,14 +107,14 @@ void store_integers(const float* sums, const std::int32_t* bias, std::int64_t po
 }  // namespace
 
 bool suits_depthwise(const ConvolutionShape& shape) {
-  const amx::ConvolutionShape& s = shape.sizes;
+  const tiles::ConvolutionShape& s = shape.sizes;
   const std::int64_t x = shape.signs.x ? 128 : 255, weight = shape.signs.weight ? 128 : 255,
                      taps = s.window[1].kernel * s.window[2].kernel;
   return s.in == 1 && s.out == 1 && s.groups >= channels_last::loops().lanes && taps <= kExact / (x * weight);
 }
 
 void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& o) {
-  const amx::ConvolutionShape& s = shape.sizes;
+  const tiles::ConvolutionShape& s = shape.sizes;
   const WindowAxis &h = s.window[1], &w = s.window[2];
   const std::int64_t channels = s.groups, taps = h.kernel * w.kernel;
   std::vector<float> exported(static_cast<std::size_t>(channels * taps)), weight(exported.size());
@@ -171,4 +171,4 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
       });
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

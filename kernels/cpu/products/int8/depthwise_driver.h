@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/products/int8/convolution_driver.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 /// Whether sums of such integers are exact in float32, and channels fill a register.
 bool suits_depthwise(const ConvolutionShape& shape);
@@ -21,4 +21,4 @@ struct DepthwiseOperands {
 /// On several threads.
 void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& o);
 
-}  // namespace tern::integer
+}  // namespace tern::int8

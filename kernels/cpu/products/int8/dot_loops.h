@@ -1,33 +1,15 @@
-// The loops of dots.h, in the words of one instruction set.
+// The loops of dot_microkernel.h, in the words of one instruction set (kernels/cpu/simd/int8.h).
 #pragma once
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
 #include "kernels/cpu/products/int8/dot_microkernel.h"
+#include "kernels/cpu/simd/int8.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {  // files of other instruction sets have their own
-
-#if defined(__AVX2__)
-inline std::int32_t total_of(__m256i sums) {
-  __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-  return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
-}
-#endif
-#if defined(__AVX512DQ__)
-inline std::int32_t total_of(__m512i sums) {
-  return total_of(_mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_maskz_extracti32x8_epi32(0xff, sums, 1)));
-}
-#endif
 
 /// Sums of Rows x Columns lines. V: kBytes that it takes at a time, Sums, x and weight (bytes as it multiplies them),
 /// add, and total. kFlips: `weight` flips them where signs are the same.
@@ -117,4 +99,4 @@ void all_dots(const DotBlock& d) {
 }
 
 }  // namespace
-}  // namespace tern::integer
+}  // namespace tern::int8

@@ -1,10 +1,10 @@
 // Sums of products of two lines of integers of 8 bits, for a few lines of each: a weight is read where it lies.
 #pragma once
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/products/int8/methods.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 /// rows x columns sums. A line of x lies in steps of 64 bytes at offsets from its row; one of the weight in one piece.
 /// Of the last step, `last` bytes are read and multiplied.
@@ -20,15 +20,11 @@ struct DotBlock {
   std::int64_t ld = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(dots, const DotBlock&)
+TERN_LEVEL_FUNCTIONS(int8_dots, dots, const DotBlock&)
 /// Rows by a weight in Layout::rows, as Method::multiply.
-TERN_LEVEL_FUNCTIONS(multiply_by_dots, const TileRows&, const std::byte*, Range, const RowResults&, const Task&)
+TERN_LEVEL_FUNCTIONS(vectors, multiply_by_dots, const TileRows&, const std::byte*, Range, const RowResults&,
+                     const Task&)
 /// Integers, with a sign or without, as floats.
-TERN_LEVEL_FUNCTIONS(widen_bytes, const std::byte* from, bool with_sign, std::int64_t count, float* to)
-void dots_avx512vnni(const DotBlock& block);
+TERN_LEVEL_FUNCTIONS(vectors, widen_bytes, const std::byte* from, bool with_sign, std::int64_t count, float* to)
 
-/// By the fastest instructions for it that this processor has.
-using Dots = void (*)(const DotBlock&);
-Dots best_dots();
-
-}  // namespace tern::integer
+}  // namespace tern::int8

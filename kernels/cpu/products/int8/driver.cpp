@@ -7,23 +7,18 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {
-
-constexpr std::int64_t kMostBytes = 5 << 18;  // of rows that are packed at once: they stay in the second cache
-constexpr std::int64_t kMostRows = 256;
-constexpr std::size_t kRowsSlot = 7;
-constexpr std::int64_t kFewShare = 2;  // threads: to pack for each of them takes no longer than to wait for the others
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }
 
-amx::RowLayout layout_of(const Method& method, std::int64_t steps) {
+tiles::RowLayout layout_of(const Method& method, std::int64_t steps) {
   constexpr std::int64_t kLine = 64;  // behind a row: rows a power of two apart share few lines of the first cache
   const std::int64_t row = steps * kStep + kLine;
-  return method.tiles ? amx::RowLayout{steps * amx::kTileBytes, kStep, amx::kTileBytes}
-                      : amx::RowLayout{kTile * row, row, kStep};
+  return method.tiles ? tiles::RowLayout{steps * tiles::kTileBytes, kStep, tiles::kTileBytes}
+                      : tiles::RowLayout{kTile * row, row, kStep};
 }
 
 }  // namespace
@@ -47,18 +42,14 @@ Linear::Linear(const LinearShape& shape, const Method& method)
     : shape_(shape),
       method_(&method),
       weight_(method, shape.n, steps_of(shape.k)),
+      division_({.m = shape.m,
+                 .n = shape.n,
+                 .k = shape.k,
+                 .steps = steps_of(shape.k),
+                 .step_cycles = method.step_cycles,
+                 .read_bytes = tiles::kTileBytes}),
       layout_(layout_of(method, steps_of(shape.k))) {
-  const std::int64_t steps = weight_.steps(),
-                     most = std::clamp(kMostBytes / std::max<std::int64_t>(steps * kStep, 1) / kBlock * kBlock, kBlock,
-                                       kMostRows),
-                     panels = (shape.m + most - 1) / most;
-  at_a_time_ = std::min(up((shape.m + panels - 1) / panels, kBlock), up(shape.m, kTile));
-  const auto deep = static_cast<double>(steps);
-  division_ = amx::divide({at_a_time_ / kTile, weight_.blocks(), deep * method.step_cycles, deep * amx::kTileBytes,
-                           deep * amx::kTileBytes * 2},
-                          Threads::current().count());
-  alone_ = division_.columns <= kFewShare;
-  for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * layout_.step);
+  for (std::int64_t s = 0; s < weight_.steps(); ++s) steps_.push_back(s * layout_.step);
   add_groups(shape.k, groups_);
 }
 
@@ -71,8 +62,7 @@ void Linear::pack(const WeightView& weight, std::byte* to) const {
 }
 
 std::size_t Linear::scratch() const {
-  const std::int64_t rows = alone_ ? 0 : layout_.bytes(at_a_time_);
-  return static_cast<std::size_t>(up(rows, 64) + weight_.blocks() * kBlock * 4);
+  return static_cast<std::size_t>(up(layout_.bytes(division_.shared_rows()), 64) + weight_.blocks() * kBlock * 4);
 }
 
 const std::int32_t* Linear::offsets(const LinearOperands& o, std::int32_t* to) const {
@@ -99,43 +89,25 @@ void Linear::run(const LinearOperands& o, std::byte* scratch) const {
   if (in_place) {
     for (std::int64_t s = 0; s < weight_.steps(); ++s) own_steps.push_back(s * kStep);
   }
-  const amx::RowLayout layout = in_place ? amx::RowLayout{kTile * o.x_row, o.x_row, kStep} : layout_;
+  const tiles::RowLayout layout = in_place ? tiles::RowLayout{kTile * o.x_row, o.x_row, kStep} : layout_;
   const Task task{{shape_.signs.x != flips(), shape_.signs.weight}, o.keeps};
-  for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {
-    const std::int64_t count = std::min(at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
-    const auto pack = [&](Range of, std::byte* to) {
-      pack_rows(o.x + (m + of.begin * kTile) * o.x_row, o.x_row, {of.begin * kTile, std::min(count, of.end * kTile)},
-                to);
-    };
-    if (!in_place && !alone_) {
-      parallel_for(tiles, grain_for(kTile * shape_.k), [&](std::int64_t begin, std::int64_t end) {
-        pack({begin, end}, packed);
-      });
-    }
-    parallel_for(division_.parts(), 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        const Range rows = amx::part_of(tiles, division_.rows, i / division_.columns),
-                    columns = amx::part_of(weight_.blocks(), division_.columns, i % division_.columns);
-        if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
-        const std::byte* operand = in_place ? o.x + m * o.x_row : packed;
-        if (!in_place && alone_) {
-          auto* own = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * layout_.tile), kRowsSlot);
-          pack(rows, own);
-          operand = own;
-        }
-        const std::int64_t row = rows.begin * kTile;
+  division_.run(
+      !in_place, layout.tile, packed,
+      [&](std::int64_t first, Range rows, std::byte* to) {
+        pack_rows(o.x + (first + rows.begin) * o.x_row, o.x_row, rows, to);
+      },
+      [&](const tiles::RowDivision::Share& share, const std::byte* rows) {
+        const std::byte* operand = rows == nullptr ? o.x + share.first * o.x_row : rows;
         const RowResults results{.y = o.y,
                                  .ld = shape_.n,
                                  .columns = shape_.n,
-                                 .first = o.first + m + row,
+                                 .first = o.first + share.first + share.begin,
                                  .offsets = offset,
                                  .finish = o.finish};
-        method_->multiply({operand + rows.begin * layout.tile, std::min(count, rows.end * kTile) - row, layout.tile,
-                           layout.row, in_place ? own_steps : steps_, groups_},
-                          o.weight, columns, results, task);
-      }
-    });
-  }
+        method_->multiply({operand + share.units.begin * layout.tile, share.count, layout.tile, layout.row,
+                           in_place ? own_steps : steps_, groups_},
+                          o.weight, share.blocks, results, task);
+      });
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

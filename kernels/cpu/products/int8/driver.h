@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "kernels/cpu/products/division.h"
 #include "kernels/cpu/products/int8/weight_pack.h"
+#include "kernels/cpu/products/row_division.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 struct LinearShape {
   std::int64_t m = 0, n = 0, k = 0;
@@ -46,12 +46,10 @@ class Linear {
   LinearShape shape_;
   const Method* method_;
   PackedWeight weight_;
-  std::int64_t at_a_time_ = 0;  ///< rows
-  amx::Division division_;
-  bool alone_ = false;  ///< each thread packs the rows that it multiplies
+  tiles::RowDivision division_;
   std::vector<std::int64_t> steps_;
   std::vector<std::uint8_t> groups_;
-  amx::RowLayout layout_;  ///< of packed rows
+  tiles::RowLayout layout_;  ///< of packed rows
 };
 
 /// The groups of four of each step of k elements that do not meet zeros only.
@@ -61,4 +59,4 @@ void add_groups(std::int64_t k, std::vector<std::uint8_t>& groups);
 void add_offsets(const Signs& signs, const std::int32_t* bias, const std::int32_t* sums, std::int64_t n,
                  std::int32_t* to);
 
-}  // namespace tern::integer
+}  // namespace tern::int8

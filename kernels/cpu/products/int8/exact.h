@@ -7,7 +7,7 @@
 #include "dtypes/byte_integers.h"
 #include "kernels/kernel.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 /// `count` products of such types: float32 results need the whole sum, int32 ones its low bits.
 inline bool is_exact(DType a, DType b, std::int64_t count) {
@@ -21,4 +21,4 @@ inline bool holds_sums(const KernelCall& c) {
   return y == DType::i32 || y == DType::f32 || (is_byte_integer(y) && !c.node->expr.code.empty());
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

@@ -7,15 +7,16 @@
 #include <span>
 #include <string_view>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/products/tiles/rows.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
-using amx::kBlock;
-using amx::kTile;
-using amx::Range;
-using amx::RowResults;
-using amx::TileRows;
+using tiles::kBlock;
+using tiles::kTile;
+using tiles::Range;
+using tiles::RowResults;
+using tiles::TileRows;
 
 constexpr std::int64_t kStep = 64;    ///< products added to a sum at a time, and their bytes
 constexpr std::int64_t kGroup = 4;    ///< neighbours in a sum that one instruction adds up
@@ -43,7 +44,7 @@ enum class Layout : std::uint8_t {
 
 /// Instructions that multiply.
 struct Method {
-  std::string_view name;
+  std::string_view name;  ///< a part of the keys of packed weights
   Layout layout = Layout::rows;
   bool tiles = false;  ///< rows are read from tiles that lie in one piece each; otherwise from anywhere
   /// Multiplies an operand with a sign by one without: where the signs are the same, the rows are to be flipped.
@@ -54,15 +55,10 @@ struct Method {
                    const Task& task) = nullptr;
 };
 
-/// Those that this processor has, the fastest first.
+/// The methods of this processor, the fastest first.
 std::span<const Method> methods();
 
-/// As Method::multiply.
-void multiply_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
-                       const Task& task);
-void multiply_avx512vnni(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
-                         const Task& task);
-void multiply_avxvnni(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
-                      const Task& task);
+TERN_LEVEL_FUNCTIONS(int8_tiles, set_tile_method, Method* method)
+TERN_LEVEL_FUNCTIONS(int8_vectors, set_vector_method, Method* method)
 
-}  // namespace tern::integer
+}  // namespace tern::int8

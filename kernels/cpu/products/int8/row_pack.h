@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/products/int8/methods.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 /// Up to kStep bytes, as two pieces that may overlap: most rows are too short for a call to be worth it.
 inline void copy_few(const std::byte* from, std::int64_t count, std::byte* to) {
@@ -33,11 +33,11 @@ inline void copy_bytes(const std::byte* from, std::int64_t count, bool flips, st
 }
 
 /// A row of k bytes as row `row` of a layout of tiles.
-inline void copy_row(const std::byte* from, std::int64_t k, std::int64_t row, const amx::RowLayout& layout, bool flips,
-                     std::byte* to) {
+inline void copy_row(const std::byte* from, std::int64_t k, std::int64_t row, const tiles::RowLayout& layout,
+                     bool flips, std::byte* to) {
   to += row / kTile * layout.tile + row % kTile * layout.row;
   for (; k >= kStep && !flips; k -= kStep, from += kStep, to += layout.step) std::memcpy(to, from, kStep);
   for (; k > 0; k -= kStep, from += kStep, to += layout.step) copy_bytes(from, std::min(kStep, k), flips, to);
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

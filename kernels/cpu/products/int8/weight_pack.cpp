@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tern::integer {
+namespace tern::int8 {
 namespace {
 
 /// The bytes as integers, added up.
@@ -22,7 +22,7 @@ std::int32_t sum_of(const std::byte* bytes, std::int64_t count, bool with_sign) 
 std::byte* PackedWeight::group(std::byte* block, std::int64_t column, std::int64_t k) const {
   if (layout_ == Layout::rows) return block + column * steps_ * kStep + k;
   const std::int64_t tile = k / kStep * 2 + column / kTile;
-  return block + tile * amx::kTileBytes + k % kStep / kGroup * kTile * kGroup + column % kTile * kGroup;
+  return block + tile * tiles::kTileBytes + k % kStep / kGroup * kTile * kGroup + column % kTile * kGroup;
 }
 
 void PackedWeight::pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches,
@@ -55,4 +55,4 @@ void PackedWeight::pack(const WeightView& weight, bool with_sign, std::span<cons
   }
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

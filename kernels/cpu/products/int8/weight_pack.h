@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/products/int8/methods.h"
 
-namespace tern::integer {
+namespace tern::int8 {
 
 /// n columns of k elements, so many bytes between columns and between their elements.
 struct WeightView {
@@ -43,4 +43,4 @@ constexpr std::int64_t steps_of(std::int64_t k) {
   return (k + kStep - 1) / kStep;
 }
 
-}  // namespace tern::integer
+}  // namespace tern::int8

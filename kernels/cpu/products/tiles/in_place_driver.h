@@ -3,11 +3,11 @@
 // of y and are transposed when they are stored.
 #pragma once
 
-#include "kernels/cpu/products/division.h"
+#include "kernels/cpu/products/row_division.h"
 #include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/products/tiles/split_driver.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct InPlaceOperands {
   Elements x;
@@ -30,9 +30,7 @@ class InPlaceLinear {
 
  private:
   LinearShape shape_;
-  std::int64_t at_a_time_;  ///< rows of x
-  Division division_;
-  bool alone_;  ///< each thread rounds the rows that it multiplies
+  RowDivision division_;
 };
 
 /// A weight as it lies: rows of bfloat16, `row` bytes apart.
@@ -42,8 +40,8 @@ struct WeightRows {
 };
 
 /// Multiplies `count` rows of x, as pack_weight wrote them, by rows [32 blocks.begin, 32 blocks.end) of the weight, on
-/// the calling thread. False where a result is not finite.
-bool multiply_in_place(const WeightRows& weight, Range blocks, const std::byte* x, std::int64_t count,
-                       const RowResults& results);
+/// the calling thread. `finite`: whether all results are.
+TERN_LEVEL_FUNCTIONS(tiles, multiply_in_place, const WeightRows& weight, Range blocks, const std::byte* x,
+                     std::int64_t count, const RowResults& results, bool* finite)
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

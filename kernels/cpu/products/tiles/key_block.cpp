@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/scratch.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 constexpr std::size_t kSlot = 7;
@@ -54,7 +54,7 @@ bool KeyBlock::scores(const float* q, std::int64_t row, std::int64_t rows, float
   std::atomic<bool> finite = true;
   const PlainSink::Target target{to, n_, rows};
   PlainSink sink(target, keys_.tiles, finite);
-  multiply(row_major(q, rows, width_, row), panels(keys_.parts, keys_.steps, of_), {0, (rows + kBlock - 1) / kBlock},
+  multiply(row_major(q, rows, width_, row), panels(keys_.parts, keys_.steps, of_), {0, blocks_of(rows)},
            {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
   return finite;
 }
@@ -65,8 +65,8 @@ void KeyBlock::add_values(const float* weights, std::int64_t rows, float* sums) 
   PlainSink::Target target{sums, out_width_, rows};
   target.accumulate = true;
   PlainSink sink(target, values_.tiles, finite);
-  multiply(row_major(weights, rows, n_, n_), panels(values_.parts, values_.steps, of_),
-           {0, (rows + kBlock - 1) / kBlock}, {0, static_cast<std::int64_t>(values_.tiles.size())}, sink);
+  multiply(row_major(weights, rows, n_, n_), panels(values_.parts, values_.steps, of_), {0, blocks_of(rows)},
+           {0, static_cast<std::int64_t>(values_.tiles.size())}, sink);
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

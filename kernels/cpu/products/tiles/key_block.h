@@ -8,7 +8,7 @@
 #include "kernels/cpu/products/tiles/rounded_keys.h"
 #include "kernels/cpu/products/tiles/split_pack.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class KeyBlock {
@@ -38,4 +38,4 @@ class KeyBlock {
   std::optional<RoundedKeys> rounded_;  ///< of one part
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/windows/window.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct Phases {
   std::vector<std::int64_t> phases;    ///< remainders of positions by the stride that elements touch
@@ -34,4 +34,4 @@ inline Phases phases_of(const cpu::WindowAxis& w) {
   return a;
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

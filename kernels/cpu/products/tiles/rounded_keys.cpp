@@ -4,16 +4,12 @@
 
 #include "kernels/cpu/scratch.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 constexpr std::size_t kKeysSlot = 7, kRowsSlot = 5;
-constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
+constexpr std::int64_t kWorthAHead = 1 << 15;  // products of one head
 constexpr std::int64_t kRows = 64;             // that are packed at a time: they stay in the first cache
-
-Range blocks_of(std::int64_t columns) {
-  return {0, (columns + kBlock - 1) / kBlock};
-}
 
 /// y [rows, columns] = x [rows, k] by a packed weight, some rows at a time.
 bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, const std::byte* weight,
@@ -24,7 +20,7 @@ bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t 
     const std::int64_t count = std::min(kRows, rows - r);
     pack_rows({reinterpret_cast<const std::byte*>(x + r * row)}, row, {0, count}, k, steps.layout(), packed);
     results.first = r;
-    finite = multiply_rows(steps.rows(packed, count), weight, blocks_of(results.columns), results) && finite;
+    finite = multiply_rows(steps.rows(packed, count), weight, {0, blocks_of(results.columns)}, results) && finite;
   }
   return finite;
 }
@@ -32,7 +28,7 @@ bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t 
 }  // namespace
 
 bool RoundedKeys::suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
-  return queries > 8 && keys >= kTile && width >= kTile && out_width >= kTile && queries * keys * width >= kWorthATile;
+  return queries > 8 && keys >= kTile && width >= kTile && out_width >= kTile && queries * keys * width >= kWorthAHead;
 }
 
 RoundedKeys::RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out_width)
@@ -63,4 +59,4 @@ void RoundedKeys::add_values(const float* weights, std::int64_t rows, float* sum
            {.y = reinterpret_cast<std::byte*>(sums), .accumulate = true, .ld = out_width_, .columns = out_width_});
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

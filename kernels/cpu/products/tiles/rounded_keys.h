@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/products/tiles/rows.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class RoundedKeys {
@@ -27,4 +27,4 @@ class RoundedKeys {
   RowSteps key_steps_, value_steps_;
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 constexpr std::int64_t kStepBytes = 64;
@@ -16,7 +16,7 @@ bool is_one_element(const cpu::Window& w) {
 }  // namespace
 
 RowFormat RowFormat::bfloat16() {
-  return {.element = 2, .tiles = !reads_in_place(), .step_cycles = amx::step_cycles()};
+  return {.element = 2, .tiles = !reads_in_place(), .step_cycles = tiles::step_cycles()};
 }
 
 RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t channels, const RowFormat& format)
@@ -126,4 +126,4 @@ TileRows RowBand::rows(const std::byte* band, std::int64_t tile, std::int64_t co
   return {band + tile * size, count, size, row, steps, pairs_};
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

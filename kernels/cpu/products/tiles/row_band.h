@@ -9,7 +9,7 @@
 #include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/windows/window.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// How the rows of a band are multiplied.
 struct RowFormat {
@@ -87,4 +87,4 @@ class RowBand {
   std::vector<std::uint8_t> pairs_;  ///< of each step
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

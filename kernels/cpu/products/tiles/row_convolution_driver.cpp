@@ -6,19 +6,14 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
-constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
 constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
 constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
-
-std::int64_t tiles_of(std::int64_t rows) {
-  return (rows + kTile - 1) / kTile;
-}
 
 /// With all positions in one column where every window is one of them, in order.
 ConvolutionShape merged(ConvolutionShape s) {
@@ -62,15 +57,12 @@ bool RowConvolution::suits(const ConvolutionShape& s) {
   const RowBand band = band_of(s, RowFormat::bfloat16());
   const double least = available() ? 0.2 : 0.6;
   const std::int64_t deep = available() ? band.steps() * kStep : band.pairs() * 2,
-                     computed = deep * ((s.out + kTile - 1) / kTile) * kTile;
+                     computed = deep * tiles_of(s.out) * kTile;
   return static_cast<double>(s.in * taps * s.out) >= least * static_cast<double>(computed);
 }
 
 RowConvolutionLoop::RowConvolutionLoop(const ConvolutionShape& shape, const RowFormat& format)
-    : shape_(merged(shape)),
-      format_(format),
-      band_(band_of(shape_, format)),
-      blocks_((shape.out + kBlock - 1) / kBlock) {
+    : shape_(merged(shape)), format_(format), band_(band_of(shape_, format)), blocks_(blocks_of(shape.out)) {
   const std::int64_t threads = Threads::current().count(), lines = shape_.window[1].out, width = shape_.window[2].out;
   const auto steps = static_cast<double>(band_.steps());
   const double line = static_cast<double>(image_elements()) / static_cast<double>(lines) *
@@ -241,4 +233,4 @@ bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) co
   return loop_.run(FloatImage(o.x), o.x.narrow, o.weight, results, multiply_rows, scratch);
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

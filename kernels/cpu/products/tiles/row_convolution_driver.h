@@ -10,7 +10,7 @@
 #include "kernels/cpu/products/tiles/row_band.h"
 #include "kernels/cpu/products/tiles/split_convolution_driver.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct RowConvolutionOperands {
   Elements x;                         ///< [batch, height, width, groups * in]
@@ -105,4 +105,4 @@ class RowConvolution {
   RowConvolutionLoop loop_;
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -1,11 +1,11 @@
 // y = x w^T + bias in bfloat16 on matrix tiles, by a weight that was packed before.
 #pragma once
 
-#include "kernels/cpu/products/division.h"
+#include "kernels/cpu/products/row_division.h"
 #include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/products/tiles/split_driver.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct RowLinearOperands {
   Elements x;
@@ -36,10 +36,8 @@ class RowLinear {
   bool multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
                           const RowResults& results) const;
   LinearShape shape_;
-  std::int64_t at_a_time_;  ///< rows
-  Division division_;
-  bool alone_;                 ///< each thread rounds the rows that it multiplies
+  RowDivision division_;
   RowSteps steps_, in_place_;  ///< of packed rows, and of rows of bfloat16 where they lie
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

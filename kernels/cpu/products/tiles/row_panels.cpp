@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 constexpr std::int64_t kUsual = 128;   // rows of a panel
@@ -40,4 +40,4 @@ std::vector<RowPanel> row_panels(const TileRows& rows, const RowResults& results
   return made;
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

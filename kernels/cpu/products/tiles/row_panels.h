@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/products/tiles/rows.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// `count` rows from row `first` on, equally far apart, whose sums stay in registers together.
 struct RowGroup {
@@ -23,4 +23,4 @@ struct RowPanel {
 /// short that groups would be small.
 std::vector<RowPanel> row_panels(const TileRows& rows, const RowResults& results, std::int64_t most);
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

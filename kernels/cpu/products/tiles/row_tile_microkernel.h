@@ -9,7 +9,7 @@
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/simd/tiles.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
 constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // of a block of the weight
@@ -101,4 +101,4 @@ void multiply_rows_in_tiles(const TileRows& rows, const std::byte* weight, Range
 }
 
 }  // namespace
-}  // namespace tern::amx
+}  // namespace tern::tiles

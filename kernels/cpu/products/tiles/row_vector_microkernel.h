@@ -13,7 +13,7 @@
 #include "kernels/cpu/products/tiles/row_panels.h"
 #include "kernels/cpu/products/tiles/rows.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
 constexpr std::int64_t kLine = 64;                   // bytes of the cache
@@ -155,4 +155,4 @@ void multiply_rows_in_vectors(const TileRows& rows, const std::byte* weight, Ran
 }
 
 }  // namespace
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -1,19 +1,21 @@
 #include "kernels/cpu/products/tiles/rows.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
-#include "dtypes/cpu_level.h"
+namespace tern::tiles {
+namespace {
 
-namespace tern::amx {
+const RowPack& row_pack() {
+  static const auto pack = best_loops<RowPack>(set_row_pack_levels);
+  return pack;
+}
+
+}  // namespace
 
 bool rows_possible() {
-#if TERN_X86_LEVELS
-  static const bool found =
-      available() || (cpu_level() == CpuLevel::avx512 && __builtin_cpu_supports("avx512bf16") != 0);
-  return found;
-#else
-  return false;
-#endif
+  return cpu_level(CpuKind::bfloat16).has_value();
 }
 
 RowLayout best_layout(std::int64_t k) {
@@ -41,7 +43,33 @@ double step_cycles() {
 }
 
 bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {
-  return (available() ? multiply_rows_on_tiles : multiply_rows_on_vectors)(rows, weight, blocks, results);
+  static const auto best = best_level(multiply_rows_levels);
+  bool finite = true;
+  best(rows, weight, blocks, results, &finite);
+  return finite;
 }
 
-}  // namespace tern::amx
+void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to) {
+  row_pack().rows(x, row, rows, k, layout, to);
+}
+
+void round_line(Elements x, std::int64_t count, std::byte* to) {
+  row_pack().line(x, count, to);
+}
+
+void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
+  row_pack().weight(w, row, n, k, to);
+}
+
+bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
+  return row_pack().columns(w, row, k, n, to);
+}
+
+float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k) {
+  const std::int64_t tile = (n / kBlock * steps + k / kStep) * 2 + n % kBlock / kTile;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, packed + tile * kTileBytes + k % kStep / 2 * 64 + n % kTile * 4 + k % 2 * 2, sizeof bits);
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+}  // namespace tern::tiles

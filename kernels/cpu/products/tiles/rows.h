@@ -1,6 +1,6 @@
 // Products of bfloat16: rows as they lie in memory, by a weight whose columns were packed before. Sums are float32 and
 // come out row by row, so neither operand nor the result changes its order in a run. Matrix tiles read it so, and so do
-// the vectors of AVX512_BF16.
+// the vectors of processors that multiply bfloat16.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/pointwise/finish.h"
-#include "kernels/cpu/products/tiles/split_microkernel.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 #include "kernels/kernel.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Whether this processor has instructions for them. kernels/cpu/machine.h says whether they pay.
 bool rows_possible();
@@ -74,7 +75,7 @@ void round_line(Elements x, std::int64_t count, std::byte* to);
 /// A weight w [n, k] packed in blocks of 32 of its rows: for each step of k two tiles of 16 pairs (elements 2i and
 /// 2i + 1) by 16 columns, rounded; zeros fill up.
 constexpr std::int64_t packed_weight_bytes(std::int64_t n, std::int64_t steps) {
-  return (n + kBlock - 1) / kBlock * steps * 2 * kTileBytes;
+  return blocks_of(n) * steps * 2 * kTileBytes;
 }
 void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to);
 /// The same of a weight that lies by columns: w [k, n], `row` elements between the rows of k. False where an element is
@@ -106,7 +107,17 @@ bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, 
 /// Cycles of a step for 16 rows by 32 columns.
 double step_cycles();
 
-bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
-bool multiply_rows_on_vectors(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
+/// The same for a level: on vectors, or on tiles.
+TERN_LEVEL_FUNCTIONS(bfloat16, multiply_rows, const TileRows& rows, const std::byte* weight, Range blocks,
+                     const RowResults& results, bool* finite)
 
-}  // namespace tern::amx
+/// pack_rows, round_line, pack_weight and pack_columns for a level.
+struct RowPack {
+  decltype(&pack_rows) rows = nullptr;
+  decltype(&round_line) line = nullptr;
+  decltype(&pack_weight) weight = nullptr;
+  decltype(&pack_columns) columns = nullptr;
+};
+TERN_LEVEL_FUNCTIONS(bfloat16_vectors, set_row_pack, RowPack* pack)
+
+}  // namespace tern::tiles

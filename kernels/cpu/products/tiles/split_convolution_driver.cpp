@@ -10,16 +10,15 @@
 #include "threads/parallel.h"
 #include "threads/pieces.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
-constexpr std::int64_t kPair = 4;              // bytes of two bfloat16
-constexpr std::int64_t kLine = 16;             // pairs in a line of the cache
-constexpr std::int64_t kCache = 3 << 19;       // bytes of the second cache that a band and results share
-constexpr std::int64_t kResults = 768;         // bytes of results, and of what they are added to, for a position
-constexpr double kBeyond = 0.01;               // nanoseconds to read a byte from beyond that cache
-constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
-constexpr double kLeastUse = 0.25;             // of what tiles compute: below, plain multiply-adds are faster
+constexpr std::int64_t kPair = 4;         // bytes of two bfloat16
+constexpr std::int64_t kLine = 16;        // pairs in a line of the cache
+constexpr std::int64_t kCache = 3 << 19;  // bytes of the second cache that a band and results share
+constexpr std::int64_t kResults = 768;    // bytes of results, and of what they are added to, for a position
+constexpr double kBeyond = 0.01;          // nanoseconds to read a byte from beyond that cache
+constexpr double kLeastUse = 0.25;        // of what tiles compute: below, plain multiply-adds are faster
 constexpr std::size_t kImageSlot = 7;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
@@ -45,7 +44,7 @@ Convolution::Convolution(const ConvolutionShape& shape)
   taps_ = w[1].kernel * w[2].kernel;
   chunks_ = steps_of(shape.in);
   pitch_ = w[2].out + width_.reach;
-  blocks_ = (shape.out + kBlock - 1) / kBlock;
+  blocks_ = blocks_of(shape.out);
   bands_ = bands_for(Threads::current().count());
 }
 
@@ -269,4 +268,4 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte*) const {
   return finite;
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

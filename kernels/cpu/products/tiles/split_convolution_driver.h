@@ -10,7 +10,7 @@
 #include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "kernels/cpu/windows/window.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 struct ConvolutionShape {
   cpu::Window window;                                   ///< the first axis has size 1 and a kernel of 1
@@ -69,4 +69,4 @@ class Convolution {
   std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, bands_ = 1;
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Nanoseconds of one core of a Xeon of 2024. Only their ratios matter.
 constexpr double kProductCost = 0.0072;  ///< of two elements
@@ -26,4 +26,4 @@ struct PanelDivision {
   }
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

@@ -8,7 +8,7 @@
 #include "kernels/cpu/scratch.h"
 #include "threads/pieces.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 namespace {
 
 constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
@@ -17,12 +17,11 @@ constexpr std::size_t kPartsSlot = 7, kNumbersSlot = 3;
 constexpr std::int64_t kBlocksOfNumbers = 2;  // of a quantized weight: they stay in the second cache
 constexpr std::int64_t kPiecesOfAShare = 4;
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 
 }  // namespace
 
 bool Linear::suits(const LinearShape& s) {
-  return available() && s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
+  return available() && fills_blocks(s);
 }
 
 Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k, shape.parts)) {
@@ -40,7 +39,7 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
   for (std::int64_t some = 1; some <= std::min(pairs, threads); ++some) {
     const std::int64_t widest = (pairs + some - 1) / some;
     const auto columns = static_cast<double>(widest * kBlock), k = static_cast<double>(shape_.k);
-    const PanelDivision d{some, (shape_.n + kBlock - 1) / kBlock, columns * k * kSplitCost,
+    const PanelDivision d{some, blocks_of(shape_.n), columns * k * kSplitCost,
                           kBlock * k * (columns * kProductCost + kLeftCost)};
     const double cost = d.cost(threads);
     if (some > 1 && cost >= best) continue;
@@ -55,8 +54,8 @@ Left Linear::numbers(const LinearOperands& o, Range blocks) const {
   const Range rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
   auto* to = thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kNumbersSlot);
   for (std::int64_t r = rows.begin; r < rows.end; ++r)
-    quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
-                              to + (r - rows.begin) * shape_.k);
+    block_quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
+                                    to + (r - rows.begin) * shape_.k);
   Left left = row_major(to, shape_.n, shape_.k, shape_.k);
   left.first = blocks.begin;
   return left;
@@ -66,14 +65,14 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row, o.type);
-  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, threads = Threads::current().count();
+  const std::int64_t blocks = blocks_of(shape_.n), threads = Threads::current().count();
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
     const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count),
                        pairs = (tiles + 1) / 2, groups = groups_for(tiles, threads);
     const auto columns_of = [&](std::int64_t group) {
       return Range{2 * (group * pairs / groups), std::min(tiles, 2 * ((group + 1) * pairs / groups))};
     };
-    TransposingSink sink(shape_, o, m, count, finite);
+    TransposingSink sink({shape_, o, m, count, finite});
     const std::int64_t piece = std::max(blocks_together(shape_.k), groups * blocks / (kPiecesOfAShare * threads));
     parallel_pieces(
         groups * blocks, piece, 1,
@@ -109,4 +108,4 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
   return finite;
 }
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

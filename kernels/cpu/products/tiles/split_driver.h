@@ -8,13 +8,7 @@
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/products/tiles/split_microkernel.h"
 
-namespace tern::amx {
-
-/// y [m, n] (dense) from x [m, k] (rows `x_row` apart) and w [n, k] (rows `w_row` apart).
-struct LinearShape {
-  std::int64_t m = 0, n = 0, k = 0, x_row = 0, w_row = 0;
-  int parts = kAllParts;
-};
+namespace tern::tiles {
 
 struct LinearOperands {
   const float* x = nullptr;
@@ -45,4 +39,4 @@ class Linear {
   std::vector<std::int64_t> steps_;
 };
 
-}  // namespace tern::amx
+}  // namespace tern::tiles

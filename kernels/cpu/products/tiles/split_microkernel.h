@@ -11,30 +11,12 @@
 // another way.
 #pragma once
 
-#include <tern/dtype.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 
-namespace tern::amx {
+#include "dtypes/levels.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 
-constexpr std::int64_t kTile = 16;          ///< rows and columns of a tile of sums
-constexpr std::int64_t kStep = 32;          ///< products added by one instruction to each sum
-constexpr std::int64_t kTileBytes = 1024;   ///< of 16 x 32 bfloat16 or 16 x 16 floats
-constexpr int kAllParts = 3;                ///< of a float, with all of its digits
-constexpr int kRounded = 1;                 ///< rounded to one part
-constexpr std::int64_t kBlock = 2 * kTile;  ///< rows and columns that are computed at a time
-constexpr std::int64_t kBlockFloats = kBlock * kBlock;
-
-/// Whether this processor has tiles and the system lets this process use them. TERN_AMX=0 in the environment says no.
-bool available();
-
-/// Whether an operand's elements are bfloat16 as they are: integers of 8 bits, and two of the floats.
-constexpr bool is_one_part(DType t) {
-  return t == DType::i8 || t == DType::u8 || t == DType::f8_e4m3fn || t == DType::f8_e5m2;
-}
+namespace tern::tiles {
 
 /// The operand whose rows are read as they lie and split while they are multiplied. Its rows come in blocks of 32 and
 /// its elements in steps of 32, with as many elements between blocks, rows and steps as it says.
@@ -50,9 +32,6 @@ inline Left row_major(const void* data, std::int64_t rows, std::int64_t k, std::
   return {data, rows, k, kBlock * row, row, kStep, type};
 }
 
-constexpr std::int64_t steps_of(std::int64_t k) {
-  return (k + kStep - 1) / kStep;
-}
 /// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
 /// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,
 /// with rows `row` apart; all in bytes. A left operand of float32 is split into as many parts.
@@ -61,10 +40,6 @@ struct Right {
   std::span<const std::int64_t> steps;
   std::int64_t part = 0, column_tile = 0, row = 0;
   int parts = kAllParts;
-};
-
-struct Range {
-  std::int64_t begin = 0, end = 0;
 };
 
 /// Takes what was computed, a block at a time.
@@ -80,8 +55,19 @@ class Sink {
 /// thread. Blocks up to `next` are likely to follow: the first of them is asked for at the end.
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next = 0);
 
-/// How many blocks of rows `multiply` takes together, for operands with k elements: a call with fewer reads more often
-/// what the first caches do not hold.
-std::int64_t blocks_together(std::int64_t k);
+TERN_LEVEL_FUNCTIONS(tiles, multiply_split, const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink,
+                     std::int64_t next)
 
-}  // namespace tern::amx
+/// Steps after which sums leave the registers: the left operand's parts are 192 KiB then.
+constexpr std::int64_t depth_of(int parts) {
+  return 96 / parts;
+}
+constexpr std::int64_t kGroup = 4;  ///< blocks of rows that share the right operand's parts of so many steps
+
+/// Blocks of rows that `multiply` takes together, for operands with k elements: a call with fewer reads more often what
+/// the first caches do not hold.
+constexpr std::int64_t blocks_together(std::int64_t k) {
+  return steps_of(k) <= depth_of(kAllParts) ? 1 : kGroup;
+}
+
+}  // namespace tern::tiles

@@ -1,4 +1,4 @@
-// The parts of a product's second operand, and what becomes of its sums; compiled for AVX-512.
+// The parts of a product's second operand, and what becomes of its sums.
 #pragma once
 
 #include <atomic>
@@ -7,15 +7,12 @@
 
 #include "kernels/cpu/products/tiles/split_driver.h"
 
-namespace tern::amx {
+namespace tern::tiles {
 
 /// Bytes of one step of a panel: how split_columns and split_rows lay out one column tile, and panels follow each
 /// other.
 constexpr std::int64_t panel_step(int parts) {
   return parts * kTileBytes;
-}
-constexpr std::int64_t tiles_of(std::int64_t columns) {
-  return (columns + kTile - 1) / kTile;
 }
 /// Where the steps of a panel of k elements begin.
 inline std::vector<std::int64_t> panel_steps(std::int64_t k, int parts) {
@@ -32,19 +29,20 @@ inline Right panels(const std::byte* data, std::span<const std::int64_t> steps, 
 /// of step s at to + panel_step * s. Missing rows and elements are zeros.
 void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, int parts, std::byte* to);
 
-/// Stores blocks whose rows are columns of y: rows of y from `first`, `count` of them.
+/// Stores blocks whose rows are columns of y.
 class TransposingSink : public Sink {
  public:
-  TransposingSink(const LinearShape& shape, const LinearOperands& o, std::int64_t first, std::int64_t count,
-                  std::atomic<bool>& finite)
-      : shape_(shape), o_(o), first_(first), count_(count), finite_(finite) {}
+  struct Target {
+    const LinearShape& shape;
+    const LinearOperands& operands;
+    std::int64_t first = 0, count = 0;  ///< rows of y
+    std::atomic<bool>& finite;
+  };
+  explicit TransposingSink(const Target& target) : t_(target) {}
   void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) override;
 
  private:
-  const LinearShape& shape_;
-  const LinearOperands& o_;
-  std::int64_t first_, count_;
-  std::atomic<bool>& finite_;
+  Target t_;
 };
 
 /// Where 16 columns of sums go in a row of the result: those of `mask`, to `count` elements from `to` on.
@@ -65,14 +63,17 @@ class PlainSink : public Sink {
     std::int64_t begin = 0;   ///< number of y's first element for `finish`
     bool accumulate = false;  ///< adds to what y holds; without a finish
   };
+  struct Place {
+    const Target& target;
+    const std::vector<Destination>& tiles;
+    std::atomic<bool>& finite;
+  };
   PlainSink(const Target& target, const std::vector<Destination>& tiles, std::atomic<bool>& finite)
-      : t_(target), tiles_(tiles), finite_(finite) {}
+      : place_{target, tiles, finite} {}
   void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) override;
 
  private:
-  const Target& t_;
-  const std::vector<Destination>& tiles_;
-  std::atomic<bool>& finite_;
+  Place place_;
 };
 
 /// Splits b [k, n] (rows `row` apart) into the tiles of its columns: those of column tile t and step s at
@@ -88,4 +89,16 @@ struct LinePair {
 void split_line(const LinePair& lines, std::int64_t first, std::int64_t step, std::int64_t count,
                 std::span<std::byte* const> to);
 
-}  // namespace tern::amx
+/// The functions above, for a level.
+struct SplitPack {
+  decltype(&split_columns) columns = nullptr;
+  decltype(&split_rows) rows = nullptr;
+  decltype(&split_line) line = nullptr;
+  void (*store_transposed)(const TransposingSink::Target& target, const float* tiles, std::int64_t row,
+                           std::int64_t tile, int columns) = nullptr;
+  void (*store_plain)(const PlainSink::Place& place, const float* tiles, std::int64_t row, std::int64_t tile,
+                      int columns) = nullptr;
+};
+TERN_LEVEL_FUNCTIONS(tiles, set_split_pack, SplitPack* pack)
+
+}  // namespace tern::tiles
