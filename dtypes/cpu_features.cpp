@@ -73,7 +73,7 @@ bool allows_tiles() {
 #endif
 }
 
-/// Whether the processor, and the system, have what the flags of a level name (dtypes/cpu_levels.cmake).
+/// True if the processor, and the system, have the instructions of a level's flags (dtypes/cpu_levels.cmake).
 bool has_instructions(std::string_view level) {
   __builtin_cpu_init();
   const CpuIdRegisters seven = cpu_id(7), more = seven.a == 0 ? CpuIdRegisters{} : cpu_id(7, 1);

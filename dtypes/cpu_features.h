@@ -37,7 +37,7 @@ const CpuFeatures& cpu_features();
 std::optional<CpuLevel> cpu_level(CpuKind kind);
 /// The best level of CpuKind::vectors.
 CpuLevel cpu_level();
-/// Whether the processor has no more than its architecture promises.
+/// True if the processor has no more than its architecture promises.
 inline bool is_baseline_cpu() {
   return cpu_level() == CpuLevel{};
 }

@@ -14,14 +14,15 @@ enum class Algorithm : std::uint8_t {
   channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
   winograd,       ///< convolutions: Winograd tiles of a channels-last image
   planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
-  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/products/float32)
-  onednn,         ///< both: oneDNN, the weight packed
+  blocks,         ///< native kernels of float products and convolutions, nothing packed (kernels/cpu/products/float32)
+  onednn,         ///< vendor kernels of oneDNN, the weight packed
   panels,         ///< products: the weight in panels from the archive
   in_place,       ///< products: the weight in place (kernels/cpu/products/float32)
   quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/products/block_quantized)
-  tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed
+  tile_rows,      ///< products and convolutions in bfloat16: rows as they lie on matrix tiles, the weight packed
                   ///< (kernels/cpu/products/tiles/rows.h)
-  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/products/int8)
+  integer_rows,   ///< products and convolutions of integers of 8 bits: rows as they lie, the weight packed
+                  ///< (kernels/cpu/products/int8)
   integer_dots,   ///< products of few rows of such integers: the weight in place
   channels_last_tiles,  ///< convolutions by windows of one element: positions are rows on matrix tiles
 };
@@ -32,7 +33,7 @@ enum class Variant : std::uint8_t {
   lines,    ///< threads divide lines of the image, or rows of the result
   columns,  ///< threads divide channels, or columns of the result
   shallow,  ///< as usual, but fewer products in each partial sum
-  deep,     ///< the same, more products
+  deep,     ///< as usual, but more products
 };
 
 struct AlgorithmChoice {

@@ -1,4 +1,4 @@
-// A build without BLAS: Tern's own loops make every product.
+// A build without BLAS: native kernels make every product.
 #include "kernels/cpu/products/blas.h"
 
 namespace tern {

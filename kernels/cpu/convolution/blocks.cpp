@@ -1,4 +1,4 @@
-// Float convolutions by Tern's own products, nothing packed.
+// Float convolutions by native kernels of products, nothing packed.
 #include <algorithm>
 
 #include "kernels/cpu/convolution/algorithms.h"

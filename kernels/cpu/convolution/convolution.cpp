@@ -1,5 +1,5 @@
 // convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
-// where each output has few input channels; own products of floats; oneDNN; columns. Quantized weights have their own.
+// where each output has few input channels; native kernels of floats; the vendor kernel of oneDNN; columns. Quantized weights have a table of their own.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
@@ -13,8 +13,8 @@
 namespace tern::cpu {
 namespace {
 
-/// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
-constexpr std::int64_t kOwnChannels = 8;
+/// Channels of a group's result from which the native kernel is taken: oneDNN is better at depthwise convolutions.
+constexpr std::int64_t kNativeChannels = 8;
 
 // Shares of the machine's products that the algorithms reach.
 constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
@@ -44,7 +44,7 @@ double planes(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfPlanes);
 }
 double blocks(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, c.problem.out >= kOwnChannels ? kOfBlocks : kOfFewChannels);
+  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kOfBlocks : kOfFewChannels);
 }
 double onednn(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfOneDnn);

@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// What BLAS counts up to.
+/// The largest size that BLAS counts.
 inline constexpr std::int64_t kBlasMax = std::numeric_limits<std::int32_t>::max();
 
 /// A matrix as BLAS reads it: plain or transposed, with a leading dimension.

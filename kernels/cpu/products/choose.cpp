@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kTileRows = 16;
 
-// Of the time of a float weight that one of 8 bits takes: half the products of parts, and as many steps.
+// The time for a weight of 8 bits over that for a float weight: half the products of parts, and as many steps.
 constexpr double kOfBytes = 0.75;
 
 // Shares of the machine's products that the algorithms reach.
@@ -36,7 +36,7 @@ double in_place(const Product& p, const Machine& m) {
 double blocks(const Product& p, const Machine& m) {
   return p.products() / m.products / kOfBlocks;
 }
-/// By itself it is not worth memory of its own where columns lie in one piece.
+/// A packed copy is not worth its memory where columns lie in one piece.
 double onednn(const Product& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
@@ -51,8 +51,8 @@ double quantized(const Product& p, const Machine&) {
   return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
 }
 
-/// Nothing else multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the same,
-/// the first is taken.
+/// No other algorithm multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the
+/// same, the first is taken.
 double integer_dots(const Product& p, const Machine&) {
   return p.m <= kFewRows ? 0 : kOnRequest;
 }
@@ -70,7 +70,7 @@ constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, 
                                               {Algorithm::onednn, onednn, prepare_onednn},
                                               {Algorithm::blocks, blocks, prepare_blocks}};
 
-/// Of them, those that store integers of 8 bits as an epilogue makes them.
+/// The algorithms that store integers of 8 bits as an epilogue makes them.
 constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
                                                      {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
 
@@ -85,7 +85,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
-/// Where tiles are asked for and there are none, a weight of bfloat16 is packed as if nothing were asked for.
+/// Packs a weight of bfloat16 as by default if the archive asks for tiles and the processor has none.
 bool takes_rows(const KernelCall& c) {
   const Product p(c);
   const Algorithm asked = c.algorithm.algorithm;

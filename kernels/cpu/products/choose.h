@@ -15,17 +15,17 @@ struct InPlace {
   LinearShape shape;
   bool convert_x = false, convert_bias = false, convert_y = false;
   bool bf16 = false;       ///< but x is multiplied in bfloat16, as the second operand
-  bool by_onednn = false;  ///< which multiplies bfloat16 faster, here
+  bool by_onednn = false;  ///< oneDNN multiplies bfloat16 faster, here
 };
 
 /// Rows that are multiplied as fast widened as by oneDNN in bfloat16: what takes time is reading the weight.
 inline constexpr std::int64_t kFewRows = 8;
 
-/// What the algorithms decide by.
+/// The properties of a node by which algorithms decide.
 struct Product {
   explicit Product(const KernelCall& call);
   const KernelCall& call;
-  std::optional<InPlace> linear;  ///< where columns of the second operand lie in one piece each
+  std::optional<InPlace> linear;  ///< present if columns of the second operand lie in one piece each
   bool floats = false;            ///< `linear`, of float32 alone
   bool float_call = false;        ///< the same but for the second operand, of any type that `linear` reads
   std::int64_t m = 0, n = 0, k = 0;
@@ -40,15 +40,15 @@ std::unique_ptr<PreparedAlgorithm> prepare_panels(const Product& p);
 std::unique_ptr<PreparedAlgorithm> prepare_in_place(const Product& p);
 /// Only a quantized second operand.
 std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p);
-/// Of integers of 8 bits: by a weight that is packed, once where it is constant.
+/// Integers of 8 bits by a packed weight; a constant weight is packed once.
 std::unique_ptr<PreparedAlgorithm> prepare_integer_rows(const Product& p);
 /// The same of few rows, which read the weight where it lies.
 std::unique_ptr<PreparedAlgorithm> prepare_integer_dots(const Product& p);
-/// Of rows that are copied first; null for others. Of all algorithms below for the call of these rows.
+/// Copies rows first, and takes the best of the other algorithms for the call of these rows; null for others.
 std::unique_ptr<PreparedAlgorithm> prepare_dense_rows(const KernelCall& call);
 /// The best of the others.
 std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call);
-/// Of strided operands of all types: takes every node.
+/// Strided operands of all types: takes every node.
 std::unique_ptr<PreparedAlgorithm> prepare_blocks(const Product& p);
 
 }  // namespace tern::cpu

@@ -1,4 +1,4 @@
-// How threads divide a product: its rows, its columns, or both.
+// The division of a product among threads: its rows, its columns, or both.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Division {
 struct Divided {
   std::int64_t rows = 1, columns = 1;      ///< units of rows, and of columns
   double work = 0;                         ///< cycles of a unit of rows by one of columns
-  double row_bytes = 0, column_bytes = 0;  ///< of one unit
+  double row_bytes = 0, column_bytes = 0;  ///< bytes of a unit
 };
 
 /// The division among `threads` threads whose largest part takes least: its work, and reading its rows and columns from

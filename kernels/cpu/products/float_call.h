@@ -10,13 +10,14 @@ namespace tern::cpu {
 
 class FloatCall {
  public:
-  /// In prepare: views of the same sizes and order in memory, without data.
+  /// Makes the call for prepare: views of the same sizes and order in memory, without data.
   explicit FloatCall(const KernelCall& call);
   FloatCall(const FloatCall&) = delete;
   FloatCall& operator=(const FloatCall&) = delete;
 
   KernelCall& call() { return call_; }
-  /// In a run: takes memory, and converts the first operand and the bias. `weight` becomes the second, dense.
+  /// Makes the call for a run: takes memory, and converts the first operand and the bias. `weight` becomes the second,
+  /// dense.
   void widen(std::vector<float> weight);
   /// Rounds the result to the type that was asked for.
   void store() const;

@@ -1,4 +1,4 @@
-// One matrix product on strided operands, in the types that products are computed in.
+// A matrix product on strided operands, in the types that products are computed in.
 #pragma once
 
 #include <tern/dtype.h>
@@ -18,7 +18,7 @@ struct MatrixView {
   std::int64_t row = 0, column = 0;  ///< strides in elements
 };
 
-/// Whether gemm reads a matrix with these strides: rows or columns are contiguous, and do not overlap.
+/// True if gemm reads a matrix with these strides: rows or columns are contiguous, and do not overlap.
 bool gemm_layout(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column);
 
 /// c [m, n] (rows `ldc` apart) = a [m, k] b [k, n], plus what c held if `accumulate`. On several threads, unless called

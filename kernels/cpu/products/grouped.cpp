@@ -17,7 +17,7 @@
 namespace tern::cpu {
 namespace {
 
-/// Whether `linear` reads the weight of a group in its own type.
+/// True if `linear` reads the weight of a group in its own type.
 bool in_place(const KernelCall& c, DType type) {
   const TensorView& w = c.in[1];
   return type == DType::f32 && is_narrow(w.dtype) && w.stride(1) == 1 && w.stride(2) >= 0 && w.size(1) > 0 &&

@@ -15,7 +15,7 @@ std::shared_ptr<const std::byte> pack(std::int64_t bytes, const MakePacked& make
   return made;
 }
 
-/// As it has been kept, or null.
+/// The stored weight, or null.
 const std::byte* find(const KernelCall& call, std::size_t input, const std::string& key, std::int64_t bytes) {
   const auto stored = call.weights->packed(input, key);
   const bool fits =

@@ -14,7 +14,7 @@ bool needs_copy(const TensorView& v, DType type) {
   return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
-/// As declared; `a` and `b` have the result's rank.
+/// The function that problem.h declares; `a` and `b` have the result's rank.
 bool copy_joins_rows(const TensorView& a, const TensorView& b, const TensorView& out) {
   constexpr std::int64_t kFew = 64, kColumnsOfACopy = 32;
   const int rank = out.rank;

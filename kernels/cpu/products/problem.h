@@ -30,8 +30,8 @@ struct Batch {
 };
 
 struct Problem {
-  DType type = DType::f32;  ///< of the sums
-  TensorView a, b;          ///< as the product reads them: converted, if need be (data not set)
+  DType type = DType::f32;  ///< the type of sums
+  TensorView a, b;          ///< operands as the product reads them: converted, if need be (data not set)
   bool convert_a = false, convert_b = false, convert_c = false;
   std::int64_t m = 0, n = 0, k = 0;
   Batch batch;
@@ -39,11 +39,11 @@ struct Problem {
 
 /// The second operand as matrices [k, n]: quantized ones lie by columns, and so do their numbers.
 TensorView right_operand(const KernelCall& c);
-/// Those matrices, each that repeats once, as elements of `type`: dense, or in the order of right_operand for the
-/// numbers of a quantized value.
+/// Writes these matrices, each repeated matrix once, as elements of `type`: dense, or in the order of right_operand for
+/// the numbers of a quantized value.
 void convert_right(const KernelCall& c, DType type, void* to);
 
-/// Whether few rows of each plane do not follow those of the plane before, and all are multiplied by the same matrix:
+/// True if few rows of each plane do not follow those of the plane before, and all are multiplied by the same matrix:
 /// copied side by side they read that matrix once, and not for each plane.
 bool copy_joins_rows(const KernelCall& c);
 

@@ -11,7 +11,7 @@ namespace tern::tiles {
 
 struct RowSizes {
   std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t steps = 0;     ///< of a row's sum, 64 bytes each
+  std::int64_t steps = 0;     ///< steps of a row's sum, 64 bytes each
   std::int64_t unit = kTile;  ///< rows that threads divide by: kTile or kBlock
   double step_cycles = 0;     ///< cycles of a step of 16 rows by 32 columns
   double read_bytes = 0;      ///< bytes that a thread reads to make a step of 16 rows
@@ -80,7 +80,7 @@ class RowDivision {
  private:
   static constexpr std::int64_t up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-  /// Whether packing for each of the threads that share rows takes no longer than waiting for the others.
+  /// True if packing in each of the threads that share rows takes no longer than waiting for the others.
   bool each_packs() const {
     constexpr std::int64_t kFewShare = 2;
     return parts_.columns <= kFewShare;

@@ -72,7 +72,7 @@ class Linear : public PreparedAlgorithm {
 
   void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
 
-  /// With the epilogue, unless the result has a type of its own.
+  /// Applies the epilogue, unless the result has a type of its own.
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const LinearBuffers at = buffers(l_, parts);
     const void* x = c.in[0].data;
@@ -102,7 +102,7 @@ class Linear : public PreparedAlgorithm {
            c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr && l_.shape.w_row >= l_.shape.k;
   }
 
-  /// Whether no element of the weight becomes infinite. One that has been kept was looked at then.
+  /// True if no element of the weight becomes infinite. A stored weight was checked when it was made.
   bool fits_float16(const KernelCall& c, const std::string& key) const {
     if (c.weights != nullptr) {
       if (!c.weights->packed(1, key).empty()) return true;

@@ -10,8 +10,8 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::int64_t kColumns = 64;     // that are made before they are stored
-constexpr std::int64_t kMostRows = 64;    // of a node that asks for this algorithm
+constexpr std::int64_t kColumns = 64;     // computed before they are stored
+constexpr std::int64_t kMostRows = 64;    // most rows of a node that asks for this algorithm
 constexpr std::int64_t kWorth = 1 << 15;  // products of a thread
 
 class IntegerDots : public PreparedAlgorithm {

@@ -6,7 +6,7 @@
 namespace tern::cpu {
 namespace {
 
-/// One for each column, which the low bits of sums are added to.
+/// True if the bias has an integer for each column, which the low bits of sums are added to.
 bool is_row_of_integers(const TensorView& bias, std::int64_t n) {
   const bool integers = !is_floating(bias.dtype) && !is_complex(bias.dtype);
   return integers && bias.rank == 1 && bias.size(0) == n;

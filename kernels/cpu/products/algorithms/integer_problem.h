@@ -20,10 +20,10 @@ struct IntegerProduct {
   std::int64_t x_row() const;
 };
 
-/// Whether blocks of sums can be stored as the call's result: 8-bit integers are made of those as they are stored.
+/// True if blocks of sums can be stored as the call's result: 8-bit integers are made while they are stored.
 bool stores_result(const IntegerProduct& product, const KernelCall& call);
 
-/// Nothing where the node is another one, or where sums in 32 bits are not exact.
+/// Absent for other nodes, and if sums in 32 bits are not exact.
 std::optional<IntegerProduct> integer_product(const KernelCall& c);
 
 }  // namespace tern::cpu

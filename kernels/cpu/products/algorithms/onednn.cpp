@@ -63,7 +63,7 @@ std::unique_ptr<PreparedAlgorithm> prepare(const KernelCall& c) {
     return nullptr;
   if (c.in[1].blocks.columns != 0) return nullptr;  // read in its own bits
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
-  // By itself it is not worth memory of its own.
+  // A packed copy of a float32 weight alone is not worth its memory.
   if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.algorithm != Algorithm::onednn) return nullptr;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;

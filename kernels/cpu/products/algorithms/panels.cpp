@@ -1,4 +1,4 @@
-// With a weight that the archive has as panels, a product is a convolution of positions with their channels side by
+// Products by a weight that the archive has as panels are convolutions of positions with their channels side by
 // side.
 #include "kernels/cpu/channels_last/panels.h"
 

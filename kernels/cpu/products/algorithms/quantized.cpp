@@ -17,13 +17,13 @@ Matrix matrix_of(const TensorView& w) {
   return {w.size(w.rank - 2), w.size(w.rank - 1)};
 }
 
-/// Whether all rows are multiplied by one matrix.
+/// True if all rows are multiplied by one matrix.
 bool is_one_matrix(const KernelCall& c) {
   const auto [n, k] = matrix_of(c.in[1]);
   return c.in[1].numel() == n * k && c.in[0].numel() / k == c.out[0].numel() / n;
 }
 
-/// Of one product.
+/// The shape of one product.
 tiles::LinearShape shape_of(const KernelCall& c, int parts) {
   const auto [n, k] = matrix_of(c.in[1]);
   return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
@@ -69,7 +69,7 @@ class Quantized : public PreparedAlgorithm {
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
-  /// With the epilogue, unless the result has a type of its own.
+  /// Applies the epilogue, unless the result has a type of its own.
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const Room room(*this, c, parts);
     if (convert_bias_) to_dense(c.in[2], DType::f32, room.bias);
@@ -137,8 +137,8 @@ class Quantized : public PreparedAlgorithm {
   }
 
   bool convert_x_, convert_bias_, convert_y_;
-  std::optional<tiles::RowLinear> rounded_;  ///< of many rows, in bfloat16
-  std::optional<tiles::Linear> tiles_;       ///< of many rows, in float32
+  std::optional<tiles::RowLinear> rounded_;  ///< multiply many rows, in bfloat16
+  std::optional<tiles::Linear> tiles_;       ///< multiply many rows, in float32
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What products of rows of bfloat16 read beside the weight: x as dense rows, and the bias as floats.
+// Operands of products of rows of bfloat16 beside the weight: x as dense rows, and the bias as floats.
 #pragma once
 
 #include "kernels/cpu/dense.h"

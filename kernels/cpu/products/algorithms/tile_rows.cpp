@@ -70,7 +70,7 @@ class TileRowsProduct : public PreparedAlgorithm {
   tiles::LinearShape shape_;
   tiles::RowLinear tiles_;
   std::shared_ptr<const std::byte> weight_;
-  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< computes results that are not finite
 };
 
 }  // namespace

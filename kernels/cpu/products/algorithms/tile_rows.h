@@ -8,7 +8,7 @@
 
 namespace tern::cpu {
 
-/// Whether the product is one: of operands that may be rounded to bfloat16, or are such, with a constant weight.
+/// True for operands that may be rounded to bfloat16, or are bfloat16, with a constant weight.
 bool takes_tile_rows(const Product& p);
 /// Null where it is not.
 std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p);

@@ -36,7 +36,7 @@ class Tiles : public PreparedAlgorithm {
   }
 
   tiles::Linear tiles_;
-  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< computes results that are not finite
 };
 
 }  // namespace

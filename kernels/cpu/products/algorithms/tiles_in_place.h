@@ -7,7 +7,7 @@
 
 namespace tern::cpu {
 
-/// Whether the product is one: of rows that may be rounded to bfloat16, or are such, with a constant weight of that
+/// True for rows that may be rounded to bfloat16, or are bfloat16, with a constant weight of that
 /// type.
 bool takes_tiles_in_place(const Product& p);
 /// Null where it is not.

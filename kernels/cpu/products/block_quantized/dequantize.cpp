@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5;
 
-/// Of values in the order of scales, `type` elements from `first` on.
+/// Reads values in the order of scales, `type` elements from `first` on.
 void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
              float* to) {
   row += m.first;

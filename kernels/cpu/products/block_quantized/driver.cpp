@@ -19,7 +19,7 @@ constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
 // Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
 constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
-constexpr std::int64_t kMostByteRows = 2;  // of x: more take less time in floats, which widen the matrix once
+constexpr std::int64_t kMostByteRows = 2;  // rows of x: more take less time in floats, which widen the matrix once
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
@@ -41,7 +41,7 @@ class FewRows {
     for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) multiply({j, j + 2, 2, end - 1}, memory);
   }
 
-  /// Whether one of several rows keeps the others out of the integers that each would be multiplied in alone.
+  /// True if a row keeps others from the integers that they are multiplied in alone.
   bool mixed() const { return p_.m > 1 && way_ != Way::nibbles && nibble_loops() != nullptr && NibbleLoops::takes(m_); }
 
  private:
@@ -66,7 +66,7 @@ class FewRows {
       if (of.sums_ != nullptr) zeros = thread_buffer<float>(count, kRowZerosSlot);
     }
 
-    std::int64_t rows;  ///< from each place
+    std::int64_t rows;  ///< read from each place
     float *scales, *zeros = nullptr;
   };
 
@@ -75,7 +75,7 @@ class FewRows {
     for (std::int64_t place = 0; place < 2 * pairs.count; place += pairs.count) {
       const std::int64_t row = pairs.row(place), count = std::min(pairs.count, pairs.last - row + 1);
       rows(m_, p_.weight, row, count, to + place * blocks_);
-      // Of rows past the last.
+      // Repeats the last row for rows past it.
       for (std::int64_t r = count; r < pairs.count; ++r)
         std::copy_n(to + (place + count - 1) * blocks_, blocks_, to + (place + r) * blocks_);
     }
@@ -187,7 +187,7 @@ class FewRows {
   }
 
   bool scales_in_place(const Pairs& pairs) const {
-    // What the zero points add is multiplied by the scales outside of the loop.
+    // The caller multiplies the shares of zero points by the scales.
     if (sums_ != nullptr || !NibbleLoops::takes_scales(m_)) return false;
     if (m_.blocks.scale != DType::f8_e8m0) return true;
     const auto normal = [&](std::int64_t row) {
@@ -219,7 +219,7 @@ class FewRows {
     }
   }
 
-  /// What the zero points of a row add to its sum.
+  /// The share of a row's zero points in its sum.
   float shift(const float* x_sums, const float* zeros, const float* scales) const {
     float sum = 0;
     if (m_.blocks.zero_point == ZeroPoint::added) {

@@ -20,7 +20,7 @@ struct Product {
 /// Rows of x up to which the time is that of reading the matrix.
 inline constexpr std::int64_t kFewRows = 8;
 
-/// On several threads; the bits do not depend on their number. m, n and k are at least 1.
+/// Runs on several threads; the bits do not depend on their number. m, n and k are at least 1.
 void multiply(const Product& p);
 
 /// Numbers [begin, begin + count) of a row, as dequantize_row (dtypes/blocks.h).

@@ -10,23 +10,23 @@
 
 namespace tern::block_quantized {
 
-constexpr int kMostRows = 4;  ///< of x, and of the matrix
+constexpr int kMostRows = 4;  ///< rows of x, and of the matrix
 
 /// Rows of the matrix, a few of them, and rows of x in the order of `arrange`.
 struct Dots {
   const float* x = nullptr;
   std::ptrdiff_t x_row = 0;                      ///< floats between rows of x
-  const std::uint8_t* elements[kMostRows] = {};  ///< of each row
-  const float* scales[kMostRows] = {};           ///< one for each block
+  const std::uint8_t* elements[kMostRows] = {};  ///< the elements of each row
+  const float* scales[kMostRows] = {};           ///< a scale for each block
   std::ptrdiff_t columns = 0, block = 0;
   std::ptrdiff_t ahead = 0;  ///< bytes between what is multiplied and what is asked for
 };
 /// sums[i * kMostRows + j] = row i of x times row j.
 using DotsLoop = void (*)(const Dots& d, float* sums);
 
-/// Of elements of one type.
+/// Loops over elements of a type.
 struct ElementLoops {
-  DotsLoop dots[kMostRows] = {};  ///< by rows of x
+  DotsLoop dots[kMostRows] = {};  ///< indexed by rows of x
   /// The numbers of elements [0, count) of a run, which begins with a byte, without scale.
   void (*numbers)(const std::uint8_t* elements, std::ptrdiff_t count, float* to) = nullptr;
   int together = 1;  ///< elements in a byte
@@ -44,14 +44,14 @@ struct Loops {
   ElementLoops i8, u8, i4, i2, f8_e4m3, f8_e5m2, f6_e2m3, f6_e3m2, f4;
 
   const ElementLoops* of(DType element) const;
-  /// Whether `dots` takes blocks of so many columns: whole steps, halves of one, or one block in a row.
+  /// True if `dots` takes blocks of so many columns: whole steps, halves of one, or one block in a row.
   bool takes(const QuantizedMatrix& m) const;
   std::ptrdiff_t arranged_size(std::ptrdiff_t columns, int together) const {
     const std::ptrdiff_t step = std::ptrdiff_t{lanes} * together;
     return (columns + step - 1) / step * step;
   }
 };
-/// For this processor.
+/// The loops of this processor.
 const Loops& loops();
 
 TERN_LEVEL_FUNCTIONS(vectors, set_loops, Loops* loops)

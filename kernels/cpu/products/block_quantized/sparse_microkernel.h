@@ -9,16 +9,16 @@
 
 namespace tern::block_quantized {
 
-constexpr int kMostSparseRows = 4;  ///< of x, in one call of a loop
+constexpr int kMostSparseRows = 4;  ///< rows of x in one call of a loop
 
 /// Part of a row: columns, a multiple of 8, from one on that is such a multiple too.
 struct SparseRow {
-  const std::uint8_t* elements = nullptr;  ///< those that are kept
+  const std::uint8_t* elements = nullptr;  ///< elements that are kept
   const std::uint8_t* places = nullptr;
   std::ptrdiff_t columns = 0;
 };
 
-/// Of elements of one type.
+/// Loops over elements of a type.
 struct SparseElementLoops {
   void (*numbers)(const SparseRow& row, float* to) = nullptr;
   /// sums[i] = row times row i of x, whose rows lie x_row floats apart; by the number of these.
@@ -30,12 +30,12 @@ struct SparseLoops {
     return element == DType::f32 ? f32 : element == DType::f16 ? f16 : bf16;
   }
 };
-/// For this processor.
+/// The loops of this processor.
 const SparseLoops& sparse_loops();
 
 TERN_LEVEL_FUNCTIONS(vectors, set_sparse_loops, SparseLoops* loops)
 
-/// As numbers_of_row and multiply (product.h), for up to kFewRows rows of x.
+/// Do the work of numbers_of_row and multiply (driver.h), for up to kFewRows rows of x.
 void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to);
 void multiply_sparse(const Product& p);

@@ -6,7 +6,7 @@
 
 namespace tern::cpu {
 
-/// Of m rows.
+/// The shape of a product of m rows.
 inline tiles::LinearShape tile_shape(const block_quantized::Product& p) {
   const std::int64_t k = p.matrix.columns;
   return {p.m, p.n, k, k, k, tiles::kAllParts};

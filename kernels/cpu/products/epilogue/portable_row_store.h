@@ -14,7 +14,7 @@ class PlainStore {
   PlainStore(const RowResults& results, const Task& task)
       : r_(results), keeps_(task.keeps), all_(results.pitch == results.width) {}
 
-  /// As tiles::RowStore: rows of 32 sums.
+  /// Does the work of tiles::RowStore: rows of 32 sums.
   void block(const std::int32_t* sums, std::int64_t row, std::int64_t count, std::int64_t column) const {
     row += r_.begin;
     const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = all_ ? 0 : row / r_.pitch;

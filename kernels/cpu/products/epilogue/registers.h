@@ -1,4 +1,4 @@
-// What is done to sums while they are in registers.
+// Epilogues on sums in registers.
 #pragma once
 
 #include <immintrin.h>
@@ -13,7 +13,7 @@
 namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
-inline constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
+inline constexpr int kNotFinite = 0x99;  // classes of vfpclass: quiet and signalling NaN, both infinities
 
 /// The first n lanes of 16.
 inline __mmask16 first(std::int64_t n) {

@@ -9,7 +9,7 @@
 namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
-/// Where sums of 32 columns lie: as rows of 32, or as two tiles of 16 x 16 for each 16 rows.
+/// The layout of sums of 32 columns: rows of 32, or as two tiles of 16 x 16 for each 16 rows.
 struct SumsInRows {
   static constexpr std::int64_t kSecond = kTile;  ///< floats to the next 16 columns
   static constexpr std::int64_t row(std::int64_t i) { return i * kBlock; }
@@ -138,7 +138,7 @@ class RowStore {
   void store(const float* sums, const Run& run) {
     const InRegisters simple = simple_;
     const std::int64_t ld = r_.ld;
-    // Of one row after the other: an addition waits for the one before it.
+    // Two chains of additions: an addition waits for the one before it.
     __m512 strange = strange_, strange_beside = _mm512_setzero_ps();
     std::byte* to = r_.y + run.number * kBytes<kKind>;
     std::int64_t at = run.number;
@@ -157,7 +157,7 @@ class RowStore {
     strange_ = _mm512_add_ps(strange, strange_beside);
   }
 
-  /// With the bias, for a whole epilogue.
+  /// Keeps sums with the bias, for a whole epilogue.
   template <int Vectors>
   void keep(const float* sums, const Run& run, float* kept) {
     __m512 strange = strange_;

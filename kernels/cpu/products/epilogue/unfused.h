@@ -8,7 +8,7 @@
 
 namespace tern::cpu {
 
-/// Whether the call's epilogue makes integers of 8 bits.
+/// True if the call's epilogue makes integers of 8 bits.
 bool makes_bytes(const KernelCall& call);
 
 /// `prepare` prepares the product alone, and its state is an AlgorithmState.

@@ -18,12 +18,12 @@ using strided_product::kDepth;
 using strided_product::kPackedSlot;
 using strided_product::kWorthAThread;
 
-constexpr std::int64_t kPanels = 8;  // of columns that are packed before weights are read: 256 KiB
+constexpr std::int64_t kPanels = 8;  // panels of columns packed before weights are read: 256 KiB
 
 /// Windows beside each other in one line of the result.
 struct Run {
-  std::int64_t column = 0, count = 0;    ///< in the panel
-  std::int64_t d = 0, h = 0, first = 0;  ///< of the result
+  std::int64_t column = 0, count = 0;    ///< columns of the panel
+  std::int64_t d = 0, h = 0, first = 0;  ///< position in the result
 };
 
 struct Panel {
@@ -42,7 +42,7 @@ Panel panel_at(const Window& w, std::int64_t first, std::int64_t columns) {
   return p;
 }
 
-/// One element of the kernel at `count` windows: zeros where it lies beside the input.
+/// Copies an element of the kernel at `count` windows: zeros where it lies beside the input.
 void copy_run(const WindowAxis& w, const float* line, std::int64_t first, std::int64_t element, std::int64_t count,
               float* to) {
   const std::int64_t from = w.position(first, element);

@@ -29,11 +29,11 @@ struct LinearOperands {
 
 /// Floats of two bytes or of one.
 bool is_narrow_float(DType t);
-/// Whether `linear` widens weights of this type: narrow floats, and integers of 8 bits.
+/// True if `linear` widens weights of this type: narrow floats, and integers of 8 bits.
 bool is_narrow(DType t);
 
-/// On several threads unless called from a parallel region; the bits do not depend on their number. m, n and k are at
-/// least 1.
+/// Runs on several threads unless called from a parallel region; the bits do not depend on their number. m, n and k are
+/// at least 1.
 void linear(const LinearShape& s, const LinearOperands& o);
 
 /// Operands in bfloat16, multiplied as such and added in float32.
@@ -43,7 +43,7 @@ struct Bf16Operands {
   float* y = nullptr;
 };
 
-/// Whether this processor can, for such a shape: more than a few rows, and even counts.
+/// True if this processor multiplies bfloat16 in this shape: more than a few rows, and even counts.
 bool multiplies_bf16(const LinearShape& s);
 void linear(const LinearShape& s, const Bf16Operands& o);
 

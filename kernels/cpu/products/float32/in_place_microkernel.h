@@ -10,9 +10,9 @@
 
 namespace tern::in_place_product {
 
-constexpr int kMostRows = 12;    // of w in a strip
+constexpr int kMostRows = 12;    // rows of w in a strip
 constexpr int kMostWidth = 32;   // rows of x in a panel
-constexpr int kMostDotRows = 4;  // of x whose dot products are made at once
+constexpr int kMostDotRows = 4;  // rows of x whose dot products are made at once
 
 /// tile [rows, width] = w [rows, k] (rows `w_row` apart) times panel [k, width]. Sums are of at most 256 products, and
 /// added up then.
@@ -23,8 +23,8 @@ template <class W>
 using FourDots = void (*)(const float* x, std::ptrdiff_t x_row, const W* w, std::ptrdiff_t w_row, std::ptrdiff_t k,
                           float* sums);
 
-/// For a weight that is in no near cache: sums[j] = x times row j of w, sums[2 + j] = x times row j of `other`, for two
-/// rows of each. Lines are asked for `ahead` bytes before they are used.
+/// Dot products by a weight in no near cache: sums[j] = x times row j of w, sums[2 + j] = x times row j of `other`, for
+/// two rows of each. Lines are asked for `ahead` bytes before they are used.
 template <class W>
 using TwoStreams = void (*)(const float* x, const W* w, const W* other, std::ptrdiff_t w_row, std::ptrdiff_t k,
                             std::ptrdiff_t ahead, float* sums);
@@ -37,15 +37,15 @@ using Widen = void (*)(const W* w, std::ptrdiff_t count, float* to);
 template <class W>
 struct WeightLoops {
   using Element = W;
-  FourDots<W> dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
+  FourDots<W> dots[kMostDotRows]{};  ///< indexed by rows of x, 1 to `dot_rows`
   TwoStreams<W> streams = nullptr;
   Widen<W> widen = nullptr;
 };
 
 struct MicroKernels {
-  int rows = 0;                ///< of a full strip
-  int widths[3]{};             ///< of panels, descending; 0: no more
-  Micro tile[3][kMostRows]{};  ///< by width, for 1 to `rows` rows
+  int rows = 0;                ///< rows of a full strip
+  int widths[3]{};             ///< widths of panels, descending; 0: no more
+  Micro tile[3][kMostRows]{};  ///< indexed by width, and by rows, 1 to `rows`
   int dot_rows = 0;
   WeightLoops<float> f32;
   WeightLoops<Half> f16;
@@ -62,8 +62,8 @@ struct MicroKernels {
 
 /// The kernels for this processor.
 const MicroKernels& micro_kernels();
-/// Those for products of bfloat16, without dot products: a "float" of w, x and the panel is a pair of neighbours in k,
-/// and `k` counts pairs. Null: the processor has no such instruction.
+/// The kernels for products of bfloat16, without dot products: a "float" of w, x and the panel is a pair of neighbours
+/// in k, and `k` counts pairs. Null: the processor has no such instruction.
 const MicroKernels* pair_kernels();
 
 TERN_LEVEL_FUNCTIONS(vectors, set, MicroKernels* kernels)

@@ -65,7 +65,7 @@ void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c,
   }
 }
 
-/// For few rows of a, and columns of b that lie in one piece each.
+/// Multiplies few rows of a by columns of b that lie in one piece each.
 void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
                       std::int64_t ldc, bool accumulate) {
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();

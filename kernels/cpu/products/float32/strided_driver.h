@@ -17,7 +17,7 @@ void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::
            const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate);
 
 /// The same, each element one chain of fused multiply-adds from zero in the order of p, on all processors that have
-/// such an instruction (is_baseline_cpu() says no).
+/// an instruction for it (not on is_baseline_cpu()).
 void sgemm_in_order(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row,
                     std::int64_t a_column, const float* b, std::int64_t b_row, std::int64_t b_column, float* c,
                     std::int64_t ldc);

@@ -9,7 +9,7 @@
 
 namespace tern::strided_product {
 
-/// What becomes of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
+/// The treatment of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
 /// chain of fused multiply-adds.
 enum class Sums { stored, added, continued };
 
@@ -18,15 +18,15 @@ enum class Sums { stored, added, continued };
 using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_column, const float* b,
                        std::ptrdiff_t b_row, std::ptrdiff_t k, float* c, std::ptrdiff_t ldc, int columns, Sums sums);
 
-/// One or four sums over k of a[p] * b[p + j * b_column].
+/// Makes one or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);
 
 constexpr int kMostRows = 8, kMostColumns = 32;
 
-/// What is done to a result in registers before it is stored: min(max(result + bias + add, low), high).
+/// The epilogue of a result in registers: min(max(result + bias + add, low), high).
 struct Finish {
-  const float* bias = nullptr;  ///< for each column, with room to read a whole register; null: none
-  const float* add = nullptr;   ///< one for each result, rows as far apart as those of the result; null: none
+  const float* bias = nullptr;  ///< a number for each column, with room to read a whole register; null: none
+  const float* add = nullptr;   ///< a number for each result, rows as far apart as those of the result; null: none
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
@@ -51,15 +51,15 @@ struct WindowProduct {
 constexpr std::ptrdiff_t kLine = 16, kBetweenLines = 16;  // floats of a line of the cache; products
 using Windows = void (*)(const WindowProduct& p);
 
-// What products and convolutions have in common: the steps of k after which sums are added to c, so that a packed panel
+// Constants of products and convolutions: the steps of k after which sums are added to c, so that a packed panel
 // of b stays in the first cache; the multiplications that are worth a thread; the slot of thread_buffer for panels.
 constexpr std::int64_t kDepth = 256, kWorthAThread = 1 << 18;
 constexpr std::size_t kPackedSlot = 4;
 
 struct MicroKernels {
   int rows = 0, columns = 0;        ///< the size of a full block
-  Micro of_rows[kMostRows]{};       ///< for 1 to `rows` rows
-  Windows windows[2][kMostRows]{};  ///< for up to half of the columns, and for all; for 1 to `rows` rows
+  Micro of_rows[kMostRows]{};       ///< indexed by rows, 1 to `rows`
+  Windows windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);
   Dots dot = nullptr, four_dots = nullptr;

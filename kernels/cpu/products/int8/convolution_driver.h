@@ -10,29 +10,29 @@ namespace tern::int8 {
 struct ConvolutionShape {
   tiles::ConvolutionShape sizes;
   Signs signs;
-  int fill = 0;  ///< beside the image: the byte
+  int fill = 0;  ///< the byte of padding
 };
 
 struct ConvolutionOperands {
   const std::byte* x = nullptr;        ///< [batch, height, width, groups * in]
-  const std::byte* weight = nullptr;   ///< as `pack` wrote it
+  const std::byte* weight = nullptr;   ///< packed by `pack`
   const std::int32_t* bias = nullptr;  ///< [groups * out], or null
   std::byte* y = nullptr;              ///< [batch, height, width, groups * out]
   bool keeps = false;                  ///< y is int32; otherwise float32
-  pointwise::Finish finish;            ///< for a call whose views have their channels last, too
+  pointwise::Finish finish;            ///< belongs to a call whose views have their channels last, too
 };
 
 class Convolution {
  public:
   Convolution(const ConvolutionShape& shape, const Method& method);
 
-  /// From a weight [groups * out, in, height, width].
+  /// Packs a weight [groups * out, in, height, width].
   void pack(const std::byte* weight, std::byte* to) const;
-  /// Of the weight, and for each channel out its sum.
+  /// Bytes of the packed weight, and of the sum of each channel out.
   std::int64_t packed_bytes() const;
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
-  /// On several threads.
+  /// Runs on several threads.
   void run(const ConvolutionOperands& o, std::byte* scratch) const;
 
  private:
@@ -42,7 +42,7 @@ class Convolution {
   Signs signs_;
   const Method* method_;
   tiles::RowConvolutionLoop loop_;
-  PackedWeight weight_;  ///< of a group
+  PackedWeight weight_;  ///< the weight of a group
 };
 
 }  // namespace tern::int8

@@ -13,7 +13,7 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kBandFloats = 64 << 10;  // of lines that become floats at a time
+constexpr std::int64_t kBandFloats = 64 << 10;  // floats of the lines that are converted at a time
 constexpr std::int64_t kExact = std::int64_t{1} << 24;
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 constexpr std::size_t kBandSlot = 5, kSumsSlot = 4;

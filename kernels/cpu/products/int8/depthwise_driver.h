@@ -6,7 +6,7 @@
 
 namespace tern::int8 {
 
-/// Whether sums of such integers are exact in float32, and channels fill a register.
+/// True if sums of such integers are exact in float32, and channels fill a register.
 bool suits_depthwise(const ConvolutionShape& shape);
 
 struct DepthwiseOperands {
@@ -18,7 +18,7 @@ struct DepthwiseOperands {
   pointwise::Finish finish;
 };
 
-/// On several threads.
+/// Runs on several threads.
 void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& o);
 
 }  // namespace tern::int8

@@ -60,7 +60,7 @@ void dot_rows(const DotBlock& d, const std::byte* x, std::int32_t* sums) {
   for (; c < d.columns; ++c) dot<V, Rows, 1>(d, x, d.weight + c * d.weight_row, sums + c);
 }
 
-/// Of a line of x.
+/// The sum of a line of x.
 template <class X>
 std::int32_t line_sum(const DotBlock& d, const std::byte* x) {
   std::int32_t sum = 0;

@@ -15,7 +15,7 @@ std::int64_t up(std::int64_t n, std::int64_t to) {
 }
 
 tiles::RowLayout layout_of(const Method& method, std::int64_t steps) {
-  constexpr std::int64_t kLine = 64;  // behind a row: rows a power of two apart share few lines of the first cache
+  constexpr std::int64_t kLine = 64;  // padding of a row: rows a power of two apart share few lines of the first cache
   const std::int64_t row = steps * kStep + kLine;
   return method.tiles ? tiles::RowLayout{steps * tiles::kTileBytes, kStep, tiles::kTileBytes}
                       : tiles::RowLayout{kTile * row, row, kStep};

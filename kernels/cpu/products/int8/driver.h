@@ -16,7 +16,7 @@ struct LinearShape {
 struct LinearOperands {
   const std::byte* x = nullptr;
   std::int64_t x_row = 0;              ///< bytes between rows, whose elements lie side by side
-  const std::byte* weight = nullptr;   ///< as `pack` wrote it
+  const std::byte* weight = nullptr;   ///< packed by `pack`
   const std::int32_t* bias = nullptr;  ///< [n], or null
   std::byte* y = nullptr;              ///< [m, n], of int32 or float32
   bool keeps = false;                  ///< y is int32; without a finish
@@ -28,13 +28,13 @@ class Linear {
  public:
   Linear(const LinearShape& shape, const Method& method);
 
-  /// Of the weight, and for each column its sum.
+  /// Bytes of the packed weight, and of the sum of each column.
   std::int64_t packed_bytes() const { return weight_.bytes() + weight_.blocks() * kBlock * 4; }
-  /// On several threads.
+  /// Runs on several threads.
   void pack(const WeightView& weight, std::byte* to) const;
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
-  /// On several threads.
+  /// Runs on several threads.
   void run(const LinearOperands& o, std::byte* scratch) const;
 
  private:
@@ -49,7 +49,7 @@ class Linear {
   tiles::RowDivision division_;
   std::vector<std::int64_t> steps_;
   std::vector<std::uint8_t> groups_;
-  tiles::RowLayout layout_;  ///< of packed rows
+  tiles::RowLayout layout_;  ///< the layout of packed rows
 };
 
 /// The groups of four of each step of k elements that do not meet zeros only.

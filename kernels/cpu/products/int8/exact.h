@@ -1,4 +1,4 @@
-// How many products of integers of 8 bits have a sum of 32 bits whatever their values are.
+// The count of products of integers of 8 bits that have a sum of 32 bits whatever their values are.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline bool is_exact(DType a, DType b, std::int64_t count) {
   return count <= std::numeric_limits<std::int32_t>::max() / (largest(a) * largest(b));
 }
 
-/// Whether the call's result is of such a sum: int32, float32, or 8-bit integers of an epilogue.
+/// True if the call's result holds such a sum: int32, float32, or 8-bit integers of an epilogue.
 inline bool holds_sums(const KernelCall& c) {
   const DType y = c.out[0].dtype;
   return y == DType::i32 || y == DType::f32 || (is_byte_integer(y) && !c.node->expr.code.empty());

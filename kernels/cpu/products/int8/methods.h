@@ -21,21 +21,21 @@ using tiles::TileRows;
 constexpr std::int64_t kStep = 64;    ///< products added to a sum at a time, and their bytes
 constexpr std::int64_t kGroup = 4;    ///< neighbours in a sum that one instruction adds up
 constexpr int kFlip = 0x80;           ///< turns an integer into one of the other sign, 128 larger or smaller
-constexpr std::int64_t kShift = 128;  ///< by as much
+constexpr std::int64_t kShift = 128;  ///< the difference
 
-/// Which operands have a sign.
+/// The operands that have a sign.
 struct Signs {
   bool x = false, weight = false;
   bool same() const { return x == weight; }
 };
 
-/// What the rows are multiplied for.
+/// The purpose of a product of rows.
 struct Task {
-  Signs signs;         ///< of the rows as they are given, and the weight
+  Signs signs;         ///< signs of the rows as they are given, and of the weight
   bool keeps = false;  ///< results are int32; otherwise float32
 };
 
-/// How a packed weight lies.
+/// The layout of a packed weight.
 enum class Layout : std::uint8_t {
   groups,  ///< blocks of 32 columns: for each step two tiles of 16 groups by 16 columns
            ///< (kernels/cpu/products/tiles/rows.h)
@@ -49,7 +49,7 @@ struct Method {
   bool tiles = false;  ///< rows are read from tiles that lie in one piece each; otherwise from anywhere
   /// Multiplies an operand with a sign by one without: where the signs are the same, the rows are to be flipped.
   bool flips = false;
-  double step_cycles = 0;  ///< of a step of 16 rows by 32 columns
+  double step_cycles = 0;  ///< cycles of a step of 16 rows by 32 columns
   /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. The steps' `pairs` are groups.
   void (*multiply)(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
                    const Task& task) = nullptr;

@@ -32,7 +32,7 @@ class PackedWeight {
 
  private:
   std::int64_t block_bytes() const { return kBlock * steps_ * kStep; }
-  /// Of a group of four elements of a column, from element `k` of the packed ones on.
+  /// The place of a group of four elements of a column, from element `k` of the packed ones on.
   std::byte* group(std::byte* block, std::int64_t column, std::int64_t k) const;
 
   Layout layout_ = Layout::rows;

@@ -21,11 +21,11 @@ struct InPlaceOperands {
 class InPlaceLinear {
  public:
   explicit InPlaceLinear(const LinearShape& shape);
-  /// Whether there are tiles, and they gain anything for this shape.
+  /// True if the processor has tiles, and they gain anything for this shape.
   static bool suits(const LinearShape& shape);
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
-  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const InPlaceOperands& o, std::byte* scratch) const;
 
  private:

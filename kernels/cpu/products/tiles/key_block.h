@@ -13,7 +13,7 @@ namespace tern::tiles {
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class KeyBlock {
  public:
-  /// Of at most `keys` keys of `width` elements, and values of `out_width`.
+  /// Holds at most `keys` keys of `width` elements, and values of `out_width`.
   KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width, int parts = kAllParts);
   static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
 
@@ -35,7 +35,7 @@ class KeyBlock {
   std::int64_t width_, out_width_, n_ = 0;
   int of_;  ///< parts
   Side keys_, values_;
-  std::optional<RoundedKeys> rounded_;  ///< of one part
+  std::optional<RoundedKeys> rounded_;  ///< replaces both for one part
 };
 
 }  // namespace tern::tiles

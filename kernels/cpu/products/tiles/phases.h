@@ -12,9 +12,9 @@ namespace tern::tiles {
 
 struct Phases {
   std::vector<std::int64_t> phases;    ///< remainders of positions by the stride that elements touch
-  std::vector<std::int64_t> phase;     ///< for each element: number in `phases`
+  std::vector<std::int64_t> phase;     ///< number in `phases` of each element
   std::vector<std::int64_t> shift;     ///< element k reads line shift[k] - lowest of the phase's lines
-  std::int64_t lowest = 0, reach = 0;  ///< of shifts; highest - lowest
+  std::int64_t lowest = 0, reach = 0;  ///< the lowest shift; highest - lowest
 };
 
 inline Phases phases_of(const cpu::WindowAxis& w) {

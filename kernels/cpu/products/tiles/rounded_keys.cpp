@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKeysSlot = 7, kRowsSlot = 5;
 constexpr std::int64_t kWorthAHead = 1 << 15;  // products of one head
-constexpr std::int64_t kRows = 64;             // that are packed at a time: they stay in the first cache
+constexpr std::int64_t kRows = 64;             // rows packed at a time: they stay in the first cache
 
 /// y [rows, columns] = x [rows, k] by a packed weight, some rows at a time.
 bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, const std::byte* weight,

@@ -10,14 +10,14 @@ namespace tern::tiles {
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class RoundedKeys {
  public:
-  /// Whether products of rows gain anything for one head, where they pay at all.
+  /// True if products of rows gain anything for one head, where they pay at all.
   static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
-  /// Of at most `keys` keys of `width` elements, and values of `out_width`.
+  /// Holds at most `keys` keys of `width` elements, and values of `out_width`.
   RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out_width);
 
   /// Packs n keys and values, rows so many elements apart. False where a value is not finite.
   bool hold(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n);
-  /// As KeyBlock has them.
+  /// Do the work of the functions of KeyBlock.
   bool scores(const float* q, std::int64_t row, std::int64_t rows, float* to);
   void add_values(const float* weights, std::int64_t rows, float* sums);
 

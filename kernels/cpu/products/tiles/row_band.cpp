@@ -101,7 +101,7 @@ void RowBand::load(const RowImage& image, std::int64_t first, Range lines, Range
       load_line(image, first, row, band + i * line_bytes());
     }
   }
-  // Behind the last element: zeros of the weight may not meet what is not a number.
+  // Clears the step behind the last element: zeros of the weight may not meet NaN.
   if (pieces.end == this->pieces(lines.end - lines.begin))
     std::memset(band + pieces.end * line_bytes(), 0, static_cast<std::size_t>(kStepBytes));
 }

@@ -11,11 +11,11 @@
 
 namespace tern::tiles {
 
-/// How the rows of a band are multiplied.
+/// The format in which the rows of a band are multiplied.
 struct RowFormat {
   std::int64_t element = 2;  ///< bytes
   bool tiles = false;        ///< fastest from tiles that lie in one piece each; otherwise from anywhere
-  double step_cycles = 0;    ///< of a step of 16 rows by 32 columns
+  double step_cycles = 0;    ///< cycles of a step of 16 rows by 32 columns
   int fill = 0;              ///< the bytes of padding
   /// Elements of a step.
   std::int64_t step() const { return 64 / element; }
@@ -65,9 +65,9 @@ class RowBand {
   /// `count` rows of a band, from tile `tile` of them on; `steps` are a group's offsets.
   TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count,
                 std::span<const std::int64_t> steps) const;
-  /// Whether an image of the band's type is a band by itself.
+  /// True if an image of the band's type is a band by itself.
   bool is_image() const { return every_position_ && channels_ % format_.step() == 0 && !format_.tiles; }
-  /// Of the steps of a sum in a band of so many lines of results.
+  /// Offsets of the steps of a sum in a band of so many lines of results.
   std::vector<std::int64_t> step_offsets(std::int64_t group, std::int64_t lines) const;
 
  private:
@@ -84,7 +84,7 @@ class RowBand {
   std::int64_t columns_;  ///< positions of a line, with the zeros beside it
   Phases height_;
   std::vector<Stretch> stretches_;
-  std::vector<std::uint8_t> pairs_;  ///< of each step
+  std::vector<std::uint8_t> pairs_;  ///< pairs of each step
 };
 
 }  // namespace tern::tiles

@@ -9,13 +9,13 @@
 namespace tern::tiles {
 namespace {
 
-constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
-constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
+constexpr std::int64_t kBandBytes = 768 << 10;  // bytes of a band that stays in the second cache
+constexpr std::int64_t kFewRows = 256;          // rows of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
 
-/// With all positions in one column where every window is one of them, in order.
+/// Puts all positions in one column where every window is one of them, in order.
 ConvolutionShape merged(ConvolutionShape s) {
   if (!cpu::is_every_position(s.window)) return s;
   const std::int64_t positions = s.batch * cpu::plane(s.window, &cpu::WindowAxis::out);
@@ -53,7 +53,7 @@ bool RowConvolution::suits(const ConvolutionShape& s) {
   if (w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = s.batch * w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
   if (positions < 4 || s.in * taps * s.out * positions < kWorthATile) return false;
-  // Of what is computed, some meets zeros: below a share plain multiply-adds are faster. Vectors leave out more of it.
+  // Some products meet zeros: below a share of others, plain multiply-adds are faster. Vectors leave out more of it.
   const RowBand band = band_of(s, RowFormat::bfloat16());
   const double least = available() ? 0.2 : 0.6;
   const std::int64_t deep = available() ? band.steps() * kStep : band.pairs() * 2,

@@ -14,14 +14,14 @@ namespace tern::tiles {
 
 struct RowConvolutionOperands {
   Elements x;                         ///< [batch, height, width, groups * in]
-  const std::byte* weight = nullptr;  ///< as `pack` wrote it
+  const std::byte* weight = nullptr;  ///< packed by `pack`
   const float* bias = nullptr;        ///< [groups * out], or null
   std::byte* y = nullptr;             ///< [batch, height, width, groups * out]
   bool narrow = false;                ///< y is bfloat16
-  pointwise::Finish finish;           ///< for a call whose views have their channels last, too
+  pointwise::Finish finish;           ///< belongs to a call whose views have their channels last, too
 };
 
-/// How rows of any format are convolved: threads divide lines and channels, and multiply bands.
+/// The convolution of rows of any format: threads divide lines and channels, and multiply bands.
 class RowConvolutionLoop {
  public:
   RowConvolutionLoop(const ConvolutionShape& shape, const RowFormat& format);
@@ -50,8 +50,8 @@ class RowConvolutionLoop {
   /// Multiplies rows by blocks [blocks.begin, blocks.end) of a group's part of the packed weight. False where a result
   /// is not finite.
   using Multiply = std::function<bool(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults&)>;
-  /// On several threads. `in_place`: the image lies as a band has it. `results` says where results go and what becomes
-  /// of them; rows and columns are set here.
+  /// Runs on several threads. `in_place`: the image lies as a band has it. `results` says where results go and what
+  /// becomes of them; rows and columns are set here.
   bool run(const RowImage& image, bool in_place, const std::byte* weight, const RowResults& results,
            const Multiply& multiply, std::byte* scratch) const;
 
@@ -60,7 +60,7 @@ class RowConvolutionLoop {
   struct Lines {
     std::int64_t image = 0, begin = 0, end = 0;
   };
-  /// What a run has, for all threads.
+  /// The operands of a run, for all threads.
   struct Run {
     const std::byte* weight;
     const RowResults& results;
@@ -75,30 +75,30 @@ class RowConvolutionLoop {
   ConvolutionShape shape_;
   RowFormat format_;
   RowBand band_;
-  std::int64_t blocks_;  ///< of 32 channels of a group
+  std::int64_t blocks_;  ///< blocks of 32 channels of a group
   Division division_;
   bool shared_;                   ///< threads share a band, and divide its rows and channels
   bool alone_ = false;            ///< but each loads it for itself
-  std::int64_t lines_at_a_time_;  ///< of a band
+  std::int64_t lines_at_a_time_;  ///< lines of a band
 };
 
 class RowConvolution {
  public:
   explicit RowConvolution(const ConvolutionShape& shape) : loop_(shape, RowFormat::bfloat16()) {}
-  /// Whether products of rows gain anything for this shape, where they pay at all.
+  /// True if products of rows gain anything for this shape, where they pay at all.
   static bool suits(const ConvolutionShape& shape);
 
   /// Writes a row of the exported weight.
   using WriteRow = std::function<void(std::int64_t row, float* to)>;
   void pack(const WriteRow& weight, std::byte* to) const;
-  /// From and to a weight [groups * out, in, height, width].
+  /// Convert from and to a weight [groups * out, in, height, width].
   void pack(const float* weight, std::byte* to) const;
   void unpack(const std::byte* packed, float* to) const;
   std::int64_t packed_bytes() const { return loop_.packed_bytes(); }
 
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const { return loop_.scratch(); }
-  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const RowConvolutionOperands& o, std::byte* scratch) const;
 
  private:

@@ -50,7 +50,7 @@ std::size_t RowLinear::scratch() const {
   return static_cast<std::size_t>(steps_.layout().bytes(division_.shared_rows()));
 }
 
-/// As multiply_rows, one block after the other, which are rounded numbers of the value for that long.
+/// Multiplies rows by a block after the other, whose numbers are rounded and packed for that long.
 bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
                                    const RowResults& results) const {
   auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kNumbersSlot);

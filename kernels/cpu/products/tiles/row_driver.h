@@ -9,27 +9,27 @@ namespace tern::tiles {
 
 struct RowLinearOperands {
   Elements x;
-  const std::byte* weight = nullptr;  ///< as `pack` wrote it, or the first byte of a quantized value
+  const std::byte* weight = nullptr;  ///< packed by `pack`, or the first byte of a quantized value
   const float* bias = nullptr;        ///< [n], or null
   std::byte* y = nullptr;
   bool narrow = false;  ///< y is bfloat16
   pointwise::Finish finish;
-  const QuantizedMatrix* quantized = nullptr;  ///< what `weight` is: its blocks of 32 rows are packed in turn
+  const QuantizedMatrix* quantized = nullptr;  ///< the type of `weight`: its blocks of 32 rows are packed in turn
 };
 
 class RowLinear {
  public:
   /// `quantized`: each thread has blocks of the weight of its own, which it makes of a quantized value in a run.
   explicit RowLinear(const LinearShape& shape, bool quantized = false);
-  /// As RowConvolution::suits.
+  /// True if products of rows gain anything for this shape, where they pay at all.
   static bool suits(const LinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
   void pack(Elements weight, std::byte* to) const;
-  /// As a dense [n, k] again.
+  /// Restores a dense [n, k].
   void unpack(const std::byte* packed, float* to) const;
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
-  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const RowLinearOperands& o, std::byte* scratch) const;
 
  private:
@@ -37,7 +37,7 @@ class RowLinear {
                           const RowResults& results) const;
   LinearShape shape_;
   RowDivision division_;
-  RowSteps steps_, in_place_;  ///< of packed rows, and of rows of bfloat16 where they lie
+  RowSteps steps_, in_place_;  ///< steps of packed rows, and of rows of bfloat16 where they lie
 };
 
 }  // namespace tern::tiles

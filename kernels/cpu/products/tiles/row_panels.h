@@ -14,7 +14,7 @@ struct RowGroup {
 
 /// Groups that are multiplied by a piece of the weight, one after the other, while it is in the first cache.
 struct RowPanel {
-  static constexpr std::int64_t kMostRows = 160;  ///< from its first row to its last
+  static constexpr std::int64_t kMostRows = 160;  ///< counted from its first row to its last
   std::int64_t begin = 0, end = 0;                ///< rows, of which some may be in no group
   std::vector<RowGroup> groups;
 };

@@ -12,8 +12,8 @@
 namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
-constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // of a block of the weight
-constexpr std::int64_t kMostSteps = 12, kSteps = 8;  // in one piece; otherwise about so many at a time
+constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // bytes of a step of a block of the weight
+constexpr std::int64_t kMostSteps = 12, kSteps = 8;  // steps in one piece; otherwise about so many at a time
 constexpr std::size_t kSumsSlot = 6;
 
 /// Steps that are done before sums leave the registers: a block's part of the weight and the rows' fit the first cache.
@@ -24,7 +24,7 @@ std::int64_t steps_at_a_time(std::int64_t steps) {
 }
 
 struct Piece {
-  const std::byte *rows, *weight, *next;  ///< of step 0; what to prefetch
+  const std::byte *rows, *weight, *next;  ///< operands of step 0; memory to prefetch
   std::int64_t tile, row, lines;          ///< lines of `next` in each step
   const std::int64_t* steps;
   std::int64_t count;

@@ -17,17 +17,17 @@ namespace tern::tiles {
 namespace {  // files of other instruction sets have their own
 
 constexpr std::int64_t kLine = 64;                   // bytes of the cache
-constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // of a block of the weight
+constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // bytes of a step of a block of the weight
 constexpr std::int64_t kMostDeep = 8;                // steps of a piece of the weight: 16 KB
 
 /// A piece of the weight, and memory to ask for meanwhile.
 struct Piece {
   const std::byte* weight = nullptr;
   std::span<const std::int64_t> steps;
-  std::span<const std::uint8_t> pairs;  ///< of each step; empty: all
-  bool first = true;                    ///< of its block: sums begin
+  std::span<const std::uint8_t> pairs;  ///< pairs of each step; empty: all
+  bool first = true;                    ///< the first piece of its block: sums begin
   const std::byte* ahead = nullptr;
-  std::int64_t ahead_lines = 0;  ///< in each step
+  std::int64_t ahead_lines = 0;  ///< lines asked for in each step
 
   /// Has `groups` of rows ask for the `count` steps that follow the piece in memory.
   void ask(std::int64_t count, std::int64_t groups) {
@@ -45,7 +45,7 @@ Piece piece_of(const TileRows& rows, const std::byte* block, std::int64_t begin,
           .first = begin == 0};
 }
 
-/// Where rows begin, in steps of three: an address is one of them, and once or twice the distance of two rows. The
+/// The begins of rows, in steps of three: an address is a begin, and once or twice the distance of two rows. The
 /// compiler would keep each row's in a register of its own, and has too few.
 template <int Rows>
 struct Begins {
@@ -115,7 +115,7 @@ template <class Products, int Vectors, std::size_t... I>
 constexpr std::array<Add<Products>, sizeof...(I)> adds_of(std::index_sequence<I...>) {
   return {add<Products, static_cast<int>(I) + 1, Vectors>...};
 }
-/// By columns (up to 16, or 32) and rows.
+/// The loops by columns (up to 16, or 32) and rows.
 template <class Products>
 constexpr std::array<std::array<Add<Products>, Products::kMostTogether>, 2> kAdds = {
     adds_of<Products, kTile / Products::kLanes>(std::make_index_sequence<Products::kMostTogether>()),
@@ -137,7 +137,7 @@ void multiply_rows_in_vectors(const TileRows& rows, const std::byte* weight, Ran
       for (std::int64_t begin = 0; begin < steps; begin += deep) {
         const std::int64_t end = std::min(steps, begin + deep);
         Piece piece = piece_of(rows, weight + b * steps * kStepBytes, begin, end);
-        // What follows in memory is read next: by this panel, or in the next block by the first one.
+        // The next piece in memory is read next: by this panel, or in the next block by the first one.
         if (end == steps ? last_panel && b + 1 < blocks.end : first_panel)
           piece.ask(std::min(deep, end == steps ? steps : steps - end), std::ssize(panel.groups));
         for (const RowGroup& g : panel.groups) {

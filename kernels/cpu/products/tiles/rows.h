@@ -15,7 +15,7 @@
 
 namespace tern::tiles {
 
-/// Whether this processor has instructions for them. kernels/cpu/machine.h says whether they pay.
+/// True if this processor has instructions for products of bfloat16. kernels/cpu/machine.h says whether they pay.
 bool rows_possible();
 
 /// Rows of bfloat16 in tiles of 16. Step s of row r, 32 elements of the sum, begins at
@@ -26,7 +26,7 @@ struct TileRows {
   const std::byte* data = nullptr;
   std::int64_t count = 0, tile = 0, row = 0;
   std::span<const std::int64_t> steps;
-  std::span<const std::uint8_t> pairs = {};  ///< of each step that do not meet zeros only; empty: all 16 of each
+  std::span<const std::uint8_t> pairs = {};  ///< pairs of each step that do not meet zeros only; empty: all 16
 };
 
 /// Numbers of float32, or of bfloat16.
@@ -37,13 +37,14 @@ struct Elements {
   static Elements of(const TensorView& v) { return {v.data, v.dtype == DType::bf16}; }
 };
 
-/// Where rows lie that were packed, in bytes, for TileRows.
+/// The layout of packed rows, in bytes, for TileRows.
 struct RowLayout {
   std::int64_t tile = 0, row = 0, step = 0;
   std::int64_t bytes(std::int64_t rows) const { return (rows + kTile - 1) / kTile * tile; }
 };
-/// How rows of k elements lie best: in tiles that are loaded from one piece each. Vectors read any row, so there a row
-/// lies in one piece, with a line of the cache behind it: rows a power of two apart share few lines of the first cache.
+/// The best layout of rows of k elements: in tiles that are loaded from one piece each. Vectors read any row, so there
+/// a row lies in one piece, with a line of the cache behind it: rows a power of two apart share few lines of the first
+/// cache.
 RowLayout best_layout(std::int64_t k);
 /// Vectors take rows of bfloat16 from where they lie, tiles slowly.
 bool reads_in_place();
@@ -84,7 +85,7 @@ bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, 
 /// Element k of row n.
 float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k);
 
-/// What becomes of sums. Rows come in lines of `pitch` of them, of which the first `width` are results; these follow
+/// The destination of sums. Rows come in lines of `pitch` of them, of which the first `width` are results; these follow
 /// each other in y, the first line's from row `first` on. The operand's first row is row `begin` of the first line.
 struct RowResults {
   static constexpr std::int64_t kNoPitch = std::int64_t{1} << 62;  ///< all rows are results, one line
@@ -92,12 +93,12 @@ struct RowResults {
   bool narrow = false;       ///< y is bfloat16: sums are rounded when they are stored
   bool accumulate = false;   ///< adds to y, of float32; without a finish
   std::int64_t ld = 0;       ///< elements between y's rows
-  std::int64_t columns = 0;  ///< of the weight
+  std::int64_t columns = 0;  ///< columns of the weight
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;
   const float* bias = nullptr;            ///< [columns], or null
   const std::int32_t* offsets = nullptr;  ///< the same of sums that are integers
   pointwise::Finish finish;               ///< sees y's elements at row * ld + offset + column
-  std::int64_t offset = 0;                ///< of y's column 0 in a row
+  std::int64_t offset = 0;                ///< place of column 0 in a row of y
 };
 
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:

@@ -18,7 +18,7 @@ constexpr std::int64_t kLine = 16;        // pairs in a line of the cache
 constexpr std::int64_t kCache = 3 << 19;  // bytes of the second cache that a band and results share
 constexpr std::int64_t kResults = 768;    // bytes of results, and of what they are added to, for a position
 constexpr double kBeyond = 0.01;          // nanoseconds to read a byte from beyond that cache
-constexpr double kLeastUse = 0.25;        // of what tiles compute: below, plain multiply-adds are faster
+constexpr double kLeastUse = 0.25;  // share of the products that tiles compute: below, plain multiply-adds are faster
 constexpr std::size_t kImageSlot = 7;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
@@ -48,8 +48,9 @@ Convolution::Convolution(const ConvolutionShape& shape)
   bands_ = bands_for(Threads::current().count());
 }
 
-/// Of so many bands, for the thread that has most. Each block of channels reads its band again, in part from beyond the
-/// second cache. The constants are those whose choices took 1.03 times the best ones' time in four networks' layers.
+/// The cost of so many bands, for the thread that has most. Each block of channels reads its band again, in part from
+/// beyond the second cache. The constants are those whose choices took 1.03 times the best ones' time in four networks'
+/// layers.
 double Convolution::cost(std::int64_t bands, std::int64_t threads) const {
   const std::int64_t lines = lines_of(bands), channels = chunks_ * kStep;
   const auto phases = static_cast<double>(height_.phases.size() * width_.phases.size());
@@ -166,7 +167,7 @@ void Convolution::split_image(const float* x, Band band, std::byte* to) const {
   }
 }
 
-/// One group of one image in one band, whose parts were split: what its blocks of channels share.
+/// The operands that blocks of channels share: a group of an image in a band, whose parts were split.
 class Convolution::BandProduct {
  public:
   BandProduct(const Convolution& c, const ConvolutionOperands& o, std::int64_t job, Band band, const std::byte* parts,
@@ -206,7 +207,7 @@ class Convolution::BandProduct {
     return steps;
   }
 
-  /// Of the column tiles.
+  /// Destinations of the column tiles.
   static std::vector<Destination> destinations(const Convolution& c, Band band) {
     const std::int64_t out_width = c.shape_.window[2].out,
                        computed = (band.end - band.begin - 1) * c.pitch_ + out_width;

@@ -20,7 +20,7 @@ struct ConvolutionShape {
 
 struct ConvolutionOperands {
   const float* x = nullptr;       ///< [batch, groups * in, height, width]
-  const float* weight = nullptr;  ///< as `pack` wrote it, or as it is where `reads_in_place`
+  const float* weight = nullptr;  ///< packed by `pack`, or as exported where `reads_in_place`
   const float* bias = nullptr;    ///< [groups * out], or null
   float* y = nullptr;
   pointwise::Finish finish;
@@ -29,7 +29,7 @@ struct ConvolutionOperands {
 class Convolution {
  public:
   explicit Convolution(const ConvolutionShape& shape);
-  /// Whether tiles gain anything for this shape, here.
+  /// True if tiles gain anything for this shape, here.
   static bool suits(const ConvolutionShape& shape);
 
   /// Kernels of one element need no other order of weights.
@@ -41,7 +41,7 @@ class Convolution {
 
   /// Bytes of scratch memory: none, since each thread splits what it reads.
   std::size_t scratch() const { return 0; }
-  /// As Linear::run.
+  /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const ConvolutionOperands& o, std::byte* scratch) const;
 
  private:
@@ -50,16 +50,18 @@ class Convolution {
     std::int64_t begin = 0, end = 0;
   };
   std::int64_t left_k() const;
-  /// Of one group, of a weight as it is where `reads_in_place`, else packed.
+  /// The weight of a group: as exported where `reads_in_place`, else packed.
   Left left(const float* weight, std::int64_t group) const;
   std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
   std::int64_t lines() const { return shape_.window[1].out; }
-  std::int64_t lines_of(std::int64_t bands) const { return (lines() + bands - 1) / bands; }  ///< of the largest band
+  std::int64_t lines_of(std::int64_t bands) const {
+    return (lines() + bands - 1) / bands;
+  }  ///< lines of the largest band
   Band band_at(std::int64_t i) const { return {i * lines() / bands_, (i + 1) * lines() / bands_}; }
   double cost(std::int64_t bands, std::int64_t threads) const;
   std::int64_t bands_for(std::int64_t threads) const;
-  std::int64_t planes() const;  ///< of 16 pairs of channels, all parts and phases
+  std::int64_t planes() const;  ///< planes of 16 pairs of channels, all parts and phases
   std::int64_t bytes(Band band) const;
   void split_image(const float* x, Band band, std::byte* to) const;
   class BandProduct;

@@ -11,10 +11,10 @@
 namespace tern::tiles {
 namespace {
 
-constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
-constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
+constexpr std::int64_t kRowsAtATime = 256;    // rows of x whose parts stay near the second cache
+constexpr std::int64_t kMostBytes = 4 << 20;  // bytes of parts, unless 32 rows have more
 constexpr std::size_t kPartsSlot = 7, kNumbersSlot = 3;
-constexpr std::int64_t kBlocksOfNumbers = 2;  // of a quantized weight: they stay in the second cache
+constexpr std::int64_t kBlocksOfNumbers = 2;  // blocks of a quantized weight, which stay in the second cache
 constexpr std::int64_t kPiecesOfAShare = 4;
 constexpr std::int64_t kFloat = sizeof(float);
 

@@ -23,11 +23,11 @@ struct LinearOperands {
 class Linear {
  public:
   explicit Linear(const LinearShape& shape);
-  /// Whether tiles gain anything for this shape, here.
+  /// True if tiles gain anything for this shape, here.
   static bool suits(const LinearShape& shape);
   /// Bytes of scratch memory: none, since each thread splits what it reads.
   std::size_t scratch() const { return 0; }
-  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const LinearOperands& o, std::byte* scratch) const;
 
  private:

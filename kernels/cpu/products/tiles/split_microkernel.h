@@ -2,7 +2,7 @@
 // those, and of the nine products of parts the six that a float's sum can notice are added. Where a program may
 // multiply in bfloat16 (PrepareOptions::precision) a float is rounded to one part, and there is one product.
 //
-// With x = x1 + x2 + x3, each part what is left rounded to 8 bits, x1 y1 + (x1 y2 + x2 y1) + (x1 y3 + x2 y2 + x3 y1)
+// Let x = x1 + x2 + x3, each part the rest rounded to 8 bits. Then x1 y1 + (x1 y2 + x2 y1) + (x1 y3 + x2 y2 + x3 y1)
 // differs from x y by less than 2^-22 |x y|, most of the time by a fourth of that, and sums are kept in floats: errors
 // are those of a product of floats, and smaller where many are added, since a tile adds 32 products before it rounds
 // into the sum (Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision

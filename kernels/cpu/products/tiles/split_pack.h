@@ -14,7 +14,7 @@ namespace tern::tiles {
 constexpr std::int64_t panel_step(int parts) {
   return parts * kTileBytes;
 }
-/// Where the steps of a panel of k elements begin.
+/// Offsets of the steps of a panel of k elements.
 inline std::vector<std::int64_t> panel_steps(std::int64_t k, int parts) {
   std::vector<std::int64_t> steps(static_cast<std::size_t>(steps_of(k)));
   for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * panel_step(parts);
@@ -45,7 +45,8 @@ class TransposingSink : public Sink {
   Target t_;
 };
 
-/// Where 16 columns of sums go in a row of the result: those of `mask`, to `count` elements from `to` on.
+/// The destination of 16 columns of sums in a row of the result: the columns of `mask`, to `count` elements from `to`
+/// on.
 struct Destination {
   std::uint16_t mask = 0;
   std::int32_t count = 0;
@@ -58,7 +59,7 @@ class PlainSink : public Sink {
   struct Target {
     float* y = nullptr;
     std::int64_t row = 0, rows = 0;
-    const float* bias = nullptr;  ///< of row 0, or null
+    const float* bias = nullptr;  ///< the bias of row 0, or null
     pointwise::Finish finish;
     std::int64_t begin = 0;   ///< number of y's first element for `finish`
     bool accumulate = false;  ///< adds to what y holds; without a finish

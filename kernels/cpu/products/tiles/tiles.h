@@ -12,8 +12,8 @@ namespace tern::tiles {
 
 constexpr std::int64_t kTile = 16;          ///< rows and columns of a tile of sums
 constexpr std::int64_t kStep = 32;          ///< products added by one instruction to each sum
-constexpr std::int64_t kTileBytes = 1024;   ///< of 16 x 32 bfloat16 or 16 x 16 floats
-constexpr int kAllParts = 3;                ///< of a float, with all of its digits
+constexpr std::int64_t kTileBytes = 1024;   ///< bytes of 16 x 32 bfloat16 or 16 x 16 floats
+constexpr int kAllParts = 3;                ///< parts of a float, with all of its digits
 constexpr int kRounded = 1;                 ///< a float rounded to one part
 constexpr std::int64_t kBlock = 2 * kTile;  ///< rows and columns that are computed at a time
 constexpr std::int64_t kBlockFloats = kBlock * kBlock;
@@ -23,12 +23,12 @@ struct Range {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Whether this processor has tiles and the system lets this process use them.
+/// True if this processor has tiles and the system lets this process use them.
 inline bool available() {
   return cpu_level(CpuKind::tiles).has_value();
 }
 
-/// Whether an operand's elements are bfloat16 as they are: integers of 8 bits, and two of the floats.
+/// True if an operand's elements are bfloat16 as they are: integers of 8 bits, and two of the floats.
 constexpr bool is_one_part(DType t) {
   return t == DType::i8 || t == DType::u8 || t == DType::f8_e4m3fn || t == DType::f8_e5m2;
 }
@@ -51,7 +51,7 @@ struct LinearShape {
   int parts = kAllParts;
 };
 
-/// Whether blocks of tiles, or of vectors that take their place, gain anything for this shape.
+/// True if blocks of tiles, or of vectors that take their place, gain anything for this shape.
 constexpr bool fills_blocks(const LinearShape& s) {
   return s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
