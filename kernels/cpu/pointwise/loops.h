@@ -94,7 +94,7 @@ void add_plain_loops_fused(LoopTable& t);
 /// The loops whose results docs/reproducible.md defines: the same on every processor, and on devices.
 const LoopTable& reproducible_loop_table();
 // The functions of the texts of portable kernels, for several instruction sets.
-// AVX-512's add to those of AVX2: they are the ones that gain by it.
+// Each level adds to the loops of the level below: the loops that gain by it.
 TERN_LEVEL_FUNCTIONS(vectors, add_text_loops, LoopTable& t)
 
 }  // namespace tern::pointwise

@@ -1,4 +1,4 @@
-// Stores blocks of sums as rows of results, on processors without AVX-512.
+// Stores blocks of sums as rows of results, on processors without masked registers.
 #pragma once
 
 #include <algorithm>

@@ -56,7 +56,7 @@ class RowStore {
       if (adds) return rows_of<kKind, 2, true>(sums, row, count, column);
       second ? rows_of<kKind, 2, false>(sums, row, count, column) : rows_of<kKind, 1, false>(sums, row, count, column);
     };
-    if constexpr (Values::kFloats) {  // others are made on processors without AVX512_BF16, too
+    if constexpr (Values::kFloats) {  // integers are stored on processors that do not multiply bfloat16, too
       if (r_.narrow) return store(std::integral_constant<Kind, Kind::narrow>());
       if (r_.accumulate) return store(std::integral_constant<Kind, Kind::added>());
     }

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/products/int8/dot_microkernel.h"
 #include "kernels/cpu/products/int8/driver.h"
-#include "tests/kernels/tiles.h"
+#include "tests/kernels/products/tiles.h"
 #include "threads/threads.h"
 
 namespace tern::int8 {

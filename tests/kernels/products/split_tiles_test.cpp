@@ -9,7 +9,7 @@
 #include "kernels/cpu/products/tiles/split_convolution_driver.h"
 #include "kernels/cpu/products/tiles/split_driver.h"
 #include "kernels/cpu/products/tiles/split_microkernel.h"
-#include "tests/kernels/tiles.h"
+#include "tests/kernels/products/tiles.h"
 
 namespace tern {
 namespace {

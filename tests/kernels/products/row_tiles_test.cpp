@@ -14,7 +14,7 @@
 #include "kernels/cpu/products/tiles/row_convolution_driver.h"
 #include "kernels/cpu/products/tiles/row_driver.h"
 #include "kernels/cpu/products/tiles/row_panels.h"
-#include "tests/kernels/tiles.h"
+#include "tests/kernels/products/tiles.h"
 #include "threads/threads.h"
 
 namespace tern {

@@ -13,7 +13,7 @@
 #include "kernels/cpu/products/int8/depthwise_driver.h"
 #include "tests/kernels/node_run.h"
 #include "tests/kernels/pointwise_support.h"
-#include "tests/kernels/tiles.h"
+#include "tests/kernels/products/tiles.h"
 #include "threads/threads.h"
 
 namespace tern::test {
