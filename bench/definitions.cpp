@@ -14,7 +14,7 @@
 
 #include "bench/definition_nodes.h"
 #include "dtypes/convert.h"
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "exporter/builder.h"
 #include "kernels/generate/text_compiler.h"
 #include "runtime/prepared.h"
@@ -151,8 +151,8 @@ void measure(const Row& row, DType type, const KernelTable& definitions) {
 }  // namespace
 
 void measure_definitions(const std::string& only) {
-  // The flags of kernels/CMakeLists.txt.
-  const char* flags = cpu_level() == CpuLevel::baseline ? "-Os" : "-O2 -mavx2 -mfma -mf16c";
+  // As kernels/CMakeLists.txt has it.
+  const char* flags = is_baseline_cpu() ? "-Os" : "-O2 -mavx2 -mfma -mf16c";
   generate::TextCompiler compiler({.target = portable::kCompiledTarget, .flags = flags, .folder = {}});
   const KernelTable& definitions = generate::definition_kernels(compiler);
   fmt::print("{:56} {:>29} {:>29}\n{:56} {:>10} {:>10} {:>7} {:>10} {:>10} {:>7}\n", "", "one thread, us",

@@ -9,10 +9,7 @@ target_compile_options(tern_options INTERFACE
   # Lets the linker drop unused functions.
   -ffunction-sections -fdata-sections)
 target_link_options(tern_options INTERFACE -Wl,--gc-sections)
-if(NOT TERN_CPU_LEVELS)
-  target_compile_definitions(tern_options INTERFACE TERN_ONE_CPU_LEVEL)
-endif()
-# -O3 enlarges the library; files profiting from -O3 set the flag themselves (kernels/CMakeLists.txt).
+# -O3 makes the library larger; what gains by it says so itself (kernels/CMakeLists.txt).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)

@@ -4,6 +4,7 @@ set(sources
   bulk.cpp
   convert.cpp
   core_convert.cpp
+  cpu_features.cpp
   dtype.cpp
   error.cpp
   float_bytes.cpp

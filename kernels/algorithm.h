@@ -9,22 +9,22 @@
 namespace tern {
 
 enum class Algorithm : std::uint8_t {
-  none = 0,             ///< the kernel chooses
-  tiles,                ///< products and convolutions on matrix tiles (kernels/cpu/amx)
-  channels_last,        ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
-  winograd,             ///< convolutions: Winograd tiles of a channels-last image
-  planes,               ///< convolutions: padded planes, for few input channels (kernels/cpu/planes)
-  blocks,               ///< products and convolutions: Tern's float products, nothing packed (kernels/cpu/sgemm)
-  onednn,               ///< products and convolutions: oneDNN, the weight packed
-  panels,               ///< products: the weight in panels from the archive
-  in_place,             ///< products: the weight in place (kernels/cpu/linear)
-  quantized,            ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
-  tile_rows,            ///< products and convolutions in bfloat16: unpacked rows on matrix tiles, the weight packed
-                        ///< (kernels/cpu/amx/rows.h)
-  integer_rows,         ///< products and convolutions of 8-bit integers: unpacked rows, the weight packed
-                        ///< (kernels/cpu/integer)
-  integer_dots,         ///< products of few rows of 8-bit integers: the weight in place
-  channels_last_tiles,  ///< convolutions with windows of a single element: positions are rows on matrix tiles
+  none = 0,       ///< the kernel chooses
+  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/products/tiles)
+  channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
+  winograd,       ///< convolutions: Winograd tiles of a channels-last image
+  planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
+  blocks,         ///< native kernels of float products and convolutions, nothing packed (kernels/cpu/products/float32)
+  onednn,         ///< vendor kernels of oneDNN, the weight packed
+  panels,         ///< products: the weight in panels from the archive
+  in_place,       ///< products: the weight in place (kernels/cpu/products/float32)
+  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/products/block_quantized)
+  tile_rows,      ///< products and convolutions in bfloat16: rows as they lie on matrix tiles, the weight packed
+                  ///< (kernels/cpu/products/tiles/rows.h)
+  integer_rows,   ///< products and convolutions of integers of 8 bits: rows as they lie, the weight packed
+                  ///< (kernels/cpu/products/int8)
+  integer_dots,   ///< products of few rows of such integers: the weight in place
+  channels_last_tiles,  ///< convolutions by windows of one element: positions are rows on matrix tiles
 };
 
 /// Division of work in channels_last and panels.
@@ -32,8 +32,8 @@ enum class Variant : std::uint8_t {
   usual,    ///< rules choose the division among threads
   lines,    ///< threads divide lines of the image, or rows of the result
   columns,  ///< threads divide channels, or columns of the result
-  shallow,  ///< usual, with fewer products in each partial sum
-  deep,     ///< the same, more products
+  shallow,  ///< as usual, but fewer products in each partial sum
+  deep,     ///< as usual, but more products
 };
 
 struct AlgorithmChoice {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "dtypes/levels.h"
+
 namespace tern {
 
 struct Hash128 {
@@ -15,9 +17,9 @@ struct Hash128 {
 
 /// XXH3-128 of the bytes with seed 0.
 Hash128 hash_of(std::span<const std::byte> bytes);
-/// Twice as fast, for processors with AVX2.
-Hash128 hash_with_avx2(std::span<const std::byte> bytes);
-/// Hash of `head` followed by `tail`.
+/// The same by wider instructions, twice as fast.
+TERN_LEVEL_FUNCTIONS(hashes, hash_at_level, std::span<const std::byte> bytes, Hash128* hash)
+/// The hash of `head` followed by `tail`.
 Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// XXH3-128 of the XXH3-128 hashes (low half first) of the pieces of 256 KiB of a segment's stored bytes.

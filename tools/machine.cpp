@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -61,24 +61,10 @@ std::int64_t words_to_stream() {
   return sum;
 }
 
-#if TERN_X86_LEVELS
-[[gnu::target("avx2")]] std::uint64_t sum_avx2(const std::uint64_t* words, std::int64_t n) {
-  return sum_loop(words, n);
-}
-[[gnu::target("avx512f")]] std::uint64_t sum_avx512(const std::uint64_t* words, std::int64_t n) {
-  return sum_loop(words, n);
-}
-#endif
-
 std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
-#if TERN_X86_LEVELS
-  switch (cpu_level()) {
-    case CpuLevel::avx512: return sum_avx512(words, n);
-    case CpuLevel::avx2: return sum_avx2(words, n);
-    case CpuLevel::baseline: break;
-  }
-#endif
-  return sum_loop(words, n);
+  std::uint64_t sum = 0;
+  at_cpu_level([&](auto) __attribute__((always_inline)) { sum = sum_loop(words, n); });
+  return sum;
 }
 
 /// Bytes per second of copying (reads and writes), and of reading only.

@@ -142,7 +142,7 @@ Values chain_matmul(Builder& b, const Call& c) {
 }
 
 /// Operand of an einsum, with a label per axis. Labels are letters; an ellipsis has labels up to 511.
-struct PolynomialTerm {
+struct EinsumOperand {
   ValueId value = kNoValue;
   std::vector<int> labels;
 };
@@ -158,8 +158,8 @@ class Einsum {
 
   Values run() {
     parse();
-    for (PolynomialTerm& t : terms_) take_diagonals(t);
-    PolynomialTerm acc = terms_[0];
+    for (EinsumOperand& t : terms_) take_diagonals(t);
+    EinsumOperand acc = terms_[0];
     if (terms_.size() == 1) sum_unused(acc, 1);
     for (std::size_t i = 1; i < terms_.size(); ++i) {
       sum_unused(acc, i);
@@ -193,7 +193,7 @@ class Einsum {
       output_ = labels(text.substr(arrow + 2), -1);
     } else {  // the ellipsis, then the labels occurring once, in order
       std::map<int, int> count;
-      for (const PolynomialTerm& t : terms_) {
+      for (const EinsumOperand& t : terms_) {
         for (int l : t.labels) ++count[l];
       }
       for (int k = ellipsis_; k > 0; --k) output_.push_back(512 - k);
@@ -202,7 +202,7 @@ class Einsum {
       }
     }
     for (int l : output_) {
-      if (std::none_of(terms_.begin(), terms_.end(), [&](const PolynomialTerm& t) { return position(t.labels, l) >= 0; }))
+      if (std::none_of(terms_.begin(), terms_.end(), [&](const EinsumOperand& t) { return position(t.labels, l) >= 0; }))
         bad("has an output axis that no operand has");
       if (std::count(output_.begin(), output_.end(), l) != 1) bad("repeats an axis of the output");
     }
@@ -234,7 +234,7 @@ class Einsum {
   }
 
   /// A label repeated in one operand selects the diagonal.
-  void take_diagonals(PolynomialTerm& t) {
+  void take_diagonals(EinsumOperand& t) {
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
       for (std::size_t j = i + 1; j < t.labels.size();) {
         if (t.labels[i] != t.labels[j]) {
@@ -266,7 +266,7 @@ class Einsum {
     }
   }
 
-  bool needed(int label, std::size_t from, const PolynomialTerm* other) const {
+  bool needed(int label, std::size_t from, const EinsumOperand* other) const {
     if (position(output_, label) >= 0 || (other != nullptr && position(other->labels, label) >= 0)) return true;
     for (std::size_t i = from; i < terms_.size(); ++i) {
       if (position(terms_[i].labels, label) >= 0) return true;
@@ -275,7 +275,7 @@ class Einsum {
   }
 
   /// Sums axes absent from `other`, from operands `from` and up, and from the output.
-  void sum_unused(PolynomialTerm& t, std::size_t from, const PolynomialTerm* other = nullptr) {
+  void sum_unused(EinsumOperand& t, std::size_t from, const EinsumOperand* other = nullptr) {
     std::vector<std::int64_t> axes;
     std::vector<int> left;
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
@@ -292,7 +292,7 @@ class Einsum {
   }
 
   /// Computes a batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
-  PolynomialTerm multiply(const PolynomialTerm& x, const PolynomialTerm& y, std::size_t from) {
+  EinsumOperand multiply(const EinsumOperand& x, const EinsumOperand& y, std::size_t from) {
     std::vector<int> batch, summed, only_x, only_y;
     for (int l : x.labels) {
       if (position(y.labels, l) < 0) {
@@ -306,13 +306,13 @@ class Einsum {
     for (int l : y.labels) {
       if (position(x.labels, l) < 0) only_y.push_back(l);
     }
-    const auto size_of = [&](const PolynomialTerm& t, int l) { return b_.size(t.value, position(t.labels, l)); };
+    const auto size_of = [&](const EinsumOperand& t, int l) { return b_.size(t.value, position(t.labels, l)); };
     Dims shape, batch_shape;
     Dim rows = 1, columns = 1, inner = 1, planes = 1;
     ExprPool& pool = b_.pool();
     ValueId vx = x.value, vy = y.value;
     // Sizes of 1 broadcast against the other operand's.
-    const auto widen = [&](ValueId v, const PolynomialTerm& t, const PolynomialTerm& other) {
+    const auto widen = [&](ValueId v, const EinsumOperand& t, const EinsumOperand& other) {
       Dims sizes = b_.shape(v);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::int64_t at = position(other.labels, t.labels[i]);
@@ -322,7 +322,7 @@ class Einsum {
     };
     vx = widen(vx, x, y);
     vy = widen(vy, y, x);
-    const PolynomialTerm wide_x{vx, x.labels};
+    const EinsumOperand wide_x{vx, x.labels};
     for (int l : batch) {
       batch_shape.push_back(size_of(wide_x, l));
       planes = pool.mul(planes, size_of(wide_x, l));
@@ -337,7 +337,7 @@ class Einsum {
       shape.push_back(size_of(y, l));
       columns = pool.mul(columns, size_of(y, l));
     }
-    const auto arranged = [&](ValueId v, const PolynomialTerm& t, std::initializer_list<const std::vector<int>*> groups,
+    const auto arranged = [&](ValueId v, const EinsumOperand& t, std::initializer_list<const std::vector<int>*> groups,
                               Dims sizes) {
       std::vector<std::int64_t> order;
       for (const auto* g : groups) {
@@ -345,7 +345,7 @@ class Einsum {
       }
       return b_.reshape(b_.permute(v, order), std::move(sizes));
     };
-    PolynomialTerm result;
+    EinsumOperand result;
     for (const auto* g : {&batch, &only_x, &only_y}) result.labels.insert(result.labels.end(), g->begin(), g->end());
     const ValueId left = arranged(vx, x, {&batch, &only_x, &summed}, {planes, rows, inner});
     const ValueId right = arranged(vy, y, {&batch, &summed, &only_y}, {planes, inner, columns});
@@ -358,7 +358,7 @@ class Einsum {
 
   Builder& b_;
   const Call& c_;
-  std::vector<PolynomialTerm> terms_;
+  std::vector<EinsumOperand> terms_;
   std::vector<int> output_;
   int ellipsis_ = 0;
 };

@@ -7,7 +7,7 @@
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"

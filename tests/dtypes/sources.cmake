@@ -3,6 +3,7 @@ set(sources
   blocks_test.cpp
   checked_test.cpp
   convert_test.cpp
+  cpu_features_test.cpp
   dtype_test.cpp
   float8_golden_test.cpp
   mx_test.cpp

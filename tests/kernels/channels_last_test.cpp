@@ -12,12 +12,12 @@
 #include <map>
 #include <string>
 
-#include "dtypes/cpu_level.h"
-#include "kernels/cpu/amx/rows.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "threads/threads.h"
@@ -146,7 +146,7 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   int taken = 0;
   for (const Case& k : kCases) {
     const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
-    if (!amx::rows_possible() || !has_narrow_depthwise(c)) continue;
+    if (!tiles::rows_possible() || !has_narrow_depthwise(c)) continue;
     SCOPED_TRACE(k.what);
     ++taken;
     const auto x = random_floats(k.batch * k.groups * k.h.in * k.w.in, 1),
@@ -173,7 +173,7 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
       }
     }
   }
-  if (amx::rows_possible()) {
+  if (tiles::rows_possible()) {
     EXPECT_GE(taken, 8);
   }
 }

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/planes/layout.h"
 #include "tests/random_floats.h"

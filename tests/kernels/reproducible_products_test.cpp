@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/reproducible/product.h"
 
@@ -127,7 +127,7 @@ void expect_definition(std::int64_t groups, std::int64_t in, std::int64_t out, c
 }
 
 TEST(ReproducibleConvolution, IsOneChainOverTheKernelAndItsChannels) {
-  if (cpu_level() == CpuLevel::baseline) GTEST_SKIP() << "the loops multiply and add apart here";
+  if (is_baseline_cpu()) GTEST_SKIP() << "the loops multiply and add apart here";
   expect_definition(1, 3, 40, {.in = 9, .kernel = 3, .stride = 2, .before = 1});
   expect_definition(1, 300, 17,
                     {.in = 5, .kernel = 3, .before = 1});  // more products than are added at a time elsewhere

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "tests/random_floats.h"
 
 namespace tern::channels_last {
@@ -86,7 +86,7 @@ struct Example {
 
 /// The weight in the archive's layout.
 std::vector<float> panels_of(const Convolution& c, const std::vector<float>& weight) {
-  const sgemm_micro::MicroKernels& micro = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t row = c.in * 9;
   std::vector<float> all;
   for (std::int64_t g = 0; g < c.groups; ++g) {
@@ -135,7 +135,7 @@ TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
 }
 
 TEST(Winograd, WhatIsNotFiniteStaysInItsWindows) {
-  if (amx::available()) GTEST_SKIP() << "tiles of matrices take these convolutions";
+  if (tiles::available()) GTEST_SKIP() << "tiles of matrices take these convolutions";
   const float infinite = std::numeric_limits<float>::infinity();
   for (const float odd : {infinite, std::numeric_limits<float>::quiet_NaN(), 3e38F}) {
     Example e({"", 1, 1, 64, 64, axis(12, 1, 1), axis(12, 1, 1)});

@@ -12,9 +12,9 @@
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
-#include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/processor.h"
+#include "kernels/cpu/products/tiles/rows.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/pack.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"
@@ -179,7 +179,7 @@ TEST(Algorithms, OfConvolutions) {
         algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
         algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
-  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), amx::available());
+  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), tiles::available());
 }
 
 TEST(Algorithms, OfConvolutionsOfBfloat16) {
@@ -288,8 +288,8 @@ TEST(Algorithms, OfProductsByBfloat16) {
       }
     }
   }
-  EXPECT_EQ(taken.contains(algorithm_of("tiles")), amx::available());
-  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), amx::rows_possible());
+  EXPECT_EQ(taken.contains(algorithm_of("tiles")), tiles::available());
+  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), tiles::rows_possible());
 }
 
 /// A product with too few rows for oneDNN under any rule.
@@ -350,7 +350,7 @@ TestProgram prefill(const std::vector<float>& weight, bool with_decode) {
 }
 
 TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   const std::vector<float> weight = random_floats(64 * 96, 1), x = random_floats(48 * 96, 2);
   Tensor rows(DType::bf16, {48, 96});
   convert(x.data(), DType::f32, rows.data(), DType::bf16, 48 * 96);

@@ -1,5 +1,5 @@
-// Stands in for BLAS in builds without BLAS: Tern's loops compute every product.
-#include "kernels/cpu/matmul/blas.h"
+// A build without BLAS: native kernels make every product.
+#include "kernels/cpu/products/blas.h"
 
 namespace tern {
 

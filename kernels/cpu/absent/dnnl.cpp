@@ -1,4 +1,4 @@
-// Stands in for oneDNN in builds without oneDNN: implements nothing, so Tern's products and convolutions serve.
+// A build without oneDNN has no vendor kernels of products and convolutions: native kernels serve.
 #include "kernels/cpu/dnnl/convolution.h"
 #include "kernels/cpu/dnnl/matmul.h"
 

@@ -9,13 +9,13 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/storage.h"
-#include "kernels/cpu/amx/key_block.h"
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/machine.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/packed_weight.h"
+#include "kernels/cpu/products/tiles/key_block.h"
 #include "kernels/cpu/reductions/softmax_row.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/absent.h"
@@ -116,7 +116,7 @@ struct Block {
   MatrixView<T> q;
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
-  amx::KeyBlock* tiles = nullptr;  ///< float: tiles multiply the operands
+  tiles::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
   const std::byte *split_keys = nullptr, *split_values = nullptr;
   std::int64_t split_count = 0;  ///< keys and values held by `tiles`
 };
@@ -217,14 +217,14 @@ bool rounds_operands(const KernelCall& c) {
 }
 
 bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
-  if (parts == amx::kAllParts) return amx::KeyBlock::suits(queries, keys, width, out_width);
-  return rows_pay() && amx::RoundedKeys::suits(queries, keys, width, out_width);
+  if (parts == tiles::kAllParts) return tiles::KeyBlock::suits(queries, keys, width, out_width);
+  return rows_pay() && tiles::RoundedKeys::suits(queries, keys, width, out_width);
 }
 
 template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
-  const int parts_of_floats = rounds_operands(c) ? amx::kRounded : amx::kAllParts;
+  const int parts_of_floats = rounds_operands(c) ? tiles::kRounded : tiles::kAllParts;
   const bool by_tiles =
       std::is_same_v<T, float> && suits_tiles(parts_of_floats, s.queries, s.keys, s.width, s.out_width);
   const std::int64_t keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys)),
@@ -252,7 +252,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
     cut(count, b, &q_buffer);
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
-    std::optional<amx::KeyBlock> tiles;
+    std::optional<tiles::KeyBlock> tiles;
     if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, parts_of_floats);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
@@ -285,7 +285,7 @@ bool multiplies_rounded(const KernelCall& c) {
   const TensorView &q = c.in[0], &k = c.in[1], &out = c.out[0];
   const auto floats = [&](std::size_t i) { return c.in[i].dtype == DType::f32; };
   return c.precision == Precision::bfloat16 && floats(0) && floats(1) && floats(2) && out.numel() != 0 &&
-         suits_tiles(amx::kRounded, out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1),
+         suits_tiles(tiles::kRounded, out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1),
                      out.size(out.rank - 1));
 }
 

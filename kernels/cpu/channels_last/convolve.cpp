@@ -15,9 +15,9 @@ namespace tern::channels_last {
 namespace {
 
 using cpu::WindowAxis;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::kWorthAThread;
-using sgemm_micro::MicroKernels;
+using strided_product::kPackedSlot;
+using strided_product::kWorthAThread;
+using strided_product::MicroKernels;
 
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel; a panel stays in the second cache
 constexpr std::int64_t kFinished = 48;     // fewest results of a channel per epilogue call
@@ -58,7 +58,7 @@ class Part {
       : c_(c),
         at_(at),
         finish_(finish),
-        micro_(sgemm_micro::micro_kernels()),
+        micro_(strided_product::micro_kernels()),
         plain_(is_every_position(c.window)),
         together_(c.by_lines() ? c.window[2].kernel : 1),
         in_(c.in * together_) {}
@@ -110,8 +110,8 @@ class Part {
     asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
   }
 
-  /// Prefetches lines of this weight during the product; every second time, lines for later nodes.
-  void ask_ahead(Ahead& own, sgemm_micro::WindowProduct* p) {
+  /// Has a product ask for lines of this weight, or every second one for what later nodes read.
+  void ask_ahead(Ahead& own, strided_product::WindowProduct* p) {
     asks_upcoming_ = !asks_upcoming_ && upcoming_.left() > 0;
     if (!asks_upcoming_) return own.step(p);
     std::int64_t count = asked_;
@@ -134,9 +134,9 @@ class Part {
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
-    sgemm_micro::WindowProduct p;
+    strided_product::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
     p.ldc = ld;
     p.columns = columns;
@@ -235,7 +235,7 @@ void convolve(const Convolution& exported, const Operands& operands, const point
     by_lines = weight_by_lines(c, at.weight);
     at.weight = by_lines.data();
   }
-  const MicroKernels& micro = sgemm_micro::micro_kernels();
+  const MicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;

@@ -2,12 +2,12 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/share.h"
 #include "kernels/cpu/channels_last/strip.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
 #include "threads/parallel.h"
@@ -186,17 +186,17 @@ class NarrowLines {
     if (!at_.narrow_y) return;
     const std::int64_t positions = s.lines * s.out;
     std::byte* y = at_.y + (to * s.out * all_ + first_) * 2;
-    const amx::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
-    if (channels_ == all_) return amx::round_line(sums, positions * all_, y);
-    for (std::int64_t i = 0; i < positions; ++i) amx::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
+    const tiles::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
+    if (channels_ == all_) return tiles::round_line(sums, positions * all_, y);
+    for (std::int64_t i = 0; i < positions; ++i) tiles::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
   }
 
  private:
-  /// Rounds positions from element `begin` on into adjacent channels.
-  void round(amx::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
-    if (channels_ == all_) return amx::round_line(x.at(begin), positions * all_, to);
+  /// Positions from element `begin` on, their channels side by side.
+  void round(tiles::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
+    if (channels_ == all_) return tiles::round_line(x.at(begin), positions * all_, to);
     for (std::int64_t i = 0; i < positions; ++i)
-      amx::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
+      tiles::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
   }
 
   const NarrowOperands& at_;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/channels_last/winograd_loops.h"
-#include "kernels/cpu/levels.h"
 
 namespace tern::channels_last {
 
@@ -66,6 +66,6 @@ struct Loops {
 /// Returns the loops for this processor.
 const Loops& loops();
 
-TERN_LEVEL_FUNCTIONS(set, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set, Loops* loops)
 
 }  // namespace tern::channels_last

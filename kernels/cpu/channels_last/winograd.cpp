@@ -14,8 +14,8 @@ namespace tern::channels_last {
 namespace {
 
 using cpu::WindowAxis;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::MicroKernels;
+using strided_product::kPackedSlot;
+using strided_product::MicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
 constexpr std::int64_t kFewestChannels = 16;  // a vector
@@ -65,7 +65,7 @@ class Tiles {
         at_(at),
         finish_(finish),
         loops_(loops().winograd),
-        micro_(sgemm_micro::micro_kernels()),
+        micro_(strided_product::micro_kernels()),
         transformed_(transformed),
         pitch_(c.groups * c.in + kApart),
         element_(most * pitch_),
@@ -115,7 +115,7 @@ class Tiles {
           micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
                                    weight + e * weight_of_element, micro_.columns, channels,
                                    sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
-                                   k == 0 ? sgemm_micro::Sums::stored : sgemm_micro::Sums::added);
+                                   k == 0 ? strided_product::Sums::stored : strided_product::Sums::added);
         }
       }
     }
@@ -135,7 +135,7 @@ class Tiles {
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
              std::int64_t sums_of_element) const {
     const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
-    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     float check = 0;
     for (std::int64_t i = 0; i < count;) {
@@ -206,7 +206,7 @@ std::size_t Winograd::scratch() const {
 
 bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
   const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
-                     rows = sgemm_micro::micro_kernels().rows;
+                     rows = strided_product::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
   const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);
   std::atomic<bool> finite = true;

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/channels_last/winograd.h"
+#include "kernels/cpu/products/tiles/split_driver.h"
 
 namespace tern::cpu {
 
@@ -35,7 +35,7 @@ class ChannelsLastConvolution : public PreparedAlgorithm {
  private:
   channels_last::Convolution convolution_;
   std::optional<channels_last::Winograd> winograd_;
-  std::optional<amx::Linear> tiles_;  ///< float32, for windows of one element
+  std::optional<tiles::Linear> tiles_;  ///< products of float32, for windows of one element
   const float* panels_ = nullptr;
   bool rounds_ = false;
   std::unique_ptr<pointwise::Epilogue> epilogue_;

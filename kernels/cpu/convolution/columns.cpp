@@ -6,7 +6,7 @@
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
 #include "kernels/cpu/convolution/windows.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {

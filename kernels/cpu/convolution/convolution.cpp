@@ -1,5 +1,5 @@
-// convolution by the cheapest algorithm: channels last if the planner chose this layout; tiles; planes for few input
-// channels per output; Tern's float products; oneDNN; columns. Quantized weights have separate algorithms.
+// convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
+// where each output has few input channels; native kernels of floats; the vendor kernel of oneDNN; columns. Quantized weights have a table of their own.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
@@ -7,14 +7,14 @@
 #include "kernels/cpu/convolution/quantized_tile_rows.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/in_two_steps.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/epilogue/unfused.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::cpu {
 namespace {
 
-/// Smallest number of result channels per group for Tern's product: oneDNN is better at depthwise convolutions.
-constexpr std::int64_t kOwnChannels = 8;
+/// Channels of a group's result from which the native kernel is taken: oneDNN is better at depthwise convolutions.
+constexpr std::int64_t kNativeChannels = 8;
 
 // Fractions of the machine's peak product rate reached by the algorithms.
 constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
@@ -44,7 +44,7 @@ double planes(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfPlanes);
 }
 double blocks(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, c.problem.out >= kOwnChannels ? kOfBlocks : kOfFewChannels);
+  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kOfBlocks : kOfFewChannels);
 }
 double onednn(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfOneDnn);
@@ -84,7 +84,7 @@ std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all(c);
   auto state = prepare_best(kStoringBytes, ConvolutionCall(c));
-  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
 bool makes_channels_last(const KernelCall& c) {

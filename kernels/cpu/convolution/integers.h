@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/convolution/problem.h"
-#include "kernels/cpu/integer/convolve.h"
+#include "kernels/cpu/products/int8/convolution_driver.h"
 
 namespace tern::cpu {
 
@@ -28,10 +28,10 @@ class IntegerConvolution : public PreparedAlgorithm {
   bool has_late_bias(const KernelCall& call) const { return call.has(2) && !keeps_; }
   void add_bias(const KernelCall& call) const;
 
-  integer::ConvolutionShape shape_;
+  int8::ConvolutionShape shape_;
   bool keeps_, depthwise_;
-  integer::Convolution convolution_;
-  std::shared_ptr<const std::byte> weight_;  ///< null if packed in each run, or never
+  int8::Convolution convolution_;
+  std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run, or not at all
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };
 

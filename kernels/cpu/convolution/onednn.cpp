@@ -5,7 +5,7 @@
 #include "kernels/cpu/convolution/operands.h"
 #include "kernels/cpu/dnnl/convolution.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::cpu {
 namespace {

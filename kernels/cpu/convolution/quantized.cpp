@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
 #include "threads/parallel.h"
@@ -173,7 +173,8 @@ class Quantized : public PreparedAlgorithm {
 
   void widen(const QuantizedMatrix& m, const std::byte* at, std::int64_t rows, float* to) const {
     parallel_for(rows, grain_for(columns_), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) quantized::numbers_of_row(m, at, r, 0, columns_, to + r * columns_);
+      for (std::int64_t r = begin; r < end; ++r)
+        block_quantized::numbers_of_row(m, at, r, 0, columns_, to + r * columns_);
     });
   }
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
 namespace tern::cpu {
 
@@ -21,10 +21,10 @@ class QuantizedTileRows : public PreparedAlgorithm {
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit QuantizedTileRows(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit QuantizedTileRows(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
   struct Room;
 
-  amx::RowConvolution convolution_;
+  tiles::RowConvolution convolution_;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< recomputes results that are not finite
 };

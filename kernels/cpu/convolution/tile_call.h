@@ -5,25 +5,25 @@
 #include <vector>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/products/float_call.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
 namespace tern::cpu {
 
-inline amx::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
-  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
+inline tiles::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
+  return {c.window, c.batch, c.groups, c.in, c.out, tiles::kRounded};
 }
 
-/// Multiplies by the packed weight. `bias` is a float32 buffer for the call's bias; null without a bias. Returns false
-/// if a result is not finite.
-inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
+/// Multiplies by the packed weight. `bias` is room for the call's bias in float32; null without one. False where a
+/// result is not finite.
+inline bool convolve_on_tiles(const tiles::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
                               float* bias, const pointwise::Epilogue* epilogue, std::byte* scratch) {
   if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
   const Reordered reordered(call);
-  return convolution.run({amx::Elements::of(call.in[0]),
+  return convolution.run({tiles::Elements::of(call.in[0]),
                           weight,
                           bias,
                           call.out[0].data,

@@ -3,16 +3,16 @@
 
 #include <memory>
 
-#include "kernels/cpu/amx/convolve.h"
+#include "kernels/cpu/products/tiles/split_convolution_driver.h"
 #include "kernels/kernel.h"
 
 namespace tern::cpu {
 
 class TileConvolution {
  public:
-  /// Returns null without tiles or without a gain. Packs a constant weight with a larger kernel; with `packs`, also
-  /// packs variable weights in each run.
-  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape,
+  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
+  /// one in each run, if `packs`.
+  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const tiles::ConvolutionShape& shape,
                                                bool packs = false);
 
   std::size_t scratch() const;
@@ -24,8 +24,8 @@ class TileConvolution {
   void unpack(float* to) const;
 
  private:
-  explicit TileConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
-  amx::Convolution convolution_;
+  explicit TileConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
+  tiles::Convolution convolution_;
   std::shared_ptr<const float> packed_;
   bool packs_ = false;  ///< packs the weight in each run
 };

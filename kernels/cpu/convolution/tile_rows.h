@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
 namespace tern::cpu {
 
@@ -24,9 +24,9 @@ class TileRowsConvolution : public PreparedAlgorithm {
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit TileRowsConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit TileRowsConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
 
-  amx::RowConvolution convolution_;
+  tiles::RowConvolution convolution_;
   std::shared_ptr<const std::byte> weight_;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< recomputes results that are not finite

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/tile_convolution.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 namespace {
@@ -55,7 +55,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
   if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
   auto tiles =
-      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, amx::parts_of(c.call)}, c.packs);
+      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
   if (tiles == nullptr) return nullptr;
   return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu {
 
@@ -33,6 +33,6 @@ struct StageTable {
   StageFn<W> by_radix[14];
 };
 
-TERN_LEVEL_FUNCTIONS(set_stages, StageTable<float>* f, StageTable<double>* d)
+TERN_LEVEL_FUNCTIONS(vectors, set_stages, StageTable<float>* f, StageTable<double>* d)
 
 }  // namespace tern::cpu

@@ -2,7 +2,7 @@
 #include "dtypes/convert.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/quantized_view.h"
@@ -14,7 +14,7 @@ namespace {
 /// Matches dequantize_row bit by bit. The loops of products may fuse the sum with an added zero point.
 void numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, float* to) {
   if (m.blocks.zero_point == ZeroPoint::added) return dequantize_row(m, at, row, 0, m.columns, to);
-  quantized::numbers_of_row(m, at, row, 0, m.columns, to);
+  block_quantized::numbers_of_row(m, at, row, 0, m.columns, to);
 }
 
 }  // namespace

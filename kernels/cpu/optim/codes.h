@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu {
 
@@ -19,7 +19,8 @@ void encode_states(const float* values, bool is_signed, std::int64_t count, std:
 // 2^17, plus the smallest low 16 bits of a float with the next code (2^16: none).
 constexpr int kCellBits = 16, kThresholdBits = 17, kFirstCell = 103 << 7, kCells = (127 << 7) - kFirstCell + 1;
 
-/// Encodes a block. Codes are not written if the scale is not finite.
-TERN_LEVEL_FUNCTIONS(encode_block, const float* values, const std::int32_t* cells, std::uint8_t* codes, float* scale)
+/// Codes are not written where the scale is not finite.
+TERN_LEVEL_FUNCTIONS(narrow_vectors, encode_block, const float* values, const std::int32_t* cells, std::uint8_t* codes,
+                     float* scale)
 
 }  // namespace tern::cpu

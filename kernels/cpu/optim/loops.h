@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/optim/settings.h"
 
 namespace tern::cpu {
@@ -16,7 +16,9 @@ struct OptimRun {
   std::int64_t count = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(optim_floats, const OptimOptions& o, const OptimSettings& s, const OptimRun<float>& run)
-TERN_LEVEL_FUNCTIONS(optim_doubles, const OptimOptions& o, const OptimSettings& s, const OptimRun<double>& run)
+TERN_LEVEL_FUNCTIONS(narrow_vectors, optim_floats, const OptimOptions& o, const OptimSettings& s,
+                     const OptimRun<float>& run)
+TERN_LEVEL_FUNCTIONS(narrow_vectors, optim_doubles, const OptimOptions& o, const OptimSettings& s,
+                     const OptimRun<double>& run)
 
 }  // namespace tern::cpu

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/planes/layout.h"
 #include "kernels/cpu/planes/volumes.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -82,7 +82,8 @@ bool is_volume(const DirectConvolution& c) {
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   const PlaneLoops& loops = plane_loops();
-  const std::int64_t columns = row_of(c), worth_reading = amx::available() ? 1 << 16 : 1 << 14;  // weights of a thread
+  const std::int64_t columns = row_of(c),
+                     worth_reading = tiles::available() ? 1 << 16 : 1 << 14;  // weights of a thread
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t first = i % c.groups * c.out;
     parallel_for((c.out + kRows - 1) / kRows, (worth_reading + kRows * columns - 1) / (kRows * columns),

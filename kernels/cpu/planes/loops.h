@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::planes {
 
@@ -69,6 +69,6 @@ struct PlaneLoops {
 /// Returns the loops for this processor.
 const PlaneLoops& plane_loops();
 
-TERN_LEVEL_FUNCTIONS(set, PlaneLoops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set, PlaneLoops* loops)
 
 }  // namespace tern::planes

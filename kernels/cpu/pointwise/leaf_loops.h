@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::pointwise {
 
@@ -44,7 +44,7 @@ struct ScaledBlock {
   float low = 0, high = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(run_leaves, const LeafBlock&)
-TERN_LEVEL_FUNCTIONS(run_scaled, const ScaledBlock&)
+TERN_LEVEL_FUNCTIONS(vectors, run_leaves, const LeafBlock&)
+TERN_LEVEL_FUNCTIONS(vectors, run_scaled, const ScaledBlock&)
 
 }  // namespace tern::pointwise

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/pointwise/activation.h"
 #include "schema/pointwise.h"
 
@@ -85,16 +85,16 @@ void add_math_loops(LoopTable& t);        ///< C library functions: exp, sin, lg
 void add_complex_loops(LoopTable& t);     ///< all complex loops
 void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta etc.
 void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
-// Adds arithmetic, comparisons, and the most common functions of float: the same source for several instruction sets,
-// with equal bits.
-TERN_LEVEL_FUNCTIONS(add_plain_loops, LoopTable& t)
-/// Adds the plain loops with fma even on processors with slow fma: the bits equal those of processors with fast fma.
+// The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
+// of the results are the same for all.
+TERN_LEVEL_FUNCTIONS(vectors, add_plain_loops, LoopTable& t)
+/// With fused multiply-adds even where they are slow: the bits of processors that have them.
 void add_plain_loops_fused(LoopTable& t);
 
 /// Returns the loops defined by docs/reproducible.md: equal results on every processor and device.
 const LoopTable& reproducible_loop_table();
-// Adds the functions of the source text of portable kernels, for several instruction sets. AVX-512 replaces only the
-// AVX2 loops with a gain.
-TERN_LEVEL_FUNCTIONS(add_text_loops, LoopTable& t)
+// The functions of the texts of portable kernels, for several instruction sets.
+// Each level adds to the loops of the level below: the loops that gain by it.
+TERN_LEVEL_FUNCTIONS(vectors, add_text_loops, LoopTable& t)
 
 }  // namespace tern::pointwise

@@ -3,9 +3,9 @@
 
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/pointwise/requantize.h"
-#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/simd/stream.h"
 #include "threads/parallel.h"
 
 namespace tern::pointwise {

@@ -33,6 +33,6 @@ struct RequantizedBlock {
   std::int32_t zero = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(run_requantized, const RequantizedBlock&)
+TERN_LEVEL_FUNCTIONS(vectors, run_requantized, const RequantizedBlock&)
 
 }  // namespace tern::pointwise

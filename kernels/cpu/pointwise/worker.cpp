@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/pointwise/stream.h"
+#include "kernels/cpu/simd/stream.h"
 
 namespace tern::pointwise {
 namespace {

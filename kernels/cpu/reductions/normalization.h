@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "threads/parallel.h"

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "schema/kinds.h"
 
 namespace tern {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::reproducible {
 
@@ -45,6 +45,6 @@ struct AttentionLoops {
 /// Returns the loops for this processor.
 const AttentionLoops& attention_loops();
 
-TERN_LEVEL_FUNCTIONS(set_attention, AttentionLoops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set_attention, AttentionLoops* loops)
 
 }  // namespace tern::reproducible

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "dtypes/storage.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/accumulate.h"
@@ -36,7 +36,7 @@ bool makes_channels_last(const KernelCall& c) {
       std::ranges::all_of(c.in, [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
   if (!floats || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || c.in[1].numel() == 0 || c.out[0].numel() == 0)
     return false;
-  if (cpu_level() == CpuLevel::baseline || c.node->integer(AttrKey::transposed) != 0) return false;
+  if (is_baseline_cpu() || c.node->integer(AttrKey::transposed) != 0) return false;
   return channels_last::suits(with_channels_last(describe_convolution(c)), is_channels_last(x));
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::reproducible {
 
@@ -41,6 +41,6 @@ inline AddScaled<std::int64_t> add_scaled(std::int64_t) {
   return loops().i64;
 }
 
-TERN_LEVEL_FUNCTIONS(set, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set, Loops* loops)
 
 }  // namespace tern::reproducible

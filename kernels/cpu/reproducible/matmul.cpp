@@ -2,7 +2,7 @@
 #include <array>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/matmul/problem.h"
+#include "kernels/cpu/products/problem.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "threads/parallel.h"

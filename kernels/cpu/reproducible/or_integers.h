@@ -2,7 +2,7 @@
 // kernels.
 #pragma once
 
-#include "kernels/cpu/integer/exact.h"
+#include "kernels/cpu/products/int8/exact.h"
 #include "kernels/kernel.h"
 
 namespace tern::reproducible {

@@ -1,7 +1,7 @@
-// Sums and products of floating-point numbers as defined by docs/reproducible.md, in double: lines are divided into
-// parts of kPart elements. Whole groups of kLanes elements of a part go to as many lanes, each in order; lanes are
-// joined by halves, then with the part's remaining elements in order; parts are joined in order. For sums,
-// kernels/cpu/rows/ does the same with kPart elements.
+// Sums and products of floating numbers as docs/reproducible.md defines them: parts of kPart elements; of a part whole
+// groups of kLanes go to as many lanes, each in order, the lanes are joined by halves, then with what is left of the
+// part in order; parts are joined in order. In double. For sums that is what kernels/cpu/reductions/row_loops.h does
+// with kPart elements.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern {
 

@@ -1,7 +1,7 @@
 // A matrix product with sums in the order of docs/reproducible.md.
 #pragma once
 
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::reproducible {
 

@@ -6,16 +6,16 @@
 //   kRegisters            number of vector registers
 //   kFused                true if the processor has an fma instruction
 //   Floats, Doubles, Words, Quad (four floats)
-//   load, store           a vector; load_some, store_some: its first `count` lanes
-//   store_past_caches     to an aligned address; pointwise/stream.h has the fence
-//   spread                broadcasts a number
-//   fused                 a * b + c, as an fma if available
-//   fused_exactly         fma, rounded once on every processor; also for Doubles
-//   root                  square root; also for Doubles
-//   least, greatest       min and max of x and y; x if x is NaN, y if y is NaN or equal to x
-//   bounded               least(greatest(x, low), high); NaN stays NaN; the bounds are not NaN, and low <= high
-//   rounded               to Whole, nearest, ties to even, within int32; NaN gives a multiple of 256
-//   store_low_bytes       the low 8 bits of each lane of Whole; store_some_low_bytes: of the first `count` lanes
+//   load, store           a register; load_some, store_some: its first `count` lanes
+//   store_past_caches     to an aligned place; simd/stream.h has the fence
+//   spread                a number in all lanes
+//   fused                 a * b + c, in one instruction where there is one
+//   fused_exactly         the same, rounded once on every processor; of Doubles, too
+//   root                  the square root, of Doubles, too
+//   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
+//   bounded               least(greatest(x, low), high), NaN staying NaN; the bounds are none, and low <= high
+//   rounded               to Whole, nearest, ties to even, of numbers that int32 holds; NaN gives a multiple of 256
+//   store_low_bytes       the low 8 bits of each of Whole; store_some_low_bytes: of the first `count` lanes
 //   times_power           p * 2^n
 //   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a vector of
 //                         elements, exactly
@@ -25,6 +25,8 @@
 //   look_up               looks up the low four bits in a table of 16 floats; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
+
+#include "kernels/cpu/simd/masked.h"
 
 #if defined(__AVX512F__)
 #include "kernels/cpu/simd/avx512.h"

@@ -1,7 +1,7 @@
 // fold: sums the columns of windows at their source positions.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/windows/window.h"

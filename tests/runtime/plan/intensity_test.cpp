@@ -1,8 +1,8 @@
 // Arithmetic intensity of a section's convolutions, an input of the kernels' layout choice.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/prepared.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
@@ -47,7 +47,7 @@ TEST(Intensity, IsOperationsPerElementReadOrWritten) {
 }
 
 TEST(Intensity, DecidesAboutTiles) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   for (const std::int64_t kernel : {1, 3}) {
     const Seen seen = two_convolutions(64, kernel);
     const bool tiles = cpu::tiles_gain(seen.intensity, cpu::machine());

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu::lanes {
 
@@ -119,7 +119,7 @@ struct AllLoops {
   LaneLoops<std::complex<float>> c64{};
   LaneLoops<std::complex<double>> c128{};
 };
-TERN_LEVEL_FUNCTIONS(set_real, AllLoops* all)
-TERN_LEVEL_FUNCTIONS(set_complex, AllLoops* all)
+TERN_LEVEL_FUNCTIONS(vectors, set_real, AllLoops* all)
+TERN_LEVEL_FUNCTIONS(vectors, set_complex, AllLoops* all)
 
 }  // namespace tern::cpu::lanes

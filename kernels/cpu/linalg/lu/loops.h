@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu::lu {
 
@@ -39,6 +39,6 @@ struct BothLoops {
   Loops<float> f32{};
   Loops<double> f64{};
 };
-TERN_LEVEL_FUNCTIONS(set, BothLoops* both)
+TERN_LEVEL_FUNCTIONS(vectors, set, BothLoops* both)
 
 }  // namespace tern::cpu::lu
