@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dtypes/convert.h"
+#include "dtypes/small_float.h"
 
 namespace tern {
 namespace {
@@ -46,6 +47,7 @@ const char* wrong_sparse(DType element, const Blocks& b) {
 }
 
 float number_at(const std::byte* at, DType t, std::int64_t i) {
+  if (t == DType::f8_e8m0) return static_cast<float>(F8E8M0::from_bits(static_cast<std::uint8_t>(at[i])));
   float value = 0;
   // The bytes may lie anywhere; convert wants elements where they may lie.
   alignas(8) std::byte element[8];

@@ -60,11 +60,9 @@ ValueId rounded(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t blo
                                 {{"x", in_blocks}, {"s", power}}, DType::f32);
   if (has_elements(type)) {
     // The form that devices with such products multiply.
-    const std::vector<Attr> format = {attr(AttrKey::block, Dim(block)),
-                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(ScaleLayout::plain)))};
     const ValueId elements = b.reshape(elements_of(b, scaled, type), shape);
-    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, format);
-    return b.add(Op::mx_dequantize, {packed}, {attr_dtype(result), format[0], format[1]});
+    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, {attr(AttrKey::block, Dim(block))});
+    return b.add(Op::dequantize, {packed}, {attr_dtype(result)});
   }
   const ValueId elements = round_to(b, scaled, type);
   const ValueId y = b.expr("x * where(s == 0, 5.877471754111438e-39, where(isinf(s), nan, s))",

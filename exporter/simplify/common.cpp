@@ -51,7 +51,7 @@ class Common {
 
   /// Each product keeps its own: a device multiplies what lies behind it (docs/devices.md), and no other product's node
   /// may lie between.
-  bool is_rounded_activation(const Node& n) const { return n.op == Op::mx_dequantize && packed_.contains(n.inputs[0]); }
+  bool is_rounded_activation(const Node& n) const { return n.op == Op::dequantize && packed_.contains(n.inputs[0]); }
 
   void share(Node& n) {
     std::vector<Node*>& alike = seen_[{n.op, n.inputs}];

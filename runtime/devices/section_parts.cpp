@@ -39,7 +39,7 @@ class SectionDivision {
 
   /// Whether it is operand `k` of a node that a device may look at in blocks with scales of float8_e8m0 (MX).
   bool is_microscaled(const Node& n, std::size_t k) const {
-    if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
+    if ((n.op != Op::dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
     const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
     Blocks mx;  // scales of float8_e8m0 alone, a block in a row
     mx.columns = type.blocks.columns;
