@@ -45,6 +45,8 @@ void append_json(std::string& out, const Json& value, std::size_t indent) {
     out += ']';
   } else if (value.is_string()) {
     append_text(out, value.get_ref<const std::string&>());
+  } else if (value.is_number_float() && std::isfinite(value.get<double>())) {
+    out += fmt::format("{}", value.get<double>());  // whole numbers without ".0"
   } else {
     out += value.dump();
   }
