@@ -40,7 +40,7 @@ applies() {
 macros=() names=() results=() commands=()
 while IFS= read -r line; do
   [[ $line && $line != '#'* ]] || continue
-  if [[ $line =~ ^([a-z]+)\ *=\ (.*)$ ]]; then
+  if [[ $line =~ ^([a-z_]+)\ *=\ (.*)$ ]]; then
     macros+=("{${BASH_REMATCH[1]}}" "${BASH_REMATCH[2]}")
     continue
   fi
