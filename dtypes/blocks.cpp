@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dtypes/convert.h"
+#include "dtypes/small_float.h"
 
 namespace tern {
 namespace {
@@ -46,6 +47,7 @@ const char* wrong_sparse(DType element, const Blocks& b) {
 }
 
 float number_at(const std::byte* at, DType t, std::int64_t i) {
+  if (t == DType::f8_e8m0) return static_cast<float>(F8E8M0::from_bits(static_cast<std::uint8_t>(at[i])));
   float value = 0;
   // The bytes may be unaligned; convert needs aligned elements.
   alignas(8) std::byte element[8];
@@ -53,6 +55,29 @@ float number_at(const std::byte* at, DType t, std::int64_t i) {
   convert(element, t, &value, DType::f32, 1);
   return value;
 }
+
+/// Scales and zero points of one matrix, whose offsets are computed once.
+class ScaleReader {
+ public:
+  ScaleReader(const QuantizedMatrix& m, const std::byte* at)
+      : blocks_(m.blocks), grid_(m.scales()), scales_(at + m.scale_offset()), zeros_(at + m.zero_offset()) {
+    if (blocks_.outer) outer_ = number_at(at + m.outer_offset(), DType::f32, 0);
+  }
+  BlockScale read(std::int64_t row_block, std::int64_t column_block) const {
+    const std::int64_t i = grid_.index(row_block, column_block);
+    BlockScale s{number_at(scales_, blocks_.scale, i), 0};
+    if (blocks_.outer) s.scale *= outer_;
+    if (blocks_.zero_point != ZeroPoint::none) s.zero = number_at(zeros_, blocks_.zero, i);
+    return s;
+  }
+
+ private:
+  const Blocks& blocks_;
+  ScaleGrid grid_;
+  const std::byte* scales_;
+  const std::byte* zeros_;
+  float outer_ = 1;
+};
 
 }  // namespace
 
@@ -132,22 +157,18 @@ void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t
 
 BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block,
                        std::int64_t column_block) {
-  const ScaleGrid grid = m.scales();
-  const std::int64_t i = grid.index(row_block, column_block);
-  BlockScale s{number_at(at + m.scale_offset(), m.blocks.scale, i), 0};
-  if (m.blocks.outer) s.scale *= number_at(at + m.outer_offset(), DType::f32, 0);
-  if (m.blocks.zero_point != ZeroPoint::none) s.zero = number_at(at + m.zero_offset(), m.blocks.zero, i);
-  return s;
+  return ScaleReader(m, at).read(row_block, column_block);
 }
 
 void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   decode_elements(m, at, row, begin, count, to);
   if (m.blocks.sparse()) return;
+  const ScaleReader scales(m, at);
   const std::int64_t block = m.blocks.columns, end = begin + count;
   for (std::int64_t k = begin; k < end;) {
     const std::int64_t next = std::min(end, (k / block + 1) * block);
-    const BlockScale s = block_scale(m, at, (m.first + row) / m.blocks.rows, k / block);
+    const BlockScale s = scales.read((m.first + row) / m.blocks.rows, k / block);
     float* const numbers = to + (k - begin);
     const std::int64_t n = next - k;
     switch (m.blocks.zero_point) {

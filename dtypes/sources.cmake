@@ -8,7 +8,6 @@ set(sources
   dtype.cpp
   error.cpp
   float_bytes.cpp
-  mx.cpp
   printable.cpp
   safetensors_names.cpp
   state_codes.cpp)

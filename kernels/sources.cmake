@@ -97,10 +97,10 @@ set(sources
   cpu/pointwise/leaf_steps.cpp
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
-  cpu/pointwise/mx_values.cpp
   cpu/pointwise/plain_loops_fused.cpp
   cpu/pointwise/pointwise.cpp
   cpu/pointwise/polynomials.cpp
+  cpu/pointwise/quantized_values.cpp
   cpu/pointwise/random.cpp
   cpu/pointwise/register.cpp
   cpu/pointwise/requantize.cpp

@@ -64,7 +64,7 @@ class FunctionRules {
     const std::string wrong = define(in.value);
     if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
     if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).quantized())
-      c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of an MX value");
+      c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of a quantized value");
     if (in.kind != FunctionInput::Kind::state) return;
     if (in.state >= c_.program.states.size()) {
       return c_.input("inputs.state", number_, i,
@@ -87,7 +87,7 @@ class FunctionRules {
     const std::string wrong = unusable(out.value);
     if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
     if (f_.entry && type(out.value).quantized())
-      c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of an MX value");
+      c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of a quantized value");
     if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
       c_.output("outputs.number", number_, i, fmt::format("a number is {}", text_of(type(out.value), c_.program.pool)));
     }

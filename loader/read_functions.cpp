@@ -1,6 +1,10 @@
 // Functions and nodes of an index.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "loader/index_reader.h"
 
 namespace tern {
@@ -56,6 +60,24 @@ Annotation read_annotation(IndexReader& in, const archive::Annotation& a) {
   return note;
 }
 
+/// An op of earlier writers that another op has replaced, and the attributes that the other op lacks.
+struct FormerOp {
+  std::uint16_t number;
+  Op op;
+  std::array<AttrKey, 2> dropped;
+};
+constexpr FormerOp kFormerOps[] = {
+    {111, Op::dequantize, {AttrKey::block, AttrKey::layout}},  // mx_dequantize: its operand's type has the blocks
+};
+
+void replace_former_op(Node& n) {
+  const auto* const former = std::ranges::find(kFormerOps, static_cast<std::uint16_t>(n.op), &FormerOp::number);
+  if (former == std::end(kFormerOps)) return;
+  n.op = former->op;
+  std::erase_if(n.attrs,
+                [&](const Attr& a) { return std::ranges::find(former->dropped, a.key) != former->dropped.end(); });
+}
+
 void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
   n.op = static_cast<Op>(row_.op());
   n.version = row_.version();
@@ -65,6 +87,7 @@ void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
   const std::size_t attributes = in.count(row_.attributes());
   n.attrs.reserve(attributes);
   for (std::size_t i = 0; i < attributes; ++i) n.attrs.push_back(read_attribute(in, *row(row_.attributes(), i)));
+  replace_former_op(n);
   const std::size_t code = in.count(row_.code());
   n.expr.code.reserve(code);
   for (std::size_t i = 0; i < code; ++i) {

@@ -45,7 +45,7 @@ int NarrowWeights::operand(const Node& n) const {
 }
 
 int NarrowWeights::widened(const Function& f, const Node& n) const {
-  if (n.op == Op::dequantize || n.op == Op::mx_dequantize) return 0;
+  if (n.op == Op::dequantize) return 0;
   if (n.op != Op::pointwise || n.outputs.empty() || n.outputs[0] == kNoValue) return -1;
   const auto type = [&](ValueId v) -> const TensorType& { return f.values[static_cast<std::size_t>(v)].type; };
   const TensorType& result = type(n.outputs[0]);

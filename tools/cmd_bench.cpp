@@ -10,6 +10,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "runtime/prepared.h"
 #include "runtime/weight_cache/weight_cache.h"
@@ -17,6 +18,7 @@
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
+#include "tools/json_text.h"
 #include "tools/machine.h"
 #include "tools/percentile.h"
 #include "tools/same_file.h"
@@ -261,29 +263,46 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
 }
 
 void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
-  fmt::print(
-      "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"precision\": \"{}\", \"runs\": {},\n \"open_ms\": "
-      "{:.4f}, "
-      "\"prepare_ms\": "
-      "{:.4f}, \"first_run_ms\": {:.4f},\n \"latency_ms\": {{\"min\": {:.4f}, \"p50\": {:.4f}, \"p90\": {:.4f}, "
-      "\"p99\": "
-      "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
-      "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"before\": {:.0f}, \"arena\": {}, \"state\": "
-      "{}}},\n \"widened\": {},\n \"nodes\": [",
-      json_escape(a.model), json_escape(function), threads, name_of(r.precision), r.runs.size(), r.opened, r.prepared,
-      r.first, r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(),
-      r.peaks.flops, r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes,
-      r.stats.state_bytes, widened_json(r.widened));
+  using Json = nlohmann::ordered_json;
+  Json all = {{"model", a.model},
+              {"function", function},
+              {"threads", threads},
+              {"precision", name_of(r.precision)},
+              {"runs", r.runs.size()},
+              {"open_ms", json_rounded(r.opened, 4)},
+              {"prepare_ms", json_rounded(r.prepared, 4)},
+              {"first_run_ms", json_rounded(r.first, 4)},
+              {"latency_ms",
+               {{"min", json_rounded(r.runs.front(), 4)},
+                {"p50", json_rounded(r.percentile(50), 4)},
+                {"p90", json_rounded(r.percentile(90), 4)},
+                {"p99", json_rounded(r.percentile(99), 4)},
+                {"max", json_rounded(r.runs.back(), 4)},
+                {"mean", json_rounded(r.mean(), 4)}}},
+              {"peaks",
+               {{"flops", json_rounded(r.peaks.flops, 0)},
+                {"copy_bytes", json_rounded(r.peaks.copy_bytes, 0)},
+                {"read_bytes", json_rounded(r.peaks.read_bytes, 0)}}},
+              {"memory",
+               {{"private", json_rounded(r.memory, 0)},
+                {"before", json_rounded(r.memory_before, 0)},
+                {"arena", r.stats.arena_bytes},
+                {"state", r.stats.state_bytes}}},
+              {"widened", widened_json(r.widened)},
+              {"nodes", Json::array()}};
   const auto runs = static_cast<double>(r.profiled);
-  for (std::size_t i = 0; i < r.nodes.size(); ++i) {
-    const NodeTime& n = r.nodes[i];
-    fmt::print(
-        "{}\n  {{\"function\": \"{}\", \"node\": {}, \"op\": \"{}\", \"origin\": \"{}\", \"module\": \"{}\", \"ms\": "
-        "{:.5f}, \"flops\": {:.0f}, \"bytes\": {:.0f}, \"launches\": {}}}",
-        i > 0 ? "," : "", json_escape(n.function), n.node, n.op, json_escape(n.origin), json_escape(n.module),
-        n.seconds / runs * 1e3, n.flops / runs, n.bytes / runs, n.launches / r.profiled);
+  for (const NodeTime& n : r.nodes) {
+    all["nodes"].push_back({{"function", n.function},
+                            {"node", n.node},
+                            {"op", n.op},
+                            {"origin", n.origin},
+                            {"module", n.module},
+                            {"ms", json_rounded(n.seconds / runs * 1e3, 5)},
+                            {"flops", json_rounded(n.flops / runs, 0)},
+                            {"bytes", json_rounded(n.bytes / runs, 0)},
+                            {"launches", n.launches / r.profiled}});
   }
-  std::fputs("]}\n", stdout);
+  fmt::print("{}\n", json_text(all));
 }
 
 InputChoice inputs_of(const BenchArguments& a) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "tools/annotate.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/json_text.h"
 #include "tools/llm_options.h"
 #include "tools/name_sizes.h"
 #include "tools/output.h"
@@ -37,6 +39,8 @@
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct ExportArguments {
   std::string input, output, compress, precision;
@@ -83,16 +87,18 @@ void verify_archive(const std::string& path) {
                                         findings.size(), describe(findings.front())));
 }
 
-std::string tuning_json(const TuneReport& t) {
-  std::string kinds;
-  for (const TunedKind& k : t.kinds) {
-    kinds += fmt::format("{}{{\"what\": \"{}\", \"nodes\": {}, \"before\": \"{}\", \"after\": \"{}\"}}",
-                         kinds.empty() ? "" : ", ", json_escape(k.what), k.nodes, name_of(k.before), name_of(k.after));
-  }
-  return fmt::format(
-      ", \"tuning\": {{\"processor\": \"{}\", \"threads\": {}, \"before_ms\": {:.4f}, \"after_ms\": {:.4f}, "
-      "\"trials\": {}, \"complete\": {}, \"kinds\": [{}]}}",
-      json_escape(t.tuning.processor), t.tuning.threads, t.before * 1e3, t.after * 1e3, t.trials, t.complete, kinds);
+Json tuning_json(const TuneReport& t) {
+  Json j = {{"processor", t.tuning.processor},
+            {"threads", t.tuning.threads},
+            {"before_ms", json_rounded(t.before * 1e3, 4)},
+            {"after_ms", json_rounded(t.after * 1e3, 4)},
+            {"trials", t.trials},
+            {"complete", t.complete},
+            {"kinds", Json::array()}};
+  for (const TunedKind& k : t.kinds)
+    j["kinds"].push_back(
+        {{"what", k.what}, {"nodes", k.nodes}, {"before", name_of(k.before)}, {"after", name_of(k.after)}});
+  return j;
 }
 
 void print_tuning(const TuneReport& t) {
@@ -115,16 +121,22 @@ void print_quantized(const ExportArguments& a, const QuantizeReport& report, con
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
-                  const std::optional<TuneReport>& tuned, const Calibration* calibration,
-                  const std::string& further_json) {
+                  const std::optional<TuneReport>& tuned, const Calibration* calibration, const Json& further) {
   if (a.json) {
-    print_output(fmt::format(
-        "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
-        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}{}}}\n",
-        json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
-        import.nodes, program.functions.size(), program.states.size(),
-        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : "",
-        further_json));
+    Json j = {{"output", a.output},
+              {"bytes", w.file_size},
+              {"index_bytes", w.index_size},
+              {"segments", w.segments},
+              {"weight_bytes", w.weights},
+              {"stored_bytes", w.stored},
+              {"traced_nodes", import.traced_nodes},
+              {"nodes", import.nodes},
+              {"functions", program.functions.size()},
+              {"states", program.states.size()}};
+    if (a.quantize.any()) j["quantized"] = quantize_json(import.quantized, calibration);
+    if (tuned) j["tuning"] = tuning_json(*tuned);
+    j.update(further);
+    print_output(json_text(j) + "\n");
     return;
   }
   if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
@@ -300,8 +312,10 @@ int run_export(ExportArguments& a) {
   if (training && !a.json) print_output(training_text(*training, trained));
   if (generation && !a.json) print_output(generation_text(*generation, generated));
   if (!a.json) print_output(activation_memory_text(limited));
-  print_report(a, program, import, written, tuned, measured,
-               activation_memory_json(limited) + (generation ? generation_json(generated) : ""));
+  Json further = Json::object();
+  if (!limited.empty()) further["activation_memory"] = activation_memory_json(limited);
+  if (generation) further.update({{"context", generated.context}, {"vocabulary", generated.vocabulary}});
+  print_report(a, program, import, written, tuned, measured, further);
   return 0;
 }
 

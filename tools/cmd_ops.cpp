@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "exporter/import/refused.h"
 #include "exporter/operator_names.h"
 #include "schema/op_record.h"
 #include "tools/command.h"
+#include "tools/json_text.h"
 #include "tools/op_text.h"
-#include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
@@ -62,29 +63,16 @@ Listing listing(const std::string& pattern) {
 }
 
 void print_ops_json(const Listing& l) {
-  fmt::print("{{\n  \"names\": [");
-  const char* separator = "";
+  using Json = nlohmann::ordered_json;
+  Json all = {{"names", Json::array()}, {"refused", Json::array()}, {"ops", Json::array()}};
   for (const OperatorName& n : l.names) {
-    fmt::print("{}\n    {{\"name\": \"{}\", \"kind\": \"{}\"", separator, json_escape(n.name),
-               operator_kind_name(n.kind));
-    if (!n.twin.empty()) fmt::print(", \"computed_as\": \"{}\"", json_escape(n.twin));
-    fmt::print("}}");
-    separator = ",";
+    Json name = {{"name", n.name}, {"kind", operator_kind_name(n.kind)}};
+    if (!n.twin.empty()) name["computed_as"] = n.twin;
+    all["names"].push_back(std::move(name));
   }
-  fmt::print("\n  ],\n  \"refused\": [");
-  separator = "";
-  for (const importing::Refusal& r : l.refused) {
-    fmt::print("{}\n    {{\"name\": \"{}\", \"reason\": \"{}\"}}", separator, json_escape(r.name),
-               json_escape(r.reason));
-    separator = ",";
-  }
-  fmt::print("\n  ],\n  \"ops\": [");
-  separator = "";
-  for (const OpRecord& o : l.ops) {
-    fmt::print("{}\n    {}", separator, record_json(o));
-    separator = ",";
-  }
-  fmt::print("\n  ]\n}}\n");
+  for (const importing::Refusal& r : l.refused) all["refused"].push_back({{"name", r.name}, {"reason", r.reason}});
+  for (const OpRecord& o : l.ops) all["ops"].push_back(record_json(o));
+  fmt::print("{}\n", json_text(all));
 }
 
 /// "2", "1 to 3", "1 or more".

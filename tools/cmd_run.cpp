@@ -8,8 +8,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "dtypes/convert.h"
 #include "tools/bounds.h"
@@ -18,6 +20,7 @@
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
+#include "tools/json_text.h"
 #include "tools/same_file.h"
 #include "tools/subgroups.h"
 #include "tools/text.h"
@@ -26,6 +29,8 @@
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct RunArguments {
   std::string model, function, output, format, group;
@@ -67,21 +72,21 @@ Summary summarize(const Tensor& t) {
   return s;
 }
 
-std::string number(double v) {
-  return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null";
+/// Rounds to six significant digits.
+Json number_json(double v) {
+  return json_number(std::strtod(fmt::format("{:.6g}", v).c_str(), nullptr));
 }
 
-void print_run_json(std::FILE* out, const std::string& name, const Tensor& t) {
-  if (t.dtype() == DType::invalid) {
-    fmt::print(out, "{{\"name\": \"{}\", \"dtype\": null}}", json_escape(name));
-    return;
-  }
+Json summary_json(const std::string& name, const Tensor& t) {
+  if (t.dtype() == DType::invalid) return {{"name", name}, {"dtype", nullptr}};
   const Summary s = summarize(t);
-  fmt::print(out,
-             "{{\"name\": \"{}\", \"dtype\": \"{}\", \"sizes\": {}, \"min\": {}, \"max\": {}, \"mean\": {}, "
-             "\"not_finite\": {}}}",
-             json_escape(name), name_of(t.dtype()), sizes_text(t.sizes()), number(s.min), number(s.max),
-             number(s.mean()), s.count - s.finite);
+  return {{"name", name},
+          {"dtype", name_of(t.dtype())},
+          {"sizes", t.sizes()},
+          {"min", number_json(s.min)},
+          {"max", number_json(s.max)},
+          {"mean", number_json(s.mean())},
+          {"not_finite", s.count - s.finite}};
 }
 
 void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
@@ -108,28 +113,27 @@ void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
 class CmdRunResults {
  public:
   CmdRunResults(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
-      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {
-    if (a_.json) std::fputs(several_ ? "{\"calls\": [" : "", out_);
-  }
+      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {}
   void add(std::size_t call, const std::vector<Tensor>& outputs) {
     const std::string prefix = several_ ? fmt::format("call{}.", call) : std::string();
-    if (a_.json) std::fputs(call > 0 ? ",\n {\"outputs\": [" : "{\"outputs\": [", out_);
+    Json list = Json::array();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::string& name = f_.outputs[i].name;
       if (a_.json) {
-        std::fputs(i > 0 ? ", " : "", out_);
-        print_run_json(out_, name, outputs[i]);
+        list.push_back(summary_json(name, outputs[i]));
       } else {
         print_run_text(out_, prefix + name, outputs[i]);
       }
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
         named_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
     }
-    if (a_.json) std::fputs(several_ ? "]}" : "]", out_);
+    if (a_.json) calls_.push_back({{"outputs", std::move(list)}});
   }
   void finish(const std::vector<WidenedNode>& widened) {
     if (a_.json) {
-      fmt::print(out_, "{}, \"widened\": {}}}\n", several_ ? "]" : "", widened_json(widened));
+      Json all = several_ ? Json{{"calls", std::move(calls_)}} : calls_.empty() ? Json::object() : calls_.front();
+      all["widened"] = widened_json(widened);
+      fmt::print(out_, "{}\n", json_text(all));
     } else {
       std::fputs(widened_text(widened).c_str(), out_);
     }
@@ -141,6 +145,7 @@ class CmdRunResults {
   const RunArguments& a_;
   std::FILE* out_;
   bool several_;
+  Json calls_ = Json::array();
   NamedTensors named_;
 };
 

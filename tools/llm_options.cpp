@@ -105,8 +105,4 @@ std::string generation_text(const GenerationOptions& options, const GenerationRe
                      options.eos.empty() ? "; no token ends a text: --eos or --token-ids names one" : "");
 }
 
-std::string generation_json(const GenerationReport& report) {
-  return fmt::format(", \"context\": {}, \"vocabulary\": {}", report.context, report.vocabulary);
-}
-
 }  // namespace tern

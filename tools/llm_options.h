@@ -28,6 +28,5 @@ std::optional<GenerationOptions> parse_llm(const LlmArguments& arguments);
 
 /// "generates tokens: prefill and decode, 2048 positions, ..." for people.
 std::string generation_text(const GenerationOptions& options, const GenerationReport& report);
-std::string generation_json(const GenerationReport& report);  ///< begins with a comma
 
 }  // namespace tern

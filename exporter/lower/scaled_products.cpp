@@ -45,9 +45,7 @@ ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
     const std::vector<Attr> block = {attr(AttrKey::block, Dim(kMxBlock)),
                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(f.layout)))};
     const ValueId mx = b.add(Op::mx_pack, {f.x, f.scale}, block);
-    std::vector<Attr> to = {attr_dtype(DType::f32)};
-    to.insert(to.end(), block.begin(), block.end());
-    return b.add(Op::mx_dequantize, {mx}, to);
+    return b.add(Op::dequantize, {mx}, {attr_dtype(DType::f32)});
   }
   ValueId scale = f.scale;
   Dims block;

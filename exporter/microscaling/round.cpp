@@ -59,12 +59,10 @@ ValueId rounded(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t blo
   const ValueId scaled = b.expr(divides ? "where(s == 0, x, x / s)" : "x / max(s, 1.1754943508222875e-38)",
                                 {{"x", in_blocks}, {"s", power}}, DType::f32);
   if (has_elements(type)) {
-    // Form of devices with microscaled products.
-    const std::vector<Attr> format = {attr(AttrKey::block, Dim(block)),
-                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(ScaleLayout::plain)))};
+    // The form that devices with such products multiply.
     const ValueId elements = b.reshape(elements_of(b, scaled, type), shape);
-    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, format);
-    return b.add(Op::mx_dequantize, {packed}, {attr_dtype(result), format[0], format[1]});
+    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, {attr(AttrKey::block, Dim(block))});
+    return b.add(Op::dequantize, {packed}, {attr_dtype(result)});
   }
   const ValueId elements = round_to(b, scaled, type);
   const ValueId y = b.expr("x * where(s == 0, 5.877471754111438e-39, where(isinf(s), nan, s))",

@@ -38,7 +38,7 @@ ValueId dequantize_mx(Builder& b, const QuantizedTensor& q) {
   const Attr layout =
       attr(AttrKey::layout, Dim(static_cast<std::int64_t>(tiles ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain)));
   const ValueId packed = b.add(Op::mx_pack, {elements, scales}, {attr_dtype(type.dtype), block, layout});
-  const ValueId y = b.add(Op::mx_dequantize, {packed}, {attr_dtype(q.tensor->dtype), block, layout});
+  const ValueId y = b.add(Op::dequantize, {packed}, {attr_dtype(q.tensor->dtype)});
   return transposed ? b.transpose(y, -2, -1) : y;
 }
 

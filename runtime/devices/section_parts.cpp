@@ -39,7 +39,7 @@ class SectionDivision {
 
   /// True if operand `k` may be read by the device as blocks with float8_e8m0 scales (MX).
   bool is_microscaled(const Node& n, std::size_t k) const {
-    if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
+    if ((n.op != Op::dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
     const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
     Blocks mx;  // only float8_e8m0 scales, blocks along a row
     mx.columns = type.blocks.columns;

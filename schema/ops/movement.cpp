@@ -23,7 +23,7 @@ Dims sizes_attr(Inference& c) {
 void reshape(Inference& c) {
   const TensorType& x = c.in(0);
   Dims sizes = sizes_attr(c);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   c.same(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
   c.out(x.dtype, std::move(sizes));
 }
@@ -31,7 +31,7 @@ void reshape(Inference& c) {
 // permute(x; axes): result axis i is axis axes[i] of x.
 void permute(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   const auto axes = c.axes(AttrKey::axes, x.rank());
   c.require(axes.size() == x.shape.size(), "attribute 'axes' must name every axis once");
   c.require(elements_per_byte(x.dtype) == 1, "packed elements cannot be permuted");
@@ -109,7 +109,7 @@ void as_strided(Inference& c) {
 // Complex to real adds a last axis of 2 (requested by attribute k = 1), real to complex drops the axis.
 void bitcast(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   const DType to = c.dtype();
   const int from_size = element_size(x.dtype), to_size = element_size(to);
   c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type has no bit cast");

@@ -26,7 +26,7 @@ Dims sizes_of(const Inference& c) {
 }
 
 void require_not_mx(const Inference& c, std::size_t i) {
-  if (c.in(i).quantized()) c.fail(fmt::format("operand {} is an MX value; dequantize it first", i));
+  if (c.in(i).quantized()) c.fail(fmt::format("operand {} is a quantized value; dequantize it first", i));
 }
 
 /// pointwise(x0, x1, ...; sizes): node.expr at every position of the broadcast of all inputs and (if given) `sizes`. An

@@ -132,7 +132,7 @@ void check_optim_list(const Inference& c, OptimList list, std::int64_t count, st
             "master weights of parameters of 16 bits must be float32");
   for (std::int64_t i = 0; i < count; ++i) {
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
-    c.require(!t.quantized(), "an MX tensor cannot be trained");
+    c.require(!t.quantized(), "a quantized value cannot be trained");
     c.require(t.dtype == first.dtype, "all tensors of a list need one dtype");
     if (!large) {
       c.same(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");

@@ -6,5 +6,5 @@ set(sources
   cpu_features_test.cpp
   dtype_test.cpp
   float8_golden_test.cpp
-  mx_test.cpp
+  scale_grid_test.cpp
   small_float_test.cpp)

@@ -119,7 +119,7 @@ TEST(ArchiveAttack, AbsentResults) {
   const auto absent = [](Op op) {
     return [=](Program& p) { node(p, op).outputs.assign(node(p, op).outputs.size(), kNoValue); };
   };
-  for (Op op : {Op::permute, Op::matmul, Op::reduce, Op::pointwise, Op::reshape, Op::nonzero, Op::mx_dequantize})
+  for (Op op : {Op::permute, Op::matmul, Op::reduce, Op::pointwise, Op::reshape, Op::nonzero, Op::dequantize})
     expect_rule("nodes.absent", absent(op));
   const auto add = [](Program& p, Op op, std::vector<Attr> attrs, std::vector<bool> wanted) {
     Builder b(p, 0);

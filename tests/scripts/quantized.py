@@ -54,7 +54,7 @@ def wrong_of(program):
                     yield f"{node['op']} reads a weight that is computed in each run"
                 elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):
                     yield f"{node['op']} reads the float weight {weight['name']}"
-            elif node["op"] in ("pointwise", "dequantize", "mx_dequantize"):
+            elif node["op"] in ("pointwise", "dequantize"):
                 for v in operands:
                     if v in made and is_matrix(made[v]):
                         yield f"{node['op']} computes with all of the weight {made[v]['name']}"

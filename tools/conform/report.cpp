@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "exporter/gradients/registry.h"
 #include "schema/op_record.h"
+#include "tools/json_text.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
 namespace {
 
-/// Passed with the help of the nearness test.
+using Json = nlohmann::ordered_json;
+
+/// Passed, and not by the tolerance alone.
 bool has_nearer(const ConformResult& r) {
   return r.passed() && !r.nearer.empty();
 }
@@ -50,38 +54,34 @@ std::string refused_text(std::span<const ConformResult> results) {
                      ops.empty() ? std::string() : "Ops without a rule: " + ops + "\n");
 }
 
-std::string json_list(const auto& texts) {
-  std::string out;
-  for (const std::string& t : texts) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", json_escape(t));
-  return "[" + out + "]";
+Json operators_json(const std::vector<OperatorUse>& operators) {
+  Json j = Json::object();
+  for (const OperatorUse& use : operators) j[use.name] = {{"ops", use.ops}, {"dtypes", use.dtypes}};
+  return j;
 }
 
-std::string json_operators(const std::vector<OperatorUse>& operators) {
-  std::string out;
-  for (const OperatorUse& use : operators) {
-    out += fmt::format("{}\"{}\": {{\"ops\": {}, \"dtypes\": {}}}", out.empty() ? "" : ", ", json_escape(use.name),
-                       json_list(use.ops), json_list(use.dtypes));
-  }
-  return "{" + out + "}";
+Json case_json(const ConformResult& r) {
+  return {{"name", r.name},
+          {"op", r.op},
+          {"dtype", r.dtype},
+          {"passed", r.passed()},
+          {"refused", r.refused},
+          {"stage", r.stage},
+          {"message", r.message},
+          {"worst_ulp", json_number(std::strtod(fmt::format("{:.3g}", r.worst_ulp).c_str(), nullptr))},
+          {"nearer", r.nearer},
+          {"seconds", json_rounded(r.seconds, 6)},
+          {"operators", operators_json(r.operators)}};
 }
 
 std::string json_report(std::span<const ConformResult> results) {
-  std::string out = "{\n  \"cases\": [";
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const ConformResult& r = results[i];
-    out += fmt::format(
-        "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"refused\": {}, \"stage\": "
-        "\"{}\", "
-        "\"message\": \"{}\", "
-        "\"worst_ulp\": {}, \"nearer\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
-        i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.refused, r.stage,
-        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null",
-        json_list(r.nearer), r.seconds, json_operators(r.operators));
-  }
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
-  out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {},\n  \"nearer\": {}\n}}\n", passed,
-                     static_cast<std::ptrdiff_t>(results.size()) - passed, std::ranges::count_if(results, has_nearer));
-  return out;
+  Json all = {{"cases", Json::array()},
+              {"passed", passed},
+              {"failed", std::ssize(results) - passed},
+              {"nearer", std::ranges::count_if(results, has_nearer)}};
+  for (const ConformResult& r : results) all["cases"].push_back(case_json(r));
+  return json_text(all) + "\n";
 }
 
 }  // namespace

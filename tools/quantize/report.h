@@ -1,6 +1,7 @@
 // Reports of `tern export --quantize` about weights and calibration, as text and as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tools/quantize/calibrate.h"
@@ -12,8 +13,8 @@ std::string weights_text(const QuantizeReport& report);
 /// Tables of the layers and of the results, and the target.
 std::string calibration_text(const Calibration& calibration);
 
-/// `, "quantized": {...}`, to go into an object. `calibration` may be null.
-std::string quantize_json(const QuantizeReport& report, const Calibration* calibration);
+/// `calibration` may be null.
+nlohmann::ordered_json quantize_json(const QuantizeReport& report, const Calibration* calibration);
 
 /// Explains a missed target: the reason, the closest choice, and the remedy.
 std::string missed_target(const Calibration& calibration, bool narrowed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,8 @@ std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
 std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,
                                                    const std::map<std::string, std::int64_t>& sizes);
 
-/// A line for each method as text; and the same as members of a JSON object.
+/// A line for each method, for people; and an object with a member for each method.
 std::string activation_memory_text(const std::vector<LimitedMethod>& methods);
-std::string activation_memory_json(const std::vector<LimitedMethod>& methods);
+nlohmann::ordered_json activation_memory_json(const std::vector<LimitedMethod>& methods);
 
 }  // namespace tern

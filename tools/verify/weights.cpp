@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 bool reads_a_weight(const Node& n) {
-  const bool form = is_view(n.op) || n.op == Op::pointwise || n.op == Op::mx_dequantize || n.op == Op::dequantize;
+  const bool form = is_view(n.op) || n.op == Op::pointwise || n.op == Op::dequantize;
   return form && !n.inputs.empty() && n.dims(AttrKey::symbols).empty();
 }
 

@@ -33,7 +33,7 @@ std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, s
 
 std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
   const std::int32_t node = maker(part, before, value);
-  if (node < 0 || !is(part.nodes[node].op, "mx_dequantize") || uses(part, value) != 1) return std::nullopt;
+  if (node < 0 || !is(part.nodes[node].op, "dequantize") || uses(part, value) != 1) return std::nullopt;
   std::optional<MicroscaledOperand> operand = in_blocks(part.nodes[node], 0);
   if (operand) operand->nodes = {node};
   return operand;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "dtypes/blocks.h"
 #include "dtypes/convert.h"
-#include "dtypes/mx.h"
 
 namespace tern::microscaling {
 namespace {
@@ -88,15 +88,10 @@ Roles roles_of(const Program& program, const std::vector<std::uint32_t>& states)
   return {bits[0], scales[0]};
 }
 
-MxFormat format_of(const TensorType& t) {
-  MxFormat f;
-  f.element = t.dtype;
-  f.columns = t.shape.back().value();
-  f.rows = 1;
-  for (std::size_t i = 0; i + 1 < t.shape.size(); ++i) f.rows *= t.shape[i].value();
-  f.block = t.blocks.columns;
-  f.layout = t.blocks.layout;
-  return f;
+QuantizedMatrix matrix_of(const TensorType& t) {
+  QuantizedMatrix m{t.dtype, 1, t.shape.back().value(), t.blocks};
+  for (std::size_t i = 0; i + 1 < t.shape.size(); ++i) m.rows *= t.shape[i].value();
+  return m;
 }
 
 bool same_numbers(const std::byte* a, const std::byte* b, DType t, std::int64_t n) {
@@ -154,18 +149,18 @@ bool valid_elements(const Program& program, const Form& form) {
 }
 
 bool dequantizes_to(const Program& program, const Form& form, const Tensor& value) {
-  const MxFormat f = format_of(form.type);
+  const QuantizedMatrix m = matrix_of(form.type);
   const DType t = value.dtype();
-  if (!is_floating(t) || element_size(t) < 2 || value.numel() != f.rows * f.columns) return false;
-  const auto elements = bytes_of(program, form.elements), scales = bytes_of(program, form.scales);
+  if (!is_floating(t) || element_size(t) < 2 || value.numel() != m.rows * m.columns) return false;
   if (!valid_elements(program, form)) return false;
-  std::vector<float> row(static_cast<std::size_t>(f.columns));
+  const std::vector<std::byte> bytes = packed_bytes(program, form);
+  std::vector<float> row(static_cast<std::size_t>(m.columns));
   std::vector<std::byte> rounded(row.size() * static_cast<std::size_t>(element_size(t)));
   const auto* actual = static_cast<const std::byte*>(value.data());
-  for (std::int64_t r = 0; r < f.rows; ++r) {
-    decode_mx_row(f, elements.data(), reinterpret_cast<const F8E8M0*>(scales.data()), r, row.data());
-    convert(row.data(), DType::f32, rounded.data(), t, f.columns);
-    if (!same_numbers(actual + static_cast<std::size_t>(r) * rounded.size(), rounded.data(), t, f.columns))
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    dequantize_row(m, bytes.data(), r, 0, m.columns, row.data());
+    convert(row.data(), DType::f32, rounded.data(), t, m.columns);
+    if (!same_numbers(actual + static_cast<std::size_t>(r) * rounded.size(), rounded.data(), t, m.columns))
       return false;
   }
   return true;

@@ -25,7 +25,7 @@ std::vector<std::byte> packed_bytes(const Program& program, const Form& form);
 /// Elements of six bits have no others set.
 bool valid_elements(const Program& program, const Form& form);
 
-/// `value`, in row-major order, is bit for bit what mx_dequantize makes of the form; NaN equals NaN.
+/// `value`, in row-major order, is bit for bit what dequantize makes of the form; NaN equals NaN.
 bool dequantizes_to(const Program& program, const Form& form, const Tensor& value);
 
 }  // namespace tern::microscaling

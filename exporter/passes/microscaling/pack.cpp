@@ -86,7 +86,7 @@ class Packer {
       for (int steps = 0; steps < kMaxSteps && part.producer(v) >= 0; ++steps) {
         const auto at = static_cast<std::size_t>(part.producer(v));
         const Node& n = f.nodes[at];
-        if (n.op == Op::mx_dequantize) break;
+        if (n.op == Op::dequantize) break;
         const bool view = n.op == Op::reshape || n.op == Op::permute;
         if (!view && tried_.insert(v).second && try_value(f, part, v, at)) return true;
         if (n.inputs.size() != 1 || n.outputs.size() != 1) break;
@@ -116,7 +116,7 @@ class Packer {
     return true;
   }
 
-  /// Turns node `at`, producing v, into mx_dequantize, plus a reshape if v has other sizes.
+  /// The node `at`, which gives v, becomes dequantize, and a reshape where v has other sizes.
   void replace(Function& f, ValueId v, std::size_t at, const Form& form) {
     const TensorType was = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
@@ -124,13 +124,11 @@ class Packer {
       return static_cast<ValueId>(f.values.size() - 1);
     };
     Node dequantize;
-    dequantize.op = Op::mx_dequantize;
+    dequantize.op = Op::dequantize;
     dequantize.origin = f.nodes[at].origin;
     dequantize.annotations = f.nodes[at].annotations;
     dequantize.inputs = {value_of_state(program_, f, state_of(form))};
     dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(was.dtype)});
-    dequantize.set(AttrKey::block, Dims{form.type.blocks.columns});
-    dequantize.set(AttrKey::layout, Dims{static_cast<std::int64_t>(form.type.blocks.layout)});
     if (was.shape == form.type.shape) {
       dequantize.outputs = {v};
       f.nodes[at] = std::move(dequantize);

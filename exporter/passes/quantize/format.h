@@ -9,7 +9,7 @@
 
 namespace tern::quantize {
 
-/// Arithmetic of scales and elements, a file each.
+/// Arithmetic of scales and elements: one file each.
 enum class Scheme {
   integers,      ///< symmetric: the largest magnitude of a block is 7.5 or 127.5 steps (integers.cpp)
   row_floats,    ///< float8 with a float32 scale for each row (row_floats.cpp)
@@ -30,7 +30,9 @@ struct Format {
   Scheme scheme;
   DType element;
   std::int32_t block;       ///< elements along a row that share a scale; 0: all of them
-  Activations activations;  ///< choice of its products, beside floats
+  DType scale;              ///< type of the scales; invalid: the weight's own type
+  bool outer;               ///< true if a float32 scale of the whole tensor multiplies all others
+  Activations activations;  ///< that its products can have, beside floats
   std::string_view summary;
 };
 

@@ -106,7 +106,7 @@ class Weights {
         transposed = !transposed;
       } else if (n.op == Op::reshape && !read.by_columns && type(f, n.inputs[0]).shape == shape_of(read)) {
         // A convolution's kernel as a row.
-      } else if (n.op == Op::dequantize || n.op == Op::mx_dequantize) {
+      } else if (n.op == Op::dequantize) {
         const std::int64_t state = part.state(n.inputs[0]);
         const bool fits = transposed == read.by_columns && type(f, n.inputs[0]).shape == shape_of(read);
         return fits ? state : -1;

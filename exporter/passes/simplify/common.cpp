@@ -48,9 +48,9 @@ class Common {
   }
   bool is_kept(ValueId v) const { return v != kNoValue && !kept_.empty() && kept_[static_cast<std::size_t>(v)]; }
 
-  /// Each product has a separate node: a device multiplies the packed operand (docs/devices.md), without another
-  /// product's node in between.
-  bool is_rounded_activation(const Node& n) const { return n.op == Op::mx_dequantize && packed_.contains(n.inputs[0]); }
+  /// Each product keeps its own: a device multiplies what lies behind it (docs/devices.md), and no other product's node
+  /// may lie between.
+  bool is_rounded_activation(const Node& n) const { return n.op == Op::dequantize && packed_.contains(n.inputs[0]); }
 
   void share(Node& n) {
     std::vector<Node*>& alike = seen_[{n.op, n.inputs}];

@@ -11,6 +11,6 @@ void register_pointwise(KernelTable& t);
 void register_reproducible_pointwise(KernelTable& t);  ///< same bits as the portable kernels
 void register_sources(KernelTable& t);                 ///< full, iota, from_dim
 void register_random(KernelTable& t);
-void register_mx(KernelTable& t);  ///< mx_pack, mx_dequantize
+void register_quantized(KernelTable& t);  ///< mx_pack, dequantize
 
 }  // namespace tern::pointwise

@@ -41,10 +41,11 @@ OpDescription::OpDescription(const Node& node, std::span<const TensorView> in, s
   op_.version = static_cast<std::uint32_t>(info.version);
   op_.name = info.name.data();  // zero-terminated: a literal of a table
   for (const Attr& a : node.attrs) add(a);
-  // mx_dequantize carries these attributes itself.
-  if (node.op == Op::matmul && in[1].blocks.columns != 0) {
-    add({AttrKey::block, Dims{Dim(in[1].blocks.columns)}});
-    add({AttrKey::layout, Dims{Dim(static_cast<std::int64_t>(in[1].blocks.layout))}});
+  for (const TensorView& v : in) {
+    if (v.blocks.columns == 0) continue;
+    add({AttrKey::block, Dims{Dim(v.blocks.columns)}});
+    add({AttrKey::layout, Dims{Dim(static_cast<std::int64_t>(v.blocks.layout))}});
+    break;
   }
   for (const Instruction& i : node.expr.code) instructions_.push_back(instruction_of(i));
   tensors_.resize(in.size() + out.size());

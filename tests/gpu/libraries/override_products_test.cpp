@@ -426,7 +426,7 @@ ValueId in_blocks(TestProgram& p, std::int64_t rows, std::int64_t k, DType numbe
                 scales = p.input(DType::u8, {Dim(rows), Dim(k / 32)});
   const std::vector<Attr> format = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))};
   const ValueId packed = p.b().add(Op::mx_pack, {elements, scales}, format);
-  return p.b().add(Op::mx_dequantize, {packed}, {attr_dtype(numbers), format[0], format[1]});
+  return p.b().add(Op::dequantize, {packed}, {attr_dtype(numbers)});
 }
 
 /// True if the emulated device multiplies scaled blocks.
@@ -484,8 +484,8 @@ TEST_F(LibraryTest, MicroscaledWeights) {
                 scales = p.input(DType::u8, {2, 8, Dim(kDepth / 32)});
   const std::vector<Attr> rows = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))},
                           tiles = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(1))};
-  const ValueId x = p.b().add(Op::mx_dequantize, {p.b().add(Op::mx_pack, {elements, scales}, rows)},
-                              {attr_dtype(DType::bf16), rows[0], rows[1]});
+  const ValueId x =
+      p.b().add(Op::dequantize, {p.b().add(Op::mx_pack, {elements, scales}, rows)}, {attr_dtype(DType::bf16)});
   std::vector<std::uint8_t> weight, of_tiles;
   for (std::int64_t i = 0; i < kColumns * kDepth; ++i) weight.push_back(static_cast<std::uint8_t>(i * 11 % 112));
   for (int i = 0; i < 512; ++i) of_tiles.push_back(static_cast<std::uint8_t>(125 + i % 4));

@@ -52,7 +52,7 @@ const State* state(const Program& p, const std::string& name) {
 TEST(Microscaling, AProductOfElementsAndScalesIsOneValue) {
   TracedModel m = model();
   const Program p = m.load();
-  ASSERT_EQ(count(p, Op::mx_dequantize), 1u);
+  ASSERT_EQ(count(p, Op::dequantize), 1u);
   EXPECT_EQ(p.functions[0].nodes.size(), 2u) << "dequantize, multiply";
   ASSERT_EQ(p.states.size(), 1u);
   EXPECT_EQ(p.states[0].name, "data");
@@ -67,7 +67,7 @@ TEST(Microscaling, AProductOfElementsAndScalesIsOneValue) {
 TEST(Microscaling, AnythingElseIsNot) {
   TracedModel m = model("add.Tensor");
   const Program p = m.load();
-  EXPECT_EQ(count(p, Op::mx_dequantize), 0u);
+  EXPECT_EQ(count(p, Op::dequantize), 0u);
   EXPECT_EQ(p.states.size(), 2u);
 }
 
@@ -77,14 +77,14 @@ TEST(Microscaling, StatesThatAreWrittenAreLeftAlone) {
          {{"copied", meta({2, 2}, kE8M0)}});
   m.node(kAten + "zero_.default", {{"self", tensor("b_scale")}}, {{"zeroed", meta({2, 2}, kE8M0)}});
   const Program p = m.load();
-  EXPECT_EQ(count(p, Op::mx_dequantize), 0u);
+  EXPECT_EQ(count(p, Op::dequantize), 0u);
 }
 
 TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
   TracedModel m = model();
   m.result("scales");
   const Program p = m.load();
-  EXPECT_EQ(count(p, Op::mx_dequantize), 1u);
+  EXPECT_EQ(count(p, Op::dequantize), 1u);
   EXPECT_EQ(p.states.size(), 2u);
   EXPECT_NE(state(p, "scale"), nullptr);
   ASSERT_NE(state(p, "data"), nullptr);
@@ -104,7 +104,7 @@ TEST(Microscaling, WorkIsBounded) {
   m.node(kAten + "sin.default", {{"self", tensor("many")}}, {{"sines", meta({1, 1, 2, 2, 32})}});
   m.result("sines");
   const Program p = m.load();
-  EXPECT_EQ(count(p, Op::mx_dequantize), 1u);
+  EXPECT_EQ(count(p, Op::dequantize), 1u);
 }
 
 }  // namespace

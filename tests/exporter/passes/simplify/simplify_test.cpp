@@ -89,7 +89,7 @@ TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
   Program& program = p.b().program();
   run_passes(program, Stage::simplify, Stage::simplify, {});
   EXPECT_EQ(count(program, Op::mx_pack), 1U);
-  EXPECT_EQ(count(program, Op::mx_dequantize), 2U);
+  EXPECT_EQ(count(program, Op::dequantize), 2U);
   Session session(p.model().prepare());
   EXPECT_TRUE(values_of(session.run({floats({0, 32}, {})})[0]).empty());
   // The largest value, 450, has the scale 1 and saturates at 448; 3.3 lies between 3.25 and 3.5.
