@@ -33,7 +33,7 @@ using namespace tern::fuzz;
 
 /// An op counts as covered with this many programs that ran.
 constexpr int kNeeded = 20;
-/// A program that takes longer hangs. It runs in four modes, each of which ends after two seconds.
+/// A program that takes longer hangs. It runs in five modes, each of which ends after two seconds.
 constexpr unsigned kSeconds = 60;
 
 struct Options {

@@ -70,10 +70,16 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
   for (const Name& n : kNames) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
   }
-  if (dtype == DType::invalid || a.ndim < 0 || a.ndim > kMaxRank)
-    fail(ErrorCode::unsupported, "DLPack tensor: code " + std::to_string(a.dtype.code) + " of " +
-                                     std::to_string(a.dtype.bits) + " bits and " + std::to_string(a.dtype.lanes) +
-                                     " lanes, or " + std::to_string(a.ndim) + " dimensions, are not supported");
+  if (dtype == DType::invalid)
+    fail(ErrorCode::unsupported, fmt::format("DLPack tensor: elements of code {} with {} bits and {} lanes are not "
+                                             "supported; convert the tensor to another type",
+                                             a.dtype.code, a.dtype.bits, a.dtype.lanes));
+  if (a.ndim < 0 || a.ndim > kMaxRank)
+    fail(ErrorCode::unsupported, fmt::format("DLPack tensor: it has {} dimensions, but must have 0 to {}; reshape it",
+                                             a.ndim, kMaxRank));
+  if (a.ndim > 0 && a.shape == nullptr)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("DLPack tensor: it has {} dimensions, but no sizes (shape is null)", a.ndim));
   std::vector<std::int64_t> sizes(a.shape, a.shape + a.ndim), strides;
   if (a.strides != nullptr) strides.assign(a.strides, a.strides + a.ndim);
   if (a.data == nullptr && std::ranges::find(sizes, 0) == sizes.end())

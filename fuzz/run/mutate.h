@@ -1,4 +1,5 @@
-// Changes to an archive's index that keep it an archive: fields, lists and references change, hashes are made right.
+// Changes to an archive's index and weights that keep it an archive: fields, lists, references and bytes change, the
+// index's hash is made right.
 #pragma once
 
 #include <cstddef>

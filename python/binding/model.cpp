@@ -2,14 +2,12 @@
 #include "python/binding/model.h"
 
 #include <fmt/format.h>
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <tern/error.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "python/binding/arrays.h"
@@ -86,10 +84,19 @@ PyModel derived(const PyModel& m, Model model) {
   return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
 }
 
+/// The path that a str or an os.PathLike names.
+std::string path_of(nb::handle source) {
+  PyObject* bytes = nullptr;
+  if (PyUnicode_FSConverter(source.ptr(), &bytes) == 0) throw nb::python_error();
+  const nb::object owner = nb::steal(bytes);
+  return PyBytes_AsString(bytes);  // without zero bytes
+}
+
 /// Opens the file; messages name it `label`.
 Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
   try {
     const WithoutGil released;
+    check_program_file(path);
     return is_pt2(path) ? open_model(path) : Model::open(path, options);
   } catch (const Error& e) {
     std::string message = e.what();
@@ -120,12 +127,11 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
   std::shared_ptr<const MemoryFile> file;
   std::string path, label = "<memory>";
   if (PyUnicode_Check(source.ptr()) || nb::hasattr(source, "__fspath__")) {
-    path = label = nb::cast<std::filesystem::path>(source).string();
+    path = label = path_of(source);
   } else {
     file = memory_file_of(source);
     path = file->path();
   }
-  check_program_file(path);
   if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "
