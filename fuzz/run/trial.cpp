@@ -84,7 +84,7 @@ class Trial {
       narrow.precision = c_.pick({Precision::bfloat16, Precision::float16});
       attempt([&] { in_session(f.name, narrow, *inputs); });
       attempt([&] { as_graph(f.name, plain, *inputs); });
-      if (has_algorithms()) attempt([&] { by_algorithm(f.name, plain, *inputs); });
+      if (has_algorithms()) attempt([&] { by_algorithm(f.name, c_.chance(50) ? plain : narrow, *inputs); });
       if (outcome_.kind == Outcome::finding) break;
     }
     return outcome_;

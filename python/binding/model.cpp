@@ -12,6 +12,7 @@
 
 #include "python/binding/arrays.h"
 #include "python/binding/call.h"
+#include "python/binding/file_path.h"
 #include "python/binding/fork.h"
 #include "python/binding/gil.h"
 #include "python/binding/instance.h"
@@ -84,14 +85,6 @@ PyModel derived(const PyModel& m, Model model) {
   return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
 }
 
-/// The path that a str or an os.PathLike names.
-std::string path_of(nb::handle source) {
-  PyObject* bytes = nullptr;
-  if (PyUnicode_FSConverter(source.ptr(), &bytes) == 0) throw nb::python_error();
-  const nb::object owner = nb::steal(bytes);
-  return PyBytes_AsString(bytes);  // without zero bytes
-}
-
 /// Opens the file; messages name it `label`.
 Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
   try {
@@ -127,7 +120,7 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
   std::shared_ptr<const MemoryFile> file;
   std::string path, label = "<memory>";
   if (PyUnicode_Check(source.ptr()) || nb::hasattr(source, "__fspath__")) {
-    path = label = path_of(source);
+    path = label = file_path_of(source);
   } else {
     file = memory_file_of(source);
     path = file->path();

@@ -58,9 +58,10 @@ def test_wrong_sources(tmp_path):
             return self.path
 
     for source in ("a\0b", Path("a\0b"), Path(5), "\ud800"):
-        with pytest.raises((TypeError, ValueError)) as e:
-            tern.load(source)
-        assert "bad_cast" not in str(e.value)
+        for act in (tern.load, tern.Trace):
+            with pytest.raises((TypeError, ValueError)) as e:
+                act(source)
+            assert "bad_cast" not in str(e.value)
     for data in (b"", b"text", b"PK\3\4"):
         with pytest.raises(tern.BadFile) as e:
             tern.load(data)
