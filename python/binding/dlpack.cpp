@@ -150,7 +150,7 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
            text.empty() ? nb::cast<std::string>(nb::str(e.type().attr("__name__"))) : text);
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception&) {  // of a cast
+  } catch (const std::exception&) {  // nb::cast failed
     refuse(ErrorCode::invalid_argument, name, "its __dlpack_device__() does not give two integers of 32 bits");
   }
 }

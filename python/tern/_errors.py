@@ -88,7 +88,7 @@ for _class in (Error, *_CLASSES.values()):
 
 _NODE = re.compile(r"node (\d{1,10}) of '[^']*' \(([\w.]+)")
 _OPERATOR = re.compile(r"\((?:torch\.)?(?:ops\.)?(aten\.[\w.]+)")
-# From the begin of a word on: from each character on, a long word takes the square of its length.
+# A match begins where a word begins. Tried at each character, it would take the square of a word's length.
 _LINE = re.compile(r"(?<![^\s,()'\"])([^\s,()'\"]+\.py:\d+)")
 _RULE = re.compile(r"\(rule ([\w.]+), byte (\d{1,20})\)")
 # Messages put what to do behind the last semicolon.
