@@ -49,7 +49,7 @@ def test_long_names_take_no_time(digits, images):
     assert tern.InvalidArgument("node " + "9" * 5000 + " of 'f' (add)").node is None
 
 
-def test_wrong_sources(tmp_path):
+def test_wrong_sources():
     class Path:
         def __init__(self, path):
             self.path = path
