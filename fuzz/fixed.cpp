@@ -32,7 +32,7 @@ using namespace tern::fuzz;
 
 /// Number of successful programs needed to cover an op.
 constexpr int kNeeded = 20;
-/// A slower program hangs. A program runs in four modes, each limited to two seconds.
+/// A slower program hangs. A program runs in five modes, each limited to two seconds.
 constexpr unsigned kSeconds = 60;
 
 struct Options {

@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,16 +71,23 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
   for (const Name& n : kDlpackNames) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
   }
-  if (dtype == DType::invalid || a.ndim < 0 || a.ndim > kMaxRank)
-    fail(ErrorCode::unsupported, "DLPack tensor: code " + std::to_string(a.dtype.code) + " of " +
-                                     std::to_string(a.dtype.bits) + " bits and " + std::to_string(a.dtype.lanes) +
-                                     " lanes, or " + std::to_string(a.ndim) + " dimensions, are not supported");
+  if (dtype == DType::invalid)
+    fail(ErrorCode::unsupported, fmt::format("DLPack tensor: elements of code {} with {} bits and {} lanes are not "
+                                             "supported; convert the tensor to another type",
+                                             a.dtype.code, a.dtype.bits, a.dtype.lanes));
+  if (a.ndim < 0 || a.ndim > kMaxRank)
+    fail(ErrorCode::unsupported,
+         fmt::format("DLPack tensor: it has {} dimensions, but must have 0 to {}; reshape it", a.ndim, kMaxRank));
+  if (a.ndim > 0 && a.shape == nullptr)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("DLPack tensor: it has {} dimensions, but no sizes (shape is null)", a.ndim));
   std::vector<std::int64_t> sizes(a.shape, a.shape + a.ndim), strides;
   if (a.strides != nullptr) strides.assign(a.strides, a.strides + a.ndim);
   if (a.data == nullptr && std::ranges::find(sizes, 0) == sizes.end())
     fail(ErrorCode::invalid_argument,
          "DLPack tensor: it has elements, but no memory (a fake tensor, or a subclass that wraps others)");
-  void* const data = static_cast<std::byte*>(a.data) + a.byte_offset;
+  // Empty tensors may have no address, and any offset.
+  void* const data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a.data) + a.byte_offset);
   Tensor t = read_only ? Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner))
                        : Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
   return device == "cpu" ? t : TensorMemory::place(std::move(t), Device::open(device));

@@ -21,7 +21,7 @@ void take_planes_first(Program& program);
 
 /// Stores weights in MX blocks that a program spells out with ordinary operators as single MX values. The pass looks
 /// for values that are computed of constants alone, among them element bits and float8_e8m0 scales, and that equal, bit
-/// for bit, mx_dequantize of those two. Such a value becomes mx_dequantize of one MX state; states without other
+/// for bit, dequantize of those two. Such a value becomes dequantize of one MX state; states without other
 /// readers are removed. Comparing values rather than operators makes the pass independent of how a program computes
 /// them: PyTorch's and torchao's graphs differ between versions, and after run_decompositions().
 void pack_microscaling(Program& program);

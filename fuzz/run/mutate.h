@@ -1,4 +1,5 @@
-// Changes to an archive's index that keep a valid container: fields, lists and references change, hashes are corrected.
+// Changes to an archive's index and weights within a valid container: fields, lists, references and bytes change, and
+// the index's hash is corrected.
 #pragma once
 
 #include <cstddef>

@@ -79,8 +79,12 @@ class Trial {
       reproducible.reproducible = true;
       attempt([&] { in_session(f.name, plain, *inputs); });
       attempt([&] { in_session(f.name, reproducible, *inputs); });
+      PrepareOptions narrow = plain;
+      narrow.threads = 3;
+      narrow.precision = c_.pick({Precision::bfloat16, Precision::float16});
+      attempt([&] { in_session(f.name, narrow, *inputs); });
       attempt([&] { as_graph(f.name, plain, *inputs); });
-      if (has_algorithms()) attempt([&] { by_algorithm(f.name, plain, *inputs); });
+      if (has_algorithms()) attempt([&] { by_algorithm(f.name, c_.chance(50) ? plain : narrow, *inputs); });
       if (outcome_.kind == Outcome::finding) break;
     }
     return outcome_;

@@ -121,6 +121,8 @@ Tensor of_interface(nb::handle object, std::string_view name) {
   for (nb::handle s : shape) sizes.push_back(nb::cast<Py_ssize_t>(s));
   if (!array["strides"].is_none()) {
     for (nb::handle s : nb::cast<nb::tuple>(array["strides"])) strides.push_back(nb::cast<Py_ssize_t>(s));
+    if (strides.size() != sizes.size())
+      refuse(name, fmt::format("has {} sizes, but {} strides (__array_interface__)", sizes.size(), strides.size()));
   }
   void* const address = PyLong_AsVoidPtr(data[0].ptr());
   if (address == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();

@@ -96,6 +96,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   if (const DlpackExchange* exchange = exchange_of(object, name)) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
+    if (managed == nullptr) fail(ErrorCode::invalid_argument, "its type gives a null pointer");
     const dlpack::Device device = managed->array.device;
     try {
       if (const std::optional<Stream> stream = stream_of(name, device.type, device.id)) {
@@ -106,7 +107,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
       }
       *tensor = from_dlpack(reinterpret_cast<DLManagedTensorVersioned*>(managed));
     } catch (...) {
-      managed->deleter(managed);
+      if (managed->deleter != nullptr) managed->deleter(managed);
       throw;
     }
     return true;
@@ -149,8 +150,8 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
            text.empty() ? nb::cast<std::string>(nb::str(e.type().attr("__name__"))) : text);
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& e) {  // invalid casts: no tuple, no number
-    refuse(ErrorCode::invalid_argument, name, e.what());
+  } catch (const std::exception&) {  // nb::cast failed
+    refuse(ErrorCode::invalid_argument, name, "its __dlpack_device__() does not give two integers of 32 bits");
   }
 }
 

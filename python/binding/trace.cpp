@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "python/binding/file_path.h"
 #include "python/binding/gil.h"
 #include "python/binding/model.h"
 
@@ -98,7 +99,7 @@ compressed. A process has one trace at a time. Where the block ends with an exce
             options.rank = rank;
             options.world_size = world_size;
             options.backend = std::move(backend);
-            new (t) PyTrace(nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path)), std::move(options));
+            new (t) PyTrace(file_path_of(path), std::move(options));
           },
           "path"_a, nb::kw_only(), "memory"_a = TraceOptions{}.memory, "rank"_a = 0, "world_size"_a = 1,
           "backend"_a = "",

@@ -9,6 +9,8 @@ from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from tern._describe import describe
+
 if TYPE_CHECKING:
     from tern._programs import ExportedProgram, PreTrainedModel
     from tern._report import ExportReport
@@ -208,6 +210,8 @@ def export_llm(
     """
     from tern._export import export
 
+    if not hasattr(model, "config"):
+        raise TypeError(f"export_llm() takes a decoder of transformers, not a {describe(model)}")
     config = model.config.get_text_config(decoder=True)
     longest = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     context = min(longest or 4096, 4096) if context is None else index(context)

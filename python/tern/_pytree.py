@@ -224,11 +224,15 @@ def describe_model(model):
 
 def signature(function):
     import inspect
+    import keyword
     import re
 
+    names = dict.fromkeys(re.sub(r"\W", "_", v.name) for v in function.inputs if not v.fixed)
     parameters = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for name in dict.fromkeys(re.sub(r"\W", "_", v.name) for v in function.inputs if not v.fixed)
-        if name.isidentifier()
+        for name in names
+        if name.isidentifier() and not keyword.iskeyword(name)
     ]
-    return inspect.Signature(parameters + [inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])
+    if "out" not in names:  # else the program's own input
+        parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters)

@@ -126,7 +126,8 @@ def verify(
     from tern._safetensors import save
 
     torch = import_module("torch")
-    exported = program if isinstance(program, torch.export.ExportedProgram) else torch.export.load(program)
+    is_exported = isinstance(program, torch.export.ExportedProgram)
+    exported = program if is_exported else torch.export.load(os.fspath(program))
     if not args and not kwargs and exported.example_inputs is not None:
         args, kwargs = exported.example_inputs
     inputs = _inputs(exported, args, kwargs)

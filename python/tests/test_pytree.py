@@ -1,12 +1,13 @@
 """The arguments and results that _pytree nests: what is compared, how a call is read, and odd trees. Without torch."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tern
-from tern._pytree import converters
+from tern._pytree import converters, signature
 
 
 def leaf():
@@ -111,3 +112,17 @@ def test_odd_trees_are_left_out(name):
     unflatten = converters("forward", "", TREES[name], [], [], leaves)[1]
     if not name.startswith(("arguments", "no named")):  # also valid as results
         assert unflatten is None
+
+
+@pytest.mark.parametrize(
+    ("names", "parameters"),
+    [
+        (["x", "a.0", "a.1"], ["x", "a_0", "a_1", "out"]),
+        (["class", "None", "x"], ["x", "out"]),
+        (["out", "x"], ["out", "x"]),
+        (["self", "a b", "1", ""], ["self", "a_b", "out"]),
+    ],
+)
+def test_signatures_leave_out_what_python_cannot_name(names, parameters):
+    inputs = [SimpleNamespace(name=name, fixed="") for name in names]
+    assert list(signature(SimpleNamespace(inputs=inputs)).parameters) == parameters

@@ -23,7 +23,7 @@ struct PartRequest {
 class PartCompiler {
  public:
   virtual ~PartCompiler() = default;
-  /// True if the device accepts microscaled (MX) values: the operand of mx_dequantize, the right operand of matmul.
+  /// True if the device accepts microscaled (MX) values: the operand of dequantize, the right operand of matmul.
   virtual bool takes_microscaled() const { return false; }
   /// Returns the group of each node; -1 for nodes the device does not accept.
   virtual std::vector<std::int32_t> choose(const PartRequest& request) = 0;

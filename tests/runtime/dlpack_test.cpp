@@ -85,6 +85,7 @@ TEST(Dlpack, LeavesWhatItRefuses) {
   refuse([&] { given.tensor.array.dtype.bits = 31; });
   refuse([&] { given.tensor.array.ndim = 17; });
   refuse([&] { given.tensor.array.ndim = -1; });
+  refuse([&] { given.tensor.array.shape = nullptr; });
   refuse([&] { given.shape[0] = -1; });
   given.shape[0] = 3;
   refuse([&] { given.tensor.major = 2; });
