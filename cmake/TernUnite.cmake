@@ -1,6 +1,6 @@
 # tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
 # reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their library.
-# TERN_UNITY=OFF compiles each file alone. Generated files stay alone: they do not exist at configuration.
+# TERN_UNITY=OFF compiles each file alone. Generated files stay alone.
 function(tern_unite target)
   if(NOT TERN_UNITY)
     return()
@@ -16,8 +16,7 @@ function(tern_unite_now target)
   set(kept "")
   foreach(file IN LISTS files)
     get_source_file_property(generated ${file} GENERATED)
-    get_source_file_property(alone ${file} SKIP_UNITY_BUILD_INCLUSION)
-    if(generated OR alone OR NOT file MATCHES "\\.cpp$")
+    if(generated OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cpp$")
       list(APPEND kept ${file})
       continue()
     endif()
@@ -49,10 +48,6 @@ function(tern_unite_now target)
       file(SIZE ${path} size)
       math(EXPR bytes "${bytes} + ${size}")
       cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE included)
-      cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${path} is_configured)
-      if(is_configured)
-        cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_BINARY_DIR}/generated OUTPUT_VARIABLE included)
-      endif()
       if(unit STREQUAL "")
         string(REGEX REPLACE "[/.]" "_" name ${included})
         set(unit ${folder}/${name}.cpp)

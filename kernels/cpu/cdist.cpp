@@ -10,19 +10,19 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kCdistLanes = 8;
 
 /// Joins term(|x - y|) of all elements with `join`.
 template <class T, class Term, class Join>
 T over_row(const T* x, const T* y, std::int64_t n, Term term, Join join) {
-  T lanes[kLanes] = {};
+  T lanes[kCdistLanes] = {};
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], term(std::abs(x[i + j] - y[i + j])));
+  for (; i + kCdistLanes <= n; i += kCdistLanes) {
+    for (std::int64_t j = 0; j < kCdistLanes; ++j) lanes[j] = join(lanes[j], term(std::abs(x[i + j] - y[i + j])));
   }
   for (std::int64_t j = 0; i < n; ++i, ++j) lanes[j] = join(lanes[j], term(std::abs(x[i] - y[i])));
   T result = lanes[0];
-  for (std::int64_t j = 1; j < kLanes; ++j) result = join(result, lanes[j]);
+  for (std::int64_t j = 1; j < kCdistLanes; ++j) result = join(result, lanes[j]);
   return result;
 }
 
@@ -86,7 +86,7 @@ void run_as(KernelCall& c) {
                });
 }
 
-void run(KernelCall& c) {
+void run_cdist(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   if (c.in[0].dtype == DType::f64) return run_as<double>(c);
   run_as<float>(c);
@@ -95,7 +95,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel cdist_kernel() {
-  return {.run = run};
+  return {.run = run_cdist};
 }
 
 }  // namespace tern::cpu

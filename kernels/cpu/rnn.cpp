@@ -37,7 +37,7 @@ Sizes sizes_of(const KernelCall& c) {
 
 /// Buffers in the type of the sums.
 template <class T>
-struct Buffers {
+struct RnnBuffers {
   T *layer_in, *layer_out;  ///< [steps, batch, features]
   T* from_input;            ///< [steps, batch, gates]
   T* from_state;            ///< [batch, gates]
@@ -46,9 +46,9 @@ struct Buffers {
 };
 
 template <class T>
-Buffers<T> buffers(const Sizes& s, ScratchParts& parts) {
+RnnBuffers<T> buffers(const Sizes& s, ScratchParts& parts) {
   const std::int64_t width = std::max(s.input, s.directions * s.projected), rows = s.steps * s.batch;
-  Buffers<T> b{};
+  RnnBuffers<T> b{};
   b.layer_in = parts.take<T>(rows * width);
   b.layer_out = parts.take<T>(rows * width);
   b.from_input = parts.take<T>(rows * s.gates);
@@ -106,7 +106,7 @@ void add_rows(T* to, std::int64_t rows, std::int64_t width, const T* bias) {
 
 /// Runs a layer in one direction: layer_in [steps, batch, width] to columns `at`.. of layer_out.
 template <class T>
-void run_cell(const KernelCall& c, const Sizes& s, const Buffers<T>& b, std::int64_t cell, std::int64_t width) {
+void run_cell(const KernelCall& c, const Sizes& s, const RnnBuffers<T>& b, std::int64_t cell, std::int64_t width) {
   const DType type = dtype_of_v<T>;
   const auto first = static_cast<std::size_t>(3 + 5 * cell);
   const bool biases = c.has(first + 2), projections = c.has(first + 4), lstm = s.kind == RnnKind::lstm;
@@ -166,9 +166,9 @@ void run_cell(const KernelCall& c, const Sizes& s, const Buffers<T>& b, std::int
 }
 
 template <class T>
-void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch) {
-  ScratchParts parts(scratch);
-  Buffers<T> b = buffers<T>(s, parts);
+void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
+  ScratchParts parts(scratch_rnn);
+  RnnBuffers<T> b = buffers<T>(s, parts);
   to_dense(c.in[0], dtype_of_v<T>, b.layer_in);
   std::int64_t width = s.input;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
@@ -179,7 +179,7 @@ void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch) {
   if (c.wants(0)) from_dense(b.layer_in, dtype_of_v<T>, c.out[0]);
 }
 
-std::size_t scratch(const KernelCall& c) {
+std::size_t scratch_rnn(const KernelCall& c) {
   ScratchParts parts;
   const Sizes s = sizes_of(c);
   if (c.in[0].dtype == DType::f64) {
@@ -190,13 +190,13 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
-void run(KernelCall& c) {
+void run_rnn(KernelCall& c) {
   const Sizes s = sizes_of(c);
   if (s.steps == 0) fail(ErrorCode::runtime, "a recurrent network needs at least one step");
   if (s.projected == 0 && s.hidden > 0)
     fail(ErrorCode::runtime, "a recurrent network projects its state to no features");
   if (s.batch * s.projected == 0) return;
-  Scratch own(c, scratch(c));
+  Scratch own(c, scratch_rnn(c));
   if (c.in[0].dtype == DType::f64) return run_layers<double>(c, s, own.data());
   run_layers<float>(c, s, own.data());
 }
@@ -204,7 +204,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel rnn_kernel() {
-  return {.run = run, .scratch = scratch, .strided = kAllStrided & ~0b110U};
+  return {.run = run_rnn, .scratch = scratch_rnn, .strided = kAllStrided & ~0b110U};
 }
 
 }  // namespace tern::cpu

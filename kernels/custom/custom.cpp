@@ -10,7 +10,7 @@ struct CustomState : KernelState {
   CustomCall call;
 };
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+std::unique_ptr<KernelState> prepare_custom(const KernelCall& c) {
   return std::make_unique<CustomState>(c);
 }
 
@@ -25,7 +25,7 @@ void run_custom(KernelCall& c) {
 }  // namespace
 
 void register_custom(KernelTable& t) {
-  t.set(Op::custom, {.run = run_custom, .prepare = prepare});
+  t.set(Op::custom, {.run = run_custom, .prepare = prepare_custom});
 }
 
 }  // namespace tern

@@ -21,8 +21,8 @@ using strided_product::MicroKernels;
 
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel; a panel stays in the second cache
 constexpr std::int64_t kFinished = 48;     // fewest results of a channel per epilogue call
-constexpr std::int64_t kBand = 1 << 19;    // most floats of input lines per copied band
-constexpr std::size_t kBandSlot = 5;
+constexpr std::int64_t kConvolveBand = 1 << 19;    // most floats of input lines per copied band
+constexpr std::size_t kConvolveBandSlot = 5;
 
 /// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.
 struct Run {
@@ -69,9 +69,9 @@ class Part {
     const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
     const bool inside = is_inside(c_.window);
     const std::int64_t most =
-        inside ? end - begin : std::clamp<std::int64_t>(kBand / Band::floats(image, 1), 1, end - begin);
+        inside ? end - begin : std::clamp<std::int64_t>(kConvolveBand / Band::floats(image, 1), 1, end - begin);
     float* buffer =
-        inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot);
+        inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kConvolveBandSlot);
     Band band(image, inside, 0, buffer);
     find_upcoming(begin, end, first, last);
     taps_.clear();

@@ -31,12 +31,12 @@ std::int64_t channels_of(const Convolution& c) {
   return c.groups * c.out;
 }
 
-constexpr std::int64_t kWorthAThread = 1 << 15;  // products
+constexpr std::int64_t kDepthwiseThreadProducts = 1 << 15;  // products
 // Small images: computes several lines at once, since windows at the left and right edges have the same elements
 // inside.
 constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
-constexpr std::int64_t kBand = 64 << 10;  // floats of copied input lines
-constexpr std::size_t kBandSlot = 5, kWeightSlot = 6, kResultSlot = 4;
+constexpr std::int64_t kDepthwiseBand = 64 << 10;  // floats of copied input lines
+constexpr std::size_t kDepthwiseBandSlot = 5, kDepthwiseWeightSlot = 6, kResultSlot = 4;
 
 /// Weights and biases: channels adjacent, window elements `step` apart; the input channels of a group follow each
 /// other.
@@ -47,7 +47,7 @@ struct Weights {
 template <class Operands>
 Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
   const std::int64_t taps = at.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
-  auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kWeightSlot);
+  auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kDepthwiseWeightSlot);
   for (std::int64_t i = 0; i < channels; ++i) {
     for (std::int64_t t = 0; t < taps; ++t) to[t * channels + i] = at.weight[(first + i) * taps + t];
     to[taps * channels + i] = at.bias == nullptr ? 0.0F : at.bias[first + i];
@@ -159,7 +159,7 @@ class NarrowLines {
       : at_(at), all_(channels_of(c)), first_(first), channels_(channels) {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
-    if (!at.narrow_x) x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kBandSlot);
+    if (!at.narrow_x) x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kDepthwiseBandSlot);
     if (at.narrow_y) y_ = thread_buffer<float>(static_cast<std::size_t>(lines * w.out * channels), kResultSlot);
   }
 
@@ -291,9 +291,9 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   const std::int64_t all = channels_of(c), kernel = h.kernel * w.kernel;
   const Image image{c.window, all, all};
   const bool inside = is_inside(c.window);
-  const std::int64_t most = std::clamp<std::int64_t>(kBand / (h.stride * w.in * all), 1, end - begin);
+  const std::int64_t most = std::clamp<std::int64_t>(kDepthwiseBand / (h.stride * w.in * all), 1, end - begin);
   Band band(image, inside, 0,
-            inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
+            inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kDepthwiseBandSlot));
   const Weights weights = weights_of(c, at, 0, all);
   const std::vector<float> zeros(static_cast<std::size_t>(all));
   std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));
@@ -330,12 +330,12 @@ void for_parts(const Convolution& c, F&& f) {
   const Share share = c.blocking.share;
   if (share == Share::by_rule ? share_lines(lines, channels_of(c))
                               : share == Share::lines || !enough_channels(channels_of(c))) {
-    parallel_for(lines, kWorthAThread / line + 1,
+    parallel_for(lines, kDepthwiseThreadProducts / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, channels_of(c)); });
     return;
   }
   const std::int64_t unit = lines * line / (channels_of(c) / kUnit);
-  for_channels(channels_of(c), kWorthAThread / (unit + 1) + 1,
+  for_channels(channels_of(c), kDepthwiseThreadProducts / (unit + 1) + 1,
                [&](std::int64_t first, std::int64_t count) { f(0, lines, first, count); });
 }
 
@@ -344,7 +344,7 @@ void for_parts(const Convolution& c, F&& f) {
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
   if (c.in_order) {
     const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
-    return parallel_for(c.batch * c.window[1].out, kWorthAThread / products + 1,
+    return parallel_for(c.batch * c.window[1].out, kDepthwiseThreadProducts / products + 1,
                         [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
   }
   for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {

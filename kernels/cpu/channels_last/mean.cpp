@@ -9,7 +9,7 @@
 namespace tern::channels_last {
 namespace {
 
-constexpr std::int64_t kTogether = 64;  // positions per partial sum
+constexpr std::int64_t kMeanTogether = 64;  // positions per partial sum
 constexpr std::int64_t kFewestInRun = 24, kMostRuns = 32;
 constexpr std::int64_t kDear = 4;  // additions per read of an element from another core's cache
 constexpr std::size_t kRunSlot = 5, kSumSlot = 6;
@@ -31,11 +31,11 @@ struct Runs {
     float *total = buffer, *next = buffer + n, *ones = buffer + 2 * n;
     std::fill_n(total, n, 0.0F);
     std::fill_n(ones, n, 1.0F);
-    std::ptrdiff_t taps[kTogether];
-    const std::ptrdiff_t same[kTogether] = {};
-    for (std::int64_t t = 0; t < kTogether; ++t) taps[t] = t * channels;
-    for (std::int64_t at = run * positions / count; at < end; at += kTogether) {
-      const std::int64_t together = std::min(kTogether, end - at);
+    std::ptrdiff_t taps[kMeanTogether];
+    const std::ptrdiff_t same[kMeanTogether] = {};
+    for (std::int64_t t = 0; t < kMeanTogether; ++t) taps[t] = t * channels;
+    for (std::int64_t at = run * positions / count; at < end; at += kMeanTogether) {
+      const std::int64_t together = std::min(kMeanTogether, end - at);
       loops().depthwise({x + at * channels + first, 0, taps, together, n, 1, next, 0}, ones, same, total);
       std::swap(total, next);
     }

@@ -12,9 +12,9 @@
 namespace tern::channels_last {
 namespace {
 
-constexpr std::int64_t kBand = 32 << 10;  // floats of input
-constexpr std::int64_t kFewestChannels = 16;
-constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
+constexpr std::int64_t kPoolBand = 32 << 10;  // floats of input
+constexpr std::int64_t kPoolFewestChannels = 16;
+constexpr std::size_t kPoolBandSlot = 5, kPoolWeightSlot = 6;
 
 /// Calls f(windows of a result line, index of the line in its image) for all lines, with `fill` around the images.
 template <class F>
@@ -24,9 +24,9 @@ void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
   const std::int64_t taps = h.kernel * w.kernel, line = h.stride * w.in * p.channels;
   const bool inside = is_inside(p.window);
   parallel_for(p.batch * h.out, grain_for(w.out * taps * p.channels / 8), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = std::min(std::max<std::int64_t>(1, kBand / line), end - begin);
+    const std::int64_t most = std::min(std::max<std::int64_t>(1, kPoolBand / line), end - begin);
     Band band(image, inside, fill,
-              inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
+              inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kPoolBandSlot));
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       band.load(x + n * p.channels * h.in * w.in, top, top + count);
@@ -43,7 +43,7 @@ void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
 }  // namespace
 
 bool suits(const Pool& p) {
-  return p.channels >= kFewestChannels && p.window[0].in == 1 && p.window[0].out == 1 && p.window[0].kernel == 1;
+  return p.channels >= kPoolFewestChannels && p.window[0].in == 1 && p.window[0].out == 1 && p.window[0].kernel == 1;
 }
 
 void max_pool(const Pool& p, const float* x, float* y) {
@@ -54,7 +54,7 @@ void max_pool(const Pool& p, const float* x, float* y) {
 void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
                   std::span<const float> column_divisors, float* y) {
   for_each_line(p, x, y, 0, [&](const Windows& w, std::int64_t line) {
-    auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kWeightSlot);
+    auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kPoolWeightSlot);
     std::fill_n(ones, w.channels, 1.0F);
     std::fill_n(ones + w.channels, w.channels, 0.0F);
     const std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(w.tap_count));  // every tap has the same weights

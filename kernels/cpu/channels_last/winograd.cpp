@@ -18,13 +18,13 @@ using strided_product::kPackedSlot;
 using strided_product::MicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
-constexpr std::int64_t kFewestChannels = 16;  // a vector
+constexpr std::int64_t kWinogradFewestChannels = 16;  // a vector
 constexpr std::int64_t kDepth = 64;           // channels of a weight per transform
-constexpr std::int64_t kTogether = 64;        // tiles per block of sums
+constexpr std::int64_t kWinogradTogether = 64;        // tiles per block of sums
 constexpr std::int64_t kFloats = 1 << 20;     // floats of transformed tiles kept at a time
 constexpr std::int64_t kApart = 16;           // floats between tiles, against collisions in the first cache
 constexpr std::int64_t kChannelsOfPart = 64;  // channels of a tile per transform
-constexpr std::size_t kWeightSlot = 3, kSumsSlot = 5;
+constexpr std::size_t kWinogradWeightSlot = 3, kSumsSlot = 5;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -79,7 +79,7 @@ class Tiles {
     const WindowAxis &h = c_.window[1], &w = c_.window[2];
     const float* image = at_.x + grid_.image(at) * h.in * w.in * pitch + channel;
     const std::int64_t top = grid_.line(at) - h.before, left = grid_.column(at) - w.before;
-    static constexpr float kZeros[kChannelsOfPart + kFewestChannels] = {};
+    static constexpr float kZeros[kChannelsOfPart + kWinogradFewestChannels] = {};
     const float* from[kElements];
     for (std::int64_t i = 0; i < kTransformed; ++i) {
       for (std::int64_t j = 0; j < kTransformed; ++j) {
@@ -98,9 +98,9 @@ class Tiles {
     const std::int64_t group = panel / panels_, column = panel % panels_ * micro_.columns,
                        channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>(micro_.columns, c_.out - column));
-    const std::int64_t depth = std::min(kDepth, c_.in), sums_of_element = kTogether * micro_.columns + kApart,
+    const std::int64_t depth = std::min(kDepth, c_.in), sums_of_element = kWinogradTogether * micro_.columns + kApart,
                        weight_of_element = depth * micro_.columns + kApart;
-    auto* weight = thread_buffer<float>(static_cast<std::size_t>(kElements * weight_of_element), kWeightSlot);
+    auto* weight = thread_buffer<float>(static_cast<std::size_t>(kElements * weight_of_element), kWinogradWeightSlot);
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(kElements * sums_of_element), kSumsSlot);
     const std::int64_t parts = divided_up(count, micro_.rows);
     for (std::int64_t k = 0; k < c_.in; k += depth) {
@@ -174,7 +174,7 @@ class Tiles {
 /// Returns the number of tiles transformed before each product.
 std::int64_t tiles_at_once(const Convolution& c) {
   const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = Grid(c).count;
-  return divided_up(count, divided_up(count, std::max(kTogether, kFloats / floats)));
+  return divided_up(count, divided_up(count, std::max(kWinogradTogether, kFloats / floats)));
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ bool Winograd::possible(const Convolution& c) {
   const auto three = [](const WindowAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
   const WindowAxis& depth = c.window[0];
   return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
-         c.in >= kFewestChannels && c.out >= kFewestChannels && !c.in_order;
+         c.in >= kWinogradFewestChannels && c.out >= kWinogradFewestChannels && !c.in_order;
 }
 
 bool Winograd::allowed() {
@@ -219,7 +219,7 @@ bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byt
       }
     });
     // Chooses the number of blocks of tiles so that panels times blocks divide evenly among threads.
-    std::int64_t blocks = divided_up(some, kTogether);
+    std::int64_t blocks = divided_up(some, kWinogradTogether);
     while (tiles.panels() * blocks % threads != 0 && some / (blocks + 1) >= rows) ++blocks;
     parallel_for(tiles.panels() * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
       std::int64_t ready = -1;  // panel of the currently transformed weight

@@ -16,9 +16,9 @@ void forward_by_blocks(const ConvolutionProblem& p, const float* x, const float*
   }
 }
 
-class Blocks : public PreparedAlgorithm {
+class ConvolutionBlocks : public PreparedAlgorithm {
  public:
-  explicit Blocks(const ConvolutionProblem& p) : p_(p) { choice = {Algorithm::blocks}; }
+  explicit ConvolutionBlocks(const ConvolutionProblem& p) : p_(p) { choice = {Algorithm::blocks}; }
 
   void reserve(const KernelCall&, ScratchParts&) const override {}
 
@@ -40,7 +40,7 @@ class Blocks : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c) {
-  return c.floats ? std::make_unique<Blocks>(c.problem) : nullptr;
+  return c.floats ? std::make_unique<ConvolutionBlocks>(c.problem) : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kNativeChannels = 8;
 
 // Fractions of the machine's peak product rate reached by the algorithms.
-constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
+constexpr double kOfPlanes = 0.8, kConvolutionOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
 
 /// Cost of packing a weight element, as copied bytes.
 constexpr double kPackedBytes = 32;
@@ -44,7 +44,7 @@ double planes(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfPlanes);
 }
 double blocks(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kOfBlocks : kOfFewChannels);
+  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kConvolutionOfBlocks : kOfFewChannels);
 }
 double onednn(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfOneDnn);
@@ -53,7 +53,7 @@ double columns(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfColumns);
 }
 
-constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
+constexpr AlgorithmEntry<ConvolutionCall> kConvolutionTable[] = {
     {Algorithm::tile_rows, channels_last, convolution_by_tile_rows},
     {Algorithm::integer_rows, channels_last, convolution_of_integers},
     {Algorithm::channels_last, channels_last, convolution_channels_last},
@@ -72,18 +72,18 @@ constexpr AlgorithmEntry<ConvolutionCall> kOfQuantized[] = {
     {Algorithm::none, columns, convolution_by_columns}};
 
 /// Algorithms for 8-bit results stored by an epilogue.
-constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
+constexpr AlgorithmEntry<ConvolutionCall> kConvolutionStoringBytes[] = {
     {Algorithm::integer_rows, channels_last, convolution_of_integers}};
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
   const ConvolutionCall call(c);
   if (is_quantized(c)) return prepare_best(kOfQuantized, call);
-  return prepare_best(kTable, call);
+  return prepare_best(kConvolutionTable, call);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all(c);
-  auto state = prepare_best(kStoringBytes, ConvolutionCall(c));
+  auto state = prepare_best(kConvolutionStoringBytes, ConvolutionCall(c));
   return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
@@ -121,7 +121,7 @@ Widening widening(const KernelCall& c) {
   return {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), false};
 }
 
-constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+constexpr AlgorithmChoice kConvolutionAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
                                            {Algorithm::integer_rows},
                                            {Algorithm::channels_last},
@@ -147,7 +147,7 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
 }
 
 std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call) {
-  std::unique_ptr<KernelState> best = prepare_best(kTable, ConvolutionCall(call));
+  std::unique_ptr<KernelState> best = prepare_best(kConvolutionTable, ConvolutionCall(call));
   return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }
 
@@ -177,7 +177,7 @@ Kernel convolution_kernel() {
           .strided = ~0b111u,
           .channels_last = makes_channels_last,
           .defers_weights = true,
-          .algorithms = kAlgorithms,
+          .algorithms = kConvolutionAlgorithms,
           .rounds = rounds,
           .stores_rounded = takes_rounded,
           .widening = widening};

@@ -82,9 +82,9 @@ class FloatPart {
   std::array<bool, 64> constant_{};  ///< all false: no algorithm packs a weight ahead
 };
 
-class Quantized : public PreparedAlgorithm {
+class QuantizedConvolution : public PreparedAlgorithm {
  public:
-  explicit Quantized(const ConvolutionCall& c)
+  explicit QuantizedConvolution(const ConvolutionCall& c)
       : p_(c.problem), columns_(c.call.in[1].size(1)), whole_(columns_ * c.call.in[1].size(0) <= kFloats) {
     choice = {Algorithm::quantized};
     node_ = *c.call.node;
@@ -129,7 +129,7 @@ class Quantized : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const Quantized& of, const KernelCall& c, ScratchParts& parts)
+    Room(const QuantizedConvolution& of, const KernelCall& c, ScratchParts& parts)
         : operands(c, DType::f32, false, parts),
           weight(parts.take<float>((of.whole_ ? c.in[1].size(0) : of.channels_) * of.columns_)),
           scratch(parts.take<std::byte>(static_cast<std::int64_t>(of.scratch_))) {}
@@ -192,7 +192,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCal
   if (c.call.in[1].blocks.columns == 0 || c.call.in[0].numel() == 0 || c.call.in[1].numel() == 0 ||
       c.call.out[0].numel() == 0)
     return nullptr;
-  return std::make_unique<Quantized>(c);
+  return std::make_unique<QuantizedConvolution>(c);
 }
 
 }  // namespace tern::cpu

@@ -9,9 +9,9 @@
 namespace tern::cpu {
 namespace {
 
-class Tiles : public PreparedAlgorithm {
+class ConvolutionTiles : public PreparedAlgorithm {
  public:
-  Tiles(std::unique_ptr<TileConvolution> tiles, std::unique_ptr<PreparedAlgorithm> otherwise)
+  ConvolutionTiles(std::unique_ptr<TileConvolution> tiles, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(std::move(tiles)), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
     unread = tiles_->is_packed() ? 1u << 1 : 0;
@@ -57,7 +57,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
   auto tiles =
       TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
   if (tiles == nullptr) return nullptr;
-  return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
+  return std::make_unique<ConvolutionTiles>(std::move(tiles), otherwise(c));
 }
 
 }  // namespace tern::cpu

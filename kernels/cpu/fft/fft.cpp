@@ -10,15 +10,15 @@
 namespace tern::cpu {
 namespace {
 
-struct Problem {
+struct FftProblem {
   FftKind kind = FftKind::complex_to_complex;
   bool forward = false;
   std::vector<int> axes;
   double scale = 1;
 };
 
-Problem describe(const KernelCall& c) {
-  Problem p;
+FftProblem describe_fft(const KernelCall& c) {
+  FftProblem p;
   p.kind = static_cast<FftKind>(c.node->integer(AttrKey::kind));
   p.forward = c.node->integer(AttrKey::forward) != 0;
   const TensorView& signal = p.kind == FftKind::complex_to_real ? c.out[0] : c.in[0];
@@ -96,7 +96,7 @@ struct State : KernelState {
 };
 
 template <class T>
-void add_passes(const KernelCall& c, const Problem& p, State& s) {
+void add_passes(const KernelCall& c, const FftProblem& p, State& s) {
   using F = FftKind;
   const bool to_real = p.kind == F::complex_to_real;
   const TensorView& spectrum = to_real ? c.in[0] : c.out[0];
@@ -122,10 +122,10 @@ void add_passes(const KernelCall& c, const Problem& p, State& s) {
     s.memory = std::max(s.memory, pass->scratch() * static_cast<std::size_t>(pass->workers));
 }
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+std::unique_ptr<KernelState> prepare_fft(const KernelCall& c) {
   auto s = std::make_unique<State>();
   if (c.out[0].numel() == 0) return s;
-  const Problem p = describe(c);
+  const FftProblem p = describe_fft(c);
   s->copy = p.axes.empty();
   if (s->copy) return s;
   const DType t = c.in[0].dtype;
@@ -142,10 +142,10 @@ std::size_t scratch(const KernelCall& c) {
   return s == nullptr ? 0 : s->memory + s->between;
 }
 
-void run(KernelCall& c) {
+void run_fft(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   std::unique_ptr<KernelState> own;
-  if (c.state == nullptr) own = prepare(c);
+  if (c.state == nullptr) own = prepare_fft(c);
   const auto& s = static_cast<const State&>(own ? *own : *c.state);
   if (s.copy) return copy_strided(c.in[0], c.out[0]);
   const Scratch memory(c, s.memory + s.between);
@@ -162,9 +162,9 @@ void run(KernelCall& c) {
 
 Kernel fft_kernel() {
   Kernel k;
-  k.run = run;
+  k.run = run_fft;
   k.scratch = scratch;
-  k.prepare = prepare;
+  k.prepare = prepare_fft;
   return k;
 }
 

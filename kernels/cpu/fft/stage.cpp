@@ -3,14 +3,14 @@
 namespace tern::cpu {
 namespace {
 
-struct Tables {
+struct StageTables {
   StageTable<float> f{};
   StageTable<double> d{};
 };
 
-const Tables& tables() {
-  static const Tables all = [] {
-    Tables t;
+const StageTables& tables() {
+  static const StageTables all = [] {
+    StageTables t;
     best_level(set_stages_levels)(&t.f, &t.d);
     return t;
   }();

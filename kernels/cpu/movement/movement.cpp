@@ -44,12 +44,12 @@ bool makes_channels_last(const KernelCall& c) {
 }
 
 /// Copies input 0 to the output unless the runtime gave both the same memory.
-void start_from_input(KernelCall& c) {
+void start_from_input_movement(KernelCall& c) {
   if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
 }
 
 void slice_scatter(KernelCall& c) {
-  start_from_input(c);
+  start_from_input_movement(c);
   const TensorView& out = c.out[0];
   const int axis = axis_of(c, out);
   if (c.in[1].size(axis) == 0) return;
@@ -58,7 +58,7 @@ void slice_scatter(KernelCall& c) {
 }
 
 void as_strided_scatter(KernelCall& c) {
-  start_from_input(c);
+  start_from_input_movement(c);
   TensorView to = c.in[1];
   if (to.numel() == 0) return;
   to.data = c.out[0].data + c.node->integer(AttrKey::offset) * element_size(to.dtype);

@@ -108,9 +108,9 @@ bool leaves(const OptimJob& job, OptimList list) {
 /// Updates through buffers: converts other types to T, scales gradients, drops unused results, and keeps master
 /// weights.
 template <class T>
-class Blocks {
+class JobBlocks {
  public:
-  Blocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, T scale)
+  JobBlocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, T scale)
       : job_(job), settings_(s), t_(t), scale_(scale), masters_(t.in[at(OptimList::master)] != nullptr) {}
 
   /// Updates `count` elements from `i` on, at most kBlock.
@@ -194,7 +194,7 @@ class Blocks {
 template <class T>
 void run_in_blocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, std::int64_t begin,
                    std::int64_t end, T scale) {
-  Blocks<T> blocks(job, s, t, scale);
+  JobBlocks<T> blocks(job, s, t, scale);
   for (std::int64_t i = begin; i < end; i += kBlock) blocks.run(i, std::min(kBlock, end - i));
 }
 

@@ -56,7 +56,7 @@ class Memory : public cpu::OptimMemory {
   const OptimLayout& layout_;
 };
 
-void run(KernelCall& c) {
+void run_optim(KernelCall& c) {
   const auto& s = static_cast<const State&>(*c.state);
   const Memory memory(c, s.layout);
   cpu::OptimJob job;
@@ -76,7 +76,7 @@ int updated(const Node& node, std::size_t k) {
 
 void register_cpu_optim(KernelTable& t) {
   Kernel k;
-  k.run = run;
+  k.run = run_optim;
   k.prepare = prepare;
   k.in_place_of = updated;
   t.set(Op::optim, k);

@@ -17,10 +17,10 @@ using cpu::WindowAxis;
 constexpr std::int64_t kOnePlane = 6 << 10;        // floats of a depthwise band: half of a first cache
 constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats shared by many output channels
 constexpr std::int64_t kSmallPlanes = 3 << 10;
-constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
+constexpr std::int64_t kConvolveMostTaps = 256, kMostInputs = 4, kConvolveMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
 constexpr std::int64_t kWorthFinishing = 1 << 10;
-constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
+constexpr std::size_t kConvolveInputSlot = 0, kConvolveResultSlot = 1;
 
 /// Collects neighbouring results until a call pays off.
 class Finishing {
@@ -102,9 +102,9 @@ bool is_direct(const DirectConvolution& c) {
   if (is_one_window(c)) return true;
   if (is_volume(c)) return is_direct_volume(c);
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  if (c.in > kMostInputs || row_of(c) > kMostTaps) return false;
+  if (c.in > kMostInputs || row_of(c) > kConvolveMostTaps) return false;
   // Other algorithms are as good without overlap of windows or with many results per input.
-  if (c.in > 1 && (h.stride > kMostStride || w.stride > kMostStride)) return false;
+  if (c.in > 1 && (h.stride > kConvolveMostStride || w.stride > kConvolveMostStride)) return false;
   if (c.in == 1 && c.groups == 1 && h.kernel * w.kernel == 1) return false;
   return has_bands(c.window, c.in);
 }
@@ -131,8 +131,8 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
                [&](std::int64_t begin, std::int64_t end) {
                  const std::int64_t floats = batch * input + kMostTogether * kSlack;
                  const std::int64_t lines = std::max<std::int64_t>(batch, loops.channels);
-                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kInputSlot);
-                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kResultSlot);
+                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kConvolveInputSlot);
+                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kConvolveResultSlot);
                  std::fill_n(padded, floats, 0.0F);
                  Finishing finishing(finished);
                  std::array<Part, kMostParts> parts;

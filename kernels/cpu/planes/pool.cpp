@@ -8,9 +8,9 @@ namespace tern::planes {
 namespace {
 
 constexpr std::int64_t kBand = 4 << 10;  // floats
-constexpr std::int64_t kMostStride = 4;  // larger strides gain nothing: windows are mostly disjoint
+constexpr std::int64_t kPoolMostStride = 4;  // larger strides gain nothing: windows are mostly disjoint
 constexpr std::int64_t kFewTaps = 9;     // largest window reduced directly, not row by row
-constexpr std::size_t kPaddedSlot = 2, kLinesSlot = 3, kResultSlot = 4;
+constexpr std::size_t kPaddedSlot = 2, kLinesSlot = 3, kPoolResultSlot = 4;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ bool is_plane_pool(const cpu::Window& window) {
   const auto& [d, h, w] = window;
   // Another kernel handles window elements outside every position's reach.
   if (h.kernel > h.in + 2 * h.before || w.kernel > w.in + 2 * w.before) return false;
-  return h.stride <= kMostStride && w.stride <= kMostStride && has_bands(window, 1);
+  return h.stride <= kPoolMostStride && w.stride <= kPoolMostStride && has_bands(window, 1);
 }
 
 Pooling::Pooling(const cpu::Window& window, bool max)
@@ -28,7 +28,7 @@ Pooling::Pooling(const cpu::Window& window, bool max)
   padded_ = thread_buffer<float>(static_cast<std::size_t>(floats), kPaddedSlot);
   std::fill_n(padded_, floats, max_ ? -std::numeric_limits<float>::infinity() : 0.0F);
   const std::int64_t result = bands_.positions(bands_.rows, w_.out) + kMostTogether * kSlack;
-  result_ = thread_buffer<float>(static_cast<std::size_t>(result), kResultSlot);
+  result_ = thread_buffer<float>(static_cast<std::size_t>(result), kPoolResultSlot);
   // The first row's maximum wins over equal elements below, as in a row-by-row scan of the window.
   if (max_ && h_.kernel * w_.kernel > kFewTaps) {
     cpu::WindowAxis row = h_;

@@ -11,9 +11,9 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kMostTaps = 1 << 12;
+constexpr std::int64_t kVolumesMostTaps = 1 << 12;
 constexpr std::int64_t kSlices = 12 << 10;  // floats of a band of all slices: a first cache
-constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
+constexpr std::size_t kVolumesInputSlot = 0, kVolumesResultSlot = 1;
 
 }  // namespace
 
@@ -21,10 +21,10 @@ bool is_direct_volume(const DirectConvolution& c) {
   const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];
   if (c.in != 1 || (c.groups == 1 && c.out >= kManyChannels) || d.in == 0 || d.out == 0) return false;
   for (const WindowAxis& a : {d, h, w}) {
-    if (a.kernel > kMostTaps) return false;
+    if (a.kernel > kVolumesMostTaps) return false;
   }
   const std::int64_t taps = cpu::plane(c.window, &WindowAxis::kernel);
-  return taps > 1 && taps <= kMostTaps && has_bands({WindowAxis{}, h, w}, d.kernel);
+  return taps > 1 && taps <= kVolumesMostTaps && has_bands({WindowAxis{}, h, w}, d.kernel);
 }
 
 void convolve_volumes(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
@@ -40,8 +40,8 @@ void convolve_volumes(const DirectConvolution& c, const float* x, const float* w
   const std::int64_t cost = std::max<std::int64_t>(1, bands.rows * w.out * tap_count * c.out);
   parallel_for(c.batch * c.groups * d.out * bands.count, (kWorthAThread + cost - 1) / cost,
                [&](std::int64_t begin, std::int64_t end) {
-                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kInputSlot);
-                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * loops.channels), kResultSlot);
+                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kVolumesInputSlot);
+                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * loops.channels), kVolumesResultSlot);
                  std::fill_n(padded, floats, 0.0F);
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t image = i / bands.count / d.out, slice = i / bands.count % d.out,

@@ -40,7 +40,7 @@ std::complex<T> power(std::complex<T> x, std::complex<T> y) {
 }
 
 template <class T>
-std::complex<T> expm1(std::complex<T> z) {
+std::complex<T> complex_expm1(std::complex<T> z) {
   // exp(a)cos(b) - 1 = expm1(a)cos(b) - 2 sin(b/2)^2 keeps all digits near zero.
   const T s = std::sin(z.imag() / 2);
   const T m = std::expm1(z.real());
@@ -48,7 +48,7 @@ std::complex<T> expm1(std::complex<T> z) {
 }
 
 template <class T>
-std::complex<T> log1p(std::complex<T> z) {
+std::complex<T> complex_log1p(std::complex<T> z) {
   const T x = z.real();
   const T y = z.imag();
   const std::complex<T> w = T(1) + z;
@@ -57,7 +57,7 @@ std::complex<T> log1p(std::complex<T> z) {
 }
 
 template <class C>
-void add(LoopTable& t, DType d) {
+void complex_add(LoopTable& t, DType d) {
   using T = typename C::value_type;
 #define TERN_C1(name, expression) t.set(Scalar::name, d, loop1<C, C, [](C x) -> C { return expression; }>);
 #define TERN_C2(name, expression) t.set(Scalar::name, d, loop2<C, C, [](C x, C y) -> C { return expression; }>);
@@ -74,11 +74,11 @@ void add(LoopTable& t, DType d) {
   TERN_C1(reciprocal, divide(C(1), x))
   TERN_C1(exp, std::exp(x))
   TERN_C1(exp2, std::exp(x * T(0.693147180559945309417232121458)))
-  TERN_C1(expm1, expm1(x))
+  TERN_C1(expm1, complex_expm1(x))
   TERN_C1(log, std::log(x))
   TERN_C1(log2, std::log(x) / T(0.693147180559945309417232121458))
   TERN_C1(log10, std::log10(x))
-  TERN_C1(log1p, log1p(x))
+  TERN_C1(log1p, complex_log1p(x))
   TERN_C1(sin, std::sin(x))
   TERN_C1(cos, std::cos(x))
   TERN_C1(tan, std::tan(x))
@@ -109,8 +109,8 @@ void add(LoopTable& t, DType d) {
 }  // namespace
 
 void add_complex_loops(LoopTable& t) {
-  add<std::complex<float>>(t, DType::c64);
-  add<std::complex<double>>(t, DType::c128);
+  complex_add<std::complex<float>>(t, DType::c64);
+  complex_add<std::complex<double>>(t, DType::c128);
 }
 
 }  // namespace tern::pointwise

@@ -8,7 +8,7 @@ namespace tern::pointwise {
 namespace {
 
 template <class T>
-void add(LoopTable& t, DType d) {
+void add_math_loops(LoopTable& t, DType d) {
 #define TERN_MATH(name) t.set(Scalar::name, d, loop1<T, T, [](T x) { return std::name(x); }>);
   TERN_MATH(exp)
   TERN_MATH(exp2)
@@ -55,8 +55,8 @@ void add(LoopTable& t, DType d) {
 }  // namespace
 
 void add_math_loops(LoopTable& t) {
-  add<float>(t, DType::f32);
-  add<double>(t, DType::f64);
+  add_math_loops<float>(t, DType::f32);
+  add_math_loops<double>(t, DType::f64);
 }
 
 }  // namespace tern::pointwise

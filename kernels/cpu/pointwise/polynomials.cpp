@@ -129,7 +129,7 @@ template <class T, T (*kF)(T, std::int64_t)>
 constexpr Loop kLoop = loop2<T, T, of_degree<T, kF>>;
 
 template <class T>
-void add(LoopTable& t, DType d) {
+void add_polynomials(LoopTable& t, DType d) {
   t.set(Scalar::chebyshev_t, d, kLoop<T, chebyshev_t<T>>);
   t.set(Scalar::chebyshev_u, d, kLoop<T, chebyshev_u<T>>);
   t.set(Scalar::chebyshev_v, d, kLoop<T, chebyshev_v<T>>);
@@ -143,8 +143,8 @@ void add(LoopTable& t, DType d) {
 }  // namespace
 
 void add_polynomial_loops(LoopTable& t) {
-  add<float>(t, DType::f32);
-  add<double>(t, DType::f64);
+  add_polynomials<float>(t, DType::f32);
+  add_polynomials<double>(t, DType::f64);
 }
 
 }  // namespace tern::pointwise

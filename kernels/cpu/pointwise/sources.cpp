@@ -15,7 +15,7 @@ namespace tern::pointwise {
 namespace {
 
 constexpr std::int64_t kChunk = 512;
-constexpr std::int64_t kGrain = 1 << 15;
+constexpr std::int64_t kSourcesGrain = 1 << 15;
 
 /// Reads number `i` of the attribute `value`, an array of integers or floating-point numbers.
 struct Values {
@@ -48,7 +48,7 @@ void full(KernelCall& call) {
     convert(twice, DType::c128, element, out.dtype, 2);
   }
   const std::int64_t size = element_size(out.dtype);
-  parallel_for(bytes / size, 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(bytes / size, 4 * kSourcesGrain, [&](std::int64_t begin, std::int64_t end) {
     fill(out.data + begin * size, element, size, end - begin);
   });
 }
@@ -61,7 +61,7 @@ void iota(KernelCall& call) {
   const bool narrow = floating && compute_type(t) == DType::f32 && t != DType::f32;
   const auto start = static_cast<std::uint64_t>(floating ? 0 : v.integer(0));
   const auto step = static_cast<std::uint64_t>(floating ? 0 : v.integer(1));
-  parallel_for(out.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(out.numel(), kSourcesGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += kChunk) {
       const std::int64_t n = std::min(kChunk, end - at);
       std::byte* to = out.data + at * element_size(t);

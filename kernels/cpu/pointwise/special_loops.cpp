@@ -13,7 +13,7 @@ constexpr Loop kLoop2 =
     loop2<T, T, [](T x, T y) { return static_cast<T>(kF(static_cast<double>(x), static_cast<double>(y))); }>;
 
 template <class T>
-void add(LoopTable& t, DType d) {
+void add_special_loops(LoopTable& t, DType d) {
   t.set(Scalar::erfinv, d, kLoop1<T, special::erfinv>);
   t.set(Scalar::erfcx, d, kLoop1<T, special::erfcx>);
   t.set(Scalar::ndtri, d, kLoop1<T, special::ndtri>);
@@ -43,8 +43,8 @@ void add(LoopTable& t, DType d) {
 }  // namespace
 
 void add_special_loops(LoopTable& t) {
-  add<float>(t, DType::f32);
-  add<double>(t, DType::f64);
+  add_special_loops<float>(t, DType::f32);
+  add_special_loops<double>(t, DType::f64);
 }
 
 }  // namespace tern::pointwise

@@ -16,7 +16,7 @@ constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
 constexpr std::int64_t kRowLength = 128;  // rows at least this long are divided into tiles separately
-constexpr std::int64_t kGrain = 1 << 15;  // additions per thread
+constexpr std::int64_t kTileProgramGrain = 1 << 15;  // additions per thread
 
 int cost_of(Scalar op) {
   if (op < Scalar::copysign) return op == Scalar::pow || op == Scalar::gcd || op == Scalar::lcm ? 16 : 1;
@@ -205,7 +205,7 @@ Tile TileProgram::tile_at(std::int64_t number) const {
 }
 
 std::int64_t TileProgram::grain() const {
-  return std::max<std::int64_t>(1, kGrain / (cost * tile));
+  return std::max<std::int64_t>(1, kTileProgramGrain / (cost * tile));
 }
 
 bool TileProgram::needs_slot(const TileInstruction& n) const {

@@ -17,7 +17,7 @@ constexpr std::int64_t kTileRows = 16;
 constexpr double kOfBytes = 0.75;
 
 // Shares of the machine's products that the algorithms reach.
-constexpr double kOfPanels = 1, kOfInPlace = 0.9, kOfBlocks = 0.8, kOfFewRows = 0.5;
+constexpr double kOfPanels = 1, kOfInPlace = 0.9, kChooseOfBlocks = 0.8, kOfFewRows = 0.5;
 
 double tiles(const Product& p, const Machine& m) {
   if (m.on_tiles == 0) return kOnRequest;
@@ -34,7 +34,7 @@ double in_place(const Product& p, const Machine& m) {
   return p.products() / m.products / kOfInPlace;
 }
 double blocks(const Product& p, const Machine& m) {
-  return p.products() / m.products / kOfBlocks;
+  return p.products() / m.products / kChooseOfBlocks;
 }
 /// A packed copy is not worth its memory where columns lie in one piece.
 double onednn(const Product& p, const Machine& m) {
@@ -60,7 +60,7 @@ double integer_rows(const Product&, const Machine&) {
   return 0;
 }
 
-constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
+constexpr AlgorithmEntry<Product> kChooseTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
                                               {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
                                               {Algorithm::tiles, tiles, prepare_tiles},
                                               {Algorithm::panels, panels, prepare_panels},
@@ -71,18 +71,18 @@ constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, 
                                               {Algorithm::blocks, blocks, prepare_blocks}};
 
 /// The algorithms that store integers of 8 bits as an epilogue makes them.
-constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+constexpr AlgorithmEntry<Product> kChooseStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
                                                      {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
 
-std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
+std::unique_ptr<KernelState> prepare_best_of_all_choose(const KernelCall& c) {
   if (auto rows = prepare_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
-  return prepare_best(kTable, Product(c));
+  return prepare_best(kChooseTable, Product(c));
 }
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  if (!makes_bytes(c)) return prepare_best_of_all(c);
-  auto state = prepare_best(kStoringBytes, Product(c));
-  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
+std::unique_ptr<KernelState> prepare_choose(const KernelCall& c) {
+  if (!makes_bytes(c)) return prepare_best_of_all_choose(c);
+  auto state = prepare_best(kChooseStoringBytes, Product(c));
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all_choose);
 }
 
 /// Packs a weight of bfloat16 as by default if the archive asks for tiles and the processor has none.
@@ -94,13 +94,13 @@ bool takes_rows(const KernelCall& c) {
   return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_tile_rows(p);
 }
 
-bool rounds(const KernelCall& c, std::size_t k) {
+bool rounds_choose(const KernelCall& c, std::size_t k) {
   return k == 0 && takes_rows(c);
 }
 
 /// Weights of small elements that the algorithm makes floats of: blocks and oneDNN convert what they do not multiply,
 /// and packed rows have two bytes for an element of 8 bits.
-Widening widening(const KernelCall& c) {
+Widening widening_choose(const KernelCall& c) {
   const TensorView& w = c.in[1];
   const bool narrow = w.blocks.columns != 0 || element_size(w.dtype) == 1;
   if (!narrow || c.state == nullptr || !is_floating(c.in[0].dtype)) return {};
@@ -113,7 +113,7 @@ Widening widening(const KernelCall& c) {
   }
 }
 
-constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+constexpr AlgorithmChoice kChooseAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
                                            {Algorithm::panels},
                                            {Algorithm::panels, Variant::lines},
@@ -130,20 +130,20 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
 }  // namespace
 
 std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call) {
-  std::unique_ptr<KernelState> best = prepare_best(kTable, Product(call));
+  std::unique_ptr<KernelState> best = prepare_best(kChooseTable, Product(call));
   return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }
 
 Kernel matmul_kernel() {
   return {.run = run_algorithm,
           .scratch = scratch_of_algorithm,
-          .prepare = prepare,
+          .prepare = prepare_choose,
           .strided = ~0b100u,
           .defers_weights = true,
-          .algorithms = kAlgorithms,
-          .rounds = rounds,
+          .algorithms = kChooseAlgorithms,
+          .rounds = rounds_choose,
           .stores_rounded = takes_rows,
-          .widening = widening};
+          .widening = widening_choose};
 }
 
 }  // namespace tern::cpu

@@ -51,11 +51,11 @@ MatrixView<T> numbers_of(const TensorView& w, std::int64_t g, T* to) {
   return {to, 1, m.columns};
 }
 
-struct Buffers {
+struct GroupedBuffers {
   std::byte *x, *weight, *y;  ///< the weight of one group
 };
 template <bool InOrder>
-Buffers buffers(const KernelCall& c, ScratchParts& parts) {
+GroupedBuffers buffers(const KernelCall& c, ScratchParts& parts) {
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t size = element_size(type);
   return {c.in[0].dtype != type ? parts.take<std::byte>(c.in[0].numel() * size) : nullptr,
@@ -64,19 +64,19 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
 }
 
 template <bool InOrder>
-std::size_t scratch(const KernelCall& c) {
+std::size_t scratch_grouped(const KernelCall& c) {
   ScratchParts parts;
   buffers<InOrder>(c, parts);
   return parts.used();
 }
 
 template <bool InOrder>
-void run(KernelCall& c) {
+void run_grouped(KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &y = c.out[0];
   if (y.numel() == 0) return;
-  Scratch own(c, scratch<InOrder>(c));
+  Scratch own(c, scratch_grouped<InOrder>(c));
   ScratchParts parts(own.data());
-  const Buffers at = buffers<InOrder>(c, parts);
+  const GroupedBuffers at = buffers<InOrder>(c, parts);
   const DType type = gemm_type(x.dtype);
   if (at.x != nullptr) to_dense(x, type, at.x);
   std::byte* sums = at.y != nullptr ? at.y : y.data;
@@ -148,10 +148,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grouped_matmul_kernel() {
-  return {.run = run<false>, .scratch = scratch<false>, .strided = 0b010};
+  return {.run = run_grouped<false>, .scratch = scratch_grouped<false>, .strided = 0b010};
 }
 Kernel grouped_matmul_in_order_kernel() {
-  return {.run = run<true>, .scratch = scratch<true>, .strided = 0b010};
+  return {.run = run_grouped<true>, .scratch = scratch_grouped<true>, .strided = 0b010};
 }
 
 }  // namespace tern::cpu

@@ -9,7 +9,7 @@ namespace tern::cpu {
 namespace {
 
 // Fewer rows leave tiles mostly empty.
-constexpr std::int64_t kFewRows = 15, kFewRoundedRows = 4;
+constexpr std::int64_t kFewSplitRows = 15, kFewRoundedRows = 4;
 constexpr std::size_t kRoundedSlot = 2;
 
 }  // namespace
@@ -19,7 +19,7 @@ bool multiply_on_tiles(const KernelCall& call, const TensorView& matrix, const f
   if (matrix.stride(0) != 1 || matrix.stride(1) < k) return false;
   const int parts = call.in[0].dtype == DType::bf16 ? tiles::kRounded : tiles::parts_of(call);
   const tiles::LinearShape shape{m, n, k, k, matrix.stride(1), parts};
-  if (m <= (parts == tiles::kRounded ? kFewRoundedRows : kFewRows) || !tiles::Linear::suits(shape)) return false;
+  if (m <= (parts == tiles::kRounded ? kFewRoundedRows : kFewSplitRows) || !tiles::Linear::suits(shape)) return false;
   if (matrix.dtype == DType::f32) return tiles::Linear(shape).run({x, matrix.data, nullptr, y, {}}, nullptr);
   if (matrix.dtype != DType::bf16 || parts != tiles::kRounded) return false;
   const tiles::InPlaceLinear tiles(shape);

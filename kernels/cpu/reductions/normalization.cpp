@@ -6,12 +6,12 @@
 namespace tern {
 namespace {
 
-struct Moments {
+struct VectorMoments {
   double mean, rstd;
 };
 
 template <class T>
-Moments moments(const rows::RowLoops<T>& r, const T* x, std::int64_t n, double epsilon) {
+VectorMoments moments(const rows::RowLoops<T>& r, const T* x, std::int64_t n, double epsilon) {
   const auto count = static_cast<double>(n);
   const double mean = r.block_sum(x, n) / count;
   // Distances start from m, the mean rounded to T: mean of (x - m)^2 = mean of (x - mean)^2 + (mean - m)^2.
@@ -33,7 +33,7 @@ void layer_norm(KernelCall& c) {
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
-      const Moments m = moments(r, row, n, epsilon);
+      const VectorMoments m = moments(r, row, n, epsilon);
       if (c.wants(0)) {
         T* y = results.begin(c.out[0].data, t, buffer);
         r.normalize(row, static_cast<T>(m.mean), static_cast<T>(m.rstd), weight.data(), bias.data(), y, n);
@@ -84,7 +84,7 @@ void group_norm(KernelCall& c) {
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
-      const Moments m = n == 0 ? Moments{0, std::nan("")} : moments(r, row, n, epsilon);
+      const VectorMoments m = n == 0 ? VectorMoments{0, std::nan("")} : moments(r, row, n, epsilon);
       if (c.wants(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         for (std::int64_t k = 0; k < per_group; ++k) {

@@ -58,9 +58,9 @@ void softmax_long_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t
 }
 
 template <class T>
-class Softmax {
+class VectorSoftmax {
  public:
-  explicit Softmax(KernelCall& c)
+  explicit VectorSoftmax(KernelCall& c)
       : x_(c.in[0]), y_(c.out[0]), axis_(axis_of(*c.node, x_.rank)), log_(c.node->integer(AttrKey::log) != 0) {}
 
   void run() {
@@ -176,9 +176,9 @@ class Softmax {
 void cpu_softmax(KernelCall& c) {
   const bool wide = c.in[0].dtype == DType::f64 || c.out[0].dtype == DType::f64;
   if (wide) {
-    Softmax<double>(c).run();
+    VectorSoftmax<double>(c).run();
   } else {
-    Softmax<float>(c).run();
+    VectorSoftmax<float>(c).run();
   }
 }
 

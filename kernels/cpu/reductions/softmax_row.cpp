@@ -11,7 +11,7 @@ namespace {
 
 #define TERN_INLINE [[gnu::always_inline]] inline
 
-constexpr std::int64_t kLanes = 32;
+constexpr std::int64_t kSoftmaxRowLanes = 32;
 
 /// x * y + z, as an fma on processors with fast fma.
 template <bool kFused>
@@ -41,20 +41,20 @@ TERN_INLINE float exp_of(float x) {
 }
 
 TERN_INLINE float scale_and_max_loop(float* __restrict s, std::int64_t n, float scale, const float* __restrict mask) {
-  float lanes[kLanes];
+  float lanes[kSoftmaxRowLanes];
   for (float& l : lanes) l = -std::numeric_limits<float>::infinity();
   std::int64_t i = 0;
   if (mask == nullptr) {
-    for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) {
+    for (; i + kSoftmaxRowLanes <= n; i += kSoftmaxRowLanes) {
+      for (std::int64_t j = 0; j < kSoftmaxRowLanes; ++j) {
         const float v = s[i + j] * scale;
         s[i + j] = v;
         lanes[j] = v > lanes[j] ? v : lanes[j];
       }
     }
   } else {
-    for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) {
+    for (; i + kSoftmaxRowLanes <= n; i += kSoftmaxRowLanes) {
+      for (std::int64_t j = 0; j < kSoftmaxRowLanes; ++j) {
         const float v = s[i + j] * scale + mask[i + j];
         s[i + j] = v;
         lanes[j] = v > lanes[j] ? v : lanes[j];
@@ -72,10 +72,10 @@ TERN_INLINE float scale_and_max_loop(float* __restrict s, std::int64_t n, float 
 
 template <bool kFused>
 TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float max) {
-  float lanes[kLanes] = {};
+  float lanes[kSoftmaxRowLanes] = {};
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) {
+  for (; i + kSoftmaxRowLanes <= n; i += kSoftmaxRowLanes) {
+    for (std::int64_t j = 0; j < kSoftmaxRowLanes; ++j) {
       const float e = exp_of<kFused>(s[i + j] - max);
       s[i + j] = e;
       lanes[j] += e;
@@ -85,7 +85,7 @@ TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float ma
     s[i] = exp_of<kFused>(s[i] - max);
     lanes[j] += s[i];
   }
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+  for (std::int64_t half = kSoftmaxRowLanes / 2; half > 0; half /= 2) {
     for (std::int64_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
   }
   return lanes[0];

@@ -33,7 +33,7 @@ Operand operand(const TensorView& v, DType type, int rank) {
   return o;
 }
 
-struct Problem {
+struct AttentionProblem {
   DType type;
   std::array<Operand, 4> in;  ///< q, k, v, mask
   std::int64_t queries, keys, width, out_width, planes;
@@ -41,10 +41,10 @@ struct Problem {
   bool causal, masked;
 };
 
-Problem describe(const KernelCall& c) {
+AttentionProblem describe(const KernelCall& c) {
   const TensorView &out = c.out[0], &k = c.in[1];
   const int r = out.rank;
-  Problem p{};
+  AttentionProblem p{};
   p.type = c.in[0].dtype == DType::f64 ? DType::f64 : DType::f32;
   p.masked = c.has(3);
   for (std::size_t i = 0; i < (p.masked ? 4 : 3); ++i) p.in[i] = operand(c.in[i], p.type, r);
@@ -58,13 +58,13 @@ Problem describe(const KernelCall& c) {
   return p;
 }
 
-struct Buffers {
+struct AttentionBuffers {
   std::array<std::byte*, 4> in;
   std::byte *sums, *tops, *totals;  ///< partial values of key ranges
 };
-Buffers buffers(const Problem& p, ScratchParts& parts) {
+AttentionBuffers buffers(const AttentionProblem& p, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type);
-  Buffers b{};
+  AttentionBuffers b{};
   for (std::size_t i = 0; i < 4; ++i) {
     if (p.in[i].converted) b.in[i] = parts.take<std::byte>(p.in[i].view.numel() * size);
   }
@@ -106,7 +106,7 @@ Matrix<T> matrix(const TensorView& v, std::int64_t offset) {
 template <class T>
 class Attention {
  public:
-  Attention(const KernelCall& c, const Problem& p, const Buffers& at, T scale)
+  Attention(const KernelCall& c, const AttentionProblem& p, const AttentionBuffers& at, T scale)
       : c_(c),
         p_(p),
         scale_(scale),
@@ -237,7 +237,7 @@ class Attention {
   }
 
   const KernelCall& c_;
-  const Problem& p_;
+  const AttentionProblem& p_;
   T scale_;
   std::array<TensorView, 4> in_;
   T *sums_, *tops_, *totals_;
@@ -247,8 +247,8 @@ void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
-  const Problem p = describe(c);
-  const Buffers at = buffers(p, parts);
+  const AttentionProblem p = describe(c);
+  const AttentionBuffers at = buffers(p, parts);
   const double scale = attention_scale(*c.node, p.width);
   if (p.type == DType::f64) {
     Attention<double>(c, p, at, scale).run();

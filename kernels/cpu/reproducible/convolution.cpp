@@ -173,10 +173,10 @@ void convolve(const ConvolutionProblem& p, const T* x, const T* weight, const T*
   });
 }
 
-struct Buffers {
+struct ConvolutionBuffers {
   std::byte *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr;
 };
-Buffers buffers(const KernelCall& c, ScratchParts& parts) {
+ConvolutionBuffers buffers(const KernelCall& c, ScratchParts& parts) {
   const DType type = gemm_type(c.in[0].dtype);
   const auto part = [&](const TensorView& v) {
     return v.dtype == type || v.dtype == DType::invalid ? nullptr
@@ -185,7 +185,7 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   return {part(c.in[0]), part(c.in[1]), c.has(2) ? part(c.in[2]) : nullptr, part(c.out[0])};
 }
 
-std::size_t scratch(const KernelCall& c) {
+std::size_t scratch_convolution(const KernelCall& c) {
   ScratchParts parts;
   buffers(c, parts);
   return parts.used();
@@ -199,7 +199,7 @@ const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::by
   return buffer;
 }
 
-void run(KernelCall& c) {
+void run_convolution(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const ConvolutionProblem p = describe_convolution(c);
   if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
@@ -210,9 +210,9 @@ void run(KernelCall& c) {
          c.out[0].as<float>()},
         {});
   }
-  Scratch own(c, scratch(c));
+  Scratch own(c, scratch_convolution(c));
   ScratchParts parts(own.data());
-  const Buffers at = buffers(c, parts);
+  const ConvolutionBuffers at = buffers(c, parts);
   const DType type = gemm_type(c.in[0].dtype);
   std::byte* sums = at.y != nullptr ? at.y : c.out[0].data;
   visit_gemm_type(type, [&](auto tag) {
@@ -227,7 +227,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel convolution_kernel() {
-  return {.run = run, .scratch = scratch, .strided = ~0b111u, .channels_last = makes_channels_last};
+  return {.run = run_convolution, .scratch = scratch_convolution, .strided = ~0b111u, .channels_last = makes_channels_last};
 }
 
 }  // namespace tern::reproducible

@@ -10,7 +10,7 @@
 namespace tern::reproducible {
 namespace {
 
-struct Problem {
+struct MatmulProblem {
   DType type = DType::f32;  ///< type of the sums
   TensorView a, b;          ///< operands with the result's rank, for the product
   bool convert_a = false, convert_b = false, convert_c = false;
@@ -23,9 +23,9 @@ TensorView dense_like(const TensorView& v, DType type) {
   return d;
 }
 
-Problem describe(const KernelCall& c) {
+MatmulProblem describe_matmul(const KernelCall& c) {
   const int rank = c.out[0].rank;
-  Problem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(cpu::right_operand(c), rank)};
+  MatmulProblem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(cpu::right_operand(c), rank)};
   p.convert_a = p.a.dtype != p.type;
   const bool quantized = p.b.blocks.columns != 0;
   p.convert_b = quantized || p.b.dtype != p.type;
@@ -39,14 +39,14 @@ Problem describe(const KernelCall& c) {
   return p;
 }
 
-struct Buffers {
+struct MatmulBuffers {
   std::byte *a, *b, *c, *bias;
 };
 /// A bias common to all rows is a single row of the result.
 bool is_row(const TensorView& bias, std::int64_t columns) {
   return bias.numel() == columns && (bias.rank == 0 || bias.size(bias.rank - 1) == columns);
 }
-Buffers buffers(const KernelCall& c, const Problem& p, ScratchParts& parts) {
+MatmulBuffers buffers(const KernelCall& c, const MatmulProblem& p, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type), result = c.out[0].numel();
   const auto part = [&](bool wanted, std::int64_t count) {
     return wanted ? parts.take<std::byte>(count * size) : nullptr;
@@ -55,9 +55,9 @@ Buffers buffers(const KernelCall& c, const Problem& p, ScratchParts& parts) {
           part(c.has(2), c.has(2) && is_row(c.in[2], c.out[0].size(c.out[0].rank - 1)) ? c.in[2].numel() : result)};
 }
 
-std::size_t scratch(const KernelCall& c) {
+std::size_t scratch_matmul(const KernelCall& c) {
   ScratchParts parts;
-  buffers(c, describe(c), parts);
+  buffers(c, describe_matmul(c), parts);
   return parts.used();
 }
 
@@ -73,7 +73,7 @@ TensorView broadcast(const TensorView& v, const TensorView& out) {
 }
 
 template <class T>
-void multiply(const Problem& p, const TensorView& out, const T* a, const T* b, T* c) {
+void multiply(const MatmulProblem& p, const TensorView& out, const T* a, const T* b, T* c) {
   const int r = out.rank;
   std::int64_t m = out.size(r - 2), a_row = p.a.stride(r - 2), planes = 1;
   const std::int64_t n = out.size(r - 1), k = p.a.size(r - 1);
@@ -129,13 +129,13 @@ void add_bias(const T* bias, std::int64_t period, std::int64_t count, T* sums) {
                });
 }
 
-void run(KernelCall& c) {
+void run_matmul(KernelCall& c) {
   const TensorView& out = c.out[0];
   if (out.numel() == 0) return;
-  Scratch own(c, scratch(c));
+  Scratch own(c, scratch_matmul(c));
   ScratchParts parts(own.data());
-  const Problem p = describe(c);
-  const Buffers at = buffers(c, p, parts);
+  const MatmulProblem p = describe_matmul(c);
+  const MatmulBuffers at = buffers(c, p, parts);
   if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
   if (p.convert_b) cpu::convert_right(c, p.type, at.b);
   std::byte* sums = p.convert_c ? at.c : out.data;
@@ -155,7 +155,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel matmul_kernel() {
-  return {.run = run, .scratch = scratch, .strided = ~0u};
+  return {.run = run_matmul, .scratch = scratch_matmul, .strided = ~0u};
 }
 
 }  // namespace tern::reproducible

@@ -8,12 +8,12 @@
 namespace tern {
 namespace {
 
-struct Moments {
+struct ReproducibleMoments {
   double mean, rstd;
 };
 
 template <class T>
-Moments moments(const T* x, std::int64_t n, double epsilon, bool root_mean_square) {
+ReproducibleMoments moments(const T* x, std::int64_t n, double epsilon, bool root_mean_square) {
   const auto count = static_cast<double>(n);
   const double mean = root_mean_square || n == 0 ? 0.0 : sum_line(x, n) / count;
   return {mean, 1 / std::sqrt(reduce_line(DistanceReduction<T>{&mean}, x, n) / count + epsilon)};
@@ -32,7 +32,7 @@ void by_last_axes(const KernelCall& c, bool root_mean_square) {
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
-      const Moments m = moments(row, n, epsilon, root_mean_square);
+      const ReproducibleMoments m = moments(row, n, epsilon, root_mean_square);
       if (c.wants(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         rows::loops<T>().normalize(row, static_cast<T>(m.mean), static_cast<T>(m.rstd), weight.data(), bias.data(), y,
@@ -47,7 +47,7 @@ void by_last_axes(const KernelCall& c, bool root_mean_square) {
 
 /// Normalizes a run of a single channel.
 template <class T>
-void normalize(const T* x, const Moments& m, const Weights<T>& weight, const Weights<T>& bias, std::int64_t channel,
+void normalize(const T* x, const ReproducibleMoments& m, const Weights<T>& weight, const Weights<T>& bias, std::int64_t channel,
                T* y, std::int64_t n) {
   const auto mean = static_cast<T>(m.mean), rstd = static_cast<T>(m.rstd);
   const T by = weight.at(channel, T{1}), plus = bias.at(channel, T{0});
@@ -70,7 +70,7 @@ void group_norm(const KernelCall& c) {
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
-      const Moments m = moments(row, n, epsilon, false);
+      const ReproducibleMoments m = moments(row, n, epsilon, false);
       if (c.wants(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         for (std::int64_t k = 0; k < per_group; ++k)
@@ -96,7 +96,7 @@ void batch_norm(const KernelCall& c) {
       const T* row = access.read(x.data, t, buffer);
       T* y = access.begin(c.out[0].data, t, buffer);
       const std::int64_t k = t % channels;
-      const Moments m{static_cast<double>(mean.at(k, T{0})),
+      const ReproducibleMoments m{static_cast<double>(mean.at(k, T{0})),
                       1 / std::sqrt(static_cast<double>(var.at(k, T{1})) + epsilon)};
       normalize(row, m, weight, bias, k, y, inner);
       access.end(c.out[0].data, t, y);

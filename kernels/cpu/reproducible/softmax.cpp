@@ -9,9 +9,9 @@ namespace {
 using pointwise::Loop;
 
 template <class T>
-class Softmax {
+class ReproducibleSoftmax {
  public:
-  explicit Softmax(const KernelCall& c)
+  explicit ReproducibleSoftmax(const KernelCall& c)
       : x_(c.in[0]), y_(c.out[0]), axis_(axis_of(*c.node, x_.rank)), log_(c.node->integer(AttrKey::log) != 0) {
     const pointwise::LoopTable& table = pointwise::reproducible_loop_table();
     exp_ = table.get(Scalar::exp, dtype_of_v<T>);
@@ -74,9 +74,9 @@ class Softmax {
 
 void softmax(KernelCall& c) {
   if (compute_type(c.in[0].dtype) == DType::f64 || compute_type(c.out[0].dtype) == DType::f64) {
-    Softmax<double>(c).run();
+    ReproducibleSoftmax<double>(c).run();
   } else {
-    Softmax<float>(c).run();
+    ReproducibleSoftmax<float>(c).run();
   }
 }
 

@@ -19,14 +19,14 @@ struct Range {
   std::int64_t begin = 0, end = 1;
 };
 
-struct Sizes {
+struct PoolSizes {
   std::array<std::int64_t, 3> in{1, 1, 1}, out{1, 1, 1};
   std::int64_t planes = 0, in_plane = 1, out_plane = 1;
 };
 
-Sizes sizes_of(const KernelCall& c, std::size_t n) {
+PoolSizes sizes_of(const KernelCall& c, std::size_t n) {
   const TensorView &x = c.in[0], &y = sized_output(c);
-  Sizes s;
+  PoolSizes s;
   for (std::size_t i = 0; i < n; ++i) {
     const int axis = x.rank - static_cast<int>(n - i);
     s.in[3 - n + i] = x.size(axis);
@@ -40,7 +40,7 @@ Sizes sizes_of(const KernelCall& c, std::size_t n) {
 
 /// Calls f(element, position) over a box of the plane.
 template <class T, class F>
-void for_each_in(const Sizes& s, const T* x, Range d, Range h, Range w, F&& f) {
+void for_each_in(const PoolSizes& s, const T* x, Range d, Range h, Range w, F&& f) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
       const std::int64_t line = (i * s.in[1] + j) * s.in[2];
@@ -50,7 +50,7 @@ void for_each_in(const Sizes& s, const T* x, Range d, Range h, Range w, F&& f) {
 }
 
 template <class T>
-T largest(const Sizes& s, const T* x, Range d, Range h, Range w, std::int64_t* index) {
+T largest(const PoolSizes& s, const T* x, Range d, Range h, Range w, std::int64_t* index) {
   T best =
       std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   std::int64_t at = (d.begin * s.in[1] + h.begin) * s.in[2] + w.begin;
@@ -65,7 +65,7 @@ T largest(const Sizes& s, const T* x, Range d, Range h, Range w, std::int64_t* i
 }
 
 template <class T>
-T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
+T mean(const PoolSizes& s, const T* x, Range d, Range h, Range w) {
   T sum = 0;
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
@@ -79,7 +79,7 @@ T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
 
 /// Pools all planes. `windows(plane, axis, i)` returns the range of window i.
 template <class T, class Windows>
-void pool(KernelCall& c, const Sizes& s, bool max, Windows&& windows) {
+void pool(KernelCall& c, const PoolSizes& s, bool max, Windows&& windows) {
   parallel_for(s.planes, grain_for(s.in_plane + s.out_plane), [&](std::int64_t begin, std::int64_t end) {
     T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(s.in_plane), 0);
     T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(s.out_plane), 1);
@@ -109,7 +109,7 @@ std::int64_t scaled(std::int64_t i, std::int64_t out, std::int64_t in) {
 }
 
 /// Computes the mean of each float plane.
-void mean_of_planes(KernelCall& c, const Sizes& s) {
+void mean_of_planes(KernelCall& c, const PoolSizes& s) {
   constexpr std::int64_t kTogether = 16;  // planes summed at a time
   const planes::PlaneLoops& loops = planes::plane_loops();
   parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.in_plane * kTogether),
@@ -127,7 +127,7 @@ void mean_of_planes(KernelCall& c, const Sizes& s) {
 }
 
 /// True for means of whole channels-last images.
-bool makes_channels_last(const KernelCall& c) {
+bool makes_channels_last_adaptive_pool(const KernelCall& c) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const bool mean = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) != PoolKind::max;
   return mean && x.dtype == DType::f32 && is_channels_last(x) && x.numel() != 0 && y.numel() == y.size(0) * y.size(1) &&
@@ -144,7 +144,7 @@ void adaptive(KernelCall& c) {
     return channels_last::mean(x.size(0), lines, x.size(x.rank - 1), x.size(1), x.as<const float>(),
                                c.out[0].as<float>());
   }
-  const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
+  const PoolSizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
   const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
   if (!InOrder && !max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
@@ -159,7 +159,7 @@ void adaptive(KernelCall& c) {
 void fractional(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   const std::size_t n = c.node->dims(AttrKey::kernel).size();
-  const Sizes s = sizes_of(c, n);
+  const PoolSizes s = sizes_of(c, n);
   std::array<std::int64_t, 3> kernel{1, 1, 1};
   for (std::size_t i = 0; i < n; ++i) kernel[3 - n + i] = c.node->dims(AttrKey::kernel)[i].value();
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
@@ -188,7 +188,7 @@ void fractional(KernelCall& c) {
 }  // namespace
 
 Kernel adaptive_pool_kernel() {
-  return {.run = adaptive<false>, .channels_last = makes_channels_last};
+  return {.run = adaptive<false>, .channels_last = makes_channels_last_adaptive_pool};
 }
 Kernel adaptive_pool_in_order_kernel() {
   return {.run = adaptive<true>};

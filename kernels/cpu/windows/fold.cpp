@@ -70,7 +70,7 @@ void fold(KernelCall& c, const Window& w) {
   });
 }
 
-void run(KernelCall& c) {
+void run_fold(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const Window w = window_of(c);
   visit_gemm_type(gemm_type(c.in[0].dtype), [&](auto tag) { fold<decltype(tag)>(c, w); });
@@ -79,7 +79,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel fold_kernel() {
-  return {.run = run};
+  return {.run = run_fold};
 }
 
 }  // namespace tern::cpu

@@ -48,7 +48,7 @@ T reflected(T x, T low, T span) {
 }
 
 template <class T>
-bool is_nan(T x) {
+bool is_unordered(T x) {
   return std::isnan(static_cast<float_of<T>>(x));
 }
 
@@ -59,7 +59,7 @@ T padded(T x, std::int64_t size, const Rules& r) {
     x = r.align_corners ? reflected(x, T(0), T(size - 1)) : reflected(x, T(-0.5), T(size));
   }
   if (r.padding == GridPadding::zeros) return x;
-  return is_nan(x) && r.axes == 3 ? T(size - 1) : std::min(std::max(T(0), x), T(size - 1));
+  return is_unordered(x) && r.axes == 3 ? T(size - 1) : std::min(std::max(T(0), x), T(size - 1));
 }
 
 /// Maps NaN, and numbers too large for an integer, to a position outside.
@@ -102,7 +102,7 @@ void find_cubic(const T* at, const std::int64_t* size, const Rules& r, Samples<T
   std::int64_t place[2][4];
   for (int axis = 0; axis < 2; ++axis) {
     const T x = unnormalised(at[axis], size[axis], r.align_corners), low = floor(x), rest = x - low;
-    if (is_nan(rest)) return find_nan(rest, s);
+    if (is_unordered(rest)) return find_nan(rest, s);
     cubic_weights(rest, weight[axis]);
     for (int i = 0; i < 4; ++i) {
       place[axis][i] = static_cast<std::int64_t>(bounded(padded(low + T(i - 1), size[axis], r)));
@@ -128,7 +128,7 @@ void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Sampl
   T rest[3] = {T(0), T(0), T(0)};
   for (int axis = 0; axis < axes; ++axis) {
     const T position = padded(unnormalised(at[axis], size[axis], r.align_corners), size[axis], r);
-    if (r.mode == GridMode::linear && axes == 2 && is_nan(position - position)) return find_nan(position - position, s);
+    if (r.mode == GridMode::linear && axes == 2 && is_unordered(position - position)) return find_nan(position - position, s);
     const T x = bounded(position);
     const T whole = r.mode == GridMode::nearest ? nearbyint(x) : floor(x);
     low[axis] = static_cast<std::int64_t>(whole);
@@ -200,7 +200,7 @@ void sample(KernelCall& c) {
   });
 }
 
-void run(KernelCall& c) {
+void run_grid_sample(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   switch (c.in[0].dtype) {
     case DType::f64: return sample<double, double>(c);
@@ -215,7 +215,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grid_sample_kernel() {
-  return {.run = run};
+  return {.run = run_grid_sample};
 }
 
 }  // namespace tern::cpu

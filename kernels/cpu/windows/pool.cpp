@@ -22,17 +22,17 @@
 namespace tern::cpu {
 namespace {
 
-struct Problem {
+struct PoolProblem {
   Window window;
   std::int64_t planes = 0, in = 0, out = 0;
   bool max = true, count_pads = false;
   std::int64_t divisor = 0;  ///< 0: absent
 };
 
-Problem describe(const KernelCall& c) {
+PoolProblem describe_pool(const KernelCall& c) {
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &y = sized_output(c);
-  Problem p;
+  PoolProblem p;
   const std::size_t n = node.dims(AttrKey::kernel).size();
   for (std::size_t i = 0; i < n; ++i) {
     const int axis = x.rank - static_cast<int>(n - i);
@@ -73,7 +73,7 @@ void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
 }
 
 template <class T>
-bool is_nan(T v) {
+bool is_nan_pool(T v) {
   return v != v;
 }
 
@@ -91,7 +91,7 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
     const T* from = x + line + w[2].position(0, k);
     for (std::int64_t i = begin; i < end; ++i) {
       const T v = from[i * w[2].stride];
-      y[i] = v > y[i] || is_nan(v) ? v : y[i];
+      y[i] = v > y[i] || is_nan_pool(v) ? v : y[i];
     }
   });
 }
@@ -118,7 +118,7 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
     for (std::int64_t i = begin; i < end; ++i) {
       const T v = own.values[i];
       const auto place = static_cast<Place>(first + i * stride);
-      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan(v);
+      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan_pool(v);
       y[i] = takes ? v : y[i];
       own.places[i] = takes ? place : own.places[i];
     }
@@ -143,7 +143,7 @@ void counts(const WindowAxis& a, std::int64_t o, std::int64_t* inside, std::int6
 }
 
 template <class T>
-void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh, T* y) {
+void average_line(const PoolProblem& p, const T* x, std::int64_t od, std::int64_t oh, T* y) {
   const Window& w = p.window;
   const std::int64_t width = w[2].out, stride = w[2].stride;
   std::fill_n(y, width, T(0));
@@ -167,7 +167,7 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
 /// The divisor of each mean is its row's divisor times its column's.
 class Divisors {
  public:
-  explicit Divisors(const Problem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
+  explicit Divisors(const PoolProblem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
   std::span<const float> rows() const { return h_; }
   std::span<const float> columns() const { return w_; }
   void apply(float* y) const {
@@ -180,7 +180,7 @@ class Divisors {
   }
 
  private:
-  static std::vector<float> axis(const Problem& p, std::size_t i) {
+  static std::vector<float> axis(const PoolProblem& p, std::size_t i) {
     const WindowAxis& a = p.window[i];
     std::vector<float> v(static_cast<std::size_t>(a.out), i == 1 ? static_cast<float>(p.divisor) : 1.0F);
     for (std::int64_t o = 0; p.divisor == 0 && o < a.out; ++o) {
@@ -194,7 +194,7 @@ class Divisors {
   std::vector<float> h_, w_;
 };
 
-void pool_planes(KernelCall& c, const Problem& p) {
+void pool_planes(KernelCall& c, const PoolProblem& p) {
   const std::int64_t kernel = p.window[1].kernel * p.window[2].kernel;
   const Divisors divisors(p);
   parallel_for(p.planes, grain_for(p.in + p.out * kernel / 4), [&](std::int64_t begin, std::int64_t end) {
@@ -211,19 +211,19 @@ void pool_planes(KernelCall& c, const Problem& p) {
 }
 
 channels_last::Pool with_channels_last(const KernelCall& c) {
-  return {describe(c).window, c.in[0].size(0), c.in[0].size(1)};
+  return {describe_pool(c).window, c.in[0].size(0), c.in[0].size(1)};
 }
 
 /// True for channels-last images.
-bool makes_channels_last(const KernelCall& c) {
+bool makes_channels_last_pool(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
-  const bool bytes = is_byte_integer(dtype) && describe(c).max;
+  const bool bytes = is_byte_integer(dtype) && describe_pool(c).max;
   return (dtype == DType::f32 || bytes) && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
          c.node->dims(AttrKey::kernel).size() + 2 == static_cast<std::size_t>(c.in[0].rank) &&
          channels_last::suits(with_channels_last(c));
 }
 
-void pool_with_channels_last(const KernelCall& c, const Problem& p) {
+void pool_with_channels_last(const KernelCall& c, const PoolProblem& p) {
   const channels_last::Pool pool = with_channels_last(c);
   if (c.in[0].dtype == DType::u8) return max_pool(pool, c.in[0].as<const std::uint8_t>(), c.out[0].as<std::uint8_t>());
   if (c.in[0].dtype == DType::i8) return max_pool(pool, c.in[0].as<const std::int8_t>(), c.out[0].as<std::int8_t>());
@@ -235,7 +235,7 @@ void pool_with_channels_last(const KernelCall& c, const Problem& p) {
 }
 
 template <class T>
-void pool(KernelCall& c, const Problem& p) {
+void pool(KernelCall& c, const PoolProblem& p) {
   const Window& w = p.window;
   std::int64_t kernel = 1;
   for (const WindowAxis& a : w) kernel *= std::min(a.kernel, a.in + 1);
@@ -268,9 +268,9 @@ void pool(KernelCall& c, const Problem& p) {
 
 /// `InOrder` adds the elements of each window sequentially, row by row.
 template <bool InOrder>
-void run(KernelCall& c) {
+void run_pool(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
-  const Problem p = describe(c);
+  const PoolProblem p = describe_pool(c);
   if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
   if (p.max && c.in[0].dtype == DType::u64) return pool<std::uint64_t>(c, p);  // int64_t cannot hold all values
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
@@ -284,10 +284,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel pool_kernel() {
-  return {.run = run<false>, .channels_last = makes_channels_last};
+  return {.run = run_pool<false>, .channels_last = makes_channels_last_pool};
 }
 Kernel pool_in_order_kernel() {
-  return {.run = run<true>, .channels_last = makes_channels_last};
+  return {.run = run_pool<true>, .channels_last = makes_channels_last_pool};
 }
 
 }  // namespace tern::cpu

@@ -16,7 +16,7 @@ namespace tern::cpu {
 namespace {
 
 template <class T>
-struct Tables : KernelState {
+struct ResizeTables : KernelState {
   std::array<ResizeTable<T>, 3> axes;  ///< missing axes come first
 };
 
@@ -26,8 +26,8 @@ bool in_double(const KernelCall& c) {
 }
 
 template <class T>
-std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
-  auto r = std::make_unique<Tables<T>>();
+std::unique_ptr<ResizeTables<T>> tables_of(const KernelCall& c) {
+  auto r = std::make_unique<ResizeTables<T>>();
   for (int axis = 2; axis < c.in[0].rank; ++axis) {
     ResizeTable<T>& t = r->axes[static_cast<std::size_t>(5 - c.in[0].rank + axis - 2)];
     t = resize_table<T>(c, axis);
@@ -40,7 +40,7 @@ std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
   return r;
 }
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+std::unique_ptr<KernelState> prepare_resize(const KernelCall& c) {
   if (c.out[0].numel() == 0) return nullptr;
   if (in_double(c)) return tables_of<double>(c);
   return tables_of<float>(c);
@@ -55,8 +55,8 @@ void to_bytes(T* v, std::int64_t n) {
 template <class T>
 void resize(KernelCall& c) {
   const bool image = resizes_bytes(*c.node, c.in[0]);
-  std::unique_ptr<Tables<T>> own;
-  const auto* tables = static_cast<const Tables<T>*>(c.state);
+  std::unique_ptr<ResizeTables<T>> own;
+  const auto* tables = static_cast<const ResizeTables<T>*>(c.state);
   if (tables == nullptr) {
     own = tables_of<T>(c);
     tables = own.get();
@@ -98,15 +98,15 @@ void resize(KernelCall& c) {
 }
 
 /// True for channels-last images; antialiasing reads too many lines per result line.
-bool makes_channels_last(const KernelCall& c) {
+bool makes_channels_last_resize(const KernelCall& c) {
   return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.node->integer(AttrKey::antialias) == 0 &&
          c.out[0].numel() > 0;
 }
 
-void run(KernelCall& c) {
+void run_resize(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   if (is_channels_last(c.in[0]) || is_channels_last(c.out[0])) {
-    const auto& axes = static_cast<const Tables<float>&>(*c.state).axes;
+    const auto& axes = static_cast<const ResizeTables<float>&>(*c.state).axes;
     return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].as<const float>(),
                                  c.out[0].as<float>());
   }
@@ -117,7 +117,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel resize_kernel() {
-  return {.run = run, .prepare = prepare, .channels_last = makes_channels_last};
+  return {.run = run_resize, .prepare = prepare_resize, .channels_last = makes_channels_last_resize};
 }
 
 }  // namespace tern::cpu

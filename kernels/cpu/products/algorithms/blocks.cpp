@@ -9,10 +9,10 @@
 namespace tern::cpu {
 namespace {
 
-struct Buffers {
+struct BlocksBuffers {
   std::byte *a, *b, *c;
 };
-Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
+BlocksBuffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type);
   return {p.convert_a ? parts.take<std::byte>(planes_without_repeats(p.a).numel() * size) : nullptr,
           p.convert_b ? parts.take<std::byte>(planes_without_repeats(p.b).numel() * size) : nullptr,
@@ -51,9 +51,9 @@ void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
   }
 }
 
-class Blocks : public PreparedAlgorithm {
+class ProductBlocks : public PreparedAlgorithm {
  public:
-  Blocks() { choice = {Algorithm::blocks}; }
+  ProductBlocks() { choice = {Algorithm::blocks}; }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     buffers(describe(c), c.out[0].numel(), parts);
@@ -62,7 +62,7 @@ class Blocks : public PreparedAlgorithm {
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
     const TensorView& out = c.out[0];
     const Problem p = describe(c);
-    const Buffers at = buffers(p, out.numel(), parts);
+    const BlocksBuffers at = buffers(p, out.numel(), parts);
     if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
     if (p.convert_b) convert_right(c, p.type, at.b);
     void* sums = p.convert_c ? at.c : out.data;
@@ -81,7 +81,7 @@ class Blocks : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> prepare_blocks(const Product&) {
-  return std::make_unique<Blocks>();
+  return std::make_unique<ProductBlocks>();
 }
 
 }  // namespace tern::cpu

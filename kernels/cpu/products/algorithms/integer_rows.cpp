@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPlaneSlot = 5;
 
-int8::LinearShape shape_of(const IntegerProduct& p) {
+int8::LinearShape shape_of_integer_rows(const IntegerProduct& p) {
   return {p.problem.m, p.problem.n, p.problem.k, p.signs};
 }
 
@@ -25,9 +25,9 @@ bool is_shared(const IntegerProduct& p) {
 
 int8::Linear linear_of(const IntegerProduct& p) {
   const int8::Method& method = int8::methods().front();
-  if (is_shared(p)) return {shape_of(p), method};
+  if (is_shared(p)) return {shape_of_integer_rows(p), method};
   const ThreadScope alone(Threads(1));
-  return {shape_of(p), method};
+  return {shape_of_integer_rows(p), method};
 }
 
 class IntegerRows : public PreparedAlgorithm {

@@ -24,7 +24,7 @@ bool is_one_matrix(const KernelCall& c) {
 }
 
 /// The shape of one product.
-tiles::LinearShape shape_of(const KernelCall& c, int parts) {
+tiles::LinearShape shape_of_quantized(const KernelCall& c, int parts) {
   const auto [n, k] = matrix_of(c.in[1]);
   return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
 }
@@ -44,26 +44,26 @@ std::int64_t plane_of(const TensorView& v, const TensorView& out, std::int64_t i
 }
 
 /// Many rows in bfloat16, where the program or its user rounds products so.
-bool rounds(const KernelCall& c) {
+bool rounds_quantized(const KernelCall& c) {
   const bool narrow = c.in[0].dtype == DType::bf16, fits = narrow || c.in[0].dtype == DType::f32;
   const DType y = c.out[0].dtype;
   return is_one_matrix(c) && (narrow || c.precision == Precision::bfloat16) && fits &&
-         (y == DType::f32 || y == DType::bf16) && rows_pay() && tiles::RowLinear::suits(shape_of(c, tiles::kRounded));
+         (y == DType::f32 || y == DType::bf16) && rows_pay() && tiles::RowLinear::suits(shape_of_quantized(c, tiles::kRounded));
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
-class Quantized : public PreparedAlgorithm {
+class QuantizedProduct : public PreparedAlgorithm {
  public:
-  explicit Quantized(const KernelCall& c)
+  explicit QuantizedProduct(const KernelCall& c)
       : convert_x_(c.in[0].dtype != DType::f32 || !c.in[0].contiguous()),
         convert_bias_(c.has(2) && (c.in[2].dtype != DType::f32 || !c.in[2].contiguous())),
         convert_y_(c.out[0].dtype != DType::f32) {
     choice = {Algorithm::quantized};
-    if (shape_of(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
-    if (rounds(c)) {
-      rounded_.emplace(shape_of(c, tiles::kRounded), true);
-    } else if (tiles::Linear::suits(shape_of(c, tiles::kAllParts))) {
-      tiles_.emplace(shape_of(c, tiles::kAllParts));
+    if (shape_of_quantized(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
+    if (rounds_quantized(c)) {
+      rounded_.emplace(shape_of_quantized(c, tiles::kRounded), true);
+    } else if (tiles::Linear::suits(shape_of_quantized(c, tiles::kAllParts))) {
+      tiles_.emplace(shape_of_quantized(c, tiles::kAllParts));
     }
   }
 
@@ -82,7 +82,7 @@ class Quantized : public PreparedAlgorithm {
                                .n = matrix_of(c.in[1]).n,
                                .weight = c.in[1].data,
                                .x = convert_x_ ? room.x : c.in[0].as<const float>(),
-                               .m = shape_of(c, tiles::kAllParts).m,
+                               .m = shape_of_quantized(c, tiles::kAllParts).m,
                                .bias = bias,
                                .y = convert_y_ ? room.y : c.out[0].as<float>(),
                                .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
@@ -98,7 +98,7 @@ class Quantized : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const Quantized& of, const KernelCall& c, ScratchParts& parts)
+    Room(const QuantizedProduct& of, const KernelCall& c, ScratchParts& parts)
         : x(of.convert_x_ ? parts.take<float>(c.in[0].numel()) : nullptr),
           bias(of.convert_bias_ ? parts.take<float>(c.in[2].numel()) : nullptr),
           y(of.convert_y_ ? parts.take<float>(c.out[0].numel()) : nullptr),
@@ -147,7 +147,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p) {
   const KernelCall& c = p.call;
   if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_of(c.in[1]).n)) return nullptr;
-  return std::make_unique<Quantized>(c);
+  return std::make_unique<QuantizedProduct>(c);
 }
 
 }  // namespace tern::cpu

@@ -13,7 +13,7 @@
 namespace tern::cpu {
 namespace {
 
-tiles::LinearShape shape_of(const Product& p) {
+tiles::LinearShape shape_of_tile_rows(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
   const bool bytes = tiles::is_one_part(p.call.in[1].dtype);
@@ -85,11 +85,11 @@ bool takes_tile_rows(const Product& p) {
   const bool bytes = tiles::is_one_part(w) && (x == DType::bf16 || !tiles::available());
   const bool narrow = x == DType::bf16 && (w == DType::bf16 || bytes), rounds = c.precision == Precision::bfloat16;
   return fits(x) && (fits(w) || bytes) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
-         c.in[1].data != nullptr && tiles::RowLinear::suits(shape_of(p));
+         c.in[1].data != nullptr && tiles::RowLinear::suits(shape_of_tile_rows(p));
 }
 
 std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p) {
-  return takes_tile_rows(p) ? std::make_unique<TileRowsProduct>(p, shape_of(p)) : nullptr;
+  return takes_tile_rows(p) ? std::make_unique<TileRowsProduct>(p, shape_of_tile_rows(p)) : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -7,9 +7,9 @@
 namespace tern::cpu {
 namespace {
 
-class Tiles : public PreparedAlgorithm {
+class ProductTiles : public PreparedAlgorithm {
  public:
-  Tiles(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+  ProductTiles(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(shape), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
   }
@@ -50,7 +50,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_tiles(const Product& p) {
   const tiles::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, tiles::parts_of(p.call)};
   if (!tiles::available() || !tiles::Linear::suits(shape)) return nullptr;
   // Blocks would need memory for a float weight.
-  return std::make_unique<Tiles>(shape, bytes ? prepare_in_place(p) : prepare_blocks(p));
+  return std::make_unique<ProductTiles>(shape, bytes ? prepare_in_place(p) : prepare_blocks(p));
 }
 
 }  // namespace tern::cpu

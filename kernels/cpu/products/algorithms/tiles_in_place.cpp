@@ -8,7 +8,7 @@
 namespace tern::cpu {
 namespace {
 
-tiles::LinearShape shape_of(const Product& p) {
+tiles::LinearShape shape_of_tiles_in_place(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
   return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, tiles::kRounded};
@@ -50,11 +50,11 @@ bool takes_tiles_in_place(const Product& p) {
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   return fits(x) && c.in[1].dtype == DType::bf16 && fits(y) &&
          (x == DType::bf16 || c.precision == Precision::bfloat16) && c.constant != nullptr && c.constant[1] &&
-         tiles::InPlaceLinear::suits(shape_of(p));
+         tiles::InPlaceLinear::suits(shape_of_tiles_in_place(p));
 }
 
 std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p) {
-  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of(p), prepare_in_place(p)) : nullptr;
+  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of_tiles_in_place(p), prepare_in_place(p)) : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -15,7 +15,7 @@ namespace tern::block_quantized {
 namespace {
 
 constexpr std::size_t kXSlot = 7, kSumsSlot = 1, kRowScalesSlot = 2, kRowZerosSlot = 3, kNumbersSlot = 6;
-constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
+constexpr std::int64_t kDriverWorthAThread = 1 << 17;  // multiplications
 // Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
 constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
@@ -305,7 +305,7 @@ void multiply(const Product& p) {
   if (p.matrix.blocks.sparse()) return multiply_sparse(p);
   const FewRows few(p);
   if (few.mixed()) return multiply_each(p);
-  parallel_for((n + kMostRows - 1) / kMostRows, std::max<std::int64_t>(1, kWorthAThread / (kMostRows * k * p.m)),
+  parallel_for((n + kMostRows - 1) / kMostRows, std::max<std::int64_t>(1, kDriverWorthAThread / (kMostRows * k * p.m)),
                [&](std::int64_t begin, std::int64_t end) {
                  const std::int64_t first = begin * kMostRows, last = std::min(n, end * kMostRows);
                  few.run(first, last);

@@ -6,7 +6,7 @@
 namespace tern::block_quantized {
 namespace {
 
-constexpr std::int64_t kWorthAThread = 1 << 16;  // multiplications
+constexpr std::int64_t kSparseDriverWorthAThread = 1 << 16;  // multiplications
 constexpr std::int64_t kWholeByte = 8;           // columns whose places fill a byte
 
 /// Columns [begin, begin + count) of a row.
@@ -33,7 +33,7 @@ void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
 void multiply_sparse(const Product& p) {
   const QuantizedMatrix& m = p.matrix;
   const SparseElementLoops& loops = sparse_loops().of(m.element);
-  parallel_for(p.n, std::max<std::int64_t>(1, kWorthAThread / (m.columns * p.m)),
+  parallel_for(p.n, std::max<std::int64_t>(1, kSparseDriverWorthAThread / (m.columns * p.m)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t j = begin; j < end; ++j) {
                    const SparseRow row = row_of(m, p.weight, j, 0, m.columns);

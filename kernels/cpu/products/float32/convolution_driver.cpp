@@ -26,13 +26,13 @@ struct Run {
   std::int64_t d = 0, h = 0, first = 0;  ///< position in the result
 };
 
-struct Panel {
+struct ConvolutionDriverPanel {
   std::array<Run, strided_product::kMostColumns> runs;
   int count = 0;
 };
 
-Panel panel_at(const Window& w, std::int64_t first, std::int64_t columns) {
-  Panel p;
+ConvolutionDriverPanel panel_at(const Window& w, std::int64_t first, std::int64_t columns) {
+  ConvolutionDriverPanel p;
   for (std::int64_t at = 0; at < columns;) {
     const std::int64_t position = first + at, line = position / w[2].out, start = position % w[2].out;
     const std::int64_t count = std::min(columns - at, w[2].out - start);
@@ -61,7 +61,7 @@ void copy_run(const WindowAxis& w, const float* line, std::int64_t first, std::i
 }
 
 /// Rows [begin, begin + depth) of the columns of one panel; `width` floats each, with zeros behind the last column.
-void pack_columns(const FloatConvolution& c, const float* x, const Panel& panel, std::int64_t columns,
+void pack_columns(const FloatConvolution& c, const float* x, const ConvolutionDriverPanel& panel, std::int64_t columns,
                   std::int64_t begin, std::int64_t depth, std::int64_t width, float* to) {
   const Window& w = c.window;
   const std::int64_t kernel = cpu::plane(w, &WindowAxis::kernel), size = cpu::plane(w, &WindowAxis::in);
@@ -89,16 +89,16 @@ void pack_columns(const FloatConvolution& c, const float* x, const Panel& panel,
 }
 
 /// Channels [top, bottom) of the result at windows [begin, end).
-struct Part {
+struct ConvolutionDriverPart {
   std::int64_t top, bottom, begin, end;
 };
 
-void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const Part& part, float* y) {
+void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const ConvolutionDriverPart& part, float* y) {
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t rows = c.in * cpu::plane(c.window, &WindowAxis::kernel),
                      positions = cpu::plane(c.window, &WindowAxis::out), width = kernels.columns;
   float* packed = thread_buffer<float>(static_cast<std::size_t>(kPanels * width * std::min(kDepth, rows)), kPackedSlot);
-  std::array<Panel, kPanels> panels;
+  std::array<ConvolutionDriverPanel, kPanels> panels;
   for (std::int64_t begin = part.begin; begin < part.end; begin += kPanels * width) {
     const std::int64_t count = (std::min(part.end - begin, kPanels * width) + width - 1) / width;
     const auto columns = [&](std::int64_t p) { return std::min(width, part.end - begin - p * width); };

@@ -36,10 +36,10 @@ using in_place_product::pair_kernels;
 using in_place_product::WeightLoops;
 
 constexpr std::int64_t kRowsAtATime = 256;        // of x
-constexpr std::int64_t kFewRows = 8;              // rows of x, for which its panels would be mostly empty
+constexpr std::int64_t kInPlaceFewRows = 8;              // rows of x, for which its panels would be mostly empty
 constexpr std::int64_t kSecondCache = 768 << 10;  // bytes of it for panels
 constexpr std::int64_t kStripsTogether = 8;       // strips whose results fill whole cache lines of y
-constexpr std::int64_t kWorthAThread = 1 << 17;   // multiplications
+constexpr std::int64_t kInPlaceThreadProducts = 1 << 17;   // multiplications
 constexpr std::int64_t kFromMemory = 2 << 20;     // bytes of w that the second caches have not kept
 constexpr std::int64_t kWideDepth = 1024;         // columns of w that are widened at a time
 constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
@@ -50,18 +50,18 @@ struct Range {
 };
 
 std::int64_t grain(std::int64_t cost) {
-  return (kWorthAThread + cost - 1) / cost;
+  return (kInPlaceThreadProducts + cost - 1) / cost;
 }
 
 /// Neighbouring rows of x, side by side.
-struct Panel {
+struct InPlaceDriverPanel {
   std::int64_t row = 0;  ///< the first
   int count = 0, kind = 0, width = 0;
 };
 
 /// Full panels, then one that holds the rest with the fewest lanes left over.
-std::vector<Panel> panels_of(Range rows, const MicroKernels& kernels) {
-  std::vector<Panel> panels;
+std::vector<InPlaceDriverPanel> panels_of(Range rows, const MicroKernels& kernels) {
+  std::vector<InPlaceDriverPanel> panels;
   for (std::int64_t row = rows.begin; row < rows.end;) {
     int kind = 0;
     while (kind < 2 && kernels.widths[kind + 1] >= rows.end - row) ++kind;
@@ -139,25 +139,25 @@ void finish(const LinearShape& s, const LinearOperands& o, Range rows, Range col
   o.finish.apply(o.y + first, s.n, rows.size(), columns.size(), first, s.n);
 }
 
-std::int64_t width_of(std::span<const Panel> panels) {
+std::int64_t width_of(std::span<const InPlaceDriverPanel> panels) {
   std::int64_t width = 0;
-  for (const Panel& p : panels) width += p.width;
+  for (const InPlaceDriverPanel& p : panels) width += p.width;
   return width;
 }
 
 /// Elements of k whose panels, all of them, fit the second cache. It decides which sums are added first: threads that
 /// share the panels have the same.
-std::int64_t depth_for(const LinearShape& s, DType type, std::span<const Panel> panels) {
+std::int64_t depth_for(const LinearShape& s, DType type, std::span<const InPlaceDriverPanel> panels) {
   const std::int64_t depth =
       std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width_of(panels) / 256 * 256));
   return type == DType::f32 ? depth : std::min(depth, kWideDepth);
 }
 
 /// The work of a thread: some panels of x with some strips of w.
-class Part {
+class InPlaceDriverPart {
  public:
-  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth,
-       std::span<const Panel> panels, Range strips)
+  InPlaceDriverPart(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth,
+       std::span<const InPlaceDriverPanel> panels, Range strips)
       : kernels_(kernels),
         s_(s),
         o_(o),
@@ -170,7 +170,7 @@ class Part {
     for (std::int64_t k = 0; k < s_.k; k += depth_) {
       const Range depth{k, std::min(s_.k, k + depth_)};
       float* to = packed_;
-      for (const Panel& p : panels_) {
+      for (const InPlaceDriverPanel& p : panels_) {
         kernels_.pack(o_.x + p.row * s_.x_row + k, s_.x_row, p.count, depth.size(), p.width, to);
         to += p.width * depth.size();
       }
@@ -185,7 +185,7 @@ class Part {
   void multiply(Range rows, Range depth) const {
     const Weight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
     const float* panel = packed_;
-    for (const Panel& p : panels_) {
+    for (const InPlaceDriverPanel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {
         const auto count = static_cast<int>(std::min<std::int64_t>(height_, rows.end - n));
         alignas(64) float tile[kMostRows * kMostWidth];
@@ -203,7 +203,7 @@ class Part {
   const MicroKernels& kernels_;
   const LinearShape& s_;
   const LinearOperands& o_;
-  std::span<const Panel> panels_;
+  std::span<const InPlaceDriverPanel> panels_;
   Range strips_;
   std::int64_t height_ = strip_rows(s_, o_.type, kernels_), depth_;
   float* packed_;
@@ -213,15 +213,15 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 /// Strips go to threads; where there are too few, some panels of x with all strips.
 void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
-  const std::vector<Panel> all = panels_of(rows, kernels);
-  const std::span<const Panel> panels = all;
+  const std::vector<InPlaceDriverPanel> all = panels_of(rows, kernels);
+  const std::span<const InPlaceDriverPanel> panels = all;
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
                      count = std::ssize(panels), depth = depth_for(s, o.type, panels);
   if (strips >= count) {
     parallel_for(
         strips, grain(height * s.k * rows.size()),
         [&](std::int64_t begin, std::int64_t end) {
-          Part(kernels, s, o, depth, panels, {begin, end}).run();
+          InPlaceDriverPart(kernels, s, o, depth, panels, {begin, end}).run();
         },
         rows.size() * s.k * kFloat);
   } else {
@@ -229,7 +229,7 @@ void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOp
         count, grain(s.n * s.k * kernels.widths[0]),
         [&](std::int64_t begin, std::int64_t end) {
           const auto some = panels.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-          Part(kernels, s, o, depth, some, {0, strips}).run();
+          InPlaceDriverPart(kernels, s, o, depth, some, {0, strips}).run();
         },
         s.n * s.k * element_size(o.type));
   }
@@ -322,11 +322,11 @@ bool is_narrow(DType t) {
 }
 
 bool multiplies_bf16(const LinearShape& s) {
-  return s.m > kFewRows && s.k % 2 == 0 && s.x_row % 2 == 0 && s.w_row % 2 == 0 && pair_kernels() != nullptr;
+  return s.m > kInPlaceFewRows && s.k % 2 == 0 && s.x_row % 2 == 0 && s.w_row % 2 == 0 && pair_kernels() != nullptr;
 }
 
 void linear(const LinearShape& s, const LinearOperands& o) {
-  if (s.m <= kFewRows) return by_dots(s, o);
+  if (s.m <= kInPlaceFewRows) return by_dots(s, o);
   for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
     by_panels(micro_kernels(), s, o, {m, std::min(s.m, m + kRowsAtATime)});
 }

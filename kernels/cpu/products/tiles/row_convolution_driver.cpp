@@ -10,7 +10,7 @@ namespace tern::tiles {
 namespace {
 
 constexpr std::int64_t kBandBytes = 768 << 10;  // bytes of a band that stays in the second cache
-constexpr std::int64_t kFewRows = 256;          // rows of a band whose weight stays there, too
+constexpr std::int64_t kFewBandRows = 256;          // rows of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
@@ -80,7 +80,7 @@ RowConvolutionLoop::RowConvolutionLoop(const ConvolutionShape& shape, const RowF
         divide({tiles_of(rows_of(lines)), shape_.groups * blocks_, steps * format.step_cycles, tile, block}, threads);
     return;
   }
-  const std::int64_t most = packed_bytes() <= kSmallWeight ? kFewRows : rows_of(lines);
+  const std::int64_t most = packed_bytes() <= kSmallWeight ? kFewBandRows : rows_of(lines);
   while (lines_at_a_time_ > 1 && (band_.bytes(lines_at_a_time_) > kBandBytes || rows_of(lines_at_a_time_) > most))
     lines_at_a_time_ = (lines_at_a_time_ + 1) / 2;
   if (width == 1 && lines_at_a_time_ < lines) lines_at_a_time_ = (lines_at_a_time_ + kBlock - 1) / kBlock * kBlock;

@@ -9,7 +9,7 @@
 namespace tern::tiles {
 namespace {
 
-constexpr std::size_t kNumbersSlot = 3, kPackedSlot = 2;
+constexpr std::size_t kRowDriverNumbersSlot = 3, kPackedSlot = 2;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::size_t RowLinear::scratch() const {
 /// Multiplies rows by a block after the other, whose numbers are rounded and packed for that long.
 bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
                                    const RowResults& results) const {
-  auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kNumbersSlot);
+  auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kRowDriverNumbersSlot);
   auto* packed =
       thread_buffer<std::byte>(static_cast<std::size_t>(packed_weight_bytes(kBlock, steps_of(shape_.k))), kPackedSlot);
   bool finite = true;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kRowsAtATime = 256;    // rows of x whose parts stay near the second cache
 constexpr std::int64_t kMostBytes = 4 << 20;  // bytes of parts, unless 32 rows have more
-constexpr std::size_t kPartsSlot = 7, kNumbersSlot = 3;
+constexpr std::size_t kPartsSlot = 7, kSplitDriverNumbersSlot = 3;
 constexpr std::int64_t kBlocksOfNumbers = 2;  // blocks of a quantized weight, which stay in the second cache
 constexpr std::int64_t kPiecesOfAShare = 4;
 constexpr std::int64_t kFloat = sizeof(float);
@@ -52,7 +52,7 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
 /// Blocks of a quantized weight as floats, in this thread's buffer.
 Left Linear::numbers(const LinearOperands& o, Range blocks) const {
   const Range rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
-  auto* to = thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kNumbersSlot);
+  auto* to = thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kSplitDriverNumbersSlot);
   for (std::int64_t r = rows.begin; r < rows.end; ++r)
     block_quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
                                     to + (r - rows.begin) * shape_.k);
