@@ -6,10 +6,10 @@
   plain_english.py --list FOLDER...   lists those comments of whole folders
   plain_english.py --check            ends with status 1 where the total misses a target
 
-A comment begins with its subject or its verb: "Loads rows [begin, end)", "The planner reuses ...". The script counts comments
-that open with a preposition ("Of each row, ..."), with a wh-word ("What a node reads") or with a pronoun that names nothing
-("Those that ..."), and the share of pronouns among all words. Large open-source runtimes open 1 to 3 % of comments with a
-preposition, below 1 % with a wh-word, and write 0.5 to 2.8 % pronouns.
+A comment begins with its subject or its verb: "Loads rows [begin, end)", "The planner reuses ...". The script counts
+comments that open with a preposition ("Of each row, ..."), with a wh-word ("What a node reads") or with a pronoun that names
+nothing ("Those that ..."), and the share of pronouns among all words. Large open-source runtimes open 1 to 3 % of comments
+with a preposition, below 1 % with a wh-word, and write 0.5 to 2.8 % pronouns.
 """
 import argparse
 import collections
@@ -47,7 +47,8 @@ def comments(lines):
         match = whole or END_OF_LINE.search(line)
         if match:
             text = match[1]
-            if not (inside and whole) and len(text.split()) >= 3 and text[0].isalpha() and not text.startswith(NO_PROSE):
+            first = not (inside and whole)
+            if first and len(text.split()) >= 3 and text[0].isalpha() and not text.startswith(NO_PROSE):
                 found.append((number, text))
             words += re.findall(r"[a-z']+", text.lower())
         inside = bool(whole)
@@ -114,14 +115,15 @@ def main():
     parser.add_argument("folders", nargs="*")
     arguments = parser.parse_args()
     if arguments.diff:
-        shown = sum(print_indirect(path, comments(run)[0]) for path, run in added_runs(arguments.diff, arguments.folders))
+        runs = added_runs(arguments.diff, arguments.folders)
+        shown = sum(print_indirect(path, comments(run)[0]) for path, run in runs)
         print(f"{shown} comments open with a preposition, a wh-word or an empty pronoun")
         return 0
     by_folder, total = measure(arguments.folders, arguments.list)
     for name, count in [*sorted(by_folder.items()), ("total", total)]:
         share = shares(count)
-        print(f"{name:12s} {count['comment']:6d} comments: {share['preposition']:4.1f} % prepositions, {share['wh-word']:4.1f} % wh-words, "
-              f"{share['empty pronoun']:4.1f} % empty pronouns; {share['pronoun']:4.1f} % of words are pronouns")  # fmt: skip
+        openings = ", ".join(f"{share[kind]:4.1f} % {kind}s" for kind in OPENINGS)
+        print(f"{name:12s} {count['comment']:6d} comments: {openings}; {share['pronoun']:4.1f} % of words are pronouns")
     missed = {kind: share for kind, share in shares(total).items() if share > TARGETS[kind]}
     if arguments.check:
         for kind, share in missed.items():
