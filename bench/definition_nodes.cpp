@@ -41,7 +41,7 @@ Attr numbers(Key key, std::vector<double> values) {
 Attr text(Key key, const char* value) {
   return {key, std::string(value)};
 }
-/// The node binds a symbol: as an attribute without value, which the benchmark fills in.
+/// Attribute of a symbol bound by the node, without a value; the benchmark sets the value.
 Attr bound() {
   return {Key::symbols, Dims{}};
 }

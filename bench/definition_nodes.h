@@ -1,4 +1,4 @@
-// Nodes of the sizes that models have, one or more for each op that has a native kernel beside its definition.
+// Nodes of typical model sizes, one or more for each op with a native kernel beside its definition.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tern::bench {
 
-/// What an operand holds.
+/// Contents of an operand.
 enum class Fill : std::uint8_t {
   absent,
   normal,
@@ -33,7 +33,7 @@ struct Row {
   std::string name;
   std::vector<Operand> inputs;
   std::vector<Attr> attrs;
-  std::vector<DType> types;  ///< one node for each
+  std::vector<DType> types;  ///< a node for each type
 };
 
 const std::vector<Row>& rows();

@@ -14,7 +14,7 @@
 
 #include "bench/definition_nodes.h"
 #include "dtypes/convert.h"
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "exporter/builder.h"
 #include "kernels/generate/text_compiler.h"
 #include "runtime/prepared.h"
@@ -23,7 +23,7 @@ namespace tern::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kLeast = 2e-3;  ///< seconds of one measurement, which repeats short runs
+constexpr double kLeast = 2e-3;  ///< seconds per measurement; short runs are repeated
 constexpr int kTurns = 7;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{4} << 30;
 
@@ -47,7 +47,7 @@ double number(const Operand& o, std::int64_t i, std::mt19937_64& random) {
   }
 }
 
-/// Symmetric, with a diagonal that is larger than the rest of its row.
+/// Makes matrices symmetric and diagonally dominant.
 void make_definite(std::vector<double>& v, std::int64_t n) {
   for (std::size_t i = 0; i < v.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i), row = at / n % n, column = at % n;
@@ -152,7 +152,7 @@ void measure(const Row& row, DType type, const KernelTable& definitions) {
 
 void measure_definitions(const std::string& only) {
   // As kernels/CMakeLists.txt has it.
-  const char* flags = cpu_level() == CpuLevel::baseline ? "-Os" : "-O2 -mavx2 -mfma -mf16c";
+  const char* flags = is_baseline_cpu() ? "-Os" : "-O2 -mavx2 -mfma -mf16c";
   generate::TextCompiler compiler({.target = portable::kCompiledTarget, .flags = flags, .folder = {}});
   const KernelTable& definitions = generate::definition_kernels(compiler);
   fmt::print("{:56} {:>29} {:>29}\n{:56} {:>10} {:>10} {:>7} {:>10} {:>10} {:>7}\n", "", "one thread, us",

@@ -7,8 +7,8 @@
 
 namespace tern::bench {
 
-/// One tensor for each input of the program's first function: 0.5 where it is float32, else zeros. Sizes that may
-/// change are the smallest that are allowed.
+/// A tensor for each input of the program's first function: 0.5 for float32, else zeros. Dynamic sizes have their
+/// smallest value.
 std::vector<Tensor> inputs_of(const Model& model);
 
 }  // namespace tern::bench

@@ -81,7 +81,7 @@ constexpr Operation kOperations[] = {
      }},
 };
 
-/// Normal numbers; hermitian ones, and such with a diagonal that makes them positive definite.
+/// Normally distributed matrices; hermitian matrices, and positive definite matrices with a raised diagonal.
 Tensor matrices(DType type, std::int64_t batch, std::int64_t n, std::int64_t columns, const Operation& o) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;

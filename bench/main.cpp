@@ -1,20 +1,19 @@
-// tern_bench: from opening an archive of about 90 MB, in the page cache, to its first output; and the memory that
-// takes.
+// tern_bench: time and memory from opening an archive of about 90 MB, in the page cache, to its first output.
 //
-//   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
+//   tern_bench [ARCHIVE.tern ...]     without arguments: generated models
 //   tern_bench --sessions ARCHIVE...  eight sessions of a program: first runs, memory
-//   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
+//   tern_bench --devices NAME...      one product and one convolution, on each device, in turns
 //   tern_bench --rows LENGTH NAME...  softmax, norms and reductions of 64 MB on devices (rows.h)
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize [FORMAT]    the formats of tern export --quantize, beside copying
 //   tern_bench --optim TENSORS SIZE [8bit]   AdamW, a step for each line of input (optim.h)
 //   tern_bench --train ARCHIVE N      a training step on N threads for each line of input (train_steps.h)
-//   tern_bench --linalg               serves bench/linalg, which compares with other libraries
+//   tern_bench --linalg               serves bench/linalg (comparison with other libraries)
 //
-// Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
-// The figure is the time from before open to after the first output, less the median of later runs; the share of
-// hashing is the difference to opening with Verify::never. Private memory is the largest RssAnon seen, sampled each
-// millisecond, less what the process had at the start.
+// Each measurement has its own process, to include the costs of the first run (threads, primitives, packing). The
+// figure is the time from before open to after the first output, less the median of later runs; the share of hashing is
+// the difference to opening with Verify::never. Private memory is the largest RssAnon seen, sampled each millisecond,
+// less the initial RssAnon of the process.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <tern/tern.h>
@@ -60,7 +59,7 @@ double anonymous_mb() {
   return tern::private_memory() / (1 << 20);
 }
 
-/// The largest anonymous memory while it lives.
+/// The largest anonymous memory during the sampler's lifetime.
 class MemorySampler {
  public:
   MemorySampler() : thread_([this](const std::stop_token& stop) { sample(stop); }) {}
@@ -111,13 +110,13 @@ Figures measure(const std::string& path, tern::Verify verify, bool memory) {
   return f;
 }
 
-/// What the child of measure_alone does: the figures go to its standard output.
+/// The child process of measure_alone: writes the figures to standard output.
 int measure_as_child(char** argv) {
   const Figures f = measure(argv[2], static_cast<tern::Verify>(argv[3][0] - '0'), argv[4][0] == '1');
   return write(STDOUT_FILENO, &f, sizeof f) == static_cast<ssize_t>(sizeof f) ? 0 : 1;
 }
 
-/// The same in a process of its own.
+/// Measures in a separate process.
 Figures measure_alone(const std::string& path, tern::Verify verify, bool memory) {
   int ends[2];
   if (pipe(ends) != 0) tern::fail(tern::ErrorCode::internal, "no pipe");
@@ -141,7 +140,7 @@ Figures measure_alone(const std::string& path, tern::Verify verify, bool memory)
 void report(const std::string& name, const std::string& path) {
   std::vector<double> lazily, never, later;
   Figures last;
-  for (int i = 0; i < kProcesses; ++i) {  // in turns, so that a slow moment hits both
+  for (int i = 0; i < kProcesses; ++i) {  // alternates: a slow moment affects both
     last = measure_alone(path, tern::Verify::first_use, false);
     lazily.push_back(last.first - last.later);
     later.push_back(last.later);
@@ -175,7 +174,7 @@ void made_on_the_spot() {
   std::filesystem::remove_all(folder);
 }
 
-/// Milliseconds of a run on each device, in turns; the first of each are not counted.
+/// Milliseconds of a run on each device, in turns; excludes each device's first run.
 void on_devices(const tern::bench::BenchModel& model, const std::string& path, const std::vector<std::string>& names) {
   constexpr int kTurns = 25;
   struct Device {

@@ -9,7 +9,7 @@
 namespace tern::bench {
 namespace {
 
-/// A program with one float32 input, built as the importer builds it.
+/// A program with a single float32 input, built like by the importer.
 class Maker {
  public:
   explicit Maker(BenchModel& model) : model_(model), builder_(model.program, 0) {
@@ -26,7 +26,7 @@ class Maker {
     builder_.function().inputs.push_back({FunctionInput::Kind::user, x, 0, "x", {}});
     return x;
   }
-  /// Values that keep the size of what passes through, so that no layer overflows.
+  /// Values keeping the magnitude of activations: no layer overflows.
   ValueId weight(const std::vector<std::int64_t>& sizes, double scale) {
     std::int64_t count = 1;
     for (const std::int64_t s : sizes) count *= s;
@@ -36,7 +36,7 @@ class Maker {
     return builder_.constant(DType::f32, sizes, values.data());
   }
   ValueId relu(ValueId x) { return builder_.expr("max(x, 0)", {{"x", x}}, DType::f32); }
-  /// With a border of one zero, so that images keep their size.
+  /// Pads with a border of one zero, to keep the size of images.
   ValueId convolve(ValueId x, ValueId weight, ValueId bias) {
     const std::vector<std::int64_t> ones{1, 1}, zeros{0, 0};
     return builder_.add(Op::convolution, {x, weight, bias},

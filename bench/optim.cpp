@@ -82,7 +82,7 @@ void serve_optim(std::int64_t tensors, std::int64_t size, bool eight_bits) {
     inputs.push_back(std::move(t));
   }
   Session session(Model(program).prepare());
-  const auto bytes = tensors * size * 14;  // read and written again: the 28 bytes that a step moves of a parameter
+  const auto bytes = tensors * size * 14;  // bytes read and written: a step moves 28 bytes per parameter
   const Tensor from(DType::u8, {bytes});
   Tensor to(DType::u8, {bytes});
   const auto copy = [&] {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "threads/parallel.h"
 
 namespace tern::bench {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kRows = 16384, kColumns = 4096;
 constexpr int kTurns = 9;
 
-/// Of one turn: ms on the clock, and of processor time of all threads, which other programs lengthen less.
+/// Times of a turn: wall clock in ms, and processor time of all threads (less affected by other programs).
 struct Times {
   std::vector<double> clock, processor;
 
@@ -68,7 +68,7 @@ void measure_quantize(std::string_view only) {
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     const RawBytes weight = random_weight(type);
     RawBytes other(weight.size());
-    copy(weight, other.data());  // its pages are there
+    copy(weight, other.data());  // touches all pages
     std::map<std::string_view, Times> times;
     std::map<std::string_view, std::size_t> sizes;
     Times copies, copies_to_new;

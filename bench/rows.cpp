@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kElements = 16 << 20;
 constexpr int kTurns = 15;
 
-/// One op of x.
+/// An op applied to x.
 struct RowOp {
   const char* name;
   ValueId (*add)(Builder& b, ValueId x);
@@ -104,7 +104,7 @@ void measure_rows(std::span<const std::string> devices, std::int64_t length) {
       for (Measured& m : all) {
         m.session->set_profiling(true);
         m.session->run({x});
-        // The node that reads x; others make parameters.
+        // The node reading x; other nodes generate parameters.
         for (const NodeTime& t : m.session->profile()) {
           if (t.bytes < 2 * kElements) continue;
           m.seconds = std::min(m.seconds, t.seconds);

@@ -1,11 +1,11 @@
-// Eight sessions of one prepared program: what their first runs cost beside later ones, and the memory that they take.
+// Eight sessions of a prepared program: costs of first runs relative to later runs, and memory.
 #pragma once
 
 #include <string>
 
 namespace tern::bench {
 
-/// Prints one line for the archive. Each session runs on one thread, after the others.
+/// Prints a line for the archive. The sessions run one after the other, each on a single thread.
 void measure_sessions(const std::string& path);
 
 }  // namespace tern::bench

@@ -1,5 +1,5 @@
-# Libraries that the project builds on; each is a package of Debian 12 and Ubuntu 24.04. Global are those that a program
-# with the static library links, too, be it in a project that takes Tern in.
+# Libraries required by the project, all packaged in Debian 12 and Ubuntu 24.04. Programs linking the static library
+# need the GLOBAL libraries as well, including projects with Tern as a subproject.
 find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED GLOBAL COMPONENTS CXX)
 find_package(fmt REQUIRED GLOBAL)
@@ -13,7 +13,7 @@ endif()
 if(TERN_BUILD_EXPORTER)
   find_package(CLI11 REQUIRED)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
-  find_package(ZLIB REQUIRED)  # CRC-32; libzip brings it
+  find_package(ZLIB REQUIRED)  # CRC-32; installed with libzip
   find_package(Threads REQUIRED)
   pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)  # the server of `tern view`
   set(HTTPLIB_FOUND ${httplib_FOUND})

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where. It installs what was built, and says at its end what was not.
+# Rules of `cmake --install`. Installs the targets built so far, and lists the missing targets at the end.
 include(CMakePackageConfigHelpers)
 
 if(TERN_SHARED)
@@ -6,7 +6,7 @@ if(TERN_SHARED)
 endif()
 install(TARGETS tern_static EXPORT tern_static_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The pages as they lie in the sources, so that their links to each other and to the examples hold.
+# Installs the pages in the layout of the sources, to keep their links valid.
 foreach(page IN ITEMS LICENSE README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md)
   install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endforeach()
@@ -32,13 +32,13 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ternConfig.cmake.in tern
   PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(ternConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternConfigVersion.cmake DESTINATION ${config})
-# From the folder of the .pc files up to the prefix: an installed or unpacked tree may be moved.
+# Relative path from the .pc files to the prefix: installed or unpacked trees may be moved.
 file(RELATIVE_PATH TERN_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" TERN_PC_TO_PREFIX "${TERN_PC_TO_PREFIX}")
 list(TRANSFORM TERN_STATIC_LIBRARIES PREPEND -l OUTPUT_VARIABLE TERN_PC_PRIVATE)
 list(JOIN TERN_PC_PRIVATE " " TERN_PC_PRIVATE)
-# The run path lets a program start wherever the library lies: in an unpacked tarball, below a home folder. Where the
-# library is in the system's folders (debian/rules), programs need none.
+# The run path lets programs start with a library in any folder: an unpacked tarball, a home folder. Libraries in system
+# folders (debian/rules) need no run path.
 set(TERN_PC_RPATH "-Wl,-rpath,\${libdir} ")
 if(CMAKE_SKIP_RPATH OR CMAKE_SKIP_INSTALL_RPATH)
   set(TERN_PC_RPATH "")
@@ -48,7 +48,7 @@ foreach(name IN ITEMS tern tern-c)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-get_property(plugins GLOBAL PROPERTY TERN_INSTALLED_PLUGINS)  # and engines
+get_property(plugins GLOBAL PROPERTY TERN_INSTALLED_PLUGINS)  # plugins and engines
 set(code "")
 foreach(target IN LISTS plugins ITEMS libtern tern_static tern tern_kernel_compiler tern_view_server)
   if(TARGET ${target})

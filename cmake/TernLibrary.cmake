@@ -1,13 +1,13 @@
-# The libraries that people deploy, made of the folder libraries up to runtime/.
+# Deployable libraries, built from the folder libraries up to runtime/.
 
-# DT_RPATH rather than DT_RUNPATH: it also serves what our libraries need in turn, so a packed tree works wherever it lies.
+# DT_RPATH instead of DT_RUNPATH, because it also applies to indirect dependencies: a packed tree works in any folder.
 set(relocatable "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 if(TERN_SHARED)
   include(${CMAKE_CURRENT_LIST_DIR}/TernShared.cmake)
 endif()
 include(${CMAKE_CURRENT_LIST_DIR}/TernStatic.cmake)
-# The library that this build offers first.
+# Preferred library of this build.
 if(TERN_SHARED)
   add_library(tern::tern ALIAS libtern)
 else()

@@ -1,8 +1,8 @@
-# Libraries that make products and linear algebra faster. Without one, Tern's own kernels serve (kernels/cpu/absent).
-# TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake) are AUTO (taken where
-# found), ON (an error where not) or OFF.
+# Optional libraries for faster products and linear algebra. Tern's own kernels replace missing libraries
+# (kernels/cpu/absent). TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake)
+# are AUTO (used if found), ON (required) or OFF.
 
-# tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME, from what was found.
+# tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME if the library is found.
 function(tern_optional name text package include library)
   set(TERN_WITH_${name} AUTO CACHE STRING "Use ${text}: AUTO where it is found, ON or OFF")
   set_property(CACHE TERN_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
@@ -31,7 +31,7 @@ tern_optional(BLAS OpenBLAS libopenblas-openmp-dev CBLAS_INCLUDE OPENBLAS_LIBRAR
 find_path(LAPACKE_INCLUDE lapacke.h)
 find_library(LAPACKE_LIBRARY lapacke)
 tern_optional(LAPACK LAPACK liblapacke-dev LAPACKE_INCLUDE LAPACKE_LIBRARY)
-if(TERN_LAPACK AND NOT TERN_BLAS)  # it calls BLAS
+if(TERN_LAPACK AND NOT TERN_BLAS)  # LAPACK calls BLAS
   if(NOT TERN_WITH_LAPACK STREQUAL "AUTO")
     message(FATAL_ERROR "TERN_WITH_LAPACK is ${TERN_WITH_LAPACK}, and needs BLAS: set TERN_WITH_BLAS to ON")
   endif()

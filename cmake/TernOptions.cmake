@@ -1,24 +1,21 @@
-# Flags that every target of the project is compiled with.
+# Compiler flags of all targets.
 add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE
   -Wall -Wextra $<$<BOOL:${TERN_WERROR}>:-Werror> -Wno-unused-parameter -Wno-missing-field-initializers
   # No contraction: the same bits whatever the instruction set.
   -ffp-contract=off -fno-math-errno
-  # clang says so where it cannot vectorise a loop that asks for it: a call of the C library, a sanitizer's check.
+  # clang warns about loops it cannot vectorise despite a pragma: calls of the C library, sanitizer checks.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
-  # So that the linker leaves out what nobody calls.
+  # Lets the linker drop unused functions.
   -ffunction-sections -fdata-sections)
 target_link_options(tern_options INTERFACE -Wl,--gc-sections)
-if(NOT TERN_CPU_LEVELS)
-  target_compile_definitions(tern_options INTERFACE TERN_ONE_CPU_LEVEL)
-endif()
 # -O3 makes the library larger; what gains by it says so itself (kernels/CMakeLists.txt).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)
 endif()
-# GCC 13 and later often warn wrongly about the standard library's values (GCC bug 105651): these warnings are no errors.
-# Targets with a precompiled header of the library switch them off.
+# GCC 13 and later often issue false warnings about the standard library (GCC bug 105651): these warnings are not
+# errors. Targets with a precompiled standard library header disable them.
 set(TERN_GUESSES restrict free-nonheap-object array-bounds stringop-overflow stringop-overread maybe-uninitialized)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   foreach(guess IN LISTS TERN_GUESSES)
@@ -35,15 +32,18 @@ if(TERN_SANITIZE)
   target_link_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE})
 endif()
 
-# A library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, which ./dev sources writes.
+include(cmake/TernUnite.cmake)
+
+# Defines the library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, written by ./dev
+# sources.
 function(tern_folder_library name)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC tern_options ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  tern_unite(${name})
 endfunction()
 
-# Those of `sources` whose path matches one of the regular expressions from its start to its end:
-# tern_matching(VARIABLE REGEX...).
+# tern_matching(VARIABLE REGEX...): lists the files of `sources` whose whole path matches a regular expression.
 function(tern_matching variable)
   set(all "")
   foreach(regex IN LISTS ARGN)
@@ -58,15 +58,15 @@ function(tern_matching variable)
   set(${variable} ${all} PARENT_SCOPE)
 endfunction()
 
-# Files of the current folder that need not be fast are compiled for size: tern_small(REGEX...).
+# tern_small(REGEX...): compiles matching files of the current folder for size.
 function(tern_small)
   tern_matching(small ${ARGN})
   set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endfunction()
 
-# tern_precompile(TARGET HEADER...): what most files of a target include is parsed once, beside what all folders use. Files
-# with flags of their own parse for themselves. Builds for races and fuzzing, which `./dev test --full` makes with clang,
-# and projects that take Tern in do without: there a file that lacks an include fails.
+# tern_precompile(TARGET HEADER...): precompiles headers included by most files of a target, plus the headers common to
+# all folders. Files with their own flags do not use the result. Race and fuzzing builds (clang, `./dev test --full`)
+# and subproject builds skip precompilation: there, a missing include fails.
 set(TERN_COMMON_HEADERS <algorithm> <cmath> <cstring> <map> <optional> <span> <string> <vector> <fmt/format.h>)
 function(tern_precompile target)
   if((TERN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang") OR NOT PROJECT_IS_TOP_LEVEL)

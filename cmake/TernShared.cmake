@@ -1,6 +1,6 @@
 # libtern.so, with the C++ and C interfaces and nothing else visible.
 add_library(libtern SHARED ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
-# The objects of whole folders, since nothing inside the library itself asks for the public functions.
+# Links the objects of whole folders: nothing inside the library refers to the public functions.
 foreach(folder IN ITEMS tern_runtime tern_loader tern_schema tern_dtypes)
   target_sources(libtern PRIVATE $<TARGET_OBJECTS:${folder}>)
   target_link_libraries(libtern PRIVATE ${folder})
@@ -16,7 +16,7 @@ target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/libtern.map.in ${PROJECT_BINARY_DIR}/libtern.map @ONLY)
 target_link_options(libtern PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/libtern.map)
 set_property(TARGET libtern PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libtern.map)
-# Keeps one copy of functions with the same code: templates over types of one size.
+# Merges functions with equal code: templates over types of one size.
 if(TERN_MOLD)
   target_link_options(libtern PRIVATE -Wl,--icf=all)
 endif()

@@ -1,5 +1,5 @@
-# libtern.a: all objects of the library in one archive. A program that links it takes what it calls, and needs the
-# libraries below.
+# libtern.a: all objects of the library in one archive. Programs link only the objects they use, plus the libraries
+# below.
 add_library(tern_static STATIC ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
 add_library(tern::static ALIAS tern_static)
 foreach(folder IN ITEMS runtime compiled loader kernels schema dtypes threads user_files)
@@ -11,7 +11,7 @@ target_include_directories(tern_static INTERFACE
 set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME static
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
-# Beside this tree the targets that were found; for installed programs the names, which a linker looks up.
+# Found targets inside this build; library names for installed programs.
 set(TERN_STATIC_LIBRARIES fmt xxhash zstd ${OpenMP_CXX_LIB_NAMES} ${CMAKE_DL_LIBS})
 target_link_libraries(tern_static INTERFACE
   "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;OpenMP::OpenMP_CXX>")

@@ -1,5 +1,5 @@
-# Cross-compiles for aarch64 Linux on another Debian or Ubuntu machine, with the libraries of its multiarch (./dev setup
-# arm64). Programs of the build that run, run under qemu-user.
+# Cross-compiles for aarch64 Linux on another Debian or Ubuntu machine, with multiarch libraries (./dev setup arm64).
+# Build-time programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,1 +1,1 @@
-// The shared library is made of the folders' static libraries; CMake asks for one source file of its own.
+// CMake requires a source file: all code comes from the folders' static libraries.

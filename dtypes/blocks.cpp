@@ -7,11 +7,12 @@
 #include <string>
 
 #include "dtypes/convert.h"
+#include "dtypes/small_float.h"
 
 namespace tern {
 namespace {
 
-/// Sign-extended elements of `bits` bits, the first in the low ones.
+/// Sign-extends elements of `bits` bits, the first in the low bits.
 template <int bits>
 void unpack_integers(const std::uint8_t* from, std::int64_t count, float* to) {
   constexpr int kPer = 8 / bits, kSign = 1 << (bits - 1), kMask = (1 << bits) - 1;
@@ -46,13 +47,37 @@ const char* wrong_sparse(DType element, const Blocks& b) {
 }
 
 float number_at(const std::byte* at, DType t, std::int64_t i) {
+  if (t == DType::f8_e8m0) return static_cast<float>(F8E8M0::from_bits(static_cast<std::uint8_t>(at[i])));
   float value = 0;
-  // The bytes may lie anywhere; convert wants elements where they may lie.
+  // The bytes may be unaligned; convert needs aligned elements.
   alignas(8) std::byte element[8];
   std::memcpy(element, at + i * element_size(t), static_cast<std::size_t>(element_size(t)));
   convert(element, t, &value, DType::f32, 1);
   return value;
 }
+
+/// Scales and zero points of one matrix, whose offsets are computed once.
+class ScaleReader {
+ public:
+  ScaleReader(const QuantizedMatrix& m, const std::byte* at)
+      : blocks_(m.blocks), grid_(m.scales()), scales_(at + m.scale_offset()), zeros_(at + m.zero_offset()) {
+    if (blocks_.outer) outer_ = number_at(at + m.outer_offset(), DType::f32, 0);
+  }
+  BlockScale read(std::int64_t row_block, std::int64_t column_block) const {
+    const std::int64_t i = grid_.index(row_block, column_block);
+    BlockScale s{number_at(scales_, blocks_.scale, i), 0};
+    if (blocks_.outer) s.scale *= outer_;
+    if (blocks_.zero_point != ZeroPoint::none) s.zero = number_at(zeros_, blocks_.zero, i);
+    return s;
+  }
+
+ private:
+  const Blocks& blocks_;
+  ScaleGrid grid_;
+  const std::byte* scales_;
+  const std::byte* zeros_;
+  float outer_ = 1;
+};
 
 }  // namespace
 
@@ -114,7 +139,7 @@ void check_quantized(const QuantizedMatrix& m) {
     complain("rows of " + std::to_string(m.columns) + " elements do not divide into blocks of " +
              std::to_string(m.blocks.divisor()));
   }
-  // Padding adds less than 128 rows and 4 columns, which the limit leaves room for.
+  // Padding adds less than 128 rows and 4 columns, accounted for in the limit.
   constexpr std::int64_t kLimit = std::int64_t{1} << 58;
   if (std::max<std::int64_t>(m.rows, 128) > kLimit / std::max<std::int64_t>(m.columns, 4)) {
     complain(std::to_string(m.rows) + " x " + std::to_string(m.columns) + " elements are too many");
@@ -132,22 +157,18 @@ void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t
 
 BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block,
                        std::int64_t column_block) {
-  const ScaleGrid grid = m.scales();
-  const std::int64_t i = grid.index(row_block, column_block);
-  BlockScale s{number_at(at + m.scale_offset(), m.blocks.scale, i), 0};
-  if (m.blocks.outer) s.scale *= number_at(at + m.outer_offset(), DType::f32, 0);
-  if (m.blocks.zero_point != ZeroPoint::none) s.zero = number_at(at + m.zero_offset(), m.blocks.zero, i);
-  return s;
+  return ScaleReader(m, at).read(row_block, column_block);
 }
 
 void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   decode_elements(m, at, row, begin, count, to);
   if (m.blocks.sparse()) return;
+  const ScaleReader scales(m, at);
   const std::int64_t block = m.blocks.columns, end = begin + count;
   for (std::int64_t k = begin; k < end;) {
     const std::int64_t next = std::min(end, (k / block + 1) * block);
-    const BlockScale s = block_scale(m, at, (m.first + row) / m.blocks.rows, k / block);
+    const BlockScale s = scales.read((m.first + row) / m.blocks.rows, k / block);
     float* const numbers = to + (k - begin);
     const std::int64_t n = next - k;
     switch (m.blocks.zero_point) {

@@ -1,4 +1,4 @@
-// How a quantized value keeps its numbers: small elements in blocks, each block with a scale and perhaps a zero point.
+// Storage of quantized values: small elements in blocks, each block with a scale and optionally a zero point.
 #pragma once
 
 #include <tern/dtype.h>
@@ -9,31 +9,31 @@
 
 namespace tern {
 
-/// What the zero points of a quantized value do. The values are part of the archive format and never change.
+/// Use of a quantized value's zero points. The values are part of the archive format and never change.
 enum class ZeroPoint : std::uint8_t {
   none = 0,        ///< number = element * scale
   subtracted = 1,  ///< number = (element - zero) * scale
   added = 2,       ///< number = element * scale + zero
 };
 
-/// A matrix in blocks of `rows` by `columns` elements; a tensor of more dimensions is one with its leading dimensions
-/// folded into rows. The last block of rows may be smaller. Each block has one scale and, unless zero_point is none,
-/// one zero point. All are computed with in float32, each operation rounded.
+/// A matrix in blocks of `rows` by `columns` elements; leading dimensions of tensors are folded into rows. The last
+/// block of rows may be smaller. Each block has a scale and, unless zero_point is none, a zero point. All arithmetic is
+/// float32, each operation rounded.
 ///
-/// Or, where `kept` is 2, a 2:4 sparse matrix: of each 4 elements of a row, 2 are kept with their places, and the
-/// others are zero. It has no scales.
+/// Or, if `kept` is 2, a 2:4 sparse matrix: of each 4 elements of a row, 2 are kept with their positions, and the
+/// others are zero. A sparse matrix has no scales.
 struct Blocks {
   std::int32_t columns = 0;  ///< 0: not a quantized value
   std::int32_t rows = 1;
   DType scale = DType::f8_e8m0;  ///< or float32, float16, bfloat16, float8_e4m3fn
   ZeroPoint zero_point = ZeroPoint::none;
-  DType zero = DType::invalid;  ///< int8 or a type that scales may have, but float8; invalid without zero points
+  DType zero = DType::invalid;  ///< int8 or a scale type other than float8; invalid without zero points
   ScaleLayout layout = ScaleLayout::plain;
-  bool outer = false;     ///< one more float32, by which all scales are multiplied (NVFP4)
-  std::uint8_t kept = 0;  ///< elements of a block that are kept; 0: all
+  bool outer = false;     ///< an additional float32 factor of all scales (NVFP4)
+  std::uint8_t kept = 0;  ///< kept elements of a block; 0: all
 
   bool sparse() const { return kept != 0; }
-  /// What the columns of a matrix are a multiple of: places of 2:4 end with a byte in each row.
+  /// Divisor of the number of columns: positions of 2:4 end with a byte in each row.
   std::int32_t divisor() const { return sparse() ? 2 * columns : columns; }
 
   friend bool operator==(const Blocks&, const Blocks&) = default;
@@ -48,35 +48,36 @@ constexpr Blocks two_of_four() {
   return b;
 }
 
-/// Whether quantized values have elements (scales, zero points) of this type; 2:4 sparse ones have those of is_sparse.
+/// True if quantized values may have elements (scales, zero points) of this type; for elements of 2:4 sparse values see
+/// is_sparse_element.
 bool is_quantized_element(DType t);
 bool is_sparse_element(DType t);
 bool is_quantized_scale(DType t);
 bool is_quantized_zero(DType t);
 
-/// A quantized matrix in memory: elements row by row, then the scales, the zero points and the outer scale, each from
-/// the next multiple of its own element's size on. Of a 2:4 sparse matrix, the kept elements row by row, then their
-/// places among four: 2 bits each, the first in the lowest bits of a byte.
+/// A quantized matrix in memory: elements row by row, then the scales, the zero points and the outer scale, each
+/// aligned to its own element's size. A 2:4 sparse matrix has the kept elements row by row, then their positions among
+/// four: 2 bits each, the first in the lowest bits of a byte.
 struct QuantizedMatrix {
   DType element = DType::invalid;
   std::int64_t rows = 0;
   std::int64_t columns = 0;  ///< a multiple of blocks.divisor() and of elements_per_byte(element)
   Blocks blocks;
-  /// Of a part of the matrix, its first row: functions that take a number of a row count from it. Sizes and offsets
-  /// stay those of the whole matrix.
+  /// First row of a part of the matrix: functions with a row parameter count from this row. Sizes and offsets stay
+  /// those of the whole matrix.
   std::int64_t first = 0;
 
   ScaleGrid scales() const {
     if (blocks.sparse()) return {0, 0, ScaleLayout::plain};
     return {(rows + blocks.rows - 1) / blocks.rows, (columns + blocks.columns - 1) / blocks.columns, blocks.layout};
   }
-  /// Of the elements.
+  /// Bytes of a row's elements.
   std::int64_t row_bytes() const {
     const std::int64_t elements = blocks.sparse() ? columns / blocks.columns * blocks.kept : columns;
     return elements / elements_per_byte(element) * element_size(element);
   }
   std::int64_t element_bytes() const { return rows * row_bytes(); }
-  /// Of a 2:4 sparse matrix: a byte has the places of two blocks.
+  /// Positions of a 2:4 sparse matrix: a byte has the positions of two blocks.
   std::int64_t place_offset() const { return element_bytes(); }
   std::int64_t place_row_bytes() const { return blocks.sparse() ? columns / (2 * blocks.columns) : 0; }
   std::int64_t scale_offset() const {
@@ -98,18 +99,18 @@ struct QuantizedMatrix {
   static constexpr std::int64_t up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 };
 
-/// Empty, or what is wrong with blocks of such elements.
+/// Empty, or the rule violated by blocks of such elements.
 const char* wrong_blocks(DType element, const Blocks& blocks);
 
-/// Fails (invalid_argument) unless the format obeys the rules above and its sizes fit 62 bits. What follows expects a
-/// matrix that has passed.
+/// Fails (invalid_argument) unless the format obeys the rules above and its sizes fit 62 bits. The functions below
+/// expect a checked matrix.
 void check_quantized(const QuantizedMatrix& m);
 
 /// Elements [begin, begin + count) of a row as float32; begin is a multiple of elements_per_byte. `at` is the value's
 /// first byte.
 void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                      std::int64_t count, float* to);
-/// The scale, times the outer one, and the zero point of a block, given by numbers of row and column of blocks of the
+/// The scale, times the outer scale, and the zero point of a block, given by the block's row and column numbers in the
 /// whole matrix.
 struct BlockScale {
   float scale = 1, zero = 0;
@@ -117,7 +118,7 @@ struct BlockScale {
 BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block,
                        std::int64_t column_block);
 
-/// The numbers of a row, of `columns` of them from `begin` on. `begin` and `count` are multiples of elements_per_byte.
+/// Dequantizes `count` numbers of a row from `begin` on. `begin` and `count` are multiples of elements_per_byte.
 void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to);
 

@@ -1,10 +1,10 @@
-// One loop per type and direction, compiled for several instruction sets; the compiler vectorises it (see the -O3 in
+// A loop per type and direction, compiled for several instruction sets and vectorised by the compiler (see the -O3 in
 // CMakeLists.txt). Only binary16 has instructions of its own.
 #include "dtypes/bulk.h"
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/levels.h"
 
-#if TERN_X86_LEVELS
+#if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -25,42 +25,17 @@ TERN_INLINE void encode_loop(const float* __restrict src, T* __restrict dst, std
   for (std::int64_t i = 0; i < n; ++i) dst[i] = T(src[i], policy);
 }
 
-template <class T>
-void decode_baseline(const T* src, float* dst, std::int64_t n) {
-  decode_loop(src, dst, n);
-}
-template <class T, Overflow policy>
-void encode_baseline(const float* src, T* dst, std::int64_t n) {
-  encode_loop<T, policy>(src, dst, n);
-}
+// Conversions of binary16 by instructions of the processor, where it has them.
+#if defined(__x86_64__) && defined(__GNUC__)
 
-#if TERN_X86_LEVELS
-
-template <class T>
-[[gnu::target("avx2")]] void decode_avx2(const T* src, float* dst, std::int64_t n) {
-  decode_loop(src, dst, n);
-}
-template <class T, Overflow policy>
-[[gnu::target("avx2")]] void encode_avx2(const float* src, T* dst, std::int64_t n) {
-  encode_loop<T, policy>(src, dst, n);
-}
-template <class T>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void decode_avx512(const T* src, float* dst, std::int64_t n) {
-  decode_loop(src, dst, n);
-}
-template <class T, Overflow policy>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void encode_avx512(const float* src, T* dst, std::int64_t n) {
-  encode_loop<T, policy>(src, dst, n);
-}
-
-[[gnu::target("avx2,f16c")]] void decode_half_f16c(const Half* src, float* dst, std::int64_t n) {
+[[gnu::target("avx2,f16c")]] void decode_halves(const Half* src, float* dst, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
   }
   decode_loop(src + i, dst + i, n - i);
 }
-[[gnu::target("avx2,f16c")]] void encode_half_f16c(const float* src, Half* dst, std::int64_t n) {
+[[gnu::target("avx2,f16c")]] void encode_halves(const float* src, Half* dst, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
@@ -68,10 +43,13 @@ template <class T, Overflow policy>
   }
   encode_loop<Half, Overflow::saturate>(src + i, dst + i, n - i);
 }
+bool converts_halves() {
+  return !is_baseline_cpu();
+}
 
 #elif defined(__aarch64__)
 
-void decode_half_neon(const Half* src, float* dst, std::int64_t n) {
+void decode_halves(const Half* src, float* dst, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const uint16x4_t codes = vld1_u16(reinterpret_cast<const std::uint16_t*>(src + i));
@@ -79,7 +57,7 @@ void decode_half_neon(const Half* src, float* dst, std::int64_t n) {
   }
   decode_loop(src + i, dst + i, n - i);
 }
-void encode_half_neon(const float* src, Half* dst, std::int64_t n) {
+void encode_halves(const float* src, Half* dst, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const uint16x4_t codes = vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(src + i)));
@@ -87,39 +65,36 @@ void encode_half_neon(const float* src, Half* dst, std::int64_t n) {
   }
   encode_loop<Half, Overflow::saturate>(src + i, dst + i, n - i);
 }
+bool converts_halves() {
+  return true;
+}
+
+#else
+
+void decode_halves(const Half*, float*, std::int64_t) {}
+void encode_halves(const float*, Half*, std::int64_t) {}
+bool converts_halves() {
+  return false;
+}
 
 #endif
 
 template <class T, Overflow policy>
 void encode_dispatch(const float* src, T* dst, std::int64_t n) {
-#if TERN_X86_LEVELS
-  const CpuLevel level = cpu_level();
   if constexpr (std::is_same_v<T, Half>) {
-    if (level >= CpuLevel::avx2) return encode_half_f16c(src, dst, n);
+    if (converts_halves()) return encode_halves(src, dst, n);
   }
-  if (level >= CpuLevel::avx512) return encode_avx512<T, policy>(src, dst, n);
-  if (level >= CpuLevel::avx2) return encode_avx2<T, policy>(src, dst, n);
-#elif defined(__aarch64__)
-  if constexpr (std::is_same_v<T, Half>) return encode_half_neon(src, dst, n);
-#endif
-  encode_baseline<T, policy>(src, dst, n);
+  at_cpu_level([&](auto) __attribute__((always_inline)) { encode_loop<T, policy>(src, dst, n); });
 }
 
 }  // namespace
 
 template <class T>
 void decode_run(const T* src, float* dst, std::int64_t n) {
-#if TERN_X86_LEVELS
-  const CpuLevel level = cpu_level();
   if constexpr (std::is_same_v<T, Half>) {
-    if (level >= CpuLevel::avx2) return decode_half_f16c(src, dst, n);
+    if (converts_halves()) return decode_halves(src, dst, n);
   }
-  if (level >= CpuLevel::avx512) return decode_avx512(src, dst, n);
-  if (level >= CpuLevel::avx2) return decode_avx2(src, dst, n);
-#elif defined(__aarch64__)
-  if constexpr (std::is_same_v<T, Half>) return decode_half_neon(src, dst, n);
-#endif
-  decode_baseline(src, dst, n);
+  at_cpu_level([&](auto) __attribute__((always_inline)) { decode_loop(src, dst, n); });
 }
 
 template <class T>

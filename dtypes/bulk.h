@@ -1,5 +1,5 @@
-// Runs of small floats to and from float32, vectorised for the processor at hand. The results are those of the scalar
-// conversions, whatever the processor.
+// Converts runs of small floats to and from float32, vectorised for the current processor. The results equal the scalar
+// conversions on every processor.
 #pragma once
 
 #include <cstdint>

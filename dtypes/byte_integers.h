@@ -1,4 +1,4 @@
-// The integers that quantized products multiply.
+// The integer types of quantized products.
 #pragma once
 
 #include <tern/dtype.h>

@@ -1,4 +1,4 @@
-// One element from one type to another, as PyTorch's CPU kernels convert it, with no undefined behaviour.
+// Converts an element between types like PyTorch's CPU kernels, without undefined behaviour.
 #pragma once
 
 #include <complex>
@@ -13,7 +13,8 @@
 
 namespace tern {
 
-/// Truncates toward zero to a signed integer; what does not fit, and NaN, gives the smallest one, as x86's cvttss2si.
+/// Truncates toward zero to a signed integer; numbers out of range, and NaN, give the smallest integer, like x86's
+/// cvttss2si.
 template <class Int, class Float>
 constexpr Int truncate_to_signed(Float v) {
   static_assert(std::is_same_v<Int, std::int32_t> || std::is_same_v<Int, std::int64_t>);
@@ -22,9 +23,9 @@ constexpr Int truncate_to_signed(Float v) {
   return static_cast<Int>(fits ? v : smallest);
 }
 
-/// PyTorch converts to 8 and 16 bits by way of int32, to uint8 and uint32 by way of int64, and keeps the low bits;
-/// uint64 has its own range above 2^63. (Its vectorised kernels give other values for uint32 out of range; these are
-/// those of its scalar ones.)
+/// PyTorch converts to 8 and 16 bits through int32, to uint8 and uint32 through int64, and keeps the low bits; uint64
+/// has its own range above 2^63. (PyTorch's vectorised kernels give other values for uint32 out of range; these values
+/// equal the scalar kernels'.)
 template <class Int, class Float>
 constexpr Int float_to_int(Float v) {
   if constexpr (std::is_same_v<Int, std::uint64_t>) {
@@ -50,7 +51,7 @@ constexpr T real_part(std::complex<T> v) {
   return v.real();
 }
 
-/// The arithmetic or std::complex value that `v` stands for. Exact.
+/// The arithmetic or std::complex value of `v`. Exact.
 template <class T>
 constexpr auto widen(T v) {
   if constexpr (is_small_float_v<T>) {
@@ -64,8 +65,8 @@ constexpr auto widen(T v) {
 
 }  // namespace cast_detail
 
-/// Any storage type to any other. To bool: whatever is not zero is true, NaN too. Complex to real drops the imaginary
-/// part. To a small float: by way of float, so that double and 64-bit integers are rounded twice, as in PyTorch.
+/// Converts any storage type to any other. To bool: nonzero values are true, including NaN. Complex to real drops the
+/// imaginary part. To a small float: through float, rounding double and 64-bit integers twice, like PyTorch.
 template <class To, class From>
 constexpr To cast_to(From from, Overflow policy = Overflow::saturate) {
   if constexpr (std::is_same_v<To, From>) {

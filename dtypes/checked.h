@@ -1,5 +1,5 @@
-// Arithmetic of sizes, and floats as integers, defined for every operand: for values that a file or a run's data
-// choose.
+// Arithmetic of sizes, and floats as integers, defined for every operand: for untrusted values from files or a run's
+// data.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// False where the result does not fit 64 bits, or `b` is zero; *out then means nothing.
+/// False if the result does not fit 64 bits, or `b` is zero; *out is then undefined.
 constexpr bool checked_add(std::int64_t a, std::int64_t b, std::int64_t* out) {
   return !__builtin_add_overflow(a, b, out);
 }
@@ -21,14 +21,14 @@ constexpr bool checked_mul(std::int64_t a, std::int64_t b, std::int64_t* out) {
 constexpr bool checked_neg(std::int64_t a, std::int64_t* out) {
   return checked_sub(0, a, out);
 }
-/// Rounds toward zero, as C++ does.
+/// Rounds toward zero, like C++.
 constexpr bool checked_div(std::int64_t a, std::int64_t b, std::int64_t* out) {
   if (b == 0) return false;
   if (b == -1) return checked_neg(a, out);
   *out = a / b;
   return true;
 }
-/// Whether `a` is a multiple of `b`; of zero there are none.
+/// True if `a` is a multiple of `b`; zero has no multiples.
 constexpr bool is_multiple(std::int64_t a, std::int64_t b) {
   return b != 0 && (b == -1 || a % b == 0);
 }
@@ -38,7 +38,7 @@ constexpr bool checked_floordiv(std::int64_t a, std::int64_t b, std::int64_t* ou
   if (!is_multiple(a, b) && (a < 0) != (b < 0)) --*out;
   return true;
 }
-/// What checked_floordiv leaves over: it has the sign of `b`.
+/// The remainder of checked_floordiv, with the sign of `b`.
 constexpr bool checked_mod(std::int64_t a, std::int64_t b, std::int64_t* out) {
   if (b == 0) return false;
   *out = b == -1 ? 0 : a % b;
@@ -46,7 +46,7 @@ constexpr bool checked_mod(std::int64_t a, std::int64_t b, std::int64_t* out) {
   return true;
 }
 
-/// Truncates toward zero; values outside the integer's range give its nearest end, and NaN gives 0.
+/// Truncates toward zero; values outside the integer's range give the nearest end, and NaN gives 0.
 template <class Int = std::int64_t, class Float>
 constexpr Int clamped_to(Float v) {
   static_assert(std::is_floating_point_v<Float>);

@@ -1,4 +1,4 @@
-// complex32: two binary16 numbers. std::complex is defined for float, double and long double alone.
+// complex32: two binary16 numbers. std::complex is defined only for float, double and long double.
 #pragma once
 
 #include <complex>

@@ -16,10 +16,10 @@
 namespace tern {
 namespace {
 
-// Elements that are in flight between two stages: the buffers stay in the first-level cache. Even, for packed pairs.
-constexpr std::int64_t kChunk = 512;
+// Elements in flight between two stages: the buffers stay in the first-level cache. Even, for packed pairs.
+constexpr std::int64_t kConvertChunk = 512;
 struct alignas(64) Buffer {
-  std::byte bytes[kChunk * sizeof(std::complex<double>)];
+  std::byte bytes[kConvertChunk * sizeof(std::complex<double>)];
 };
 
 void check(DType t, const char* which) {
@@ -28,7 +28,7 @@ void check(DType t, const char* which) {
   }
 }
 
-/// Calls f(T{}) for the small float T of `t`. The caller knows that it is one; float4 comes unpacked.
+/// Calls f(T{}) for the small float T of `t`. `t` must be a small float; float4 comes unpacked.
 template <class F>
 void visit_small(DType t, F&& f) {
   switch (t) {
@@ -46,18 +46,18 @@ void visit_small(DType t, F&& f) {
 }
 
 void widen_f4(const std::uint8_t* packed, float* dst, std::int64_t n) {
-  F4E2M1 codes[kChunk];
-  for (std::int64_t done = 0; done < n; done += kChunk) {
-    const std::int64_t m = std::min(kChunk, n - done);
+  F4E2M1 codes[kConvertChunk];
+  for (std::int64_t done = 0; done < n; done += kConvertChunk) {
+    const std::int64_t m = std::min(kConvertChunk, n - done);
     unpack_f4(packed + done / 2, codes, m);
     decode_run(codes, dst + done, m);
   }
 }
 
 void narrow_f4(const float* src, std::uint8_t* packed, std::int64_t n) {
-  F4E2M1 codes[kChunk];
-  for (std::int64_t done = 0; done < n; done += kChunk) {
-    const std::int64_t m = std::min(kChunk, n - done);
+  F4E2M1 codes[kConvertChunk];
+  for (std::int64_t done = 0; done < n; done += kConvertChunk) {
+    const std::int64_t m = std::min(kConvertChunk, n - done);
     encode_run(src + done, codes, m, Overflow::saturate);
     pack_f4(codes, packed + done / 2, m);
   }
@@ -98,8 +98,8 @@ void convert(const void* src, DType from, void* dst, DType to, std::int64_t coun
 
   Buffer a;
   Buffer b;
-  for (std::int64_t done = 0; done < count; done += kChunk) {
-    const std::int64_t n = std::min(kChunk, count - done);
+  for (std::int64_t done = 0; done < count; done += kConvertChunk) {
+    const std::int64_t n = std::min(kConvertChunk, count - done);
     const void* s = static_cast<const std::byte*>(src) + run_bytes(from, done);
     void* d = static_cast<std::byte*>(dst) + run_bytes(to, done);
     if (wide_from != from) {

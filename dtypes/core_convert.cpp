@@ -26,7 +26,7 @@ template <class From, class To>
 void loop(const void* src, void* dst, std::int64_t n) {
   To* __restrict d = static_cast<To*>(dst);
   if constexpr (std::is_same_v<From, bool>) {
-    // A byte of a file may be anything; as a bool it would be undefined behaviour.
+    // A byte of a file may have any value; reading it as a bool would be undefined behaviour.
     const auto* __restrict s = static_cast<const std::uint8_t*>(src);
     for (std::int64_t i = 0; i < n; ++i) d[i] = cast_to<To>(s[i] != 0);
   } else if constexpr (std::is_same_v<From, float> &&

@@ -1,4 +1,4 @@
-// Conversion among the types that C++ computes in; the small floats go by way of these.
+// Conversion among the compute types of C++; small floats convert through these types.
 #pragma once
 
 #include <tern/dtype.h>
@@ -7,11 +7,10 @@
 
 namespace tern {
 
-/// The type that elements of `t` are widened to, without loss: float32 for the small floats, complex64 for complex32,
-/// else `t` itself.
+/// The lossless wider type of elements of `t`: float32 for the small floats, complex64 for complex32, else `t` itself.
 DType core_of(DType t);
 
-/// Both types are core types. As `convert`.
+/// Converts like `convert`. Both types are core types.
 void convert_core(const void* src, DType from, void* dst, DType to, std::int64_t count);
 
 }  // namespace tern

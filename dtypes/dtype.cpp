@@ -1,4 +1,4 @@
-// The facts about every element type, in one table.
+// The facts about every element type, in a single table.
 #include <tern/dtype.h>
 
 #include <array>
@@ -9,14 +9,14 @@ namespace {
 
 enum class Kind : std::uint8_t { none, boolean, unsigned_integer, signed_integer, packed_integer, floating, complex };
 
-struct Entry {
+struct DtypeEntry {
   DType dtype;
   std::string_view name;
   int size;
   Kind kind;
 };
 
-constexpr std::array<Entry, kDTypeCount> kTable = {{
+constexpr std::array<DtypeEntry, kDTypeCount> kDtypeTable = {{
     {DType::invalid, "invalid", 0, Kind::none},
     {DType::boolean, "bool", 1, Kind::boolean},
     {DType::u8, "uint8", 1, Kind::unsigned_integer},
@@ -47,17 +47,17 @@ constexpr std::array<Entry, kDTypeCount> kTable = {{
 }};
 
 constexpr bool table_is_in_order() {
-  for (std::size_t i = 0; i < kTable.size(); ++i) {
-    if (static_cast<std::size_t>(kTable[i].dtype) != i) return false;
+  for (std::size_t i = 0; i < kDtypeTable.size(); ++i) {
+    if (static_cast<std::size_t>(kDtypeTable[i].dtype) != i) return false;
   }
   return true;
 }
 static_assert(table_is_in_order());
 
 /// A value read from a file may be outside the enumeration.
-const Entry& entry(DType t) {
+const DtypeEntry& entry(DType t) {
   const auto i = static_cast<std::size_t>(t);
-  return kTable[i < kTable.size() ? i : 0];
+  return kDtypeTable[i < kDtypeTable.size() ? i : 0];
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::string_view name_of(DType t) {
 
 DType dtype_from_name(std::string_view name) {
   for (int i = 0; i < kTensorDTypeCount; ++i) {
-    if (kTable[static_cast<std::size_t>(i)].name == name) return kTable[static_cast<std::size_t>(i)].dtype;
+    if (kDtypeTable[static_cast<std::size_t>(i)].name == name) return kDtypeTable[static_cast<std::size_t>(i)].dtype;
   }
   return DType::invalid;
 }

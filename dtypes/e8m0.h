@@ -13,8 +13,8 @@ struct F8E8M0 {
   std::uint8_t bits;
 
   F8E8M0() = default;
-  /// Drops the sign and rounds the exponent to the nearest one, ties up: 1.4 -> 1, 1.5 -> 2. Zero and 2^-127 give code
-  /// 0; infinity, NaN and what rounds past 2^127 give NaN.
+  /// Drops the sign and rounds the exponent to the nearest, ties up: 1.4 -> 1, 1.5 -> 2. Zero and 2^-127 give code 0;
+  /// infinity, NaN and numbers rounding past 2^127 give NaN.
   constexpr explicit F8E8M0(float value, Overflow = Overflow::saturate) : bits(encode(value)) {}
 
   static constexpr F8E8M0 from_bits(std::uint8_t code) {
@@ -30,7 +30,8 @@ struct F8E8M0 {
   static constexpr std::uint8_t encode(float value) {
     const std::uint32_t a = std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
     const std::uint32_t exponent = a >> 23;
-    // A subnormal has no leading one, so the even neighbour of its tie, 2^-127, is below: it is up only beyond the tie.
+    // A subnormal has no leading 1: the even neighbour of its tie, 2^-127, is below, so only numbers beyond the tie
+    // round up.
     const std::uint32_t tie = exponent == 0 ? 0x00400001u : 0x00400000u;
     const std::uint32_t up = (a & 0x007fffffu) >= tie;
     return static_cast<std::uint8_t>(exponent + up > 255 ? 255u : exponent + up);

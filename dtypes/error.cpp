@@ -1,4 +1,4 @@
-// The one place that throws, so that a debugger has one place to stop.
+// The only function throwing errors: a debugger needs a single breakpoint.
 #include <tern/error.h>
 
 #include "dtypes/printable.h"

@@ -1,14 +1,14 @@
 #include "dtypes/float_bytes.h"
 
 #include "dtypes/cast.h"
-#include "dtypes/cpu_level.h"
+#include "dtypes/levels.h"
 
 namespace tern {
 namespace {
 
 constexpr std::int64_t kRun = 64;
 
-/// Numbers that int32 holds have the low bits that they have by way of any integer: vectors convert those.
+/// Numbers in int32's range have the same low bits through any integer type: vectors convert these numbers.
 template <class To>
 [[gnu::always_inline]] inline void convert_runs(const float* __restrict src, To* __restrict dst, std::int64_t count) {
   constexpr float kLimit = 0x1p31F;
@@ -28,32 +28,8 @@ template <class To>
 }
 
 template <class To>
-void convert_baseline(const float* src, To* dst, std::int64_t count) {
-  convert_runs(src, dst, count);
-}
-
-#if TERN_X86_LEVELS
-template <class To>
-[[gnu::target("avx2")]] void convert_avx2(const float* src, To* dst, std::int64_t count) {
-  convert_runs(src, dst, count);
-}
-template <class To>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void convert_avx512(const float* src, To* dst,
-                                                                          std::int64_t count) {
-  convert_runs(src, dst, count);
-}
-#endif
-
-template <class To>
 void convert(const float* src, To* dst, std::int64_t count) {
-#if TERN_X86_LEVELS
-  static const auto best = cpu_level() == CpuLevel::avx512 ? convert_avx512<To>
-                           : cpu_level() == CpuLevel::avx2 ? convert_avx2<To>
-                                                           : convert_baseline<To>;
-  best(src, dst, count);
-#else
-  convert_baseline(src, dst, count);
-#endif
+  at_cpu_level([&](auto) __attribute__((always_inline)) { convert_runs(src, dst, count); });
 }
 
 }  // namespace

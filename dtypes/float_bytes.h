@@ -1,11 +1,11 @@
-// Runs of float32 to integers of 8 bits: quantized activations are made in such runs.
+// Converts runs of float32 to 8-bit integers, used for quantizing activations.
 #pragma once
 
 #include <cstdint>
 
 namespace tern {
 
-/// Each as cast_to (cast.h) makes it. The two runs must not overlap.
+/// Converts each like cast_to (cast.h). The two runs must not overlap.
 void bytes_of_floats(const float* src, std::uint8_t* dst, std::int64_t count);
 void bytes_of_floats(const float* src, std::int8_t* dst, std::int64_t count);
 

@@ -1,4 +1,4 @@
-// Conversion between binary32 and a small floating format, bit for bit as PyTorch on a CPU: the scalar definition.
+// Conversion between binary32 and a small floating format, with PyTorch's bits on a CPU: the scalar definition.
 #pragma once
 
 #include <bit>
@@ -13,19 +13,19 @@ namespace float_codec {
 inline constexpr std::uint32_t kInfinity32 = 0x7f800000u;
 
 /// The magnitude of `a` (the bits of a non-negative finite binary32) in the format's steps, rounded to nearest, ties to
-/// even. The exponent range is not bounded above: the caller looks at the result.
+/// even. The exponent range is not bounded above: the caller checks the result.
 template <class F>
 constexpr std::uint32_t round_magnitude(std::uint32_t a) {
   constexpr int shift = 23 - F::mantissa;
   const std::uint32_t odd = (a >> shift) & 1;
-  // A carry out of the mantissa moves on into the exponent, which is what rounding up to the next power of two means.
+  // A carry out of the mantissa moves into the exponent, and so rounds up to the next power of two.
   const std::uint32_t normal =
       ((a + ((1u << (shift - 1)) - 1) + odd) >> shift) - (static_cast<std::uint32_t>(127 - F::bias) << F::mantissa);
   if constexpr (F::bias == 127) {
     return normal;
   } else {
     constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - F::bias) << 23;
-    // Adding a number whose last bit is worth the smallest subnormal makes the hardware round to that bit.
+    // Adding a number with a last bit worth the smallest subnormal makes the hardware round to this bit.
     constexpr std::uint32_t magic = static_cast<std::uint32_t>(127 + 1 - F::bias - F::mantissa + 23) << 23;
     const float clamped = std::bit_cast<float>(a < smallest_normal ? a : 0u);
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(clamped + std::bit_cast<float>(magic)) - magic;
@@ -33,8 +33,8 @@ constexpr std::uint32_t round_magnitude(std::uint32_t a) {
   }
 }
 
-/// What a NaN becomes. binary16 keeps the leading bits, as the instructions of x86 and Arm do; the formats without a
-/// NaN give their largest number, as NVIDIA's cvt.satfinite does.
+/// The code of a NaN. binary16 keeps the leading bits, like the instructions of x86 and Arm; formats without NaN give
+/// their largest number, like NVIDIA's cvt.satfinite.
 template <class F>
 constexpr std::uint32_t encode_nan(std::uint32_t bits) {
   const std::uint32_t sign = (bits >> 31) << (F::exponent + F::mantissa);
@@ -81,7 +81,7 @@ constexpr float decode(typename F::Bits code) {
     const float subnormal = static_cast<float>(static_cast<std::int32_t>(m)) * step;
     bits = m < (1u << F::mantissa) ? std::bit_cast<std::uint32_t>(subnormal) : bits;
     if constexpr (F::special == Special::ieee) {
-      // A signalling NaN becomes a quiet one, as by the instructions.
+      // A signalling NaN becomes quiet, like with the instructions.
       bits = m >= C::infinity ? (kInfinity32 | (m << shift) | (m > C::infinity ? 0x00400000u : 0u)) : bits;
     }
   }

@@ -1,15 +1,15 @@
-// The formats of the small floating types: how many bits of what, and which codes are special.
+// The formats of the small floating types: numbers of bits, and special codes.
 #pragma once
 
 #include <cstdint>
 
 namespace tern {
 
-/// Which codes stand for something else than a finite number.
+/// Codes with other meanings than finite numbers.
 enum class Special {
-  ieee,    ///< the largest exponent holds the infinities and NaN
+  ieee,    ///< the largest exponent encodes the infinities and NaN
   fn,      ///< no infinity; NaN is all ones below the sign
-  fnuz,    ///< no infinity, no negative zero; its code is the one NaN
+  fnuz,    ///< no infinity, no negative zero; the code of negative zero is the only NaN
   finite,  ///< neither
 };
 
@@ -17,7 +17,7 @@ template <class Storage, int Exponent, int Mantissa, int Bias, Special S>
 struct FloatFormat {
   using Bits = Storage;
   static constexpr int exponent = Exponent;  ///< bits of the exponent
-  static constexpr int mantissa = Mantissa;  ///< bits of the mantissa, without the leading one
+  static constexpr int mantissa = Mantissa;  ///< bits of the mantissa, without the implicit leading 1
   static constexpr int bias = Bias;
   static constexpr Special special = S;
 };
@@ -34,12 +34,12 @@ struct E3M2     : FloatFormat<std::uint8_t,  3,  2,   3, Special::finite> {};  /
 struct E2M1     : FloatFormat<std::uint8_t,  2,  1,   1, Special::finite> {};  // OCP MX 1.0, 5.3.3
 // clang-format on
 
-/// Codes without the sign. `largest` is the largest finite one.
+/// Codes without the sign. `largest` is the largest finite code.
 template <class F>
 struct Codes {
   static constexpr std::uint32_t sign = 1u << (F::exponent + F::mantissa);
   static constexpr std::uint32_t magnitude = sign - 1;
-  static constexpr std::uint32_t infinity = ((1u << F::exponent) - 1) << F::mantissa;  // only where special is ieee
+  static constexpr std::uint32_t infinity = ((1u << F::exponent) - 1) << F::mantissa;  // only if special is ieee
   static constexpr std::uint32_t largest = F::special == Special::ieee ? infinity - 1
                                            : F::special == Special::fn ? magnitude - 1
                                                                        : magnitude;

@@ -1,4 +1,4 @@
-// Where the scale of an MX block lies: the layouts of a scale tensor and their index arithmetic.
+// Position of an MX block's scale: the layouts of a scale tensor and their index arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace tern {
 
 /// The values are part of the archive format and never change.
 enum class ScaleLayout : std::uint8_t {
-  plain = 0,  ///< row-major, one row of scales for each row of elements
+  plain = 0,  ///< row-major, a row of scales for each row of elements
   swizzled_32_4_4 =
       1,  ///< tiles of 128 rows by 4 columns, padded to whole tiles (cuBLAS "128x4", PyTorch's SWIZZLE_32_4_4)
 };
@@ -19,7 +19,7 @@ struct ScaleGrid {
   ScaleLayout layout = ScaleLayout::plain;
 
   std::int64_t tile_columns() const { return (columns + 3) / 4; }
-  /// Scales in memory, the padding of a swizzled layout included.
+  /// Scales in memory, including the padding of a swizzled layout.
   std::int64_t size() const {
     return layout == ScaleLayout::plain ? rows * columns : (rows + 127) / 128 * tile_columns() * 512;
   }

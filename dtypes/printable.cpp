@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// Bytes of the character that `text` begins with, 0 where it is no UTF-8 (RFC 3629); its number.
+/// Decodes the first character of `text`: returns its bytes, 0 for invalid UTF-8 (RFC 3629), and sets its number.
 std::size_t decode(std::string_view text, std::uint32_t* code) {
   const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   *code = at(0);
@@ -30,7 +30,7 @@ bool is_harmful(std::uint32_t c) {
   return false;
 }
 
-/// Escapes the text; keeps line breaks that two spaces follow where `lines` is true.
+/// Escapes the text; with `lines`, keeps line breaks followed by two spaces.
 std::string escaped(std::string_view text, bool lines) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

@@ -1,4 +1,4 @@
-// Text of a file's as it may stand in a message.
+// Text from files, made safe for messages.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace tern {
 
-/// The text with control characters (line breaks and escapes of terminals among them), characters that hide or reorder
-/// text, and bytes that are not UTF-8 written as \xNN. Everything else stays as it is.
+/// The text with control characters (including line breaks and escapes of terminals), characters hiding or reordering
+/// text, and invalid UTF-8 written as \xNN. All other characters stay unchanged.
 std::string printable(std::string_view text);
 
-/// The same for a message: a line break that two spaces follow begins another line of it, and stays. A name of a file
-/// cannot forge the beginning of a line.
+/// The same for a message: keeps a line break followed by two spaces as a continuation of the message. A name from a
+/// file cannot forge the beginning of a line.
 std::string printable_lines(std::string_view text);
 
-/// The text of others, such as a compiler's log, as it may end a message: its further lines are indented.
+/// Foreign text, for example a compiler's log, formatted for the end of a message: further lines are indented.
 std::string indented(std::string_view text);
 
 }  // namespace tern

@@ -6,14 +6,14 @@
 namespace tern {
 namespace {
 
-struct Entry {
+struct SafetensorsNamesEntry {
   std::string_view name;
   DType dtype;
   int bits;
 };
 
-/// In the order of the enumeration Dtype of the safetensors library, version 0.8; C32 and C128 are put in by width.
-constexpr std::array<Entry, 24> kTable = {{
+/// The order of the enumeration Dtype of the safetensors library, version 0.8; C32 and C128 are inserted by width.
+constexpr std::array<SafetensorsNamesEntry, 24> kSafetensorsNamesTable = {{
     {"BOOL", DType::boolean, 8},
     {"F4", DType::f4_e2m1, 4},
     {"F6_E2M3", DType::f6_e2m3, 6},
@@ -39,11 +39,11 @@ constexpr std::array<Entry, 24> kTable = {{
     {"U64", DType::u64, 64},
     {"C128", DType::c128, 128},
 }};
-static_assert(kTable.size() == kTensorDTypeCount - 1, "every element type of tensors has a name");
+static_assert(kSafetensorsNamesTable.size() == kTensorDTypeCount - 1, "every element type of tensors has a name");
 
 int place_of(DType dtype) {
-  for (std::size_t i = 0; i < kTable.size(); ++i) {
-    if (kTable[i].dtype == dtype) return static_cast<int>(i);
+  for (std::size_t i = 0; i < kSafetensorsNamesTable.size(); ++i) {
+    if (kSafetensorsNamesTable[i].dtype == dtype) return static_cast<int>(i);
   }
   return -1;
 }
@@ -51,7 +51,7 @@ int place_of(DType dtype) {
 }  // namespace
 
 DType dtype_from_safetensors(std::string_view name) {
-  for (const Entry& e : kTable) {
+  for (const SafetensorsNamesEntry& e : kSafetensorsNamesTable) {
     if (e.name == name) return e.dtype;
   }
   return DType::invalid;
@@ -59,7 +59,7 @@ DType dtype_from_safetensors(std::string_view name) {
 
 std::string_view safetensors_name(DType dtype) {
   const int place = place_of(dtype);
-  return place < 0 ? std::string_view("invalid") : kTable[static_cast<std::size_t>(place)].name;
+  return place < 0 ? std::string_view("invalid") : kSafetensorsNamesTable[static_cast<std::size_t>(place)].name;
 }
 
 int safetensors_rank(DType dtype) {
@@ -68,7 +68,7 @@ int safetensors_rank(DType dtype) {
 
 int safetensors_bits(DType dtype) {
   const int place = place_of(dtype);
-  return place < 0 ? 0 : kTable[static_cast<std::size_t>(place)].bits;
+  return place < 0 ? 0 : kSafetensorsNamesTable[static_cast<std::size_t>(place)].bits;
 }
 
 }  // namespace tern

@@ -8,12 +8,12 @@
 
 namespace tern {
 
-/// invalid when there is no such name.
+/// invalid for an unknown name.
 DType dtype_from_safetensors(std::string_view name);
 std::string_view safetensors_name(DType dtype);
-/// The place of the type in the order in which the format's own library writes tensors, ascending.
+/// Rank of the type in the order of tensors written by the format's own library, ascending.
 int safetensors_rank(DType dtype);
-/// Bits of one element in the file.
+/// Bits of an element in the file.
 int safetensors_bits(DType dtype);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The small floating types as C++ types: Half, BFloat16, F8E4M3FN and so on. They hold bits and convert, nothing else:
+// The small floating types as C++ types: Half, BFloat16, F8E4M3FN and so on. These types only hold bits and convert:
 // arithmetic is done in float, and the caller decides when to round back.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace tern {
 
-/// One element of a format. Its size is that of Format::Bits, its default value undetermined, as of any number.
+/// An element of a format. Its size is the size of Format::Bits, its default value undetermined, like any number's.
 template <class Format>
 struct SmallFloat {
   using Bits = typename Format::Bits;
   Bits bits;
 
   SmallFloat() = default;
-  /// Rounds to nearest, ties to even. Wider arithmetic types convert to float first, as in PyTorch: a double is rounded
-  /// twice.
+  /// Rounds to nearest, ties to even. Wider arithmetic types convert to float first, like in PyTorch: a double is
+  /// rounded twice.
   constexpr explicit SmallFloat(float value, Overflow policy = Overflow::saturate) : bits(encode(value, policy)) {}
 
   static constexpr Bits encode(float value, Overflow policy) { return float_codec::encode<Format>(value, policy); }
@@ -34,7 +34,7 @@ struct SmallFloat {
     return r;
   }
 
-  /// The value as float, and that as T. Exact for float and double; NaN is true.
+  /// The value as float, converted to T. Exact for float and double; NaN is true.
   template <class T>
   requires std::is_arithmetic_v<T>
   constexpr explicit operator T() const { return static_cast<T>(value()); }
@@ -65,7 +65,7 @@ using F8E4M3FNUZ = SmallFloat<E4M3FNUZ>;
 using F8E5M2FNUZ = SmallFloat<E5M2FNUZ>;
 using F6E2M3 = SmallFloat<E2M3>;  ///< in the low six bits of a byte
 using F6E3M2 = SmallFloat<E3M2>;  ///< in the low six bits of a byte
-using F4E2M1 = SmallFloat<E2M1>;  ///< one element, in the low four bits; for the packed form see packed_f4.h
+using F4E2M1 = SmallFloat<E2M1>;  ///< a single element, in the low four bits; for the packed form see packed_f4.h
 
 template <class T>
 inline constexpr bool is_small_float_v = std::is_same_v<T, F8E8M0>;

@@ -4,10 +4,10 @@ set(sources
   bulk.cpp
   convert.cpp
   core_convert.cpp
+  cpu_features.cpp
   dtype.cpp
   error.cpp
   float_bytes.cpp
-  mx.cpp
   printable.cpp
   safetensors_names.cpp
   state_codes.cpp)

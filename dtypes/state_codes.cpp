@@ -10,7 +10,7 @@ namespace {
 constexpr int kDecades = 7;
 constexpr float kDecadeEnds[kDecades] = {1e-6F, 1e-5F, 1e-4F, 1e-3F, 1e-2F, 1e-1F, 1.0F};
 
-/// The values as torchao computes them in float32: middles of torch.linspace(0.1, 1, n + 1), times the decade's end.
+/// The values of torchao, computed in float32: middles of torch.linspace(0.1, 1, n + 1), times the decade's end.
 std::array<float, 256> make_values(bool is_signed) {
   std::array<float, 256> values{};
   std::size_t made = 0;
@@ -33,7 +33,7 @@ std::array<float, 256> make_values(bool is_signed) {
   return values;
 }
 
-/// The least number that is rounded up from `low`: torchao compares x - low with half the distance, in float32.
+/// The least number rounded up from `low`: torchao compares x - low with half the distance, in float32.
 float bound(float low, float high) {
   const float half = (high - low) * 0.5F;
   const auto rounds_up = [&](float x) { return x - low >= half; };

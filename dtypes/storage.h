@@ -1,4 +1,4 @@
-// Which C++ type holds an element of which DType, and the switch from the one to the other.
+// The C++ type of an element for each DType, and a switch from DType to C++ type.
 #pragma once
 
 #include <tern/dtype.h>
@@ -65,8 +65,8 @@ template <class T>
 inline constexpr bool is_complex_v =
     std::is_same_v<T, ComplexHalf> || std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
-/// Calls f(std::type_identity<T>{}) with the storage type of `dtype` and returns what it returns. Fails (unsupported)
-/// for float4_e2m1fn_x2 and anything that is not a DType.
+/// Calls f(std::type_identity<T>{}) with the storage type of `dtype` and returns the result. Fails (unsupported) for
+/// float4_e2m1fn_x2 and invalid numbers.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {

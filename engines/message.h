@@ -1,4 +1,4 @@
-// What an engine's functions share: exceptions become a status and a message.
+// Shared code of engines: converts exceptions to a status and a message.
 #pragma once
 
 #include <tern/engine.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-/// The text of a macro's value.
+/// Stringizes a macro's value.
 #define TERN_TEXT_OF(x) #x
 #define TERN_TEXT(x) TERN_TEXT_OF(x)
 
@@ -34,7 +34,7 @@ tern_engine_status guarded(Work work) noexcept {
   return TERN_ENGINE_FAILED;
 }
 
-/// tern_engine::destroy: what a group's destructor throws must not reach C.
+/// Implements tern_engine::destroy: exceptions of a group's destructor must not reach C.
 template <class Group>
 void destroy_group(Group* group) {
   guarded([&] {

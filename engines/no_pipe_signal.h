@@ -1,4 +1,4 @@
-// Writing to a connection whose other end has gone: an error, and no SIGPIPE, which would end the process.
+// Suppresses SIGPIPE: writing to a closed connection then returns an error instead of ending the process.
 #pragma once
 
 #include <csignal>
@@ -6,7 +6,7 @@
 
 namespace tern_engine_impl {
 
-/// While it lives, this thread and those that it starts get no SIGPIPE; those that it starts never do.
+/// Blocks SIGPIPE for this thread during the object's life; threads started meanwhile keep SIGPIPE blocked forever.
 class NoPipeSignal {
  public:
   NoPipeSignal() {

@@ -1,4 +1,4 @@
-// Bodies of control flow that export adds.
+// Control flow bodies added by export.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@ namespace tern {
 
 using FillBody = std::function<std::vector<ValueId>(Builder&, std::span<const ValueId>)>;
 
-/// A new function that takes values of these types; `fill` adds its nodes and gives its results. Returns its number.
+/// Adds a function with inputs of these types; `fill` adds its nodes and returns its results. Returns its number.
 std::uint32_t add_body(Builder& b, const std::string& name, std::span<const TensorType> types, const FillBody& fill);
-/// The same for the types of `operands`.
+/// Takes the types of `operands`.
 std::uint32_t add_body(Builder& b, const std::string& name, std::span<const ValueId> operands, const FillBody& fill);
 
 }  // namespace tern

@@ -37,7 +37,7 @@ WriteReport write(const Program& program, writing::Sink& sink, const WriteOption
   return report;
 }
 
-/// What readers would refuse is not written. Reads the index, and nothing of the weights.
+/// Refuses to write archives rejected by readers. Reads the index, not the weights.
 void check_written(std::shared_ptr<const FileBytes> file) {
   Findings findings(Findings::Mode::throw_first);
   try {

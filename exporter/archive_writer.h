@@ -14,7 +14,7 @@ namespace tern {
 struct WriteOptions {
   enum class Codec : std::uint8_t { none, zstd };
   Codec codec = Codec::none;
-  int level = 3;  ///< of zstd, 1 to 22
+  int level = 3;  ///< zstd level, 1 to 22
   /// Called now and then with bytes of weights done and in all.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
 };
@@ -23,16 +23,16 @@ struct WriteReport {
   std::uint64_t file_size = 0;
   std::uint64_t index_size = 0;
   std::uint64_t segments = 0;
-  std::uint64_t weights = 0;  ///< bytes of all storages that states view
+  std::uint64_t weights = 0;  ///< bytes of all storages viewed by states
   std::uint64_t stored = 0;   ///< bytes of segments in the file
 };
 
-/// Streams the weights from the program's source; the file appears under its name when it is complete. Storages that no
-/// state views are left out, and the others renumbered. Throws Error (io; invalid_argument for a program that the
-/// format cannot hold; unsupported for one that breaks a rule of the loader's: then no file appears).
+/// Streams the weights from the program's source; the file gets its name on completion. Storages without a viewing
+/// state are omitted, and the others renumbered. Throws Error (io; invalid_argument for a program outside the format's
+/// limits; unsupported for a violation of the loader's rules, without creating a file).
 WriteReport write_archive(const Program& program, const std::string& path, const WriteOptions& options = {});
 
-/// The same in memory, but without the loader's rules.
+/// Writes the archive into memory, without checking the loader's rules.
 std::vector<std::byte> archive_bytes(const Program& program, const WriteOptions& options = {});
 
 }  // namespace tern

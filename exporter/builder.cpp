@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-/// What a node counts as work: about its bytes, with its types and its row of the archive.
+/// Work of a node: roughly its bytes, with its types and its row in the archive.
 constexpr std::uint64_t kNodeWork = 1000;
 
 }  // namespace
@@ -277,7 +277,7 @@ DType promote(DType a, DType b) {
   const bool sa = is_signed_integer(a), sb = is_signed_integer(b);
   const int na = element_size(a), nb = element_size(b);
   if (sa == sb) return na >= nb ? a : b;
-  const int u = sa ? nb : na, s = sa ? na : nb;  // signed with unsigned: the signed type that holds both
+  const int u = sa ? nb : na, s = sa ? na : nb;  // signed with unsigned: the smallest signed type containing both
   if (s > u) return sa ? a : b;
   return u == 1 ? DType::i16 : u == 2 ? DType::i32 : DType::i64;
 }

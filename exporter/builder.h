@@ -1,5 +1,4 @@
-// Builds a function of a Program: adds nodes, typed by the shape rules, and the small compositions that lowerings are
-// written in.
+// Builds a function of a Program: adds nodes typed by the shape rules, and offers small compositions for lowerings.
 #pragma once
 
 #include <complex>
@@ -42,25 +41,25 @@ class Builder {
 
   /// A value without a producer: an input of the function.
   ValueId add_value(TensorType type, std::string name = {});
-  /// Adds a node; its outputs are typed by inference. Returns them all.
+  /// Adds a node with inferred output types. Returns all outputs.
   std::vector<ValueId> add(Node node);
-  /// The same for a node with the usual parts; returns output 0.
+  /// Adds a node with the usual fields; returns output 0.
   ValueId add(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
 
-  /// A pointwise expression in a small language (exporter/expr_text.h): C-like operators (+ - * / unary - == != < <= >
-  /// >= & | ^ ~ << >> && || !), `c ? a : b`, numbers, pi, inf, nan, and calls of the scalar operations by name: where(x
-  /// > 0, x, a * expm1(x)). Every operand is converted to `compute` first, but for the condition of where / ?: and the
-  /// operands of && || !, which become booleans. The result is converted to `result`. Operands broadcast. Example:
+  /// Adds a pointwise expression in a small language (exporter/expr_text.h): C-like operators (+ - * / unary - == != <
+  /// <= > >= & | ^ ~ << >> && || !), `c ? a : b`, numbers, pi, inf, nan, and calls of the scalar operations by name:
+  /// where(x > 0, x, a * expm1(x)). Operands are converted to `compute` first, except conditions of where / ?: and
+  /// operands of && || !, converted to boolean. The result is converted to `result`. Operands broadcast. Example:
   /// expr("x * sigmoid(x)", {{"x", v}}, f32, f16).
   ValueId expr(std::string_view text, std::vector<ExprArg> args, DType compute, DType result);
-  /// With the compute type of `result`.
+  /// Computes in the compute type of `result`.
   ValueId expr(std::string_view text, std::vector<ExprArg> args, DType result) {
     return expr(text, std::move(args), compute_type(result), result);
   }
 
   // Movement. Axes may be negative.
-  ValueId cast(ValueId x, DType dtype);  ///< x itself when it already has that type
+  ValueId cast(ValueId x, DType dtype);  ///< returns x if its type is `dtype` already
   ValueId reshape(ValueId x, Dims sizes);
   ValueId flatten(ValueId x) { return reshape(x, {numel(x)}); }
   ValueId permute(ValueId x, const std::vector<std::int64_t>& axes);

@@ -56,7 +56,7 @@ void ExtendableSource::discard(std::uint32_t storage) {
   const auto found = replaced_.find(storage);
   if (found == replaced_.end()) return;
   const std::lock_guard lock(mutex_);
-  found->second.bytes = std::vector<std::byte>();  // = {} would keep its memory
+  found->second.bytes = std::vector<std::byte>();  // = {} would not free its memory
 }
 
 ExtendableSource& extendable_source(Program& program) {
@@ -103,7 +103,7 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   std::uint64_t size = 0;
   if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has no valid size");
   Function& f = b.function();
-  // The same constant may have been made before, in this function or in another.
+  // An equal constant may exist already, in this function or another.
   charge_work(program.states.size() + size);
   for (std::uint32_t s = 0; s < program.states.size(); ++s) {
     const State& state = program.states[s];
@@ -122,7 +122,7 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   State state;
   state.storage = add_storage(program, std::move(copy));
   for (std::size_t number = program.states.size(); state.name.empty(); ++number) {
-    std::string name = fmt::format("export.constant{}", number);  // states that went may have left one further on
+    std::string name = fmt::format("export.constant{}", number);  // removed states may have left a higher number
     if (std::ranges::find(program.states, name, &State::name) == program.states.end()) state.name = std::move(name);
   }
   state.kind = State::Kind::constant;

@@ -1,5 +1,5 @@
-// Constant tensors that lowering makes (tables, weights it computed): states whose bytes the program's source holds
-// beside the file's.
+// Constant tensors created by lowering (tables, computed weights): states with bytes held by the program's source,
+// besides the file's.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ namespace tern {
 
 class Builder;
 
-/// Storages of a file first, then bytes added at export. Add and replace nothing while another thread reads.
+/// Storages of a file, then bytes added at export. No thread may read during add and replace.
 class ExtendableSource : public StorageSource {
  public:
-  /// `base` holds the first `base_count` storages; null with 0 for a program that has none.
+  /// `base` holds the first `base_count` storages; null with 0 for a program without storages.
   ExtendableSource(std::shared_ptr<StorageSource> base, std::uint32_t base_count)
       : base_(std::move(base)), base_count_(base_count) {}
   std::span<const std::byte> bytes(std::uint32_t storage) override;
@@ -27,10 +27,10 @@ class ExtendableSource : public StorageSource {
   /// Returns the new storage's number.
   std::uint32_t add(std::vector<std::byte> bytes);
   std::uint32_t add(RawBytes bytes);
-  /// What the storage's bytes become, given what they were before.
+  /// Computes a storage's new bytes from its old bytes.
   using Change = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
-  /// From now on the storage has the bytes that `change` makes, after earlier changes. They are made when they are
-  /// asked for, and again after `discard`, which ends the life of spans of them.
+  /// Replaces the storage's bytes by the result of `change`, applied after earlier changes. The first request for the
+  /// bytes applies the changes; `discard` invalidates spans of them, and the next request applies the changes again.
   void replace(std::uint32_t storage, Change change);
   void discard(std::uint32_t storage);
 
@@ -51,17 +51,17 @@ class ExtendableSource : public StorageSource {
   std::map<std::uint32_t, Replacement> replaced_;
 };
 
-/// The program's source, which becomes an ExtendableSource when it is not one.
+/// Returns the program's source, after conversion to an ExtendableSource if needed.
 ExtendableSource& extendable_source(Program& program);
 
 /// Adds a storage with these bytes to the program.
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
 std::uint32_t add_storage(Program& program, RawBytes bytes);
 
-/// Whether the state is immutable, row-major, without blocks, and the whole of a storage that no other state views: its
-/// bytes may be replaced.
+/// True if the state is immutable, row-major, without blocks, and the sole view of its whole storage: its bytes may be
+/// replaced.
 bool is_own_storage(const Program& program, const State& state);
-/// The same, of float32.
+/// is_own_storage(), and float32.
 bool is_own_float_storage(const Program& program, const State& state);
 
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal

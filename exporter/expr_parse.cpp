@@ -10,15 +10,17 @@
 #include <numbers>
 #include <utility>
 
+#include "exporter/ascii.h"
+
 namespace tern {
 namespace {
 
 struct BinaryOp {
   std::string_view text;
-  int level;  ///< of precedence: higher binds tighter
+  int level;  ///< precedence: higher binds tighter
   Scalar op;  ///< invalid: && and ||
 };
-// The longer of two that begin alike comes first.
+// Longer operators precede their prefixes.
 constexpr std::array kBinaryOps = {
     BinaryOp{"||", 1, Scalar::invalid}, BinaryOp{"&&", 2, Scalar::invalid}, BinaryOp{"==", 6, Scalar::eq},
     BinaryOp{"!=", 6, Scalar::ne},      BinaryOp{"<=", 7, Scalar::le},      BinaryOp{">=", 7, Scalar::ge},
@@ -27,13 +29,6 @@ constexpr std::array kBinaryOps = {
     BinaryOp{"&", 5, Scalar::and_},     BinaryOp{"+", 9, Scalar::add},      BinaryOp{"-", 9, Scalar::sub},
     BinaryOp{"*", 10, Scalar::mul},     BinaryOp{"/", 10, Scalar::div},     BinaryOp{"%", 10, Scalar::remainder},
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 class Parser {
  public:

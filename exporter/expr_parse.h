@@ -1,4 +1,4 @@
-// The syntax tree of an expression's text (expr_text.h), and its parser.
+// Syntax tree of an expression's text (expr_text.h), and its parser.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct ExprSyntax {
   Scalar op = Scalar::invalid;     ///< operation
   std::vector<std::size_t> parts;  ///< operands, numbers of earlier nodes
   double number = 0;
-  std::int64_t integer = 0;  ///< the number where it is one; the axis of an index
+  std::int64_t integer = 0;  ///< value of an integer literal; axis of an index
   bool is_integer = false;
   DType dtype = DType::invalid;  ///< typed
   std::string_view name;         ///< into the text
@@ -28,7 +28,7 @@ struct ExprTree {
   std::size_t root = 0;
 };
 
-/// Fails (internal) where the text breaks the grammar.
+/// Fails (internal) if the text breaks the grammar.
 ExprTree parse_expr(std::string_view text);
 
 }  // namespace tern

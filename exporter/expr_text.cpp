@@ -18,7 +18,7 @@ namespace tern {
 namespace {
 
 using Number = std::complex<double>;
-using Kind = ExprSyntax::Kind;
+using ExprSyntaxKind = ExprSyntax::Kind;
 
 bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -50,7 +50,7 @@ DType complex_of(DType t) {
   }
 }
 
-/// Whether every value of `from` comes back unchanged from `wide`: the pair of conversions can then be left out.
+/// True if every value of `from` survives a conversion to `wide` and back: the pair of conversions is then redundant.
 bool keeps_all(DType from, DType wide) {
   if (from == wide) return true;
   if (wide == DType::f32 || wide == DType::f64) {
@@ -77,20 +77,20 @@ class Compiler {
  private:
   const ExprSyntax& at(std::size_t node) const { return tree_.nodes[node]; }
 
-  /// The value of a part that is known now.
+  /// Value of a subexpression, if known here.
   std::optional<Number> known(std::size_t node) const {
     const ExprSyntax& n = at(node);
-    if (n.kind == Kind::number) return Number(n.number);
-    if (n.kind == Kind::name) {
+    if (n.kind == ExprSyntaxKind::number) return Number(n.number);
+    if (n.kind == ExprSyntaxKind::name) {
       const ExprArg& a = args_[find(n.name)];
       return a.value == kNoValue ? std::optional(a.number) : std::nullopt;
     }
-    if (n.kind == Kind::rounded) {
+    if (n.kind == ExprSyntaxKind::rounded) {
       const std::optional<Number> x = known(n.parts[0]);
-      if (compute_ == result_) return x;  // the arithmetic rounds it, and other readers see the number itself
+      if (compute_ == result_) return x;  // the arithmetic rounds the value; other readers see it unrounded
       return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
-    if (n.kind != Kind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
+    if (n.kind != ExprSyntaxKind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
     const std::optional<Number> x = known(n.parts[0]);
     if (!x || x->imag() != 0) return std::nullopt;
     if (n.op == Scalar::neg) return Number(-x->real());
@@ -113,18 +113,18 @@ class Compiler {
     fail(ErrorCode::internal, fmt::format("expression: no operand '{}'", name));
   }
 
-  /// The type of a part before it is converted for its reader. Numbers adapt: they report the narrowest, `part`.
+  /// Type of a subexpression before its reader's conversion. Numbers adapt: their type is the narrowest, `part`.
   DType natural(std::size_t node) const {
     const ExprSyntax& n = at(node);
     if (const std::optional<Number> v = known(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
     switch (n.kind) {
-      case Kind::name: return compute_;
-      case Kind::boolean_and:
-      case Kind::boolean_or:
-      case Kind::boolean_not:
-      case Kind::to_boolean: return DType::boolean;
-      case Kind::rounded: return natural(n.parts[0]);
-      case Kind::typed: return compute_;
+      case ExprSyntaxKind::name: return compute_;
+      case ExprSyntaxKind::boolean_and:
+      case ExprSyntaxKind::boolean_or:
+      case ExprSyntaxKind::boolean_not:
+      case ExprSyntaxKind::to_boolean: return DType::boolean;
+      case ExprSyntaxKind::rounded: return natural(n.parts[0]);
+      case ExprSyntaxKind::typed: return compute_;
       default: break;
     }
     if (gives_boolean(n.op)) return DType::boolean;
@@ -134,7 +134,7 @@ class Compiler {
     if (n.op == Scalar::where) return common(n.parts[1], n.parts[2]);
     return operand_type(n);
   }
-  /// Booleans and positions are numbers to arithmetic; a real part stays real among its like.
+  /// Arithmetic treats booleans and positions as numbers; real values stay real among real values.
   DType common(std::size_t x, std::size_t y) const {
     const DType a = natural(x);
     const DType b = natural(y);
@@ -181,7 +181,7 @@ class Compiler {
     if (t == DType::boolean) {
       i.integer = v != Number(0);
     } else if (t == DType::i64 || t == DType::u64) {
-      if (n.kind == Kind::number && n.is_integer) {
+      if (n.kind == ExprSyntaxKind::number && n.is_integer) {
         i.integer = n.integer;
       } else if (t == DType::u64 && v.real() >= 0x1p63 && v.real() < 0x1p64) {
         i.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(v.real()));
@@ -196,7 +196,7 @@ class Compiler {
     return push(i);
   }
 
-  /// Constants exist in the types of arithmetic; where a storage type is wanted, they are converted to it.
+  /// Constants exist in arithmetic types; a storage type needs a conversion.
   std::uint16_t emit_known(Number v, const ExprSyntax& n, DType t) {
     return convert(constant(v, n, compute_type(t)), t);
   }
@@ -213,16 +213,16 @@ class Compiler {
     const ExprSyntax& n = at(node);
     if (const std::optional<Number> v = known(node)) return emit_known(*v, n, want);
     switch (n.kind) {
-      case Kind::name: return load(n, want);
-      case Kind::boolean_and: return convert(logic(n, Scalar::and_), want);
-      case Kind::boolean_or: return convert(logic(n, Scalar::or_), want);
-      case Kind::boolean_not: return convert(logic(n, Scalar::not_), want);
-      case Kind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
-      case Kind::rounded: {
+      case ExprSyntaxKind::name: return load(n, want);
+      case ExprSyntaxKind::boolean_and: return convert(logic(n, Scalar::and_), want);
+      case ExprSyntaxKind::boolean_or: return convert(logic(n, Scalar::or_), want);
+      case ExprSyntaxKind::boolean_not: return convert(logic(n, Scalar::not_), want);
+      case ExprSyntaxKind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
+      case ExprSyntaxKind::rounded: {
         const DType t = natural(n.parts[0]);
         return convert(convert(convert(emit(n.parts[0], t), result_), t), want);
       }
-      case Kind::typed: return convert(convert(typed(n), compute_), want);
+      case ExprSyntaxKind::typed: return convert(convert(typed(n), compute_), want);
       default: return convert(operation(n), want);
     }
   }
@@ -272,7 +272,7 @@ class Compiler {
       return push(i);
     }
     const DType t = operand_type(n);
-    if (n.op == Scalar::mul) {  // times one: alpha, mostly
+    if (n.op == Scalar::mul) {  // times 1, mostly by alpha
       for (std::size_t k = 0; k < 2; ++k) {
         if (const auto v = known(n.parts[k]); v && *v == Number(1)) return emit(n.parts[1 - k], t);
       }
@@ -288,7 +288,7 @@ class Compiler {
     return push(i);
   }
 
-  /// Drops what the result does not read: conversions that turned out to be unnecessary. The result comes last then.
+  /// Drops unread instructions, such as redundant conversions. The result becomes the last instruction.
   void keep_needed(std::uint16_t last) {
     std::vector<Instruction>& code = out_.code;
     std::vector<bool> needed(code.size(), false);
@@ -320,7 +320,7 @@ class Compiler {
   DType compute_;
   DType result_;
   PointwiseExpr out_;
-  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< by part, compute type and type wanted
+  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< keyed by node and types
 };
 
 }  // namespace

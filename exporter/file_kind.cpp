@@ -120,13 +120,13 @@ bool is_text(std::string_view start) {
 }
 
 /// Tests of further formats, tried in this order after kMagics.
-struct Form {
+struct FileKindForm {
   bool (*is)(std::string_view start);
   const char *name, *advice;
   ErrorCode code = ErrorCode::unsupported;
   const char* format = "";
 };
-constexpr Form kForms[] = {
+constexpr FileKindForm kForms[] = {
     {is_executorch, "a .pte file of ExecuTorch",
      "save the program of torch.export with torch.export.save instead of lowering it (docs/from_executorch.md)"},
     {is_safetensors, "a safetensors file, which holds tensors and no program",
@@ -176,7 +176,7 @@ FileKind kind_of(std::span<const std::byte> bytes) {
     if (start.size() > m.offset && start.substr(m.offset).starts_with(m.bytes))
       return {m.name, m.advice, m.code, m.format};
   }
-  for (const Form& f : kForms) {
+  for (const FileKindForm& f : kForms) {
     if (f.is(start)) return {f.name, f.advice, f.code, f.format};
   }
   return {};

@@ -5,30 +5,12 @@
 
 #include <algorithm>
 
-#include "exporter/fold/fold.h"
-#include "exporter/gradients/detach.h"
-#include "exporter/gradients/notes.h"
 #include "exporter/import/entry.h"
 #include "exporter/import/node_error.h"
-#include "exporter/layout/weights.h"
-#include "exporter/microscaling/pack.h"
-#include "exporter/optimizers/recognise.h"
-#include "exporter/precision/weights.h"
+#include "exporter/passes/pipeline.h"
 #include "exporter/pt2/parse.h"
-#include "exporter/quantize/weights.h"
-#include "exporter/quantized/float_sums.h"
-#include "exporter/quantized/integer_products.h"
-#include "exporter/quantized/moves.h"
-#include "exporter/quantized/planes.h"
-#include "exporter/quantized/products.h"
-#include "exporter/quantized/shifted.h"
-#include "exporter/quantized/superseded.h"
-#include "exporter/simplify/simplify.h"
 #include "exporter/training/evaluation.h"
 #include "exporter/training/methods.h"
-#include "exporter/weight_only/weights.h"
-#include "schema/node_precision.h"
-#include "schema/passes/dead_code.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -43,7 +25,7 @@ class Importer {
     program_.source = source_;
   }
 
-  /// Storages of the file come first, those of all models: constants that lowering makes follow.
+  /// Storages of the file's models precede the constants added by lowering.
   void reserve(const pt2::Program& model) { reserve_storages(model, *source_, program_); }
 
   void add(const pt2::Program& model, const std::string& name, const std::string& prefix) {
@@ -67,46 +49,12 @@ class Importer {
     missing_.check();
     missing_.check_guards(options_.unchecked_guards, &warnings_);
     if (report != nullptr) report->warnings = warnings_;
-    if (!options_.transform) remove_detached(program_);
-    remove_dead_code(program_);
-    if (options_.transform) transform();
-    if (!options_.origins) remove_origins();
-    remove_gradient_notes(program_);
-    take_planes_first(program_);
-    pack_microscaling(program_);
-    keep_integers(program_);
-    multiply_integers(program_);
-    multiply_signed_integers(program_);
-    take_float_sums(program_);
-    read_quantized_tables(program_);
-    read_byte_weights(program_);
-    read_quantized_weights(program_);
-    remove_superseded_weights(program_);
-    turn_halves_in_place(program_);
-    if (options_.fold) {
-      fold_constants(program_);
-    } else {
-      program_.metadata.emplace_back("folded", "");
-    }
+    run_passes(program_, Stage::lowered, Stage::fold, options_, report);
     if (options_.store_weights) store_weights(program_, options_, report);
     return std::move(program_);
   }
 
  private:
-  void transform() {
-    options_.transform(program_);
-    remove_detached(program_);
-    remove_dead_code(program_);
-  }
-
-  /// Origins that derivatives needed.
-  void remove_origins() {
-    program_.origins.clear();
-    for (Function& f : program_.functions) {
-      for (Node& n : f.nodes) n.origin = -1;
-    }
-  }
-
   Program program_;
   std::shared_ptr<ArchiveSource> source_;
   ImportOptions options_;
@@ -146,20 +94,7 @@ void add_for_training(Importer& importer, const std::vector<pt2::Program>& model
 }  // namespace
 
 void store_weights(Program& program, const ImportOptions& options, ImportReport* report) {
-  if (options.quantizes()) {
-    QuantizeReport quantized = quantize_weights(program, options.quantize, options.keep, options.choices);
-    if (report != nullptr) report->quantized = std::move(quantized);
-  }
-  simplify(program);
-  recognise_optimizers(program);
-  store_weights_by_columns(program);
-  const bool rounds = options.precision == DType::bf16;
-  if (options.precision != DType::invalid || !options.quantizes()) {  // else `keep` is for `quantize`
-    const std::size_t rounded =
-        note_precision(program, rounds ? Precision::bfloat16 : Precision::exported, options.keep);
-    const std::size_t narrowed = options.precision == DType::invalid ? 0 : narrow_weights(program, options.precision);
-    if (report != nullptr) report->narrowed = narrowed + rounded;
-  }
+  run_passes(program, Stage::quantize, Stage::storage, options, report);
   if (report != nullptr) {
     for (const Function& f : program.functions) report->nodes += f.nodes.size();
   }

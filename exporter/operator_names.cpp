@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kKinds = {"lowered", "written", "memory", "host", "no effect", "control"};
 
-/// Operators whose schema says that they write an argument.
+/// Adds operators with written arguments, by their schemas.
 void add_mutating(std::map<std::string, OperatorName>* names) {
   for (const std::string_view line : pt2::schema_lines()) {
     const std::string_view name = line.substr(0, line.find('('));

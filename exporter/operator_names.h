@@ -1,4 +1,4 @@
-// The names of all operators that the importer knows.
+// Names of all operators known to the importer.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace tern {
 
 enum class OperatorKind {
-  lowered,    ///< becomes ops of Tern by its lowering
-  written,    ///< computed as `twin`, whose results are written back: in-place and out= operators
-  memory,     ///< changes or reads a tensor's memory or layout; the importer resolves it
+  lowered,    ///< becomes Tern's ops by its lowering
+  written,    ///< computed as `twin`, with results written back: in-place and out= operators
+  memory,     ///< changes or reads a tensor's memory or layout; resolved by the importer
   host,       ///< numbers of the host: sizes, strides, assertions
-  no_effect,  ///< nothing to do outside PyTorch
+  no_effect,  ///< no effect outside PyTorch
   control,    ///< control flow and regions
 };
 std::string_view operator_kind_name(OperatorKind kind);
@@ -20,10 +20,11 @@ std::string_view operator_kind_name(OperatorKind kind);
 struct OperatorName {
   std::string name;  ///< "aten.add_.Tensor"
   OperatorKind kind = OperatorKind::lowered;
-  std::string twin;  ///< "aten.add.Tensor"; empty where the lowering is of the name itself
+  std::string twin;  ///< "aten.add.Tensor"; empty if the lowering has the operator's own name
 };
 
-/// Sorted by name, each once. Pointwise tables, families, in-place twins of all schemas: some ten milliseconds.
+/// Sorted by name, without duplicates: pointwise tables, families, in-place twins of all schemas. Takes some ten
+/// milliseconds.
 std::vector<OperatorName> operator_names();
 
 }  // namespace tern

@@ -1,6 +1,5 @@
-// Memory for a tensor that is about to be written: a vector of bytes would fill it with zeros first, on one thread.
-// Large ones lie in large pages where the system has such: in small ones, a third of the time of quantizing goes to
-// page faults.
+// Uninitialized memory for a tensor to be written: a vector of bytes would first fill it with zeros, on one thread.
+// Large tensors use large pages if available: with small pages, page faults take a third of the time of quantizing.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/def_use.h"
+
 namespace tern {
 
 ValueId value_of_state(const Program& program, Function& f, std::uint32_t state) {
@@ -21,28 +23,25 @@ std::vector<std::int64_t> row_major(const Dims& shape) {
   return strides;
 }
 
-std::vector<std::int64_t> producers(const Function& f) {
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
-  return producer;
+void use_instead(Function& f, ValueId old, ValueId v) {
+  use_instead(f, {{old, v}});
 }
 
-void use_instead(Function& f, ValueId old, ValueId v) {
-  for (Node& n : f.nodes) std::ranges::replace(n.inputs, old, v);
-  for (FunctionOutput& o : f.outputs) o.value = o.value == old ? v : o.value;
-  for (WriteBack& w : f.writebacks) w.value = w.value == old ? v : w.value;
+void use_instead(Function& f, const std::map<ValueId, ValueId>& instead) {
+  const auto replace = [&](ValueId& v) {
+    if (const auto found = instead.find(v); found != instead.end()) v = found->second;
+  };
+  for (Node& n : f.nodes) std::ranges::for_each(n.inputs, replace);
+  for (FunctionOutput& o : f.outputs) replace(o.value);
+  for (WriteBack& w : f.writebacks) replace(w.value);
 }
 
 void move_up(Function& f, std::size_t first, std::int64_t after) {
-  const std::vector<std::int64_t> producer = producers(f);
+  const DefUse uses(f);
   std::int64_t last = after;
   for (std::size_t i = first; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].inputs) {
-      const std::int64_t p = v == kNoValue ? -1 : producer[static_cast<std::size_t>(v)];
+    for (const ValueId v : f.nodes[i].inputs) {
+      const std::int64_t p = uses.producer(v);
       if (p < static_cast<std::int64_t>(first)) last = std::max(last, p);
     }
   }

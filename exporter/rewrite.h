@@ -1,26 +1,26 @@
-// What passes that rewrite a function have in common.
+// Rewriting a function: inputs for states, other operands, other order.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "schema/program.h"
 
 namespace tern {
 
-/// The value that the state is in a function of the program: an input, which is added if there is none yet.
+/// Value of the state in a function of the program: an input, added if the function has none yet.
 ValueId value_of_state(const Program& program, Function& f, std::uint32_t state);
 
-/// Strides of a state that lies row by row, of known sizes.
+/// Strides of a state of known sizes in row-major order.
 std::vector<std::int64_t> row_major(const Dims& shape);
-
-/// For each value the place of the node that makes it; -1 for inputs.
-std::vector<std::int64_t> producers(const Function& f);
 
 /// Nodes, outputs and write-backs that read `old` read `v`.
 void use_instead(Function& f, ValueId old, ValueId v);
+/// Replaces each value that is a key by the value stored for the key.
+void use_instead(Function& f, const std::map<ValueId, ValueId>& instead);
 
-/// Moves the nodes from `first` on to right behind the last node that they read from, and not before node `after`.
+/// Moves the nodes from `first` on behind the last node that computes one of their operands, and behind node `after`.
 void move_up(Function& f, std::size_t first, std::int64_t after = -1);
 
 }  // namespace tern

@@ -7,15 +7,11 @@ set(sources
   archive/segments.cpp
   archive_writer.cpp
   builder.cpp
-  constant_part.cpp
   constants.cpp
   expr_parse.cpp
   expr_text.cpp
   file_kind.cpp
-  fold/attention_mask.cpp
-  fold/batch_norm.cpp
-  fold/convolution.cpp
-  fold/fold.cpp
+  gradients/apply_rule.cpp
   gradients/attention.cpp
   gradients/averages.cpp
   gradients/body.cpp
@@ -101,7 +97,6 @@ set(sources
   importer.cpp
   kernels/add_kernels.cpp
   kernels/compile_kernel.cpp
-  kernels/msl.cpp
   kernels/plugin_targets.cpp
   kernels/process.cpp
   kernels/record.cpp
@@ -109,7 +104,6 @@ set(sources
   kernels/run_compiler.cpp
   kernels/spirv.cpp
   kernels/targets.cpp
-  layout/weights.cpp
   llm/add_generation.cpp
   llm/filled_slots.cpp
   llm/last_row.cpp
@@ -199,9 +193,7 @@ set(sources
   lower/torchao_float8.cpp
   lower/vision.cpp
   lower/window_gradients.cpp
-  microscaling/forms.cpp
   microscaling/narrow_floats.cpp
-  microscaling/pack.cpp
   microscaling/round.cpp
   microscaling/scale_tiles.cpp
   operator_names.cpp
@@ -215,7 +207,49 @@ set(sources
   optimizers/options.cpp
   optimizers/recognise.cpp
   optimizers/step.cpp
-  precision/weights.cpp
+  passes/constant_part.cpp
+  passes/fold/attention_mask.cpp
+  passes/fold/batch_norm.cpp
+  passes/fold/convolution.cpp
+  passes/fold/fold.cpp
+  passes/microscaling/forms.cpp
+  passes/microscaling/pack.cpp
+  passes/pipeline.cpp
+  passes/quantize/activations.cpp
+  passes/quantize/error.cpp
+  passes/quantize/format.cpp
+  passes/quantize/integers.cpp
+  passes/quantize/matrix.cpp
+  passes/quantize/microscaling.cpp
+  passes/quantize/nvfp4.cpp
+  passes/quantize/row_floats.cpp
+  passes/quantize/uses.cpp
+  passes/quantize/weights.cpp
+  passes/quantized/affine.cpp
+  passes/quantized/candidates.cpp
+  passes/quantized/fit.cpp
+  passes/quantized/float_sums.cpp
+  passes/quantized/integer_products.cpp
+  passes/quantized/moves.cpp
+  passes/quantized/numbers.cpp
+  passes/quantized/planes.cpp
+  passes/quantized/products.cpp
+  passes/quantized/reads.cpp
+  passes/quantized/shifted.cpp
+  passes/quantized/sparse.cpp
+  passes/quantized/superseded.cpp
+  passes/simplify/common.cpp
+  passes/simplify/dataflow.cpp
+  passes/simplify/norms.cpp
+  passes/simplify/numbers.cpp
+  passes/simplify/overlap.cpp
+  passes/simplify/rotations.cpp
+  passes/storage/column_order.cpp
+  passes/storage/narrow_weights.cpp
+  passes/weight_only/scale.cpp
+  passes/weight_only/selection.cpp
+  passes/weight_only/trace.cpp
+  passes/weight_only/weights.cpp
   pt2/aten_schema.cpp
   pt2/aten_schema_parse.cpp
   pt2/container.cpp
@@ -244,42 +278,12 @@ set(sources
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
-  quantize/activations.cpp
-  quantize/error.cpp
-  quantize/format.cpp
-  quantize/integers.cpp
-  quantize/matrix.cpp
-  quantize/microscaling.cpp
-  quantize/nvfp4.cpp
-  quantize/row_floats.cpp
-  quantize/uses.cpp
-  quantize/weights.cpp
-  quantized/affine.cpp
-  quantized/candidates.cpp
-  quantized/fit.cpp
-  quantized/float_sums.cpp
-  quantized/integer_products.cpp
-  quantized/moves.cpp
-  quantized/numbers.cpp
-  quantized/planes.cpp
-  quantized/products.cpp
-  quantized/reads.cpp
-  quantized/shifted.cpp
-  quantized/sparse.cpp
-  quantized/superseded.cpp
   raw_bytes.cpp
   recompute/again.cpp
   recompute/limit_memory.cpp
   recompute/recipe.cpp
-  recompute/reduce.cpp
   recompute/schedule.cpp
   rewrite.cpp
-  simplify/common.cpp
-  simplify/dataflow.cpp
-  simplify/norms.cpp
-  simplify/numbers.cpp
-  simplify/overlap.cpp
-  simplify/rotations.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp
@@ -302,8 +306,4 @@ set(sources
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp
-  two_of_four.cpp
-  weight_only/scale.cpp
-  weight_only/selection.cpp
-  weight_only/trace.cpp
-  weight_only/weights.cpp)
+  two_of_four.cpp)

@@ -1,4 +1,4 @@
-// Errors about a temporary file name the file that the user has asked for.
+// Error messages about a temporary file name the user's target file.
 #pragma once
 
 #include <tern/error.h>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// Returns act(). Its errors name `target` instead of `temporary`.
+/// Returns act(). Its errors name `target` in place of `temporary`.
 template <class Act>
 auto with_target_name(const std::string& temporary, const std::string& target, Act act) {
   try {

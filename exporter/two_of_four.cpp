@@ -6,39 +6,39 @@
 namespace tern {
 namespace {
 
-/// The words [m, c] in the order of the rows, out of CUTLASS's: columns in interleaved pairs, the blocks of 2 x 2 in
-/// them transposed, and the rows of each group of 8 * `stride` with those first that are `stride` apart.
+/// Reorders CUTLASS's words into [m, c] row order. CUTLASS interleaves pairs of columns, transposes their 2 x 2 blocks,
+/// and orders each group of 8 * `stride` rows with rows `stride` apart adjacent.
 ValueId ordered_words(Builder& b, ValueId words, std::int64_t m, std::int64_t c, std::int64_t stride) {
   const ValueId blocks = b.permute(b.reshape(words, {c / 2, m / 2, 2, 2}), {1, 3, 0, 2});
   const ValueId rows = b.reshape(blocks, {m / (8 * stride), 8, stride, c});
   return b.reshape(b.permute(rows, {0, 2, 1, 3}), {m, c});
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_sparsity(const std::string& what) {
   fail(ErrorCode::unsupported, "a 2:4 sparse matrix: " + what);
 }
 
 }  // namespace
 
-// A word has two bits for each kept element: its place among four. float32 is kept as pairs of halves, so that one of
-// two elements remains, at the place 0 or 2.
+// A word has two bits for each stored element: its position among four. float32 is stored as pairs of halves: one of
+// two elements remains, at position 0 or 2.
 ValueId dense_of_two_in_four(Builder& b, ValueId kept, ValueId words) {
   const DType t = b.dtype(kept), word = b.dtype(words);
   const bool single = t == DType::f32;
   const std::int64_t bits = word == DType::i16 ? 16 : 32, stride = word == DType::i16 ? 4 : 2;
   if ((word != DType::i16 && word != DType::i32) || b.rank(kept) != 2 || b.rank(words) != 2) {
-    refuse("metadata other than a matrix of int16 or int32");
+    refuse_sparsity("metadata other than a matrix of int16 or int32");
   }
   for (const ValueId v : {kept, words}) {
     for (const Dim d : b.shape(v)) {
-      if (!d.is_const() || d.value() > 1 << 30) refuse("a symbolic or huge size");
+      if (!d.is_const() || d.value() > 1 << 30) refuse_sparsity("a symbolic or huge size");
     }
   }
   const std::int64_t m = b.size(kept, 0).value(), k = b.size(kept, 1).value(), columns = b.size(words, 1).value();
   const std::int64_t fours = single ? k : k / 2;
   if (b.size(words, 0).value() != m || m % (8 * stride) != 0 || columns % 2 != 0 || fours * 4 != columns * bits ||
       (!single && k % 2 != 0)) {
-    refuse(fmt::format("metadata of {} columns for {} x {} kept elements", columns, m, k));
+    refuse_sparsity(fmt::format("metadata of {} columns for {} x {} kept elements", columns, m, k));
   }
   const ValueId places = b.expr("(w >> shift) & 3",
                                 {{"w", b.unsqueeze(ordered_words(b, words, m, columns, stride), -1)},

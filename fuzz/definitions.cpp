@@ -1,10 +1,10 @@
-// Every native kernel of the CPU against the definition of its op, over generated nodes: for each op that has both, the
-// makers of fuzz/ops make sizes, strides, types, attributes and data from seeds. The definition is the portable text,
+// Compares every native CPU kernel with the definition of its op over generated nodes: for each op with both, the
+// makers of fuzz/ops make sizes, strides, types, attributes and data from seeds. The definition is the portable source,
 // compiled by the system's C++ compiler.
 //   fuzz_definitions [--first SEED] [--count N] [--only OP] [--texts FOLDER]
-// A node runs by its native kernel, by one of the kernel's other algorithms, and reproducibly. The last must have the
-// definition's bits, the others come near (compare.h). --texts keeps compiled texts for later runs. Prints a line for
-// each op, and ends with `N passed, N failed`.
+// A node runs by its native kernel, by another algorithm of the kernel, and reproducibly. Reproducible results must
+// have the definition's bits, all others come near (compare.h). --texts keeps compiled sources for later runs. Prints a
+// line for each op, and ends with `N passed, N failed`.
 #include "kernels/portable/definitions.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ namespace {
 using namespace tern;
 using namespace tern::fuzz;
 
-/// An op counts as covered with this many nodes whose results were compared.
+/// Number of compared nodes needed to cover an op.
 constexpr int kNeeded = 10;
 constexpr int kShaken = 4;
 
@@ -41,13 +41,13 @@ struct Options {
   std::string only, texts;
 };
 
-/// What became of the nodes of an op.
+/// Outcomes of an op's nodes.
 struct Counts {
   int made = 0, compared = 0, same = 0, both_failed = 0, without = 0, findings = 0;
   double share = 0;  ///< the largest of a bound
 };
 
-/// Results that have not the definition's bits, until they are compared with those in float64.
+/// Results unlike the definition's bits, until the comparison with float64.
 struct Pending {
   NodeCase node;
   std::vector<HostTensor> operands;
@@ -59,7 +59,7 @@ std::size_t at(Op op) {
   return static_cast<std::size_t>(op);
 }
 
-/// Ops with a kernel of the CPU's own beside the portable one. A custom op's kernels are its author's.
+/// Ops with both a CPU kernel and a portable kernel, except custom ops, whose kernels belong to their authors.
 std::vector<Op> ops_with_both() {
   std::vector<Op> ops;
   for (Op op : all_ops()) {
@@ -76,7 +76,7 @@ class Comparison {
         compiler_({.target = portable::kCompiledTarget, .flags = "-O1", .folder = options.texts}),
         definitions_(generate::definition_kernels(compiler_)) {}
 
-  /// Whether all is well.
+  /// True if all nodes passed.
   bool run() {
     const std::vector<Op> ops = ops_with_both();
     collect([&] { each_node(ops, [&](const NodeCase& c) { run_case(c, Mode::definition, definitions_); }); });
@@ -101,7 +101,7 @@ class Comparison {
     }
   }
 
-  /// Compiles all texts that `act` asks for, together.
+  /// Compiles all sources requested by `act` together.
   template <class Act>
   void collect(Act act) {
     compiler_.collect(true);

@@ -1,6 +1,5 @@
-// The gate's part of the fuzz targets, without libFuzzer: fixed inputs of the makers of programs, for each op of
-// TERN_OPS, and fixed mutations of archives. Prints what became of them for each op, and ends with `N passed, N
-// failed`.
+// The fuzz targets without libFuzzer, for the tests: fixed inputs of the program makers for each op of TERN_OPS, and
+// fixed mutations of archives. Prints the outcomes of each op, and ends with `N passed, N failed`.
 //   fuzz_fixed [--first SEED] [--count N] [--seconds S] [--only OP] [--save FOLDER] [ARCHIVE...]
 #include <fcntl.h>
 #include <tern/error.h>
@@ -31,29 +30,29 @@ namespace {
 using namespace tern;
 using namespace tern::fuzz;
 
-/// An op counts as covered with this many programs that ran.
+/// Number of successful programs needed to cover an op.
 constexpr int kNeeded = 20;
-/// A program that takes longer hangs. It runs in four modes, each of which ends after two seconds.
+/// A slower program hangs. A program runs in five modes, each limited to two seconds.
 constexpr unsigned kSeconds = 60;
 
 struct Options {
   std::uint64_t first = 0;
   int count = 100;
-  double seconds = 0;  ///< of mutations; 0: `count` of each archive
+  double seconds = 0;  ///< seconds of mutations; 0: `count` of each archive
   std::string only, save;
   std::vector<std::string> archives;
 };
 
 struct Counts {
   int made = 0, of[5] = {};
-  std::string message;  ///< of the last program that did not run
+  std::string message;  ///< the last error
 };
 
 char g_case[256];
 std::vector<std::byte> g_archive;
 std::string g_save;
 
-/// Says which input it was, and keeps its archive; also from a handler of signals.
+/// Names the input and saves its archive. Safe in signal handlers.
 void keep() {
   char path[512];
   std::snprintf(path, sizeof path, "%s/%s.tern", g_save.empty() ? "/tmp" : g_save.c_str(), g_case);
@@ -96,7 +95,7 @@ Counts run_op(Op op, const Options& o) {
     std::uint8_t bytes[8];
     std::memcpy(bytes, &seed, sizeof bytes);
     Choices c(bytes);
-    for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+    for (int k = 0; k < 8; ++k) c.byte();  // only the seed
     auto made = one_op(op, c);
     if (made.empty()) continue;
     ++counts.made;
@@ -114,14 +113,14 @@ std::vector<std::byte> read(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// The archive as it is where `changed` is false.
+/// Runs the archive, mutated if `changed`.
 void run_archive_file(const std::string& path, std::uint64_t seed, bool changed, Counts& counts) {
   std::snprintf(g_case, sizeof g_case, "%s_%s%llu", std::filesystem::path(path).stem().c_str(),
                 changed ? "" : "as_it_is_", static_cast<unsigned long long>(seed));
   std::uint8_t bytes[8];
   std::memcpy(bytes, &seed, sizeof bytes);
   Choices c(bytes);
-  for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+  for (int k = 0; k < 8; ++k) c.byte();  // only the seed
   std::vector<std::byte> archive = read(path);
   if (changed) archive = mutate_archive(archive, c);
   if (archive.empty()) return;
@@ -129,7 +128,7 @@ void run_archive_file(const std::string& path, std::uint64_t seed, bool changed,
   ++counts.of[run(std::move(archive), c).kind];
 }
 
-/// Each archive as it is, and then with changes: `count` times, or for some seconds.
+/// Each archive unchanged, and then with changes: `count` times, or for some seconds.
 Counts run_mutations(const Options& o) {
   Counts counts;
   for (const std::string& path : o.archives) run_archive_file(path, o.first, false, counts);
@@ -182,7 +181,7 @@ int main(int argc, char** argv) {
     if (!o.archives.empty() || (!o.only.empty() && name != o.only)) continue;
     const Counts c = run_op(op, o);
     print(name, c);
-    // Programs have neither kernels of their own here nor a group: what comes of these ops is an error.
+    // Generated programs have neither kernels of their own nor a group: these ops end in an error.
     const bool ends_in_error = op == Op::custom || op == Op::exchange;
     const bool covered = c.of[ends_in_error ? Outcome::failed : Outcome::clean] >= kNeeded;
     if (!covered) std::printf("FAIL %s: fewer than %d programs ran\n", name.c_str(), kNeeded);

@@ -1,5 +1,5 @@
-// Any bytes as an archive, as they are and with the hash of the index made right: an Error, or a program whose weights
-// can be read; and what validate and inspect make of it.
+// Arbitrary bytes as an archive, unchanged and with a corrected index hash: an Error, or a program with readable
+// weights. Also runs validate and inspect.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -48,7 +48,7 @@ void attempt(std::span<const std::byte> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A copy that is aligned as callers align what they lend.
+  // A copy aligned like a caller's borrowed buffer.
   std::vector<std::uint64_t> words(size / 8 + 9);
   auto* bytes = reinterpret_cast<std::byte*>(words.data());
   bytes += (64 - reinterpret_cast<std::uintptr_t>(bytes) % 64) % 64;

@@ -1,5 +1,5 @@
-// Any bytes as a checkpoint of a training run, whose hash is taken as right: an Error that blames the file, or a
-// position within the run and states that the session takes.
+// Arbitrary bytes as a checkpoint of a training run, with a valid hash: an Error that blames the file, or a position
+// within the run and states that fit the session.
 #include <tern/error.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Size expressions: any text as sympy's, made into a size; and any sequence of operations on an ExprPool, whose
-// simplified expressions must evaluate to what the operations give one by one, within their bounds.
+// Size expressions: arbitrary strings parsed as sympy's, and arbitrary sequences of operations on an ExprPool, whose
+// simplified expressions must have the values of the single operations, within their bounds.
 #include <tern/error.h>
 
 #include <array>
@@ -61,7 +61,7 @@ class Machine {
       try {
         step();
       } catch (const Error& e) {
-        if (e.code() == ErrorCode::internal) std::abort();  // others: an overflow on the way to a simpler form
+        if (e.code() == ErrorCode::internal) std::abort();  // others: an intermediate overflow during simplification
       }
     }
   }
@@ -126,7 +126,7 @@ class Machine {
       std::vector<std::int64_t> values(pool_.nodes().size());
       evaluate(pool_.nodes(), symbols_, values);
       got = values[d.index()];
-      // Factors are sorted, so that a product may overflow before it meets a zero.
+      // Factors are sorted: a product may overflow before the multiplication by zero.
       if (got == kUndefined && overflows(d.index(), values)) return;
     }
     if (got != expected) stop("is another value", d, got, expected);

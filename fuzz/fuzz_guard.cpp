@@ -1,4 +1,4 @@
-// The text of a guard between sizes: it is parsed, becomes an expression, and gives a value or none for any sizes.
+// A guard between sizes: the parser rejects the string, or makes an expression with a value or none for any sizes.
 #include <tern/error.h>
 
 #include <cstddef>

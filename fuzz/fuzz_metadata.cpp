@@ -1,5 +1,5 @@
-// Lines KEY=VALUE as the metadata of an archive: what it says of groups of ranks and of generating tokens is read, or
-// an Error blames it.
+// Lines KEY=VALUE as the metadata of an archive: the readers of groups and of generation parse the values or throw an
+// Error that blames the metadata.
 #include <tern/error.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any bytes as an .npy file, and as an .npz file that is read or mapped: either tensors whose data fit their sizes, or
-// an Error that blames the file.
+// Arbitrary bytes as an .npy file, and as an .npz file, read or mapped: tensors with data of matching size, or an Error
+// that blames the file.
 #include <tern/error.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What validates runs clean: the bytes choose an op, and how a program of it is made (ops/), which is run in every
+// Valid programs run clean: the bytes choose an op and its program (ops/), and the target runs the program in every
 // mode.
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Any bytes as a file of packed weights, as they are and with the payload's hash made right: exactly the bytes that a
-// writer makes of the payload, or none at all.
+// Arbitrary bytes as a file of packed weights, unchanged and with a corrected payload hash: exactly the writer's bytes
+// for the payload, or none at all.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ using namespace tern;
 
 constexpr std::size_t kSizeAt = 16, kHashAt = 24;  // runtime/weight_cache/packed_format.h
 
-/// Returns whether the file has a payload for this key.
+/// True if the file has a payload for this key.
 bool attempt(std::span<const std::byte> file, std::string_view key) {
   const auto found = find_payload(file, key);
   const auto checked = check_payload(file, key);
@@ -35,7 +35,7 @@ bool attempt(std::span<const std::byte> file, std::string_view key) {
 
 }  // namespace
 
-/// The first byte is the length of the key, which follows; the file is the rest.
+/// The first byte is the length of the key; the key and the file follow.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t key_size = std::min<std::size_t>(data[0], size - 1);
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt(file, key);
   const std::size_t head = head_size(key);
   if (file.size() <= head) return 0;
-  // A random file hardly ever gets past its hash and its size.
+  // A random file hardly ever passes the checks of hash and size.
   const std::uint64_t payload_size = file.size() - head;
   const Hash128 hash = segment_hash(std::span(file).subspan(head));
   std::memcpy(file.data() + kSizeAt, &payload_size, sizeof payload_size);

@@ -1,5 +1,5 @@
-// Any bytes as the pickle of a tensor beside a few storages, and as an archive of torch.save: refused with an Error, or
-// a tensor comes out whose inner tensors lie inside their storages.
+// Arbitrary bytes as the pickle of a tensor beside a few storages, and as an archive of torch.save: an Error, or a
+// tensor with its inner tensors inside their storages.
 #include <tern/error.h>
 
 #include <array>
@@ -17,7 +17,7 @@ using namespace tern;
 
 constexpr std::size_t kStorageBytes[] = {4096, 512, 128, 4, 0};
 
-/// Adds up the places of the last elements, each of which must be inside.
+/// Computes the position of each last element: every storage must contain its tensors.
 void check(const pt2::SavedObject& object, const pt2::PickledTensor& tensor) {
   for (const auto& [name, inner] : tensor.inner) check(object, inner);
   if (!tensor.is_plain()) return;

@@ -1,4 +1,4 @@
-// Any text, imported as the JSON of a program without weights: refused with an Error, or a program comes out.
+// Arbitrary text, imported as the JSON of a program without weights: an Error, or a program.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// The parameters and buffers of the programs in the corpus; all share one record.
+/// The parameters and buffers of the programs in the corpus; all share a record.
 constexpr struct {
   const char *name, *sizes;
 } kWeights[] = {{"a.weight", "8,8"},     {"a.bias", "8"},     {"b.weight", "8,8"},     {"b.bias", "8"},
@@ -51,7 +51,7 @@ std::string weights_config() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tern::pt2::test;
-  // An archive for the weights that the program may name; its program is another.
+  // An archive for the program's weights. The program itself comes from the input.
   static const std::string archive = write_zip({{"t/data/weights/weight_0", std::string(4096, '\1')},
                                                 {"t/data/weights/model_weights_config.json", weights_config()},
                                                 {"t/data/constants/model_constants_config.json", R"({"config": {}})"},

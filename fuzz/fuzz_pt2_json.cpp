@@ -1,4 +1,4 @@
-// Any text, read as the JSON of a program; what it says is then read further: symbolic expressions, metadata, schemas.
+// Arbitrary text as the JSON of a program; also parses its symbolic expressions, metadata and schemas.
 #include <tern/error.h>
 
 #include <cstddef>

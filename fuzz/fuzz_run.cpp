@@ -1,5 +1,5 @@
-// What validates runs clean: archives of real programs, whose indexes are changed field by field, are opened and run in
-// every mode. The hash of the index is made right, so that changed bytes get past it.
+// Valid archives run clean: the mutator changes the indexes of real programs field by field and corrects the index
+// hash; the target opens each archive and runs every mode.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +18,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::uint8_t bytes[8] = {};
   std::memcpy(bytes, &seed, sizeof seed);
   Choices c({bytes, sizeof bytes});
-  // One of twenty changes bytes: of weights, and of what the tables do not show.
+  // A twentieth of the mutations changes raw bytes: weights, and bytes outside the tables.
   if (c.chance(95)) {
     const auto made = mutate_archive(std::as_bytes(std::span(data, size)), c);
     if (!made.empty() && made.size() <= max_size) {

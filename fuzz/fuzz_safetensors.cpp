@@ -1,4 +1,4 @@
-// Any bytes as a safetensors file: either tensors whose data fit their sizes, or an Error that blames the file.
+// Arbitrary bytes as a safetensors file: tensors with data of matching size, or an Error that blames the file.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ void guarded(const F& f) {
   try {
     f();
   } catch (const tern::Error& e) {
-    // Consistency is the reader's promise: only the writers' callers may break it.
+    // The reader promises consistency: only the writers' callers may cause these errors.
     if (e.code() == ErrorCode::invalid_argument || e.code() == ErrorCode::internal) std::abort();
   }
 }
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (file.find(name) == nullptr) std::abort();
     }
   });
-  // In place, for a program's weights.
+  // Reads in place, for a program's weights.
   guarded([&] {
     for (const auto& [name, tensor] : read_weights(bytes, "input")) {
       if (tensor.bytes.size() > size) std::abort();

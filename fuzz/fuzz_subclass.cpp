@@ -1,5 +1,5 @@
-// Any bytes as the pickle of a weight, in a program that multiplies by it and looks into it: refused with an Error, or
-// a program comes out.
+// Arbitrary bytes as the pickle of a weight, in a program that multiplies by the weight and accesses its inner tensors:
+// an Error, or a program.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using namespace tern::testing;
 
 constexpr const char* kInner[] = {"qdata", "scale"};
 
-/// The JSON of a program and of its weights, made once.
+/// The JSON of a program and of its weights, created once.
 struct Texts {
   std::string model, weights;
 };

@@ -1,4 +1,4 @@
-// Any bytes as a trace: either a summary whose parts fit together, or an Error that blames the file.
+// Arbitrary bytes as a trace: a consistent summary, or an Error that blames the file.
 #include <tern/error.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Any bytes as the data of a training run, .npz or .safetensors: an Error, or batches of the types and sizes that the
-// step function takes.
+// Arbitrary bytes as the data of a training run, .npz or .safetensors: an Error, or batches with the types and sizes of
+// the step function.
 #include <tern/error.h>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ ValueInfo input(const char* name, DType dtype, const std::vector<std::int64_t>& 
   return v;
 }
 
-/// Inputs of several types, -1 for sizes that may change.
+/// Inputs of several types, -1 for dynamic sizes.
 FunctionInfo step_function() {
   FunctionInfo f;
   f.name = "train_step";

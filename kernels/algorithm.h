@@ -1,4 +1,4 @@
-// The algorithms with which a CPU kernel can compute a node. By default each kernel takes the one that costs least;
+// The algorithms of CPU kernels for a node. By default each kernel chooses the algorithm with the least estimated cost;
 // `tern export --tune` measures instead, and stores names of this table in the archive.
 #pragma once
 
@@ -10,28 +10,30 @@ namespace tern {
 
 enum class Algorithm : std::uint8_t {
   none = 0,       ///< the kernel chooses
-  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/amx)
+  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/products/tiles)
   channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
   winograd,       ///< convolutions: Winograd tiles of a channels-last image
   planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
-  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/sgemm)
-  onednn,         ///< both: oneDNN, the weight packed
+  blocks,         ///< native kernels of float products and convolutions, nothing packed (kernels/cpu/products/float32)
+  onednn,         ///< vendor kernels of oneDNN, the weight packed
   panels,         ///< products: the weight in panels from the archive
-  in_place,       ///< products: the weight in place (kernels/cpu/linear)
-  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
-  tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
-  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/integer)
+  in_place,       ///< products: the weight in place (kernels/cpu/products/float32)
+  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/products/block_quantized)
+  tile_rows,      ///< products and convolutions in bfloat16: rows as they lie on matrix tiles, the weight packed
+                  ///< (kernels/cpu/products/tiles/rows.h)
+  integer_rows,   ///< products and convolutions of integers of 8 bits: rows as they lie, the weight packed
+                  ///< (kernels/cpu/products/int8)
   integer_dots,   ///< products of few rows of such integers: the weight in place
   channels_last_tiles,  ///< convolutions by windows of one element: positions are rows on matrix tiles
 };
 
-/// How channels_last and panels divide their work.
+/// Division of work in channels_last and panels.
 enum class Variant : std::uint8_t {
-  usual,    ///< rules choose what threads divide
+  usual,    ///< rules choose the division among threads
   lines,    ///< threads divide lines of the image, or rows of the result
   columns,  ///< threads divide channels, or columns of the result
   shallow,  ///< as usual, but fewer products in each partial sum
-  deep,     ///< the same, more products
+  deep,     ///< as usual, but more products
 };
 
 struct AlgorithmChoice {
@@ -77,7 +79,7 @@ constexpr std::string_view name_of(AlgorithmChoice choice) {
   }
   return {};
 }
-/// Algorithm::none for a name that this version does not know.
+/// Algorithm::none for an unknown name.
 constexpr AlgorithmChoice algorithm_of(std::string_view name) {
   for (const AlgorithmName& n : kAlgorithmNames) {
     if (n.name == name) return n.choice;

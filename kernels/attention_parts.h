@@ -1,4 +1,4 @@
-// How keys are divided where queries are few, on devices and on the CPU alike.
+// Division of keys for few queries, the same on devices and on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 namespace tern {
 
 struct AttentionParts {
-  std::int64_t chunk, chunks;  ///< columns of values that are summed at once
+  std::int64_t chunk, chunks;  ///< columns of values summed at once
   std::int64_t run, parts;     ///< keys of a part
 };
 
-/// Of `rows` queries in all planes.
+/// Parts for `rows` queries in all planes.
 inline AttentionParts attention_parts(std::int64_t rows, std::int64_t keys, std::int64_t out_width) {
   constexpr std::int64_t kWidest = 128, kManyItems = 512, kShortPart = 128;
   AttentionParts p{};

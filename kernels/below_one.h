@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// The largest number that does not become 1 when it is rounded to the type.
+/// The largest number not rounded to 1 in the type.
 inline double below_one(DType t) {
   int bits = 3;
   switch (t) {

@@ -1,4 +1,4 @@
-// collective, exchange, wait: the work is the session's, which knows its groups and its device.
+// collective, exchange, wait: run by the session, the owner of groups and device.
 #include <tern/collective.h>
 #include <tern/error.h>
 
@@ -12,7 +12,7 @@ void run(KernelCall& c) {
   c.groups->run(c);
 }
 
-/// Ranks read the operand of other kinds while results are written.
+/// No other kind may work in place: ranks read the operand while results are written.
 int in_place(const Node& node, std::size_t) {
   const auto kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ? 0 : -1;

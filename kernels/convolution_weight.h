@@ -1,12 +1,12 @@
-// A convolution's weight as its kernels see it.
+// A convolution's weight in the layout of its kernels.
 #pragma once
 
 #include "kernels/kernel.h"
 
 namespace tern {
 
-/// The weight [o, i, kernel...]; a quantized one lies as a matrix with a row for each channel of the result, and the
-/// node says its kernel. Strides count elements.
+/// The weight [o, i, kernel...]; a quantized weight is a matrix with a row for each channel of the result, and the node
+/// has the kernel's sizes. Strides count elements.
 inline TensorView convolution_weight(const KernelCall& c) {
   TensorView w = c.in[1];
   if (w.blocks.columns == 0) return w;

@@ -19,7 +19,7 @@ bool TensorView::contiguous() const {
 }
 
 void make_contiguous(TensorView& v) {
-  std::uint64_t stride = 1;  // a caller's tensor without elements may have other sizes that overflow
+  std::uint64_t stride = 1;  // a caller's tensor without elements may have other, overflowing sizes
   for (int i = v.rank - 1; i >= 0; --i) {
     v.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(stride);
     stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(v.size(i), 1));

@@ -1,4 +1,4 @@
-// The quantized matrix that a view holds.
+// The quantized matrix of a view.
 #pragma once
 
 #include "dtypes/blocks.h"
@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Of a quantized value's view of its logical sizes: leading axes are rows. Checked, since sizes may have been
+/// Matrix of a quantized value's view with logical sizes: leading axes are rows. Checked, because sizes may have been
 /// symbolic.
 inline QuantizedMatrix quantized_matrix(const TensorView& v) {
   QuantizedMatrix m{v.dtype, 1, v.size(v.rank - 1), v.blocks};

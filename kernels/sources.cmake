@@ -6,25 +6,6 @@ set(sources
   cpu/absent/dnnl.cpp
   cpu/absent/lapack.cpp
   cpu/algorithms.cpp
-  cpu/amx/amx.cpp
-  cpu/amx/convolve.cpp
-  cpu/amx/in_place.cpp
-  cpu/amx/in_place_amx.cpp
-  cpu/amx/key_block.cpp
-  cpu/amx/linear.cpp
-  cpu/amx/multiply_amx.cpp
-  cpu/amx/pack_rows_avx512bf16.cpp
-  cpu/amx/packed.cpp
-  cpu/amx/panels_amx.cpp
-  cpu/amx/rounded_keys.cpp
-  cpu/amx/row_band.cpp
-  cpu/amx/row_convolve.cpp
-  cpu/amx/row_linear.cpp
-  cpu/amx/row_panels.cpp
-  cpu/amx/rows.cpp
-  cpu/amx/rows_amx.cpp
-  cpu/amx/rows_avx512bf16.cpp
-  cpu/amx/without_tiles.cpp
   cpu/attention/attention.cpp
   cpu/attention/shared_heads.cpp
   cpu/cdist.cpp
@@ -62,22 +43,12 @@ set(sources
   cpu/fft/lines.cpp
   cpu/fft/plan.cpp
   cpu/fft/stage.cpp
-  cpu/float_call.cpp
-  cpu/in_two_steps.cpp
   cpu/indexing/data_sized.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
   cpu/indexing/quantized_rows.cpp
   cpu/indexing/scatter.cpp
   cpu/indexing/unique.cpp
-  cpu/integer/convolve.cpp
-  cpu/integer/depthwise.cpp
-  cpu/integer/linear.cpp
-  cpu/integer/methods.cpp
-  cpu/integer/rows_amx.cpp
-  cpu/integer/rows_avx512vnni.cpp
-  cpu/integer/rows_avxvnni.cpp
-  cpu/integer/weight.cpp
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
   cpu/linalg/eig.cpp
@@ -102,29 +73,7 @@ set(sources
   cpu/linalg/qr.cpp
   cpu/linalg/register.cpp
   cpu/linalg/svd.cpp
-  cpu/linear/linear.cpp
-  cpu/linear/micro_avx512bf16.cpp
   cpu/machine.cpp
-  cpu/matmul/blas.cpp
-  cpu/matmul/blocks.cpp
-  cpu/matmul/dense_rows.cpp
-  cpu/matmul/gemm.cpp
-  cpu/matmul/group_tiles.cpp
-  cpu/matmul/grouped_matmul.cpp
-  cpu/matmul/in_place.cpp
-  cpu/matmul/integer_dots.cpp
-  cpu/matmul/integer_rows.cpp
-  cpu/matmul/integers.cpp
-  cpu/matmul/long_sums.cpp
-  cpu/matmul/matmul.cpp
-  cpu/matmul/onednn.cpp
-  cpu/matmul/packed_rows.cpp
-  cpu/matmul/panels.cpp
-  cpu/matmul/problem.cpp
-  cpu/matmul/quantized.cpp
-  cpu/matmul/quantized_rows.cpp
-  cpu/matmul/rows_in_place.cpp
-  cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
   cpu/optim/codes.cpp
@@ -148,10 +97,10 @@ set(sources
   cpu/pointwise/leaf_steps.cpp
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
-  cpu/pointwise/mx_values.cpp
   cpu/pointwise/plain_loops_fused.cpp
   cpu/pointwise/pointwise.cpp
   cpu/pointwise/polynomials.cpp
+  cpu/pointwise/quantized_values.cpp
   cpu/pointwise/random.cpp
   cpu/pointwise/register.cpp
   cpu/pointwise/requantize.cpp
@@ -160,14 +109,54 @@ set(sources
   cpu/pointwise/tile_program.cpp
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
-  cpu/quantized/bytes.cpp
-  cpu/quantized/bytes_avx512vnni.cpp
-  cpu/quantized/loops.cpp
-  cpu/quantized/nibbles.cpp
-  cpu/quantized/nibbles_avx512vbmi.cpp
-  cpu/quantized/numbers.cpp
-  cpu/quantized/product.cpp
-  cpu/quantized/sparse.cpp
+  cpu/products/algorithms/blocks.cpp
+  cpu/products/algorithms/dense_rows.cpp
+  cpu/products/algorithms/in_place.cpp
+  cpu/products/algorithms/integer_dots.cpp
+  cpu/products/algorithms/integer_problem.cpp
+  cpu/products/algorithms/integer_rows.cpp
+  cpu/products/algorithms/onednn.cpp
+  cpu/products/algorithms/panels.cpp
+  cpu/products/algorithms/quantized.cpp
+  cpu/products/algorithms/tile_rows.cpp
+  cpu/products/algorithms/tiles.cpp
+  cpu/products/algorithms/tiles_in_place.cpp
+  cpu/products/algorithms/tiles_long_sums.cpp
+  cpu/products/blas.cpp
+  cpu/products/block_quantized/byte_microkernel.cpp
+  cpu/products/block_quantized/dequantize.cpp
+  cpu/products/block_quantized/driver.cpp
+  cpu/products/block_quantized/microkernel.cpp
+  cpu/products/block_quantized/nibble_microkernel.cpp
+  cpu/products/block_quantized/sparse_driver.cpp
+  cpu/products/block_quantized/tiled_driver.cpp
+  cpu/products/choose.cpp
+  cpu/products/epilogue/unfused.cpp
+  cpu/products/float32/convolution_driver.cpp
+  cpu/products/float32/in_place_driver.cpp
+  cpu/products/float32/strided_driver.cpp
+  cpu/products/float_call.cpp
+  cpu/products/gemm.cpp
+  cpu/products/grouped.cpp
+  cpu/products/grouped_tiles.cpp
+  cpu/products/int8/convolution_driver.cpp
+  cpu/products/int8/depthwise_driver.cpp
+  cpu/products/int8/driver.cpp
+  cpu/products/int8/methods.cpp
+  cpu/products/int8/weight_pack.cpp
+  cpu/products/packed_weight.cpp
+  cpu/products/problem.cpp
+  cpu/products/tiles/in_place_driver.cpp
+  cpu/products/tiles/key_block.cpp
+  cpu/products/tiles/rounded_keys.cpp
+  cpu/products/tiles/row_band.cpp
+  cpu/products/tiles/row_convolution_driver.cpp
+  cpu/products/tiles/row_driver.cpp
+  cpu/products/tiles/row_panels.cpp
+  cpu/products/tiles/rows.cpp
+  cpu/products/tiles/split_convolution_driver.cpp
+  cpu/products/tiles/split_driver.cpp
+  cpu/products/tiles/split_microkernel.cpp
   cpu/reductions/histogram.cpp
   cpu/reductions/normalization.cpp
   cpu/reductions/reduce.cpp
@@ -176,6 +165,7 @@ set(sources
   cpu/reductions/reduce_sum.cpp
   cpu/reductions/reduce_variance.cpp
   cpu/reductions/reductions.cpp
+  cpu/reductions/row_loops.cpp
   cpu/reductions/select_reduce.cpp
   cpu/reductions/softmax.cpp
   cpu/reductions/softmax_row.cpp
@@ -192,9 +182,6 @@ set(sources
   cpu/reproducible/softmax.cpp
   cpu/reproducible/table.cpp
   cpu/rnn.cpp
-  cpu/rows/rows.cpp
-  cpu/sgemm/convolve.cpp
-  cpu/sgemm/sgemm.cpp
   cpu/windows/adaptive_pool.cpp
   cpu/windows/fold.cpp
   cpu/windows/grid_sample.cpp

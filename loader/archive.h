@@ -1,5 +1,5 @@
-// Opens a .tern archive: checks the prologue, the index's hash and every structural rule, and gives the program with
-// its bytes mapped.
+// Opens a .tern archive: checks the prologue, the index's hash and every structural rule, and returns the program with
+// mapped bytes.
 #pragma once
 
 #include <tern/tern.h>
@@ -14,9 +14,9 @@
 namespace tern {
 
 /// Throws Error (io, bad_file, unsupported) naming the offset and the rule. The program's source keeps the file mapped
-/// (or read).
+/// or its bytes in memory.
 std::shared_ptr<const Program> open_archive(const std::string& path, const OpenOptions& options);
-/// Borrows the bytes, which must outlive the program.
+/// Borrows the bytes. The bytes must outlive the program.
 std::shared_ptr<const Program> open_archive(std::span<const std::byte> bytes, const OpenOptions& options);
 
 }  // namespace tern

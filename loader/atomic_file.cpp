@@ -19,16 +19,16 @@ namespace {
 /// Linux writes at most 0x7ffff000 bytes in one call.
 constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
 
-/// Regular files are written in pieces of the size of a large page, so that Linux keeps them in large pages. A reader
-/// that maps the file then has a five-hundredth of the faults, and reads faster.
+/// Writes regular files in pieces of a large page, so that Linux caches them in large pages. A reader mapping the file
+/// then has a five-hundredth of the page faults and reads faster.
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 
-/// Left-overs of a killed process with the same number may be in the way.
+/// A file left by a killed process with the same process number may exist.
 constexpr int kMaxNames = 100;
 
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  return real ? std::string(real.get()) : path;  // a file that does not exist yet keeps its name
+  return real ? std::string(real.get()) : path;  // a new file keeps its name
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     if (fd_ < 0 && errno != EEXIST) break;
   }
   if (fd_ < 0) fail_with_errno("cannot create", path_);
-  // Replacing a file keeps its permissions; a file system that has none of its own may refuse, which is harmless.
+  // Keeps the permissions of a replaced file; file systems without permissions may refuse, which is harmless.
   if (exists && ::fchmod(fd_, existing.st_mode & 0777) != 0) errno = 0;
 }
 
@@ -95,7 +95,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::write_zeros(std::uint64_t count) {
   static constexpr std::array<std::byte, 4096> kZeros{};
-  // A short run is cheaper written than skipped.
+  // Writing a short run is cheaper than skipping it.
   if (!temporary_.empty() && count > kZeros.size()) {
     hole_ += count;
     size_ += count;
@@ -135,7 +135,7 @@ void AtomicFile::commit() {
   if (fd_ < 0) fail(ErrorCode::internal, fmt::format("{}: committed twice", path_));
   fill_hole();
   flush();
-  // Closing reports what a network file system could not store.
+  // close() reports data lost by a network file system.
   const int closed = ::close(fd_);
   fd_ = -1;
   if (closed != 0) fail_with_errno("cannot write", path_);
@@ -160,7 +160,7 @@ void AtomicFile::sync_folder() const {
   if (fd < 0) fail_with_errno("cannot open the folder of", path_);
   const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
-  // Some file systems cannot synchronise a folder.
+  // Some file systems cannot sync a folder.
   if (error == 0 || error == EINVAL || error == EROFS) return;
   errno = error;
   fail_with_errno("cannot write the folder of", path_);
@@ -168,7 +168,7 @@ void AtomicFile::sync_folder() const {
 
 void AtomicFile::fail_with_errno(const char* what, const std::string& path) const {
   const int error = errno;
-  // When the constructor throws the destructor does not run, but then no file was created either.
+  // A throwing constructor skips the destructor, but then no file exists yet.
   fail(ErrorCode::io, fmt::format("{} {}: {}", what, path, std::strerror(error)));
 }
 

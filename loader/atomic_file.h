@@ -1,4 +1,4 @@
-// A file that appears under its name only when it is complete: written beside it, then renamed.
+// A file visible under its name only when complete: written under a temporary name, then renamed.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace tern {
 
-/// Writes to NAME.tmp.PID in the folder of NAME. commit() renames it to NAME; destruction without commit() removes it.
-/// A NAME that is a link is followed; one that is a device or a pipe (/dev/stdout) is written to directly.
-/// Belongs to one thread. Every failure is an Error of code io that names the path and the system's reason.
+/// Writes to NAME.tmp.PID in the folder of NAME. commit() renames the file to NAME; destruction without commit()
+/// removes the file. Follows links; writes directly to devices and pipes (/dev/stdout). Used by a single thread. Every
+/// failure is an io Error naming the path and the system's reason.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -23,17 +23,17 @@ class AtomicFile {
   /// Appends.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Appends zeros. In a regular file they become a hole where the file system can.
+  /// Appends zeros. Regular files get a hole if the file system supports holes.
   void write_zeros(std::uint64_t count);
-  /// Replaces bytes that were written before; for a header that is known last. Not for devices and pipes.
+  /// Replaces bytes written before, for a header known last. Not for devices and pipes.
   void overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Bytes appended so far: the offset at which the next write lands.
+  /// Bytes appended so far: the offset of the next write.
   std::uint64_t size() const { return size_; }
-  /// Where the bytes are before commit().
+  /// Path of the bytes before commit().
   const std::string& temporary_path() const { return temporary_; }
 
   void commit();
-  /// Returns once the file and its name are on the disk, so that they outlive a loss of power.
+  /// Commits and waits until the file and its name are on disk, safe from a power failure.
   void commit_durably();
 
  private:
@@ -47,8 +47,8 @@ class AtomicFile {
   std::string temporary_;  ///< empty when writing directly, and after commit()
   int fd_ = -1;
   std::uint64_t size_ = 0;
-  std::uint64_t hole_ = 0;            ///< zeros at the end that are not in the file yet
-  std::vector<std::byte> unwritten_;  ///< before them, of the last piece
+  std::uint64_t hole_ = 0;            ///< trailing zeros not in the file yet
+  std::vector<std::byte> unwritten_;  ///< bytes of the last piece, before the zeros
 };
 
 }  // namespace tern

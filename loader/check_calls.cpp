@@ -1,4 +1,4 @@
-// Which functions run which: no cycles, and nothing that grows without bound when it is unfolded.
+// Checks calls between functions: no cycles, and bounded size after unfolding.
 #include <fmt/format.h>
 
 #include "loader/rules.h"
@@ -6,9 +6,9 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;  ///< nodes of a function with its bodies in their places
-constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< looked at in all places that name a body
-constexpr int kMaxCallDepth = 64;                                ///< running and checking recurse this deep
+constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;   ///< nodes after inlining all bodies
+constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< nodes and values of bodies, per call
+constexpr int kMaxCallDepth = 64;                                ///< recursion limit of running and checking
 
 struct Progress {
   std::size_t node = 0, body = 0;

@@ -1,4 +1,4 @@
-// The structure of functions: everything that can be told without knowing what an op does.
+// Structure of functions: every rule independent of the meaning of ops.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// One function: which values are defined so far.
+/// Checks one function; tracks the values defined so far.
 class FunctionRules {
  public:
   FunctionRules(const Checked& c, std::size_t number)
@@ -42,7 +42,7 @@ class FunctionRules {
   bool defined(ValueId v) const { return exists(v) && defined_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
 
-  /// What keeps `v` from being defined here; empty when nothing does.
+  /// Marks `v` as defined. Returns the reason for a violation, else an empty string.
   std::string define(ValueId v) {
     if (!exists(v)) return fmt::format("value {} does not exist; there are {}", v, f_.values.size());
     if (defined_[static_cast<std::size_t>(v)]) return fmt::format("value {} is defined already", v);
@@ -64,7 +64,7 @@ class FunctionRules {
     const std::string wrong = define(in.value);
     if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
     if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).quantized())
-      c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of an MX value");
+      c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of a quantized value");
     if (in.kind != FunctionInput::Kind::state) return;
     if (in.state >= c_.program.states.size()) {
       return c_.input("inputs.state", number_, i,
@@ -87,7 +87,7 @@ class FunctionRules {
     const std::string wrong = unusable(out.value);
     if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
     if (f_.entry && type(out.value).quantized())
-      c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of an MX value");
+      c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of a quantized value");
     if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
       c_.output("outputs.number", number_, i, fmt::format("a number is {}", text_of(type(out.value), c_.program.pool)));
     }
@@ -205,24 +205,24 @@ class FunctionRules {
 bool may_be_absent(const Node& node, std::size_t k) {
   const OpRecord& record = op_record(node.op);
   if (record.op == Op::invalid || record.is(Trait::may_be_unread)) return true;
-  if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values live in their results
+  if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values are stored in their results
     const AttrData* data = node.find(AttrKey::carried);
     const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);
     return carried != nullptr && carried->size() == 1 && (*carried)[0].is_const() &&
            static_cast<std::int64_t>(k) >= (*carried)[0].value();
   }
   if (is_needed_result(record, k)) return false;
-  // One of several results, as long as another is wanted.
+  // A result among several may be absent if another result is wanted.
   return std::ranges::any_of(node.outputs, [](ValueId v) { return v != kNoValue; });
 }
 
 namespace {
 
-/// A collective that only starts writes its result until a wait: nothing else may read it.
+/// A collective started asynchronously writes its result until a wait: no other node may read the result before.
 void check_pending(const Checked& c, std::size_t number, const Function& f) {
   enum class Is : std::uint8_t { plain, pending, awaited };
   std::vector<Is> values(f.values.size(), Is::plain);
-  std::unordered_map<ValueId, ValueId> reads;  // what a collective may read until its wait, by its result
+  std::unordered_map<ValueId, ValueId> reads;  // operand read by a pending collective, keyed by the result
   const auto at = [&](ValueId v) -> Is* {
     return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
   };

@@ -19,7 +19,7 @@ bool end_of_view(const State& s, std::uint64_t* end) {
     return true;
   }
   std::uint64_t last = static_cast<std::uint64_t>(s.offset);
-  if (s.type.quantized() || per_byte > 1) {  // contiguous, from a whole byte on
+  if (s.type.quantized() || per_byte > 1) {  // requires contiguous elements starting at a whole byte
     return last % per_byte == 0 && !__builtin_mul_overflow(last / per_byte, element, end) &&
            !__builtin_add_overflow(*end, bytes, end);
   }
@@ -48,7 +48,7 @@ void check_state(const Checked& c, std::size_t i) {
   const State& s = c.program.states[i];
   const std::string wrong = check_type(s.type);
   if (!wrong.empty()) return c.state("states.type", i, wrong);
-  if (s.type.dtype == DType::invalid) return;  // has its finding already
+  if (s.type.dtype == DType::invalid) return;  // reported already
   for (Dim d : s.type.shape) {
     if (!d.is_const()) return c.state("states.type", i, "its size is symbolic");
   }
@@ -101,7 +101,7 @@ std::string check_type(const TensorType& t) {
   } else if (t.dtype == DType::i4 || t.dtype == DType::i2) {
     return fmt::format("{} outside of a quantized value", name_of(t.dtype));
   }
-  // Sizes that overflow together; symbolic ones are checked when they are known.
+  // Detects overflowing sizes; symbolic sizes are checked once known.
   TensorType constant = t;
   for (Dim& d : constant.shape) d = d.is_const() ? d : Dim(t.quantized() ? t.blocks.divisor() : 1);
   std::uint64_t bytes = 0;

@@ -1,5 +1,5 @@
-// Symbols are bound once, and before they are used: by the sizes of an entry's inputs, or by a node's attribute
-// `symbols`. Bodies see what is bound where they are run.
+// Symbols are bound once and before use: by the sizes of an entry's inputs, or by a node's attribute `symbols`. Bodies
+// see the symbols bound at their call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class SymbolRules {
         stamps_(nodes_.size()),
         bound_(c.program.pool.symbols().size(), kNever) {}
 
-  /// In an order in which bodies come before the functions that run them.
+  /// Visits bodies before the functions calling them.
   void check_all() {
     const auto& functions = c_.program.functions;
     free_.resize(functions.size());
@@ -32,7 +32,7 @@ class SymbolRules {
   }
 
  private:
-  void visit(std::size_t f) {  // as deep as functions are nested, which check_calls limits
+  void visit(std::size_t f) {  // recursion depth is the nesting depth of functions, limited by check_calls
     if (done_[f]) return;
     done_[f] = true;
     for (const Node& n : c_.program.functions[f].nodes) {
@@ -58,7 +58,7 @@ class SymbolRules {
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       for (std::uint32_t body : f.nodes[i].functions) check_body_binds(number, i, body);
     }
-    // Each expression is looked at once: the earliest use of a symbol is what matters.
+    // Looks at each expression once: only the earliest use of a symbol matters.
     ++stamp_;
     std::vector<std::size_t>& missing = free_[number];
     const auto use = [&](Dim d, std::int64_t at, std::size_t node) {
@@ -116,7 +116,7 @@ class SymbolRules {
     bound_[symbol] = std::min(bound_[symbol], at);
   }
 
-  /// The node gives values to the symbols that it lists, which must have none before.
+  /// Binds the symbols listed by the node; a symbol must not have a value before.
   void bind(std::size_t number, std::size_t i) {
     const Node& n = c_.program.functions[number].nodes[i];
     const AttrData* data = n.find(AttrKey::symbols);
@@ -136,8 +136,8 @@ class SymbolRules {
     }
   }
 
-  /// A body begins with the values that symbols have where it is run: it must not bind these again. A hostile file may
-  /// hold any number of calls; beyond a limit the run finds it.
+  /// A body starts with the symbols bound at its call and must not bind them again. A hostile file may hold any number
+  /// of calls; beyond a limit, only the run detects violations.
   void check_body_binds(std::size_t number, std::size_t i, std::uint32_t body) {
     if (body_binds_left_ < binds_[body].size()) return;
     body_binds_left_ -= binds_[body].size();
@@ -151,7 +151,7 @@ class SymbolRules {
             fmt::format("symbol '{}' has a value already", c_.program.pool.symbols()[symbol].name));
   }
 
-  /// Calls `act` for the symbols of an expression, but for parts that were visited since the stamp changed.
+  /// Calls `act` for the symbols of an expression, skipping parts visited since the last change of the stamp.
   template <class Act>
   void each_symbol(Dim d, Act act) {
     if (d.is_const()) return;
@@ -176,12 +176,12 @@ class SymbolRules {
   const std::vector<ExprNode>& nodes_;
   std::vector<std::uint32_t> stamps_;
   std::uint32_t stamp_ = 0;
-  std::vector<std::int64_t> bound_;   ///< by symbol: the node that binds it
-  std::vector<std::size_t> touched_;  ///< symbols that have an entry there
+  std::vector<std::int64_t> bound_;   ///< keyed by symbol: the binding node
+  std::vector<std::size_t> touched_;  ///< symbols with an entry in `bound_`
   std::vector<std::uint32_t> open_;
-  std::vector<std::vector<std::size_t>> binds_;  ///< by function: symbols that its nodes bind
+  std::vector<std::vector<std::size_t>> binds_;  ///< keyed by function: symbols bound by its nodes
   std::size_t body_binds_left_ = std::size_t{1} << 22;
-  std::vector<std::vector<std::size_t>> free_;  ///< by function: symbols that whoever runs it must have bound
+  std::vector<std::vector<std::size_t>> free_;  ///< keyed by function: symbols to be bound by its callers
   std::vector<bool> done_;
 };
 

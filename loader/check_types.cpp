@@ -1,4 +1,4 @@
-// Declared types agree with what the shape rules give.
+// Compares declared types with the results of shape rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool agree(ExprPool& pool, const TensorType& inferred, const TensorType& declare
   return true;
 }
 
-/// Sizes that the node finds out are declared as the symbols that it binds.
+/// Data-dependent sizes are declared as the symbols bound by the node.
 bool names_symbols(const Node& n, const TensorType& inferred, const TensorType& declared) {
   if (!n.has(AttrKey::symbols)) return true;
   const Dims& symbols = n.dims(AttrKey::symbols);
@@ -85,7 +85,7 @@ void check_types(const Checked& c) {
       if (right[first[i]]) continue;
       const Node& n = function.nodes[i];
       const OpRecord& info = op_record(n.op);
-      if (info.op == Op::invalid || n.version > info.version) continue;  // has its finding already
+      if (info.op == Op::invalid || n.version > info.version) continue;  // reported already
       Problem p = find_problem(c.program, pool, function, n, inputs);
       right[i] = p.rule == nullptr;
       if (p.rule != nullptr) c.node(p.rule, f, i, std::move(p.message), p.code);

@@ -12,7 +12,7 @@ bool zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// False when nothing after the prologue can be found.
+/// Returns false if no structure after the prologue can be located.
 bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings& findings) {
   const auto head = file.first(kPrologueSize);
   const auto add = [&](const char* rule, std::uint64_t at, std::string message, ErrorCode code = ErrorCode::bad_file) {
@@ -84,7 +84,7 @@ Container read_container(std::span<const std::byte> file, Findings& findings) {
 
 void check_tiling(std::span<const std::byte> file, const Prologue& prologue, const std::vector<SegmentInfo>& segments,
                   Findings& findings) {
-  std::uint64_t end = kPrologueSize;  // of what came before; never beyond index_offset, which lies in the file
+  std::uint64_t end = kPrologueSize;  // end of the previous segment; at most index_offset, which lies in the file
   const auto check_gap = [&](std::uint64_t begin, std::uint64_t alignment, const std::string& what) {
     if (begin < end) {
       findings.add("segments.overlap", begin, what, fmt::format("begins at {}, inside what ends at {}", begin, end));

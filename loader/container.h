@@ -1,4 +1,4 @@
-// The outside of an archive: prologue, index hash, and the segments that tile the file between them.
+// Outer structure of an archive: prologue, index hash, and the segments tiling the file between them.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@ struct SegmentInfo {
   Hash128 hash;
   std::uint32_t frame_size = 0;
   std::vector<std::uint32_t> frames;  ///< stored sizes
-  std::uint64_t place = 0;            ///< offset of its table, for messages
-  /// Parts of the decoded bytes, begin and end, that states view as booleans; in order, none touches another.
+  std::uint64_t place = 0;            ///< offset of the segment's table, for messages
+  /// Ranges (begin, end) of the decoded bytes viewed as booleans by states; ascending and not adjacent.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> booleans;
 };
 
-/// The prologue and a private copy of the index, so that a file that changes meanwhile cannot change what was checked.
+/// The prologue and a private copy of the index: later changes of the file cannot affect checked data.
 struct Container {
   Prologue prologue;
   MemoryPages memory;
-  std::span<const std::byte> index;  ///< empty where the prologue does not say where it is
+  std::span<const std::byte> index;  ///< empty if the prologue does not locate the index
 };
 Container read_container(std::span<const std::byte> file, Findings& findings);
 
-/// Segments must lie in the order of the list, each at the next multiple of its alignment, with zeros before it; the
-/// index follows. Touches nothing of the segments themselves.
+/// Checks the tiling: segments in list order, each aligned, with zeros in the gaps, then the index. Does not read
+/// segments.
 void check_tiling(std::span<const std::byte> file, const Prologue& prologue, const std::vector<SegmentInfo>& segments,
                   Findings& findings);
 

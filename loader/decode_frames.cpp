@@ -13,14 +13,13 @@
 namespace tern {
 namespace {
 
-/// One frame, no more and no less, that fills `out`. Decoding straight into `out` needs no window of the frame's
-/// choice.
+/// Decodes exactly one frame into exactly `out`. Decoding directly into `out` avoids a window sized by the frame.
 bool decode_frame(std::span<const std::byte> frame, std::span<std::byte> out) {
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return false;
   return ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size()) == out.size();
 }
 
-/// Calls `decode` for each frame: its number, stored bytes, place in the decoded bytes, and size there.
+/// Calls `decode` for each frame: its number, stored bytes, position in the decoded bytes, and decoded size.
 template <class Decode>
 std::string each_frame(std::span<const std::byte> stored, const SegmentInfo& segment, bool parallel, Decode decode) {
   const std::size_t count = segment.frames.size();

@@ -14,19 +14,13 @@
 #include <ctime>
 
 #include "loader/memory_pages.h"
+#include "user_files/descriptor.h"
 
 namespace tern {
 namespace {
 
 constexpr std::size_t kReadSize = std::size_t{16} << 20;
 constexpr std::time_t kCoarsestTime = 2;  // seconds: FAT's
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 [[noreturn]] void fail_with_errno(const char* what, const std::string& path) {
   const int error = errno;
@@ -50,7 +44,7 @@ std::string text_of(const struct stat& info) {
                      info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
 }
 
-/// Whether every later change gives the file later times. Times in the future come from a clock that was set back.
+/// True if every later change yields later times. Times in the future come from a clock set back.
 bool is_settled(const struct stat& info) {
   struct timespec now {};
   if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
@@ -65,25 +59,25 @@ bool is_settled(const struct stat& info) {
 
 std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access access) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) fail_with_errno("open", path);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) fail_with_errno("open", path);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) fail_with_errno("open", path);
+  if (::fstat(file.number(), &info) != 0) fail_with_errno("open", path);
   if (!S_ISREG(info.st_mode)) fail(ErrorCode::io, fmt::format("cannot open {}: it is not a regular file", path));
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return borrow({});
   std::string identity = is_settled(info) ? text_of(info) : std::string();
   if (access == Access::read) {
-    std::byte* bytes = read_all(file.fd, size, path);
+    std::byte* bytes = read_all(file.number(), size, path);
     struct stat after {};
-    if (::fstat(file.fd, &after) != 0 || text_of(after) != identity) identity.clear();
+    if (::fstat(file.number(), &after) != 0 || text_of(after) != identity) identity.clear();
     return std::shared_ptr<const FileBytes>(new FileBytes(bytes, size, Owner::memory, std::move(identity)));
   }
   const int flags = MAP_PRIVATE | (access == Access::populate ? MAP_POPULATE : 0);
-  void* p = ::mmap(nullptr, size, PROT_READ, flags, file.fd, 0);
+  void* p = ::mmap(nullptr, size, PROT_READ, flags, file.number(), 0);
   if (p == MAP_FAILED) fail_with_errno("map", path);
 #ifdef MADV_HUGEPAGE
-  ::madvise(p, size, MADV_HUGEPAGE);  // what is not in memory yet is read into large pages, where the system has such
+  ::madvise(p, size, MADV_HUGEPAGE);  // reads missing bytes into large pages, if supported
 #endif
   return std::shared_ptr<const FileBytes>(
       new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping, std::move(identity)));
@@ -100,7 +94,7 @@ FileBytes::~FileBytes() {
 void FileBytes::release(std::span<const std::byte> part) const {
   if (owner_ != Owner::mapping || part.empty()) return;
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;  // of its first page
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;  // offset in the first page
   ::madvise(const_cast<std::byte*>(part.data() - before), part.size() + before, MADV_DONTNEED);
 }
 

@@ -11,8 +11,8 @@
 
 namespace tern {
 
-/// Immutable; may be used by many threads. A mapping shows changes that others make to the file, and touching pages
-/// that a truncation took away ends the process (SIGBUS): use Access::read for files that may change while in use.
+/// Immutable and thread-safe. A mapping shows later changes of the file, and access to truncated pages ends the process
+/// (SIGBUS): use Access::read for files that may change during use.
 class FileBytes {
  public:
   /// Only regular files. Throws Error (io).
@@ -23,11 +23,12 @@ class FileBytes {
   FileBytes& operator=(const FileBytes&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  /// The pages that lie in this part may go; they come back from the file when touched. Nothing for bytes in memory.
+  /// Releases the pages inside this part; the next access reads them from the file again. Does nothing for bytes in
+  /// memory.
   void release(std::span<const std::byte> part) const;
-  /// Device, inode, size and times of the file that was opened. A later change of the file has another identity. Empty
-  /// for borrowed bytes, and where a later change could leave the times as they were: the file changed within the last
-  /// two seconds, which is how coarse times can be, or while it was read.
+  /// Device, inode, size and times of the opened file. A later change of the file yields another identity. Empty for
+  /// borrowed bytes, and whenever a later change could leave the times equal: the file changed within the last two
+  /// seconds (the coarsest time resolution) or during reading.
   const std::string& identity() const { return identity_; }
 
  private:

@@ -7,9 +7,9 @@ namespace {
 
 constexpr std::size_t kMaxMessage = 4000;
 
-/// Names in a message are the file's and may be long; a thousand findings must stay small.
+/// Names come from the file and may be long; a thousand findings must stay small.
 void shorten(std::string& text) {
-  if (text.size() > kMaxMessage) text = text.substr(0, kMaxMessage) + "...";  // and gives its memory back
+  if (text.size() > kMaxMessage) text = text.substr(0, kMaxMessage) + "...";  // and frees the unused capacity
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The errors of an archive: one finding for each broken rule, with its place.
+// Errors of an archive: one finding with a location for each broken rule.
 #pragma once
 
 #include <tern/error.h>
@@ -11,32 +11,32 @@
 namespace tern {
 
 struct Finding {
-  std::string rule;                      ///< "segments.tiling"; docs/format.md lists them
-  ErrorCode code = ErrorCode::bad_file;  ///< or unsupported: lawful perhaps, but not known to this version
+  std::string rule;                      ///< "segments.tiling"; see the list in docs/format.md
+  ErrorCode code = ErrorCode::bad_file;  ///< or unsupported: possibly valid, but unknown to this version
   std::string message;
-  std::uint64_t offset = 0;  ///< in the file: of the field, the segment, or the table of the index
+  std::uint64_t offset = 0;  ///< file offset of the field, the segment, or the table of the index
   std::string where;         ///< "state 'fc.weight'", "node 3 of 'forward' (matmul, from aten.mm, model.py:4)"
 };
 
-/// "'state 'x': message (rule states.inside, byte 4711)"
+/// Formats "'state 'x': message (rule states.inside, byte 4711)".
 std::string describe(const Finding& finding);
 
-/// Takes findings as checks make them.
+/// Collects the findings of checks.
 class Findings {
  public:
   enum class Mode { throw_first, collect };
   static constexpr std::size_t kMax = 1000;
   explicit Findings(Mode mode) : mode_(mode) {}
 
-  /// Thrown with the last finding that is taken: it ends the check, so that no further message is made.
+  /// Thrown with the last accepted finding, to end the check.
   struct Full {};
 
-  /// Throws Error when the mode says so, Full where there are kMax of them.
+  /// Throws Error in mode throw_first, Full after kMax findings.
   void add(std::string_view rule, std::uint64_t offset, std::string where, std::string message,
            ErrorCode code = ErrorCode::bad_file);
-  /// How many break a rule, rather than being unsupported: later checks cannot rely on what was read.
+  /// Number of broken rules, without unsupported features: later checks cannot rely on the data read.
   std::size_t broken() const { return broken_; }
-  bool full() const { return list_.size() >= kMax; }  ///< not everything was checked
+  bool full() const { return list_.size() >= kMax; }  ///< true if the check stopped early
   const std::vector<Finding>& list() const { return list_; }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "dtypes/cpu_level.h"
 #include "loader/format.h"
 #include "threads/parallel.h"
 
@@ -18,9 +17,12 @@ Hash128 from(XXH128_hash_t h) {
 }  // namespace
 
 Hash128 hash_of(std::span<const std::byte> bytes) {
-#if TERN_X86_LEVELS
-  if (cpu_level() != CpuLevel::baseline) return hash_with_avx2(bytes);
-#endif
+  static const auto faster = best_level(hash_at_level_levels);
+  if (faster != nullptr) {
+    Hash128 hash;
+    faster(bytes, &hash);
+    return hash;
+  }
   return from(XXH3_128bits(bytes.data(), bytes.size()));
 }
 

@@ -1,10 +1,12 @@
-// The hashes of an archive: XXH3-128, plain for the index, of pieces for segments so that cores can share the work.
+// Hashes of an archive: plain XXH3-128 for the index; for segments XXH3-128 of pieces, so that cores share the work.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "dtypes/levels.h"
 
 namespace tern {
 
@@ -15,15 +17,15 @@ struct Hash128 {
 
 /// XXH3-128 of the bytes with seed 0.
 Hash128 hash_of(std::span<const std::byte> bytes);
-/// The same on processors with AVX2, twice as fast there.
-Hash128 hash_with_avx2(std::span<const std::byte> bytes);
-/// Of `head` followed by `tail`.
+/// The same by wider instructions, twice as fast.
+TERN_LEVEL_FUNCTIONS(hashes, hash_at_level, std::span<const std::byte> bytes, Hash128* hash)
+/// The hash of `head` followed by `tail`.
 Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// XXH3-128 of the XXH3-128 hashes (low half first) of the pieces of 256 KiB of a segment's stored bytes.
 class SegmentHasher {
  public:
-  /// All calls but the last with a multiple of 256 KiB. Uses all cores for many pieces.
+  /// Every call except the last needs a multiple of 256 KiB. Uses all cores for many pieces.
   void add(std::span<const std::byte> bytes);
   Hash128 finish() const;
 

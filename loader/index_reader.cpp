@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr int kMaxDepth = 16;  // the schema nests 5 deep
+constexpr int kMaxDepth = 16;  // the schema nests five levels
 constexpr std::uint64_t kFreeMemory = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMemoryPerByte = 16;
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t kMemoryPerByte = 16;
 
 IndexReader::IndexReader(std::span<const std::byte> index, std::uint64_t index_offset, Findings& findings)
     : index_(index), index_offset_(index_offset), findings_(findings) {
-  // Every table takes 4 bytes, and 4 more where it is referred to.
+  // Every table takes 4 bytes, plus 4 bytes for its reference.
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(index.size() / 8 + 1);
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(index.data()), index.size(), kMaxDepth,
                                  max_tables);
@@ -109,7 +109,7 @@ Dims IndexReader::sizes(const flatbuffers::Vector<std::int64_t>* codes) {
 
 namespace {
 
-/// Values that no version knows are found by the rule of types (check_type).
+/// check_type reports unknown values.
 Blocks read_blocks(const archive::Type& row) {
   Blocks b;
   b.columns = row.block();

@@ -1,4 +1,4 @@
-// Reads the FlatBuffer of an index into a Program. Internal to the loader: it brings in FlatBuffers.
+// Reads an index's FlatBuffer into a Program. Internal to the loader, because this header includes FlatBuffers.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace tern {
 
-/// The input of every read_* function. Their results are safe to inspect: numbers of types, texts and expressions are
-/// in range. validate.h checks everything else.
+/// Input of every read_* function. Their results are safe to inspect: type numbers, texts and expressions are in range.
+/// validate.h checks all other rules.
 class IndexReader {
  public:
-  /// Runs FlatBuffers' verifier; root() is null when it finds something.
+  /// Runs FlatBuffers' verifier; root() is null after an error.
   IndexReader(std::span<const std::byte> index, std::uint64_t index_offset, Findings& findings);
 
-  /// Thrown after a finding that ends the reading.
+  /// Thrown if a finding prevents further reading.
   struct Stop {};
 
   const archive::Index* root() const { return root_; }
   Findings& findings() { return findings_; }
-  /// Where a part of the index lies in the file.
+  /// Offset of a part of the index in the file.
   std::uint64_t place(const void* part) const {
     return index_offset_ + static_cast<std::uint64_t>(static_cast<const std::byte*>(part) - index_.data());
   }
 
-  /// Length of a vector, 0 for an absent one. Stops when vectors and tables together are larger than the
-  /// index: then some are referred to twice, and reading them could take any time and memory.
+  /// Length of a vector, 0 if absent. Stops if vectors and tables together exceed the index: then some are referenced
+  /// twice, and reading could take unlimited time and memory.
   template <class Vector>
   std::size_t count(const Vector* v) {
     if (v == nullptr) return 0;
@@ -47,12 +47,12 @@ class IndexReader {
   Dim size(std::int64_t code, const void* place);
   Dims sizes(const flatbuffers::Vector<std::int64_t>* codes);
   TensorType type(std::uint32_t number, const void* place);
-  /// Checks every text once, and notes its length.
+  /// Checks every text once, and records its length.
   void read_texts();
   void read_types();
-  /// The number of expressions, once they are known.
+  /// Sets the expressions, once read.
   void set_expressions(const std::vector<ExprNode>* nodes) { expressions_ = nodes; }
-  /// Memory that reading needs beyond what the file takes is limited.
+  /// Charges memory needed beyond the file's size against a limit.
   void expand(std::uint64_t bytes);
 
  private:
@@ -66,7 +66,7 @@ class IndexReader {
     return sizeof(std::remove_const_t<std::remove_pointer_t<typename Vector::return_type>>);
   }
   void take(std::uint64_t bytes);
-  /// The verifier looks at the alignment of a vector's length alone.
+  /// FlatBuffers' verifier checks only the alignment of a vector's length.
   void require_aligned(const void* elements, std::size_t alignment);
   std::string text_of(std::uint32_t number, std::size_t limit, const void* place);
 
@@ -81,13 +81,13 @@ class IndexReader {
 
 void read_expressions(IndexReader& in, ExprPool& pool);
 std::vector<SegmentInfo> read_segments(IndexReader& in);
-/// Segment numbers by storage, -1 for none.
+/// Returns segment numbers by storage, -1 for none.
 std::vector<std::int32_t> read_storages(IndexReader& in, Program& program);
 void read_states(IndexReader& in, Program& program);
 void read_functions(IndexReader& in, Program& program);
 void read_packings(IndexReader& in, Program& program);
 void read_kernels(IndexReader& in, Program& program);
-/// After read_functions.
+/// Requires read_functions.
 void read_tunings(IndexReader& in, Program& program);
 void read_origins(IndexReader& in, Program& program);
 

@@ -18,7 +18,7 @@ std::string_view text_of(Bytes bytes) {
 }
 
 /// PTX is text: comments, then the directive `.version` (PTX ISA, "PTX Module Directives"). The driver reads up to a
-/// zero.
+/// zero byte.
 std::string ptx_problem(Bytes bytes) {
   const std::string_view text = text_of(bytes);
   if (text.find('\0') != std::string_view::npos) return "PTX with a zero in it";
@@ -27,11 +27,11 @@ std::string ptx_problem(Bytes bytes) {
   return {};
 }
 
-/// Machine code is an ELF file of 64 bits with the number of its machine (ELF specification, "ELF Header"), whose
-/// tables of sections and segments lie inside it.
+/// Machine code is a 64-bit ELF file with the target's machine number (ELF specification, "ELF Header"). Its section
+/// and segment tables must lie inside the file.
 std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
   constexpr std::size_t kHeader = 64;
-  constexpr char kMagic[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, the lower byte first
+  constexpr char kMagic[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, little-endian
   if (bytes.size() < kHeader || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return fmt::format("it does not begin as an ELF file of {}", name);
   const auto number = [&]<class T>(T value, std::size_t at) {
@@ -42,7 +42,7 @@ std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
     return fmt::format("an ELF file of machine {}, not {} ({})", m, machine, name);
   struct Table {
     const char* what;
-    std::size_t offset, size, count;  ///< where the header holds them
+    std::size_t offset, size, count;  ///< offsets of the fields in the header
   };
   for (const Table& t : {Table{"segments", 32, 54, 56}, Table{"sections", 40, 58, 60}}) {
     const std::uint64_t begin = number(std::uint64_t{}, t.offset);
@@ -57,7 +57,7 @@ std::string cubin_problem(Bytes bytes) {
   return elf_problem(bytes, 190, "CUDA");  // EM_CUDA
 }
 
-/// What hiprtc gives: a code object, or a bundle of them (clang's documentation, "Clang Offload Bundler").
+/// hiprtc produces a code object or a bundle of code objects (clang's documentation, "Clang Offload Bundler").
 std::string code_object_problem(Bytes bytes) {
   constexpr std::string_view kBundle = "__CLANG_OFFLOAD_BUNDLE__";
   return text_of(bytes).starts_with(kBundle) ? "" : elf_problem(bytes, 224, "AMD GPUs");  // EM_AMDGPU
@@ -69,7 +69,7 @@ std::string msl_problem(Bytes bytes) {
 }
 
 struct Form {
-  std::string_view prefix;  ///< of targets
+  std::string_view prefix;  ///< prefix of the targets
   std::string (*problem)(Bytes);
 };
 constexpr Form kForms[] = {

@@ -1,4 +1,4 @@
-// Zeroed memory straight from the system, for large buffers: pages exist once they are touched.
+// Zeroed memory from the system, for large buffers: pages take memory once touched.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Aligned to a page. Throws Error (out_of_memory).
+/// Page-aligned. Throws Error (out_of_memory).
 class MemoryPages {
  public:
   MemoryPages() = default;

@@ -67,7 +67,7 @@ void check_storages(const ReadArchive& a, const Places& places, Findings& findin
   }
 }
 
-/// All rules hold: every state lies in its storage.
+/// Requires all rules to hold: every state lies in its storage.
 void note_booleans(ReadArchive& a) {
   for (const State& s : a.program->states) {
     const std::int32_t segment = a.segment_of[s.storage];
@@ -109,7 +109,7 @@ void read(ReadArchive& a, Findings& findings) {
   if (in.root() == nullptr) return;
   const IndexPlaces places(in);
   a.program = std::make_shared<Program>();
-  const std::size_t broken = findings.broken();  // a wrong hash need not hide what else is wrong
+  const std::size_t broken = findings.broken();  // continues after a wrong hash to find further errors
   try {
     in.read_texts();
     a.segments = read_segments(in);
@@ -166,7 +166,7 @@ void check_segments(const ReadArchive& a, Findings& findings) {
   const auto file = a.file->bytes();
   for (std::size_t i = 0; i < a.segments.size(); ++i) {
     const SegmentInfo& s = a.segments[i];
-    if (s.offset > file.size() || s.stored_size > file.size() - s.offset) continue;  // has its finding already
+    if (s.offset > file.size() || s.stored_size > file.size() - s.offset) continue;  // reported already
     const auto stored = stored_bytes(file, s);
     const auto wrong = [&](const char* rule, std::string message) {
       findings.add(rule, s.offset, fmt::format("segment {} {}", i, names[i]), std::move(message));

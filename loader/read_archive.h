@@ -1,4 +1,4 @@
-// Reads as much of an archive as possible and collects its findings. Opening, validating and inspecting share this.
+// Reads as much of an archive as possible and collects findings. Shared by opening, validating and inspecting.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace tern {
 
-/// Where the reading of a file with findings stopped.
+/// Last stage reached when reading a file with findings.
 enum class ReadStage {
   container,  ///< only the prologue is known
-  index,      ///< `program` can be looked at in part: its tables are there, but may contradict each other
-  program,    ///< all rules hold, but for what is unsupported by this version
+  index,      ///< `program` is partly usable: its tables are present, but may contradict each other
+  program,    ///< all rules hold, except for features unsupported by this version
 };
 
 struct ReadArchive {
@@ -25,20 +25,20 @@ struct ReadArchive {
   Prologue prologue;
   ReadStage stage = ReadStage::container;
   std::vector<SegmentInfo> segments;
-  std::vector<std::int32_t> segment_of;  ///< by storage; -1 for an empty one
-  std::shared_ptr<Program> program;      ///< without a source
+  std::vector<std::int32_t> segment_of;  ///< keyed by storage; -1 for an empty storage
+  std::shared_ptr<Program> program;      ///< the program, without a source
 };
 
-/// Checks every rule but the hashes and the contents of segments, which are not touched.
+/// Checks every rule except hashes and contents of segments; does not read segments.
 ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findings);
 
-/// Hashes and decodes every segment that lies in the file, and looks into kernels.
+/// Hashes and decodes every segment inside the file, and checks kernels.
 void check_segments(const ReadArchive& archive, Findings& findings);
 
-/// Looks into kernels of forms that are known. For archives that were read to the stage of a program.
+/// Checks kernels of known forms. Requires an archive read to stage `program`.
 void check_modules(const ReadArchive& archive, Findings& findings);
 
-/// For messages: the first state of each segment.
+/// First state of each segment, for messages.
 std::vector<std::string> segment_names(const ReadArchive& archive);
 
 }  // namespace tern

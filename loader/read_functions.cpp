@@ -1,6 +1,10 @@
 // Functions and nodes of an index.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "loader/index_reader.h"
 
 namespace tern {
@@ -11,7 +15,7 @@ auto row(const Vector* v, std::size_t i) {
   return v->Get(static_cast<flatbuffers::uoffset_t>(i));
 }
 
-/// Reports an enumeration's value that this version does not know; what follows it takes 0 instead.
+/// Reports an enumeration value unknown to this version and continues with 0.
 template <class Kind, class Stored>
 Kind kind(IndexReader& in, const void* at, Stored stored, Stored last, const char* what) {
   if (stored <= last) return static_cast<Kind>(stored);
@@ -56,6 +60,24 @@ Annotation read_annotation(IndexReader& in, const archive::Annotation& a) {
   return note;
 }
 
+/// An op of earlier writers that another op has replaced, and the attributes that the other op lacks.
+struct FormerOp {
+  std::uint16_t number;
+  Op op;
+  std::array<AttrKey, 2> dropped;
+};
+constexpr FormerOp kFormerOps[] = {
+    {111, Op::dequantize, {AttrKey::block, AttrKey::layout}},  // mx_dequantize: its operand's type has the blocks
+};
+
+void replace_former_op(Node& n) {
+  const auto* const former = std::ranges::find(kFormerOps, static_cast<std::uint16_t>(n.op), &FormerOp::number);
+  if (former == std::end(kFormerOps)) return;
+  n.op = former->op;
+  std::erase_if(n.attrs,
+                [&](const Attr& a) { return std::ranges::find(former->dropped, a.key) != former->dropped.end(); });
+}
+
 void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
   n.op = static_cast<Op>(row_.op());
   n.version = row_.version();
@@ -65,13 +87,14 @@ void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
   const std::size_t attributes = in.count(row_.attributes());
   n.attrs.reserve(attributes);
   for (std::size_t i = 0; i < attributes; ++i) n.attrs.push_back(read_attribute(in, *row(row_.attributes(), i)));
+  replace_former_op(n);
   const std::size_t code = in.count(row_.code());
   n.expr.code.reserve(code);
   for (std::size_t i = 0; i < code; ++i) {
     const archive::Instruction& r = *row(row_.code(), i);
     const auto op = static_cast<Scalar>(r.op());
     const auto operand = [count = scalar_info(op).operands](int k, std::uint16_t v) {
-      return k < count ? v : std::uint16_t{0};  // the others mean nothing
+      return k < count ? v : std::uint16_t{0};  // ignores unused operands
     };
     n.expr.code.push_back({op, static_cast<DType>(r.dtype()), operand(0, r.a()), operand(1, r.b()), operand(2, r.c()),
                            r.integer(), r.number(), r.imaginary()});

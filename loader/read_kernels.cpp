@@ -1,4 +1,4 @@
-// The kernels that an archive brings compiled.
+// Compiled kernels of an archive.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void read_kernels(IndexReader& in, Program& program) {
 }
 
 void check_modules(const ReadArchive& a, Findings& findings) {
-  std::set<std::pair<std::size_t, std::string>> seen;  // each once, however many kernels name it
+  std::set<std::pair<std::size_t, std::string>> seen;  // each segment once per target
   for (std::size_t i = 0; i < a.program->kernels.size(); ++i) {
     const DeviceKernel& k = a.program->kernels[i];
     const auto number = static_cast<std::size_t>(a.segment_of[k.storage]);
@@ -72,7 +72,7 @@ void check_modules(const ReadArchive& a, Findings& findings) {
     }
     if (segment.compressed) {
       decoded = MemoryPages(segment.size);
-      if (!decode_frames(bytes, segment, decoded.bytes()).empty()) continue;  // has its finding already
+      if (!decode_frames(bytes, segment, decoded.bytes()).empty()) continue;  // reported already
       bytes = decoded.bytes();
     }
     if (std::string problem = module_problem(k.target, bytes); !problem.empty())

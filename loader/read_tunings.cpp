@@ -1,4 +1,4 @@
-// The algorithms that an archive has for nodes, by for the processors that they were measured on.
+// Algorithms stored for nodes, by measured processor.
 #include <fmt/format.h>
 
 #include "loader/index_reader.h"

@@ -1,4 +1,4 @@
-// The stages of validate(), and how they report. Internal to the loader.
+// Stages of validate() and their reports. Internal to the loader.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tern {
 
-/// A program, and where findings about its parts go.
+/// A program under validation, with its findings.
 struct Checked {
   const Program& program;
   Findings& findings;
@@ -26,16 +26,16 @@ struct Checked {
             ErrorCode code = ErrorCode::bad_file) const;
 };
 
-/// Types of single values: sizes that cannot be, MX blocks. Empty when all is well.
+/// Checks the types of single values: impossible sizes, MX blocks. Empty if correct.
 std::string check_type(const TensorType& type);
 
 void check_states(const Checked& c);     ///< views inside their storages, ties, names
 void check_functions(const Checked& c);  ///< values in range, defined once and before use; attributes; versions
 void check_calls(const Checked& c);      ///< no cycles, limited depth and size
-void check_symbols(const Checked& c);    ///< symbols have a value before they are used
+void check_symbols(const Checked& c);    ///< symbols have a value before use
 void check_types(const Checked& c);      ///< declared types agree with the shape rules
 
-/// Whether result `k` of the node, -1 in the file, may be one that nobody wants.
+/// True if result `k` of the node may be absent (-1 in the file).
 bool may_be_absent(const Node& node, std::size_t k);
 
 }  // namespace tern

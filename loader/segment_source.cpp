@@ -14,7 +14,7 @@ namespace tern {
 namespace {
 
 constexpr const char* kWrongHash = "its hash is wrong: the file was changed or damaged";
-constexpr std::size_t kPart = 16 * kHashPiece;  // of a segment that is read by parts
+constexpr std::size_t kPart = 16 * kHashPiece;  // piece size for reading a segment in parts
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void SegmentSource::prepare(std::size_t segment) {
     slot.decoded = std::move(decoded);
     slot.bytes = slot.decoded.bytes();
   } else if (reinterpret_cast<std::uintptr_t>(stored.data()) % kSegmentAlignment != 0) {
-    // Borrowed bytes that the caller did not align.
+    // Copies misaligned borrowed bytes.
     slot.decoded = MemoryPages(info.size);
     std::ranges::copy(stored, slot.decoded.bytes().begin());
     slot.bytes = slot.decoded.bytes();
@@ -82,7 +82,7 @@ void SegmentSource::read(std::uint32_t storage, const std::function<void(std::sp
                       segments_[static_cast<std::size_t>(number)].booleans.empty() &&
                       !slots_[static_cast<std::size_t>(number)].ready.load(std::memory_order_acquire) &&
                       address(storage) == file_->bytes().data() + segments_[static_cast<std::size_t>(number)].offset;
-  if (!hashes) {  // checked already, or somewhere else than in the file
+  if (!hashes) {  // checked already, or not located in the file
     const std::span<const std::byte> all = bytes(storage);
     for (std::size_t at = 0; at < all.size(); at += kPart) part(all.subspan(at, std::min(kPart, all.size() - at)));
     return;

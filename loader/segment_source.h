@@ -18,31 +18,31 @@
 
 namespace tern {
 
-/// A source that hands bytes over while it checks them, so that they are brought into the processor's caches once.
+/// A source returning bytes during their check, so that each byte enters the processor's caches only once.
 class PartedSource {
  public:
   virtual ~PartedSource() = default;
-  /// All bytes of the storage, in order; parts are valid during the call. Fails after the last one where the hash is
-  /// wrong: what was handed over is then no good.
+  /// Passes all bytes of the storage in order; parts are valid during the call. Fails after the last part if the hash
+  /// is wrong: discard all parts then.
   virtual void read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) = 0;
 };
 
-/// Thread-safe: a segment is prepared by the thread that asks first, with all cores; others that want it wait.
+/// Thread-safe: the first thread requesting a segment prepares it with all cores; other threads wait.
 class SegmentSource : public StorageSource, public PartedSource {
  public:
-  /// `segments` must have passed the checks of the loader; `segment_of` and `sizes` are by storage, -1 for an empty
-  /// one. `names` say what each segment is for, in messages. Verify::now: the caller has checked all segments.
+  /// Requires checked `segments`; `segment_of` and `sizes` are indexed by storage, -1 for an empty storage. `names`
+  /// describe segments in messages. Verify::now: the caller has checked all segments.
   SegmentSource(std::shared_ptr<const FileBytes> file, std::vector<SegmentInfo> segments,
                 std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify);
 
   std::span<const std::byte> bytes(std::uint32_t storage) override;
   void read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) override;
-  /// Of a segment that is stored as it is: in the mapping, not checked yet.
+  /// Address of an uncompressed segment in the mapping, unchecked.
   const std::byte* address(std::uint32_t storage) override;
-  /// Gives back mapped pages. What was decompressed stays.
+  /// Releases mapped pages. Decompressed bytes stay.
   void release(std::uint32_t storage) override;
-  /// The file's, with the segment's place and hash. The hash alone does not do: whoever writes an archive can give a
-  /// segment the hash of another archive's. Empty for bytes that nobody checks.
+  /// Identity of the file plus the segment's position and hash. The hash alone does not suffice: the author of an
+  /// archive can copy a hash from another archive. Empty for unchecked bytes.
   std::string identity(std::uint32_t storage) const override;
 
  private:
@@ -63,13 +63,14 @@ class SegmentSource : public StorageSource, public PartedSource {
   std::unique_ptr<Slot[]> slots_;
 };
 
-/// Stored bytes of a segment that lies in the file.
+/// Stored bytes of a segment inside the file.
 std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const SegmentInfo& segment);
-/// Empty when the frames decode to exactly `out`; else what is wrong with them.
+/// Returns an empty string if the frames decode to exactly `out`; else the error.
 std::string decode_frames(std::span<const std::byte> stored, const SegmentInfo& segment, std::span<std::byte> out);
-/// The same, and whether booleans are (boolean_problem), without memory for more than a frame of each thread.
+/// Likewise, also checking booleans (boolean_problem); needs memory for one frame per thread only.
 std::string check_frames(std::span<const std::byte> stored, const SegmentInfo& segment);
-/// Empty when all bytes of the segment that are booleans are 0 or 1. `bytes` are its decoded bytes from `at` on.
+/// Returns an empty string if all boolean bytes of the segment are 0 or 1. `bytes` are its decoded bytes starting at
+/// `at`.
 std::string boolean_problem(const SegmentInfo& segment, std::span<const std::byte> bytes, std::uint64_t at = 0);
 
 }  // namespace tern

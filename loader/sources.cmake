@@ -12,7 +12,6 @@ set(sources
   file_bytes.cpp
   findings.cpp
   hash.cpp
-  hash_avx2.cpp
   index_reader.cpp
   kernel_modules.cpp
   memory_pages.cpp

@@ -9,7 +9,7 @@ namespace tern {
 namespace {
 
 // SPIR-V specification, 2.3 "Physical Layout of a SPIR-V Module", and 2.17 "Universal Limits".
-constexpr std::uint32_t kMagic = 0x07230203;
+constexpr std::uint32_t kSpirvMagic = 0x07230203;
 constexpr std::uint32_t kOldestVersion = 0x00010000, kNewestVersion = 0x00010600;
 constexpr std::uint32_t kMostIds = 0x3fffff;
 constexpr std::size_t kHeaderWords = 5;
@@ -25,7 +25,7 @@ std::string spirv_problem(std::span<const std::byte> bytes) {
     std::memcpy(&w, bytes.data() + i * sizeof w, sizeof w);
     return w;
   };
-  if (word(0) != kMagic) return "it does not begin as a SPIR-V module";
+  if (word(0) != kSpirvMagic) return "it does not begin as a SPIR-V module";
   if (word(1) < kOldestVersion || word(1) > kNewestVersion || (word(1) & 0xff) != 0)
     return fmt::format("SPIR-V version {}.{} is not known", word(1) >> 16, word(1) >> 8 & 0xff);
   if (word(3) == 0 || word(3) > kMostIds) return fmt::format("it has {} ids", word(3));

@@ -1,4 +1,4 @@
-// Checks the form of a SPIR-V module: its header, and instructions that fill it exactly. The driver checks their
+// Checks the form of a SPIR-V module: its header, and instructions tiling the module exactly. The driver checks the
 // meaning.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// Empty for a well-formed module; otherwise the error.
+/// Returns an empty string for a well-formed module; otherwise the error.
 std::string spirv_problem(std::span<const std::byte> bytes);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Which texts an archive may hold.
+// Valid texts of an archive.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Where the parts of a program lie in its file, for findings. The default knows nothing: 0.
+/// File offsets of a program's parts, for findings. The default returns 0 for everything.
 class Places {
  public:
   virtual ~Places() = default;
@@ -22,13 +22,13 @@ class Places {
   virtual std::uint64_t node(std::size_t /*function*/, std::size_t) const { return 0; }
 };
 
-/// Every rule about what a program means. What index_reader.h promises must hold already. Stages that rely on what an
-/// earlier one found broken are left out. A program that takes more than `work` units (schema/work.h) gets the finding
-/// index.work. Returns when the list of findings is full.
+/// Checks every rule about a program's meaning. Requires the guarantees of index_reader.h. Skips stages relying on
+/// parts already found broken. Programs needing more than `work` units (schema/work.h) get the finding index.work.
+/// Returns when the list of findings is full.
 void validate(const Program& program, Findings& findings, const Places& places = {},
               std::uint64_t work = ~std::uint64_t{0});
 
-/// Everything that is wrong with a file, damaged segments included. Safe on any bytes. Throws only Error (io).
+/// Lists all errors of a file, damaged segments included. Safe on any bytes. Throws only Error (io).
 std::vector<Finding> validate_archive(const std::string& path);
 std::vector<Finding> validate_archive(std::span<const std::byte> bytes);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages of debian/: deb.sh OUT_FOLDER. They are built from a copy of the sources, since dpkg-buildpackage
-# writes beside its folder and into it.
+# Builds the Debian packages of debian/: deb.sh OUT_FOLDER. The build uses a copy of the sources, because
+# dpkg-buildpackage writes into its folder and the parent folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mkdir -p "$1"
@@ -12,8 +12,7 @@ packaged=$(dpkg-parsechangelog -S Version)
 work=build-deb
 rm -rf "$work" && mkdir -p "$work/tern"
 git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --ignore-failed-read -cf - | tar -xf - -C "$work/tern"
-# debhelper gives the build another home folder. With ccache, objects that ./dev package has made serve here only if their
-# flags are the same.
+# debhelper sets another home folder for the build. ccache finds objects of ./dev package only with the same flags.
 if command -v ccache >/dev/null; then CCACHE_DIR=${CCACHE_DIR:-$(ccache --get-config cache_dir)} && export CCACHE_DIR; fi
 export DEB_BUILD_OPTIONS="parallel=${TERN_JOBS:-$(nproc)} ${DEB_BUILD_OPTIONS:-}"
 (cd "$work/tern" && nice dpkg-buildpackage --build=binary --no-sign) >"$work/build.log" 2>&1 ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Completes a release: release.sh FOLDER. Adds the sources of the last commit, the bill of materials of the tarball, and
-# SHA256SUMS of all files. TERN_SIGNING_KEY, a key that gpg knows, signs the sums: SHA256SUMS.asc.
+# SHA256SUMS of all files. TERN_SIGNING_KEY, a key known to gpg, signs the sums: SHA256SUMS.asc.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$1

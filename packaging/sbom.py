@@ -24,7 +24,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
-# Of what a source package puts into the library or header that Tern carries, as SPDX writes it.
+# SPDX licences of source packages in Tern's libraries and headers.
 LICENCES = {
     "bzip2": "bzip2-1.0.6",
     "cli11": "BSD-3-Clause",
@@ -77,7 +77,7 @@ def bill(path):
                      description=f"Runs exported PyTorch programs without Python: {path.name}")
     bom = Bom()
     bom.metadata.component = tern
-    # Neither the time nor a random number: the tarball's.
+    # Uses the tarball's time instead of the current time, to be reproducible.
     bom.metadata.timestamp = datetime.datetime.fromtimestamp(newest, datetime.timezone.utc)
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, next(iter(tern.hashes)).content)
     parts = [part_component(line, contents) for line in contents["share/doc/tern/parts.txt"].decode().splitlines()]

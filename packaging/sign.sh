@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes SHA256SUMS of the files in a folder, and signs it if TERN_SIGNING_KEY names a key that gpg knows: sign.sh FOLDER.
-# Who downloads a release checks both: gpg --verify SHA256SUMS.asc SHA256SUMS && sha256sum --check SHA256SUMS
+# Writes SHA256SUMS of the files in a folder, and signs the sums if TERN_SIGNING_KEY names a key known to gpg: sign.sh
+# FOLDER. Users of a release check both: gpg --verify SHA256SUMS.asc SHA256SUMS && sha256sum --check SHA256SUMS
 set -euo pipefail
 cd "$1"
 rm -f SHA256SUMS SHA256SUMS.asc

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the relocatable tarball: tarball.sh BUILD_FOLDER OUT_FOLDER. The command and the library find what they need beside
-# them ($ORIGIN); every shared library but glibc's is copied in, with the text of its licence. The same sources, packages and
-# SOURCE_DATE_EPOCH give the same bytes.
+# Builds the relocatable tarball: tarball.sh BUILD_FOLDER OUT_FOLDER. The command and the library find their libraries
+# by relative paths ($ORIGIN); every shared library except glibc's is copied, with the text of its licence. The same
+# sources, packages and SOURCE_DATE_EPOCH give the same bytes.
 set -euo pipefail
 umask 022
 folder=$1
@@ -14,23 +14,23 @@ rm -rf "$stage"
 mkdir -p "$stage"
 cmake --install "$folder" --prefix "$stage" --strip >/dev/null
 
-# The static library is for those who have the development packages that it needs: they build it.
+# Users of the static library need development packages, and build the library themselves.
 rm -f "$stage"/lib*/libtern.a
-# The server of `tern view` needs cpp-httplib, which brings OpenSSL and Brotli; --html needs none of them.
+# The server of `tern view` needs cpp-httplib, which depends on OpenSSL and Brotli; --html works without them.
 rm -f "$stage"/lib*/tern/tern_view_server.so
 rmdir "$stage"/lib*/tern 2>/dev/null || true
-# Debian's package of a file; the older ones are recorded under /lib, the newer ones under /usr/lib.
+# Debian's package of a file; older packages are recorded under /lib, newer packages under /usr/lib.
 owner() {
   local file
   file=$(realpath "$1")
   { dpkg-query -S "$file" 2>/dev/null || dpkg-query -S "${file#/usr}"; } | head -n 1 | cut -d : -f 1
 }
 
-# What `ldd` finds below the command and the library, their dependencies' dependencies included.
+# All dependencies of the command and the library found by `ldd`, including indirect dependencies.
 mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern.so | awk '$3 ~ /^\// {print $1, $3}' | LC_ALL=C sort -u)
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
-# Where each part is from, for readers and for packaging/sbom.py: file, source package, version, distribution.
+# Origin of each part, for readers and for packaging/sbom.py: file, source package, version, distribution.
 parts=$stage/share/doc/tern/parts.txt
 distribution=$(sed -n 's/^ID=//p' /etc/os-release)
 part() { printf '%s %s %s\n' "$1" "$(dpkg-query -W -f '${source:Package} ${source:Version}' "$2")" "$distribution" >>"$parts"; }
@@ -43,7 +43,7 @@ for line in "${needed[@]}"; do
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/${soname%%.so*}.txt"
   part "lib/$soname" "$package"
 done
-# Headers-only libraries are in the binaries too.
+# Header-only libraries are part of the binaries, too.
 for package in nlohmann-json3-dev libcli11-dev libflatbuffers-dev; do
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package.txt"
   part - "$package"

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zipfile
 
-# They leave no shared library behind. nanobind's licence comes with its package from PyPI.
+# Header-only packages, without a shared library. nanobind's licence comes with its package from PyPI.
 HEADERS = ["nlohmann-json3-dev", "libcli11-dev", "libflatbuffers-dev"]
 
 

@@ -1,4 +1,4 @@
-// The cancel flag of this thread's runs, and errors that keep their kind when a place is added.
+// Cancel flag of this thread's runs, and errors rethrown with a location prefix.
 #pragma once
 
 #include <tern/cancel.h>
@@ -11,7 +11,7 @@ namespace tern {
 /// Null outside any CancelScope.
 const std::atomic<bool>* cancel_flag() noexcept;
 
-/// Throws the error again, with the place before its message.
+/// Rethrows the error with the same kind and `place` before its message.
 [[noreturn]] void fail_at(const std::string& place, const Error& e);
 
 }  // namespace tern

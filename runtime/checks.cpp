@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMost = 64;
 
-/// What outlives the run: state, or an input.
+/// True if the step writes memory outliving the run: state or an input.
 bool writes_what_stays(const Plan& plan, const Step& step) {
   const auto results = std::span(plan.locations).subspan(step.args + step.inputs, step.outputs);
   return std::ranges::any_of(

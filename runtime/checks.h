@@ -1,4 +1,4 @@
-// A program's checks whose booleans are under way from a device: one wait answers several.
+// A program's checks with booleans still in flight from a device: one wait answers several checks.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace tern {
 
-/// Of the steps of one plan. A check is answered before the run changes what outlives it (state, inputs, other ranks),
-/// and before the host acts upon other values.
+/// Pending checks of one plan's steps. Checks are answered before the run changes lasting data (state, inputs, other
+/// ranks), and before the host acts on other values.
 class PendingChecks {
  public:
   explicit PendingChecks(SessionContext& context) : context_(context) {}
-  /// False where the check has to be answered at once.
+  /// Returns false if the check must be answered at once.
   bool add(const TensorView& value, const Step& step);
-  /// Whether the checks before must be answered first.
+  /// True if the step requires answers to all earlier checks.
   bool must_settle_before(const Plan& plan, const Step& step) const;
   bool empty() const { return pending_.empty(); }
-  /// Waits. Fails with the first check that does not hold; `describe`: where a node stands.
+  /// Waits. Fails with the first false check; `describe` formats a node's location.
   void settle(const std::function<std::string(std::uint32_t)>& describe);
 
  private:

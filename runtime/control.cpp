@@ -1,4 +1,4 @@
-// Control flow: cond, while_loop, scan_loop, map_loop and call run bodies in frames of their own; results are copied to
+// Control flow: cond, while_loop, scan_loop, map_loop and call run bodies in their own frames; results are copied to
 // the caller's memory.
 #include "runtime/control.h"
 
@@ -72,7 +72,7 @@ void run_body(Frame& frame, std::uint32_t node, std::uint32_t slot, std::span<Te
 
 namespace {
 
-/// The limits of PrepareOptions, before iteration `number` of a while loop.
+/// Checks the limits of PrepareOptions before iteration `number` of a while loop.
 void check_iteration(Frame& frame, std::uint32_t node, std::int64_t number) {
   try {
     frame.context().limits.check_time();
@@ -95,8 +95,8 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
   std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
   for (std::int64_t iteration = 0;; ++iteration) {
     for (std::size_t i = 0; i < carried; ++i) {
-      // From the first iteration on the carried values live in the node's outputs, or where the body left them if
-      // nobody wants them.
+      // After the first iteration the carried values live in the node's outputs, or in the body's results if the
+      // outputs are unused.
       if (n.outputs[i] != kNoValue) {
         deliver(frame, node, i, current[i], out[i]);
         current[i] = out[i];
@@ -122,7 +122,7 @@ TensorView row(const TensorView& v, std::int64_t i) {
   return r;
 }
 
-/// scan_loop and map_loop (no carried values): the body runs for each row of the mapped operands.
+/// scan_loop and map_loop (no carried values): run the body for each row of the mapped operands.
 void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
   const Node& n = frame.function().nodes[node];
   const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried)),
@@ -148,7 +148,7 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
       arguments.set(i, current[i]);
     }
     if (step == rows) return;
-    check_iteration(frame, node, 0);  // rows are counted by the operands
+    check_iteration(frame, node, 0);  // the operands fix the number of rows
     for (std::size_t i = 0; i < mapped; ++i) arguments.set(carried + i, row(in[carried + i], step));
     const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
     for (std::size_t i = carried; i < out.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// Removes instruction `gone`, which has no reader.
+/// Removes instruction `gone`; no instruction may read it.
 void erase(std::vector<Instruction>& code, std::uint16_t gone) {
   code.erase(code.begin() + gone);
   for (std::size_t i = gone; i < code.size(); ++i) {
@@ -22,7 +22,7 @@ int reads(const std::vector<Instruction>& code, std::uint16_t k) {
   return n;
 }
 
-/// Tells whether a sum, a quotient and a product are all that is computed.
+/// True if the expression consists of exactly a sum, a quotient and a product.
 bool has_three_steps(const std::vector<Instruction>& code) {
   return std::ranges::count_if(
              code, [](const Instruction& i) { return scalar_info(i.op).operands > 0 && i.op != Scalar::convert; }) == 3;

@@ -1,12 +1,12 @@
-// Formulas that `reproducible` defines in another way.
+// Formulas with another definition in `reproducible` runs.
 #pragma once
 
 #include "schema/program.h"
 
 namespace tern {
 
-/// Nodes whose whole formula is `addcdiv`'s, x + (value * t1) / t2, which is that of PyTorch's kernel for CPUs, compute
-/// fma(value, t1 / t2, x) instead, as its eager kernels for GPUs do. Nodes keep their numbers.
+/// Changes nodes with exactly the formula of `addcdiv`, x + (value * t1) / t2 as in PyTorch's CPU kernel, to fma(value,
+/// t1 / t2, x) as in PyTorch's eager GPU kernels. Nodes keep their numbers.
 Function with_definitions(Function f);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Tensors in memory of devices, and copies between them.
+// Tensors in device memory, and copies between devices.
 #include "runtime/device_tensor.h"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ Tensor Tensor::to(const std::string& device) const {
 
 namespace {
 
-/// The stream for copies of the device.
+/// Returns the stream for copies of the device.
 DeviceStream& stream_of(Device& device) {
   const Stream stream = Stream::current(device.name());
   if (stream.is_capturing())
@@ -67,18 +67,18 @@ std::byte* data_of(const Tensor& t) {
   return static_cast<std::byte*>(const_cast<void*>(t.data()));
 }
 
-/// The bytes of a contiguous tensor of any rank.
+/// Views a contiguous tensor of any rank as bytes.
 TensorView bytes_of(const Tensor& t) {
   return tensor_view(Tensor::borrow(data_of(t), DType::u8, {static_cast<std::int64_t>(t.byte_size())}));
 }
 
-/// On the device; contiguous tensors of any rank.
+/// Copies contiguous tensors of any rank on the device.
 void copy_within(DeviceStream& stream, const Tensor& from, const Tensor& to) {
   const bool dense = from.is_contiguous() && to.is_contiguous();
   stream.copy(dense ? bytes_of(from) : tensor_view(from), dense ? bytes_of(to) : tensor_view(to));
 }
 
-/// Waits for copies also where an error ends them: afterwards nothing uses the host's memory.
+/// Waits for copies even after an error: afterwards no copy uses the host's memory.
 template <class Copies>
 void finish(DeviceStream& stream, const Copies& copies) {
   try {

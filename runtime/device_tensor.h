@@ -1,4 +1,4 @@
-// Where a tensor's memory is.
+// Device of a tensor's memory.
 #pragma once
 
 #include <tern/tensor.h>
@@ -10,7 +10,7 @@ class Device;
 struct TensorMemory {
   static bool on_host(const Tensor& t) { return t.device_ == 0; }
   static Device& device(const Tensor& t);
-  /// What borrow() gave, said to be of this device.
+  /// Marks a tensor from borrow() as memory of this device.
   static Tensor place(Tensor t, Device& device);
 };
 

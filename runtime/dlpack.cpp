@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +22,8 @@ struct Name {
   std::uint8_t code, bits;
 };
 
-/// DLDataTypeCode of DLPack 1.1; booleans are 8 bits of kDLBool (6).
-constexpr Name kNames[] = {
+/// DLDataTypeCode of DLPack 1.1; booleans are 8-bit kDLBool (6).
+constexpr Name kDlpackNames[] = {
     {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
     {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},
     {DType::u64, 1, 64},       {DType::f16, 2, 16},         {DType::bf16, 4, 16},    {DType::f32, 2, 32},
@@ -31,16 +32,16 @@ constexpr Name kNames[] = {
     {DType::f8_e8m0, 14, 8},
 };
 
-/// DLDeviceType of devices whose addresses are the vendor's. Those of Metal and OpenCL are no pointers.
-struct Place {
+/// DLDeviceType of devices with pointers as addresses. Addresses of Metal and OpenCL are no pointers.
+struct DlpackPlace {
   std::int32_t type;
   std::string_view kind;
 };
-constexpr Place kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
+constexpr DlpackPlace kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
 
-/// "cuda:1" of {2, 1}.
+/// Formats {2, 1} as "cuda:1".
 std::string device_of(const dlpack::Device& d) {
-  for (const Place& p : kPlaces) {
+  for (const DlpackPlace& p : kPlaces) {
     if (p.type == d.type) return p.type == dlpack::kCpu ? "cpu" : fmt::format("{}:{}", p.kind, d.id);
   }
   fail(ErrorCode::unsupported,
@@ -53,7 +54,7 @@ std::string device_of(const dlpack::Device& d) {
 dlpack::Device dlpack_device(const Tensor& tensor) {
   const std::string& device = tensor.device();
   const std::string_view kind = std::string_view(device).substr(0, device.find(':'));
-  for (const Place& p : kPlaces) {
+  for (const DlpackPlace& p : kPlaces) {
     if (p.kind == kind) return {p.type, p.type == dlpack::kCpu ? 0 : std::stoi(device.substr(kind.size() + 1))};
   }
   fail(ErrorCode::unsupported,
@@ -67,19 +68,26 @@ namespace {
 Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
   const std::string device = device_of(a.device);
   DType dtype = DType::invalid;
-  for (const Name& n : kNames) {
+  for (const Name& n : kDlpackNames) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
   }
-  if (dtype == DType::invalid || a.ndim < 0 || a.ndim > kMaxRank)
-    fail(ErrorCode::unsupported, "DLPack tensor: code " + std::to_string(a.dtype.code) + " of " +
-                                     std::to_string(a.dtype.bits) + " bits and " + std::to_string(a.dtype.lanes) +
-                                     " lanes, or " + std::to_string(a.ndim) + " dimensions, are not supported");
+  if (dtype == DType::invalid)
+    fail(ErrorCode::unsupported, fmt::format("DLPack tensor: elements of code {} with {} bits and {} lanes are not "
+                                             "supported; convert the tensor to another type",
+                                             a.dtype.code, a.dtype.bits, a.dtype.lanes));
+  if (a.ndim < 0 || a.ndim > kMaxRank)
+    fail(ErrorCode::unsupported,
+         fmt::format("DLPack tensor: it has {} dimensions, but must have 0 to {}; reshape it", a.ndim, kMaxRank));
+  if (a.ndim > 0 && a.shape == nullptr)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("DLPack tensor: it has {} dimensions, but no sizes (shape is null)", a.ndim));
   std::vector<std::int64_t> sizes(a.shape, a.shape + a.ndim), strides;
   if (a.strides != nullptr) strides.assign(a.strides, a.strides + a.ndim);
   if (a.data == nullptr && std::ranges::find(sizes, 0) == sizes.end())
     fail(ErrorCode::invalid_argument,
          "DLPack tensor: it has elements, but no memory (a fake tensor, or a subclass that wraps others)");
-  void* const data = static_cast<std::byte*>(a.data) + a.byte_offset;
+  // Empty tensors may have no address, and any offset.
+  void* const data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a.data) + a.byte_offset);
   Tensor t = read_only ? Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner))
                        : Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
   return device == "cpu" ? t : TensorMemory::place(std::move(t), Device::open(device));
@@ -88,7 +96,7 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
 template <class M>
 Tensor take(M* m, bool read_only) {
   if (m == nullptr) fail(ErrorCode::invalid_argument, "DLPack tensor: a null pointer");
-  wrap(m->array, read_only, {});  // what is refused is not taken
+  wrap(m->array, read_only, {});  // checks first: refused tensors remain the caller's
   return wrap(m->array, read_only, std::shared_ptr<void>(m, [](void* p) {
                 M* const owned = static_cast<M*>(p);
                 if (owned->deleter != nullptr) owned->deleter(owned);
@@ -104,7 +112,7 @@ Tensor view_of_dlpack(const DLManagedTensor* tensor) {
 
 namespace {
 
-/// A DLPack tensor with what it points to.
+/// A DLPack tensor together with its shape and strides.
 template <class M>
 struct DlpackTensor {
   M managed{};
@@ -119,7 +127,7 @@ M* give(const Tensor& t) {
   made->sizes = t.sizes();
   made->strides = t.strides();
   dlpack::Array& a = made->managed.array;
-  for (const Name& n : kNames) {
+  for (const Name& n : kDlpackNames) {
     if (n.dtype == t.dtype()) a.dtype = {n.code, n.bits, 1};
   }
   if (a.dtype.lanes == 0)

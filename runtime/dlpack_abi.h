@@ -1,5 +1,5 @@
-// The structs of DLPack 1.1 as they lie in memory, under names of our own: programs bring their own dlpack.h.
-// From dlpack/dlpack.h, Copyright (c) 2017 by Contributors, Apache License 2.0, https://github.com/dmlc/dlpack.
+// Memory layout of the structs of DLPack 1.1, under names of our own: programs bring their own dlpack.h. From
+// dlpack/dlpack.h, Copyright (c) 2017 by Contributors, Apache License 2.0, https://github.com/dmlc/dlpack.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ void Stream::wait(const Event& event) const {
   if (&impl_->work->device() == &e.stream->work->device()) {
     impl_->work->wait(*e.event);
   } else {
-    event.synchronize();  // another device's: the host waits
+    event.synchronize();  // the host waits for another device
   }
 }
 

@@ -1,14 +1,14 @@
 #include "runtime/facts.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "schema/def_use.h"
 #include "schema/forms.h"
 
 namespace tern {
 namespace {
 
-/// Marks the symbols that an expression depends on.
+/// Marks the symbols used by an expression.
 class SymbolMarker {
  public:
   explicit SymbolMarker(const ExprPool& pool) : pool_(pool), seen_(pool.nodes().size()), used_(pool.symbols().size()) {}
@@ -44,18 +44,12 @@ class SymbolMarker {
 
 /// Which values are the next content of a state or an input, or a step towards it: walks from each value written back,
 /// through ops that can overwrite their input.
-void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
+void find_written(const Function& f, const DefUse& uses, const KernelTable& kernels, FunctionFacts& facts) {
   facts.written_to.assign(f.values.size(), -1);
-  std::vector<std::pair<const Node*, std::size_t>> producer(f.values.size(), {nullptr, 0});
-  for (const Node& n : f.nodes) {
-    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
-      if (n.outputs[k] != kNoValue) producer[static_cast<std::size_t>(n.outputs[k])] = {&n, k};
-    }
-  }
   for (std::size_t w = 0; w < f.writebacks.size(); ++w) {
     ValueId v = f.writebacks[w].value;
-    while (producer[static_cast<std::size_t>(v)].first != nullptr) {
-      const auto [n, output] = producer[static_cast<std::size_t>(v)];
+    while (const Node* n = uses.producing_node(f, v)) {
+      const auto output = static_cast<std::size_t>(std::ranges::find(n->outputs, v) - n->outputs.begin());
       const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
       const int from = n->op == Op::reshape       ? 0
                        : k.in_place_of != nullptr ? k.in_place_of(*n, output)
@@ -71,29 +65,33 @@ void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& 
 }
 
 /// Finds the values whose only reader is a permutation.
-std::vector<std::int32_t> find_permuted(const Function& f) {
-  constexpr std::int32_t kNobody = -1, kOthers = -2;
-  std::vector<std::int32_t> reader(f.values.size(), kNobody);
-  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].inputs) {
-      if (v == kNoValue) continue;
-      std::int32_t& r = reader[static_cast<std::size_t>(v)];
-      r = r == kNobody && f.nodes[i].op == Op::permute ? static_cast<std::int32_t>(i) : kOthers;
-    }
+std::vector<std::int32_t> find_permuted(const Function& f, const DefUse& uses) {
+  std::vector<std::int32_t> permuted(f.values.size(), -1);
+  for (std::size_t v = 0; v < permuted.size(); ++v) {
+    const auto readers = uses.readers(static_cast<ValueId>(v));
+    if (uses.read_count(static_cast<ValueId>(v)) == 1 && !readers.empty() && f.nodes[readers[0].node].op == Op::permute)
+      permuted[v] = static_cast<std::int32_t>(readers[0].node);
   }
-  for (const FunctionOutput& o : f.outputs) {
-    if (o.value != kNoValue) reader[static_cast<std::size_t>(o.value)] = kOthers;
+  return permuted;
+}
+
+/// Numbers of the last node that reads each value, plus 1; kUsedToTheEnd for results, or kNeverUsed.
+std::vector<std::uint32_t> find_last_uses(const Function& f, const DefUse& uses) {
+  std::vector<std::uint32_t> last(f.values.size(), kNeverUsed);
+  for (std::size_t v = 0; v < last.size(); ++v) {
+    const auto readers = uses.readers(static_cast<ValueId>(v));
+    if (!readers.empty()) last[v] = static_cast<std::uint32_t>(readers.back().node) + 1;
+    if (uses.result_count(static_cast<ValueId>(v)) > 0) last[v] = kUsedToTheEnd;
   }
-  for (const WriteBack& w : f.writebacks) reader[static_cast<std::size_t>(w.value)] = kOthers;
-  std::ranges::replace(reader, kOthers, kNobody);
-  return reader;
+  return last;
 }
 
 }  // namespace
 
 FunctionFacts find_facts(const Program& program, const Function& f, const KernelTable& kernels) {
   FunctionFacts facts;
-  facts.last_use.assign(f.values.size(), kNeverUsed);
+  const DefUse uses(f);
+  facts.last_use = find_last_uses(f, uses);
   facts.section_of.assign(f.values.size(), 0);
   SymbolMarker marker(program.pool);
   for (const Value& v : f.values) {
@@ -102,9 +100,6 @@ FunctionFacts find_facts(const Program& program, const Function& f, const Kernel
   std::uint32_t begin = 0;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];
-    for (ValueId v : n.inputs) {
-      if (v != kNoValue) facts.last_use[static_cast<std::size_t>(v)] = i + 1;
-    }
     for (ValueId v : n.outputs) {
       if (v != kNoValue)
         facts.section_of[static_cast<std::size_t>(v)] = static_cast<std::uint32_t>(facts.sections.size());
@@ -120,14 +115,10 @@ FunctionFacts find_facts(const Program& program, const Function& f, const Kernel
     }
   }
   facts.sections.push_back({begin, static_cast<std::uint32_t>(f.nodes.size())});
-  for (const FunctionOutput& o : f.outputs) {
-    if (o.value != kNoValue) facts.last_use[static_cast<std::size_t>(o.value)] = kUsedToTheEnd;
-  }
-  for (const WriteBack& w : f.writebacks) facts.last_use[static_cast<std::size_t>(w.value)] = kUsedToTheEnd;
   facts.symbols = marker.symbols();
   facts.first_of_form = first_of_form(f);
-  facts.permuted_by = find_permuted(f);
-  find_written(f, kernels, facts);
+  facts.permuted_by = find_permuted(f, uses);
+  find_written(f, uses, kernels, facts);
   return facts;
 }
 

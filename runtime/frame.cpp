@@ -21,7 +21,7 @@ namespace tern {
 namespace {
 
 constexpr int kMaxDepth =
-    64;  // of nested control flow; functions are called by later ones only, so this is never reached by a valid program
+    64;  // depth of nested control flow; valid programs call only later functions and never reach the limit
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       index_(function),
       symbols_(program_.pool.symbols().size(), kUndefined),
       expressions_(program_.pool.nodes().size(), kUndefined),
-      evaluated_(symbols_.size() + 1),  // no program has as many
+      evaluated_(symbols_.size() + 1),  // an impossible size forces the first evaluation
       sections_(facts_.sections.size()),
       constants_(program_.states.size(), nullptr) {
   context.state->bring(f_);
@@ -107,8 +107,8 @@ void Frame::bind(Dim symbol, std::int64_t value) {
 
 namespace {
 
-/// Solves coefficient*symbol + constant == value for the one symbol that is not known. False when the expression is not
-/// of that form.
+/// Solves coefficient*symbol + constant == value for the only unknown symbol. Returns false for other forms of
+/// expressions.
 bool solve(const ExprPool& pool, Dim d, std::int64_t value, std::span<const std::int64_t> symbols, int* symbol,
            std::int64_t* result) {
   while (!d.is_const()) {
@@ -138,7 +138,7 @@ bool solve(const ExprPool& pool, Dim d, std::int64_t value, std::span<const std:
 void Frame::bind_inputs(std::span<const TensorView> inputs) {
   std::fill(symbols_.begin(), symbols_.end(), kUndefined);
   expressions_valid_ = facts_.symbols.empty() && expressions_valid_;
-  // Symbols that are a whole size first, then those inside an expression.
+  // Binds symbols equal to a whole size first, then symbols inside expressions.
   for (int pass = 0; pass < 2 && !facts_.symbols.empty(); ++pass) {
     for (std::size_t i = 0; i < f_.inputs.size(); ++i) {
       if (f_.inputs[i].kind != FunctionInput::Kind::user || f_.inputs[i].value == kNoValue) continue;
@@ -176,7 +176,7 @@ void Frame::bind_inputs(std::span<const TensorView> inputs) {
   }
 }
 
-/// Of a body: operands have the sizes that it was planned for.
+/// Checks a body's operands against the sizes of its plan.
 void Frame::check_inputs(std::span<const TensorView> inputs) const {
   const Concrete concrete(program_, expressions_);
   for (std::size_t i = 0; i < f_.inputs.size(); ++i) {
@@ -303,7 +303,7 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 
 void Frame::execute(PlanRun& run) {
   const bool watched = context_.is_watched();
-  // Nodes of a device's graph cannot be measured, and a capture wants the steps.
+  // Nodes of a device's graph cannot be measured, and a capture needs the single steps.
   KeptGraphs* graphs = watched || context_.recording != nullptr ? nullptr : run.graphs.get();
   const std::vector<Step>& steps = run.plan->steps;
   PendingChecks checks(context_);
@@ -331,7 +331,7 @@ void Frame::execute(PlanRun& run) {
         execute(run, step);
       }
     } catch (const Error& e) {
-      if (step.kind == Step::Kind::control) throw;  // names the node inside already
+      if (step.kind == Step::Kind::control) throw;  // the message already names the inner node
       fail_at(describe(step.node), e);
     }
   }
@@ -371,7 +371,7 @@ void Frame::execute(PlanRun& run, const Step& step) {
 
 namespace {
 
-/// Lets a kernel size its own outputs, in memory of the frame.
+/// Allocates a kernel's data-dependent outputs in the frame's memory.
 class FrameAllocator : public OutputAllocator {
  public:
   FrameAllocator(Frame& frame, std::uint32_t node) : frame_(frame), node_(frame.function().nodes[node]) {}
@@ -388,7 +388,7 @@ class FrameAllocator : public OutputAllocator {
     make_contiguous(*view);
     allocated_ |= std::uint32_t{1} << output;
   }
-  /// Whether the kernel found out the sizes of this output; of any, without one.
+  /// True if the kernel has sized any output, or this output.
   bool allocated() const { return allocated_ != 0; }
   bool allocated(std::size_t output) const { return (allocated_ >> output & 1) != 0; }
   void set_symbol(std::size_t k, std::int64_t value) override { frame_.bind(node_.dims(AttrKey::symbols)[k], value); }
@@ -396,7 +396,7 @@ class FrameAllocator : public OutputAllocator {
  private:
   Frame& frame_;
   const Node& node_;
-  std::uint32_t allocated_ = 0;  ///< by output: only ops of few outputs do that
+  std::uint32_t allocated_ = 0;  ///< bit mask of outputs: ops with sized outputs have few outputs
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// One function being run by one session: the plans that it runs, its memory, and the frames of the bodies that its
-// control flow calls.
+// A function run by a session: its plans, its memory, and the frames of its control flow's bodies.
 #pragma once
 
 #include <deque>
@@ -19,12 +18,12 @@ namespace tern {
 
 class CallerOutputs;
 
-/// A plan as one frame runs it.
+/// A plan as run by one frame.
 struct PlanRun {
   explicit PlanRun(std::shared_ptr<const Plan> p) : plan(std::move(p)), args(plan->args) {}
   std::shared_ptr<const Plan> plan;
-  std::vector<TensorView> args;  ///< the plan's, with the addresses of this run
-  std::uint64_t used = 0;        ///< when it last ran, for eviction
+  std::vector<TensorView> args;  ///< the plan's arguments with the addresses of this run
+  std::uint64_t used = 0;        ///< time of the last run, for eviction
   std::unique_ptr<KeptGraphs> graphs;
 
   std::span<TensorView> inputs(const Step& s) { return {args.data() + s.args, s.inputs}; }
@@ -35,16 +34,16 @@ class Frame {
  public:
   Frame(SessionContext& context, std::uint32_t function);
 
-  /// Runs the function. `inputs`: one contiguous view for each of Function::inputs (those of kind state and none are
-  /// ignored). `inherited`: values of the program's symbols that the caller knows, kUndefined for others; empty for an
-  /// entry function, whose inputs' sizes are checked against their expressions. Results are valid until the next run.
-  /// `outputs`: where the caller wants results, checked before the last section runs; kernels write there if they can.
+  /// Runs the function. `inputs`: one contiguous view per entry of Function::inputs (kinds state and none are ignored).
+  /// `inherited`: values of the program's symbols known to the caller, kUndefined for others; empty for an entry
+  /// function (input sizes are checked against their expressions). Results are valid until the next run. `outputs`: the
+  /// caller's memory for results, checked before the last section runs; kernels write there if possible.
   const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
                                      CallerOutputs* outputs = nullptr);
 
-  /// Makes every plan for these values of the program's symbols, and runs nothing.
+  /// Makes every plan for these values of the program's symbols without running.
   void plan(std::span<const std::int64_t> symbols);
-  /// The same, and asks the device for the kernels that are only known in a run (runtime/rehearse.h).
+  /// Like plan(), and requests the kernels determined only during a run (runtime/rehearse.h).
   void rehearse(std::span<const std::int64_t> symbols);
 
   const Function& function() const { return f_; }
@@ -52,15 +51,15 @@ class Frame {
   SessionContext& context() const { return context_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   Frame& child(std::uint32_t node, std::uint32_t slot);
-  /// Memory of a data-dependent value, grown to `bytes`.
+  /// Memory of a data-dependent value, grown to `bytes` bytes.
   std::byte* dynamic(ValueId v, std::uint64_t bytes);
-  /// Fails where the sizes of a result whose kernel or body found them out are not those that the program declares.
-  /// All symbols of the node are bound by then.
+  /// Fails if the found sizes of a data-dependent result contradict the program's declaration. Requires values for all
+  /// symbols of the node.
   void check_found(std::uint32_t node, std::size_t output, const TensorView& found);
-  /// Gives a symbol its value; fails outside its range, and when it has one already.
+  /// Gives a symbol its value. Fails outside the symbol's range, or if the symbol already has a value.
   void bind(Dim symbol, std::int64_t value);
   std::uint64_t arena_bytes() const;
-  /// Adds the parts that the device runs as a whole, and their nodes.
+  /// Adds the parts compiled by the device, and their nodes.
   void count_parts(SessionStats& stats) const;
 
  private:
@@ -89,7 +88,7 @@ class Frame {
   const FunctionFacts& facts_;
   std::uint32_t index_;
   std::vector<std::int64_t> symbols_, expressions_;
-  std::vector<std::int64_t> evaluated_;  ///< symbols that the expressions have their values for
+  std::vector<std::int64_t> evaluated_;  ///< symbol values used for `expressions_`
   bool expressions_valid_ = false;
   bool rehearses_ = false;  ///< symbols have values before their nodes run
   std::vector<SectionState> sections_;
@@ -100,7 +99,7 @@ class Frame {
   PlanKey key_;
 };
 
-/// Runs a node of control flow. `in` and `out` as in KernelCall; sizes that the node finds out are bound in the frame.
+/// Runs a control flow node. `in` and `out` as in KernelCall; data-dependent sizes are bound in the frame.
 void run_control(Frame& frame, std::uint32_t node, const Node& resolved, std::span<TensorView> in,
                  std::span<TensorView> out);
 

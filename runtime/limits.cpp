@@ -13,7 +13,7 @@ void RunLimits::start(const PrepareOptions& options) {
   deadline_.reset();
   cancelled_ = cancel_flag();
   seconds_ = options.max_seconds;
-  constexpr double kForever = 1e9;  // about 31 years, which a duration still holds
+  constexpr double kForever = 1e9;  // about 31 years, still representable as a duration
   if (seconds_ <= 0 || seconds_ >= kForever) return;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds_));
@@ -47,7 +47,7 @@ void RunLimits::reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOption
   const std::uint64_t before = buffer.size();
   if (buffer.data() != nullptr && bytes <= before) return;
   check_memory(bytes - before, options);
-  used_ -= before;  // if it fails, the buffer is empty
+  used_ -= before;  // a failed reservation leaves the buffer empty
   buffer.reserve(bytes, device);
   used_ += buffer.size();
 }

@@ -1,4 +1,4 @@
-// Limits of a run: time and memory that PrepareOptions allows, and cancellation.
+// Limits of a run: time and memory allowed by PrepareOptions, and cancellation.
 #pragma once
 
 #include <tern/tern.h>
@@ -13,22 +13,22 @@ namespace tern {
 
 class RunLimits {
  public:
-  /// A run begins now.
+  /// Starts the clock of a run.
   void start(const PrepareOptions& options);
-  /// Fails with ErrorCode::runtime once the run has taken longer than PrepareOptions::max_seconds, and throws Cancelled
-  /// once the token of the thread's CancelScope is cancelled.
+  /// Fails with ErrorCode::runtime after PrepareOptions::max_seconds. Throws Cancelled after cancellation of the
+  /// thread's CancelScope token.
   void check_time() const {
     if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) throw_cancelled();
     if (deadline_) fail_beyond_deadline();
   }
-  /// Fails with ErrorCode::runtime before iteration `number` (from 0) of a loop beyond PrepareOptions::max_iterations.
+  /// Fails with ErrorCode::runtime before loop iteration `number` (from 0) beyond PrepareOptions::max_iterations.
   static void check_iteration(const PrepareOptions& options, std::int64_t number) {
     if (options.max_iterations > 0 && number >= options.max_iterations) fail_beyond_iterations(options);
   }
-  /// Gives the buffer at least so many bytes. Fails with ErrorCode::out_of_memory where all buffers together would
+  /// Grows the buffer to at least so many bytes. Fails with ErrorCode::out_of_memory if all buffers together would
   /// exceed PrepareOptions::max_memory.
   void reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device);
-  /// Fails like reserve() where `bytes` more would not fit.
+  /// Fails like reserve() if `bytes` more bytes would not fit.
   void check_memory(std::uint64_t bytes, const PrepareOptions& options) const;
 
  private:
@@ -39,7 +39,7 @@ class RunLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   const std::atomic<bool>* cancelled_ = nullptr;
   double seconds_ = 0;
-  std::uint64_t used_ = 0;  ///< bytes of all buffers
+  std::uint64_t used_ = 0;  ///< total bytes of all buffers
 };
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Messages that no caller gets as an error.
+// Messages not reported as errors to any caller.
 #pragma once
 
 #include <tern/log.h>

@@ -1,4 +1,4 @@
-// Memory that grows and is reused.
+// Growing, reusable memory.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tern {
 
 class Device;
 
-/// Of a device, or of the host for its copies (Device::allocate_host).
+/// Memory of a device, or host memory for its copies (Device::allocate_host).
 enum class MemoryPlace : std::uint8_t { device, host };
 
 template <MemoryPlace kPlace>
@@ -18,13 +18,13 @@ struct FreeMemory {
   void operator()(std::byte* p) const;
 };
 
-/// 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
+/// 64-byte aligned; growing discards the contents. Fails with out_of_memory.
 template <MemoryPlace kPlace>
 class BufferIn {
  public:
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
-  /// At least this many bytes, also for none: data() is never null after it. Always of the same device.
+  /// Grows to at least this many bytes. data() is never null afterwards, even for 0 bytes. The device must not change.
   void reserve(std::uint64_t bytes, Device& device);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace tern {
 
-/// What a model lists, each list made when it is first asked for.
+/// Lists describing a model, each created on first request.
 struct ModelInfo {
   std::mutex mutex;
   std::optional<std::vector<FunctionInfo>> functions;

@@ -12,15 +12,15 @@
 namespace tern {
 namespace {
 
-constexpr int kAnyThreads = 0;  // every number that has no choice of its own
+constexpr int kAnyThreads = 0;  // key for all thread counts without their own choice
 
-/// The choice, where the node's kernel has it.
+/// Returns the choice if supported by the node's kernel, else an empty choice.
 AlgorithmChoice choice_for(const PreparedProgram& prepared, const Node& node, AlgorithmChoice choice) {
   const std::span<const AlgorithmChoice> all = prepared.kernels->kernels[static_cast<std::size_t>(node.op)].algorithms;
   return std::ranges::find(all, choice) != all.end() ? choice : AlgorithmChoice{};
 }
 
-/// Finds nodes that run by their exported numbers.
+/// Maps exported node numbers to running nodes.
 class RunningNodes {
  public:
   explicit RunningNodes(const PreparedProgram& prepared) : prepared_(prepared) {
@@ -39,7 +39,7 @@ class RunningNodes {
     for (const Tuning::Choice& c : tuning.choices) {
       if (c.function >= nodes_.size() || c.node >= nodes_[c.function].size()) continue;
       const std::uint32_t i = nodes_[c.function][c.node];
-      if (i == kNone) continue;  // it was merged into another
+      if (i == kNone) continue;  // merged into another node
       chosen[{c.function, i}] =
           choice_for(prepared_, prepared_.functions[c.function].nodes[i], algorithm_of(c.algorithm));
     }
@@ -52,13 +52,13 @@ class RunningNodes {
   std::vector<std::vector<std::uint32_t>> nodes_;
 };
 
-/// Products whose second operand shows a constant of bfloat16, by its storage.
+/// Products with a constant bfloat16 weight as second operand, keyed by storage.
 std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products_of_weights(
     const PreparedProgram& prepared, const Program& program) {
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> products;
   for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
     const Function& function = prepared.functions[f];
-    std::map<ValueId, std::uint32_t> storages;  // of constants, and of what views show of them
+    std::map<ValueId, std::uint32_t> storages;  // constants and their views
     for (const FunctionInput& in : function.inputs) {
       if (in.kind != FunctionInput::Kind::state) continue;
       const State& state = program.states[in.state];
@@ -76,8 +76,8 @@ std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> pr
   return products;
 }
 
-/// Products of a weight that several functions multiply by, as prefill and decode do, read it where it lies: packed for
-/// many rows it would be in memory twice, since few rows read it as it is.
+/// Products of a weight shared by several functions (prefill and decode) read the weight in place: packing for many
+/// rows would double its memory, because products of few rows read the unpacked weight.
 NodeAlgorithms shared_weights_in_place(const PreparedProgram& prepared, const Program& program) {
   NodeAlgorithms chosen;
   for (const auto& [storage, nodes] : products_of_weights(prepared, program)) {

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(static_cast<int>(Kind::lion) == static_cast<int>(OptimKind::lion));
 
-/// The states that a kind has with these options.
+/// State tensors of an optimizer kind with these options.
 struct Kept {
   bool first, second, third;
 };
@@ -81,7 +81,7 @@ bool is_trained(DType t) {
 
 constexpr const char* kOnDevice = "lies on a device, but steps are on the host; pass it as to(\"cpu\")";
 
-/// One type, which `first` has, and the sizes of the parameters.
+/// Checks for a single dtype, the dtype of `first`, and for the parameters' sizes.
 void check_list(const char* name, std::span<const Tensor> list, std::span<const Tensor> params, bool written) {
   if (list.size() != params.size())
     fail(ErrorCode::invalid_argument,
@@ -104,7 +104,7 @@ bool is_coded(const Options& o, const Tensor& param) {
   return o.eight_bits && param.dtype() != DType::f64 && has_coded_states(param.numel());
 }
 
-/// The states of one list: codes beside scales where these are, floats of one type elsewhere.
+/// Checks one list of states: codes if scales are given, else floats of one type.
 void check_states(const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
                   std::span<const Tensor> params) {
   if (scales.empty()) return check_list(name, list, params, true);
@@ -131,7 +131,7 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
   check_list(fmt::format("{} without 8 bits", name).c_str(), floats, of_floats, true);
 }
 
-/// One loop takes codes for all states of a parameter, or floats for all.
+/// Requires codes for all states of a parameter, or floats for all: one loop handles a parameter.
 void check_alike(const std::vector<Tensor>& list, const std::vector<Tensor>& other) {
   for (std::size_t i = 0; i < std::min(list.size(), other.size()); ++i) {
     if ((list[i].dtype() == DType::u8) != (other[i].dtype() == DType::u8))
@@ -183,7 +183,7 @@ TensorLists lists_of(std::span<const Tensor> params, std::span<const Tensor> gra
   return all;
 }
 
-/// Whether the states of parameter `i` have 8 bits.
+/// True if parameter `i` has 8-bit states.
 bool has_codes(const TensorLists& all, std::size_t i) {
   return std::ranges::any_of(
       kOptimCoded, [&](OptimList list) { return i < all[at(list)].size() && all[at(list)][i].dtype() == DType::u8; });
@@ -192,7 +192,7 @@ bool has_codes(const TensorLists& all) {
   return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !all[at(scales_of(list))].empty(); });
 }
 
-/// The parameters that have codes, or the others.
+/// The parameters with (or without) codes.
 struct Chosen {
   std::array<std::vector<Tensor>, kOptimLists> tensors;
   operator TensorLists() const {
@@ -212,7 +212,7 @@ Chosen choose(const TensorLists& all, bool coded) {
   return chosen;
 }
 
-/// One loop over lists that are alike.
+/// Runs one loop over uniform lists.
 void run(cpu::OptimJob job, Lists& lists, const TensorLists& tensors) {
   for (std::size_t i = 0; i < kOptimLists; ++i) {
     lists.tensors_of[i] = tensors[i];

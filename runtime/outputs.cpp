@@ -14,25 +14,25 @@
 namespace tern {
 namespace {
 
-constexpr std::uintptr_t kAlignment = 64;  // of the arena's blocks
+constexpr std::uintptr_t kAlignment = 64;  // alignment of arena blocks
 
-/// The bytes that a contiguous view covers; null and 0 for an absent one.
-std::span<const std::byte> bytes_of(const TensorView& v) {
+/// Bytes covered by a contiguous view; null and 0 for an absent view.
+std::span<const std::byte> bytes_of_outputs(const TensorView& v) {
   if (v.data == nullptr || v.dtype == DType::invalid) return {};
   const std::int64_t per = elements_per_byte(v.dtype);
   return {v.data, static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype))};
 }
 
-/// The bytes between the first and the last element.
+/// Bytes from the first to the last element.
 std::span<const std::byte> extent_of(const TensorView& v) {
-  const std::span<const std::byte> dense = bytes_of(v);
+  const std::span<const std::byte> dense = bytes_of_outputs(v);
   if (dense.empty() || v.contiguous()) return dense;
   std::int64_t below = 0, above = 1;
   for (std::size_t a = 0; a < static_cast<std::size_t>(v.rank); ++a) {
     const std::int64_t last = (v.sizes[a] - 1) * v.strides[a];
     (last < 0 ? below : above) += last;
   }
-  const std::int64_t size = element_size(v.dtype);  // of elements that share no byte
+  const std::int64_t size = element_size(v.dtype);  // elements never share a byte here
   return {v.data + below * size, static_cast<std::size_t>((above - below) * size)};
 }
 
@@ -40,7 +40,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
-/// A tensor whose elements have no values yet.
+/// A tensor with uninitialized elements.
 Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   if (&place != &cpu_device()) return Tensor::on(place.name(), dtype, std::move(sizes));
@@ -51,7 +51,7 @@ Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> s
   return Tensor::borrow(data, dtype, std::move(sizes), {}, std::move(memory));
 }
 
-std::string text_of(const TensorView& v) {
+std::string shown_view(const TensorView& v) {
   return text_of(Tensor::borrow(static_cast<void*>(nullptr), v.dtype, {v.shape().begin(), v.shape().end()}));
 }
 
@@ -91,14 +91,14 @@ CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const 
     direct_[i] =
         t.is_contiguous() && t.byte_size() != 0 && reinterpret_cast<std::uintptr_t>(t.data()) % kAlignment == 0;
     for (std::size_t k = 0; k < i; ++k) {
-      if (!tensors[k].is_contiguous() || overlap(bytes_of(views_[k]), bytes_of(views_[i]))) direct_[i] = false;
+      if (!tensors[k].is_contiguous() || overlap(bytes_of_outputs(views_[k]), bytes_of_outputs(views_[i]))) direct_[i] = false;
     }
   }
 }
 
 void CallerOutputs::check_asynchronous() const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (host_memory_ || there_[i] || direct_[i] || bytes_of(views_[i]).empty()) continue;
+    if (host_memory_ || there_[i] || direct_[i] || bytes_of_outputs(views_[i]).empty()) continue;
     fail(ErrorCode::invalid_argument,
          fmt::format("the tensor for result '{}' is on the host, and strided, not aligned to 64 bytes, or memory of an "
                      "input or of another result: enqueue_into() cannot copy there",
@@ -108,7 +108,7 @@ void CallerOutputs::check_asynchronous() const {
 
 void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
+    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of_outputs(in), bytes_of_outputs(views_[i]));
   }
 }
 
@@ -142,7 +142,7 @@ void CallerOutputs::check(std::span<const Placed> results) const {
            fmt::format("result '{}' is None, but a tensor was given for it", f_.outputs[i].name));
     if (given.dtype != result.dtype || !std::ranges::equal(given.shape(), result.shape()))
       fail(ErrorCode::invalid_argument, fmt::format("result '{}' is {}, but the tensor given for it is {}",
-                                                    f_.outputs[i].name, text_of(result), text_of(given)));
+                                                    f_.outputs[i].name, shown_view(result), shown_view(given)));
   }
 }
 

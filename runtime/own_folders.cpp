@@ -8,9 +8,9 @@
 namespace tern {
 namespace {
 
-/// The file that this code is mapped from, as the kernel names it: absolute, without links. The dynamic linker knows a
-/// command by its name as it was typed, and a library by LD_LIBRARY_PATH: both may be relative, so that a file of that
-/// name in the working directory would be taken for it.
+/// Returns the file mapped as this code, as named by the kernel: absolute, without links. The dynamic linker only knows
+/// a command as typed and a library by LD_LIBRARY_PATH; both may be relative, and a file of that name in the working
+/// directory would be mistaken for the library.
 std::string own_file() {
   const auto here = reinterpret_cast<std::uintptr_t>(&own_folders);
   std::ifstream maps("/proc/self/maps");

@@ -1,4 +1,4 @@
-// Where parts of Tern that are loaded at run time lie: device plugins, engines of groups, the server of `tern view`.
+// Folders of parts loaded at run time: device plugins, engines of groups, the server of `tern view`.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tern {
 
-/// The folders `name` beside the library or command that this code is in: in a build folder, beside an installed
-/// library, and in the installed library folder, seen from an installed command. They need not exist. Empty if the
-/// system does not tell where this code is.
+/// Lists the folders `name` next to the library or command with this code: in a build folder, next to an installed
+/// library, and in the installed library folder as seen from an installed command. The folders need not exist. Empty if
+/// the system does not reveal the location of this code.
 std::vector<std::string> own_folders(std::string_view name);
 
 }  // namespace tern

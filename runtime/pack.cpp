@@ -26,7 +26,7 @@ PackRecorder pack_weights(const std::shared_ptr<const Program>& program,
     try {
       Frame(context, f).plan(symbols);
     } catch (const Error& e) {
-      if (e.code() != ErrorCode::runtime) throw;  // these sizes do not fit the function
+      if (e.code() != ErrorCode::runtime) throw;  // the sizes do not fit the function
     }
   }
   return recorder;

@@ -1,4 +1,4 @@
-// Packs a program's weights for the processor at hand, so that an archive can carry them packed.
+// Packs a program's weights for this processor, for storing in an archive.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace tern {
 
-/// Plans every function at the given sizes (a symbol that has none takes a typical value inside its range) and returns
-/// what kernels packed. Functions that cannot be planned so are left out: their weights are packed at load.
+/// Plans every function at the given sizes and returns the kernels' packed weights. Symbols without a size take a
+/// typical value in their range. Functions without a plan at these sizes are skipped: their weights are packed at load
+/// time.
 PackRecorder pack_weights(const std::shared_ptr<const Program>& program,
                           const std::map<std::string, std::int64_t>& sizes);
 

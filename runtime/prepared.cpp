@@ -29,7 +29,7 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
       const std::int64_t carried = n.integer(AttrKey::carried);
-      for (std::int64_t k = 0; k < carried; ++k) {  // their memory carries them from one iteration to the next
+      for (std::int64_t k = 0; k < carried; ++k) {  // the memory carries these values from one iteration to the next
         if (n.outputs.at(static_cast<std::size_t>(k)) == kNoValue)
           fail(ErrorCode::bad_file, describe(program, f, i) + ": carried values of a loop must all be results");
       }
@@ -56,7 +56,7 @@ std::shared_ptr<const Program> with_kept(const Program& program, const std::vect
   return noted;
 }
 
-/// Whether some node's products are not made as exported.
+/// True if some node computes products in another precision than exported.
 bool any_rounds(const Function& f, Precision precision) {
   return std::ranges::any_of(f.nodes, [&](const Node& n) {
     return has_precision(n.op) && noted_precision(n).value_or(precision) != Precision::exported;
@@ -97,7 +97,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   prepared->constants = device.constants(*program, !options.copy_weights);
   if (options.native_code && !program->kernels.empty()) prepared->archived = device.take_kernels(*program);
   if (!options.reproducible) prepared->parts = device.parts();
-  // What the CPU's kernels can do beside computing results with the same bits everywhere.
+  // Abilities of CPU kernels besides computing results with equal bits everywhere.
   const bool native = device.traits().native_kernels && !options.reproducible;
   if (native && settings.listeners.recorder == nullptr)
     prepared->cache = std::make_shared<WeightCache>(options.weight_cache);
@@ -111,7 +111,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
       prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
     std::vector<std::uint32_t> numbers;
     if (device.traits().groups && !options.reproducible) numbers = batch_attention(*program, exported);
-    // Epilogues are worked on before a product is rounded to its type.
+    // Epilogues see products before rounding to the product's type.
     FusedFunction f =
         settings.fusion == Fusion::on ? fuse(std::move(exported), native, solves) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));

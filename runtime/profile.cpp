@@ -7,27 +7,27 @@
 namespace tern {
 namespace {
 
-double bytes_of(const TensorView& v) {
+double bytes_of_profile(const TensorView& v) {
   if (v.dtype == DType::invalid) return 0;
-  // An expanded axis is read once.
+  // An expanded axis counts once.
   double elements = 1;
   for (int i = 0; i < v.rank; ++i) elements *= v.stride(i) == 0 && v.size(i) > 1 ? 1 : static_cast<double>(v.size(i));
   return elements * element_size(v.dtype) / elements_per_byte(v.dtype);
 }
 
 /// `reads_part`: counts at most one read of the first operand per output element.
-double bytes_of(std::span<const TensorView> in, std::span<const TensorView> out, bool reads_part) {
+double bytes_of_profile(std::span<const TensorView> in, std::span<const TensorView> out, bool reads_part) {
   double results = 0, operands = 0;
-  for (const TensorView& v : out) results += bytes_of(v);
+  for (const TensorView& v : out) results += bytes_of_profile(v);
   for (const TensorView& v : in)
-    operands += reads_part && &v == in.data() ? std::min(bytes_of(v), results) : bytes_of(v);
+    operands += reads_part && &v == in.data() ? std::min(bytes_of_profile(v), results) : bytes_of_profile(v);
   return results + operands;
 }
 
 }  // namespace
 
 double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
-  return bytes_of(in, out, has_trait(node.op, Trait::reads_part));
+  return bytes_of_profile(in, out, has_trait(node.op, Trait::reads_part));
 }
 
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
@@ -48,7 +48,7 @@ void Profile::add(std::uint32_t function, const Step& step, std::span<const Tens
   e.members = step.members;
   const bool is_kernel = step.kind == Step::Kind::kernel && step.resolved != nullptr;
   if (is_kernel && step.members <= 1) e.flops += flops_of(*step.resolved, in, out);
-  e.bytes += bytes_of(in, out, is_kernel && has_trait(step.resolved->op, Trait::reads_part));
+  e.bytes += bytes_of_profile(in, out, is_kernel && has_trait(step.resolved->op, Trait::reads_part));
 }
 
 void Profile::add_span(std::uint32_t function, std::uint32_t node, double seconds) {

@@ -1,4 +1,4 @@
-// The time of each node in a session's runs, and its minimal work.
+// Time and minimal work of each node in a session's runs.
 #pragma once
 
 #include <tern/tern.h>
@@ -19,22 +19,22 @@ class Profile {
     std::uint64_t runs = 0, launches = 0;
     std::uint32_t members = 0;
   };
-  /// A step of function `function` ran once with these views.
+  /// Records a run of a step of function `function` with these views.
   void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,
            double seconds);
-  /// Adds the device's time for one launch or copy of a node that was added before.
+  /// Adds the device's time for a launch or copy of a node added before.
   void add_span(std::uint32_t function, std::uint32_t node, double seconds);
   /// The slowest first.
   std::vector<NodeTime> times(const Program& program) const;
 
  private:
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< by function and node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< keyed by function and node
 };
 
-/// Floating-point operations in the node's definition: products and sums of contractions, one for each element
-/// and instruction of an expression, none for other ops.
+/// Floating-point operations in the node's definition: products and sums of contractions; one per element and
+/// instruction of an expression; none for other ops.
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
-/// The least that the node moves: bytes of its operands and results, each once.
+/// Minimal memory traffic of the node: bytes of its operands and results, each counted once.
 double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 
 }  // namespace tern

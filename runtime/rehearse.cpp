@@ -16,12 +16,12 @@ bool is_communication(Op op) {
   return op == Op::collective || op == Op::exchange || op == Op::wait;
 }
 
-/// Whether the step asks for kernels when it runs, beyond those that it asked for when it was planned.
+/// True if the step requests further kernels during a run, in addition to its planned kernels.
 bool asks_later(const Step& step) {
   if (step.kind == Step::Kind::copy) return true;
   return step.kind == Step::Kind::kernel && step.kernel->run != portable::run_launches &&
-         !is_communication(step.resolved->op) &&  // which has no kernels
-         step.resolved->op != Op::custom;         // whose text is planned, too, and whose host code is the user's
+         !is_communication(step.resolved->op) &&  // no kernels to request
+         step.resolved->op != Op::custom;         // text already planned; host code belongs to the user
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ bool asks_later(const Step& step) {
 void Frame::rehearse(std::span<const std::int64_t> symbols) {
   rehearses_ = true;
   for (std::uint32_t s = 0; s < sections_.size(); ++s) {
-    std::ranges::copy(symbols, symbols_.begin());  // what a step found out in a rehearsal means nothing
+    std::ranges::copy(symbols, symbols_.begin());  // discards symbol values found by the rehearsed step
     expressions_valid_ = false;
     evaluate_expressions();
     PlanRun& run = plan_for(s);
@@ -41,7 +41,7 @@ void Frame::rehearse(std::span<const std::int64_t> symbols) {
       try {
         execute(run, step);
       } catch (const Error& e) {
-        if (e.code() != ErrorCode::runtime) throw;  // the numbers that it read do not fit the program
+        if (e.code() != ErrorCode::runtime) throw;  // invented values do not fit the program
       }
     }
   }

@@ -1,5 +1,5 @@
-// Plans a program and asks its device for every kernel that runs of such sizes would need, without running anything: so
-// that export learns which texts there are.
+// Plans a program and requests every kernel of runs with these sizes from its device, without running the program:
+// export learns the kernels' source texts.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace tern {
 
-/// For every function that these values of the program's symbols fit. The device takes launches and copies and need not
-/// do them; numbers that are read from it should be small and above 0. Returns how many functions did not fit.
+/// Rehearses every function compatible with these values of the program's symbols. The device accepts launches and
+/// copies without executing them; values read back should be small and positive. Returns the number of incompatible
+/// functions.
 std::size_t rehearse(const PreparedProgram& prepared, std::span<const std::int64_t> symbols);
 
 }  // namespace tern

@@ -31,7 +31,7 @@ void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>&
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorView& v = results[i];
     Tensor& t = outputs[i];
-    if (t.owner_ != nullptr || t.device_ != 0 || !t.strides_.empty()) t = Tensor();  // the caller's, of a run before
+    if (t.owner_ != nullptr || t.device_ != 0 || !t.strides_.empty()) t = Tensor();  // the caller's, of an earlier run
     t.dtype_ = v.dtype;
     t.sizes_.assign(v.sizes.begin(), v.sizes.begin() + v.rank);
     t.data_ = v.data;
@@ -41,7 +41,7 @@ void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>&
 
 std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
   if (std::ranges::all_of(given, &Tensor::is_contiguous)) return given;
-  transfer.settle();  // a run before may still read its copies
+  transfer.settle();  // an earlier run may still read its copies
   dense.assign(given.begin(), given.end());
   for (Tensor& t : dense) {
     if (t.is_contiguous() || !TensorMemory::on_host(t) || t.sizes().size() > kMaxRank) continue;
@@ -52,7 +52,7 @@ std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
   return dense;
 }
 
-/// Copies what the run wrote to contiguous copies of strided inputs back to the caller's memory.
+/// Copies written inputs from their contiguous copies back to the caller's strided memory.
 void SessionImpl::update_strided(const Function& f, std::span<const Tensor> given) {
   std::size_t k = 0;
   for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Everything that belongs to one user of a Prepared.
+// State of one user of a Prepared.
 #pragma once
 
 #include <tern/tern.h>
@@ -22,12 +22,12 @@ class CallerOutputs;
 class SessionImpl {
  public:
   SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s);
-  /// After a run has failed: the device's work has ended, and no other rank waits for this one.
+  /// Cleans up after a failed run: the device's work ends, and no other rank waits for this rank.
   void give_up(const std::exception& why) noexcept;
-  /// Makes tensors of views on the host; they borrow the memory.
+  /// Creates tensors borrowing the memory of host views.
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
-  /// Puts a run on the stream. `into`: where the caller wants its results, null for the session's memory. `waits`: for
-  /// the results; without, all of them go where they belong by the stream's own work.
+  /// Enqueues a run on the stream. `into`: the caller's memory for results; null: the session's memory. `waits`: waits
+  /// for the results; otherwise the stream's own work delivers all results.
   void run(std::uint32_t function, std::span<const Tensor> given, CallerOutputs* into, bool waits = false);
 
   std::shared_ptr<const PreparedProgram> prepared;
@@ -40,19 +40,19 @@ class SessionImpl {
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
-  std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, in their places
-  SessionGroups groups{context};   ///< goes first: a collective may be under way in the memory above
-  const Function* last = nullptr;  ///< whose results `outputs` are
+  std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, by input position
+  SessionGroups groups{context};   ///< destroyed first: a collective may still use the memory above
+  const Function* last = nullptr;  ///< function that produced `outputs`
   std::atomic<bool> in_use = false;
-  std::atomic<bool> is_dropped = false;  ///< its Session was replaced or destroyed
+  std::atomic<bool> is_dropped = false;  ///< set after the Session was replaced or destroyed
 
  private:
   std::span<const Tensor> make_dense(std::span<const Tensor> given);
   void update_strided(const Function& f, std::span<const Tensor> given);
 };
 
-/// A session has one caller at a time: a second one, on another thread or inside an operator that the session runs,
-/// gets invalid_argument. The session lives until its caller has finished, whatever becomes of its Session.
+/// Ensures a single caller of a session: a second caller (another thread, or an operator run by the session) gets
+/// invalid_argument. The session lives until its caller has finished, even if its Session is destroyed.
 class SessionUse {
  public:
   explicit SessionUse(std::shared_ptr<SessionImpl> session);
@@ -61,17 +61,17 @@ class SessionUse {
   SessionUse& operator=(const SessionUse&) = delete;
   SessionImpl* operator->() const { return session_.get(); }
   const std::shared_ptr<SessionImpl>& session() const { return session_; }
-  /// After a run, whose operators may have replaced or destroyed the Session: then its results are gone.
+  /// Fails after a run whose operators replaced or destroyed the Session: the results are gone.
   void check_kept() const;
 
  private:
   std::shared_ptr<SessionImpl> session_;
 };
 
-/// The tensors in the order in which the function takes them. Fails where one is missing, unknown or given twice.
+/// Orders the tensors by the function's inputs. Fails if a tensor is missing, unknown or duplicate.
 std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given);
-/// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
-/// sizes. Tensors are on the host or on the device of the program.
+/// Fills in the frame's views at the positions of the function's inputs. Checks count, dtype and rank; the frame checks
+/// sizes. Tensors live on the host or on the program's device.
 void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,
                  std::vector<TensorView>& views);
 

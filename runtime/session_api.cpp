@@ -1,4 +1,4 @@
-// What the application calls of a session.
+// Public functions of sessions.
 #include <fmt/format.h>
 #include <tern/error.h>
 

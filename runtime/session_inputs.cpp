@@ -1,4 +1,4 @@
-// The tensors of a run, checked and in the order in which its function takes them.
+// Checks the tensors of a run and orders them by the function's inputs.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -39,7 +39,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
   std::size_t k = 0;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
     TensorView& v = views[i];
-    v.data = nullptr;  // not of the run before
+    v.data = nullptr;  // clears data of earlier runs
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
     const Tensor& t = given[k++];
     if (f.inputs[i].value == kNoValue) continue;
@@ -62,7 +62,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
     std::ranges::copy(t.sizes(), v.sizes.begin());
     make_contiguous(v);
   }
-  // Few tensors are read-only, and many may be written.
+  // Read-only tensors are rare, written inputs may be many.
   std::size_t position = 0;
   for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
     if (f.inputs[i].kind != FunctionInput::Kind::user || !given[position++].read_only()) continue;
@@ -76,7 +76,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
 
 namespace {
 
-/// "'a', 'b'" of those that have a name and are of the kind.
+/// Lists the named inputs of kind user: "'a', 'b'".
 std::string list_inputs(const Function& f) {
   std::string names;
   for (const FunctionInput& in : f.inputs) {

@@ -1,4 +1,4 @@
-// A session's states, read and written by their names.
+// Reads and writes a session's states by name.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -62,7 +62,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
         fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
   if (s.type.quantized())
     fail(ErrorCode::invalid_argument,
-         fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
+         fmt::format("state '{}' is a quantized value, and a tensor has no room for its scales", name));
   const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
   const TensorView to = state_view(s, session->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {

@@ -18,7 +18,7 @@ void StateMemory::load(std::uint32_t storage) {
   const std::uint64_t size = program.storages[storage].size;
   Buffer& memory = *mutable_[storage];
   Buffer fresh;
-  Buffer& to = memory.data() == nullptr ? fresh : memory;  // what is half filled is not there
+  Buffer& to = memory.data() == nullptr ? fresh : memory;  // exposes the memory only after complete initialization
   to.reserve(size, *prepared_.device);
   const StorageLoad whole{storage, size, to.data()};
   stream_.load(*program.source, {&whole, 1});
@@ -28,7 +28,7 @@ void StateMemory::load(std::uint32_t storage) {
 
 namespace {
 
-/// Where the state begins in its storage.
+/// Start of the state in its storage.
 std::byte* state_in(std::byte* storage, const State& s) {
   static std::byte empty[64];
   if (storage == nullptr) return empty;  // a storage without bytes

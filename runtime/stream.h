@@ -1,4 +1,4 @@
-// What is behind Stream and Event.
+// Implementation of Stream and Event.
 #pragma once
 
 #include <tern/stream.h>
@@ -17,15 +17,15 @@ struct StreamImpl {
   const std::string& device() const { return work->device().name(); }
 
   const std::shared_ptr<DeviceStream> work;
-  GraphImpl* capture = nullptr;  ///< what records it
+  GraphImpl* capture = nullptr;  ///< the recording graph
 };
 
 struct EventImpl {
-  std::shared_ptr<StreamImpl> stream;  ///< where it was recorded last; null before that
+  std::shared_ptr<StreamImpl> stream;  ///< stream of the last recording; null before the first
   std::unique_ptr<DeviceEvent> event;
 };
 
-/// The stream of this thread's innermost scope for the device; null outside of any.
+/// Returns the stream of this thread's innermost scope for the device; null outside any scope.
 std::shared_ptr<StreamImpl> scoped_stream(const Device& device);
 
 }  // namespace tern

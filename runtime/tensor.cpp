@@ -29,7 +29,7 @@ std::size_t checked_bytes(DType dtype, const std::vector<std::int64_t>& sizes) {
   return (n + per - 1) / per * static_cast<std::uint64_t>(element);
 }
 
-/// Strides of row-major order, saturated where the sizes of an empty tensor would overflow them.
+/// Row-major strides, saturated where sizes of an empty tensor would overflow.
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> strides(sizes.size(), 1);
   for (std::size_t i = sizes.size(); i-- > 1;) {
@@ -45,6 +45,20 @@ bool is_row_major(const std::vector<std::int64_t>& sizes, const std::vector<std:
     if (sizes[i] != 1 && strides[i] != dense[i]) return false;
   }
   return true;
+}
+
+/// True if all distances between elements fit 63 bits, in bytes.
+bool fits_addresses(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides, int element) {
+  std::int64_t below = 0, above = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::int64_t distance = 0;
+    std::int64_t& end = strides[i] < 0 ? below : above;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &distance) ||
+        __builtin_mul_overflow(distance, element, &distance) || __builtin_add_overflow(end, distance, &end))
+      return false;
+  }
+  std::int64_t all = 0;
+  return !__builtin_sub_overflow(above, below, &all);
 }
 
 }  // namespace
@@ -69,6 +83,8 @@ Tensor Tensor::borrow(void* data, DType dtype, std::vector<std::int64_t> sizes, 
     if (sizes.size() > kMaxRank || elements_per_byte(dtype) != 1)
       fail(ErrorCode::invalid_argument,
            fmt::format("a strided tensor has at most {} dimensions and no elements that share a byte", kMaxRank));
+    if (!fits_addresses(sizes, strides, element_size(dtype)))
+      fail(ErrorCode::invalid_argument, "the strides of a tensor reach beyond all addresses; pass a contiguous copy");
     t.strides_ = std::move(strides);
   }
   t.dtype_ = dtype;

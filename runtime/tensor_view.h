@@ -1,4 +1,4 @@
-// A caller's tensor as kernels and messages see it.
+// A caller's tensor, converted for kernels and messages.
 #pragma once
 
 #include <tern/tensor.h>
@@ -13,14 +13,14 @@ struct DLManagedTensor;
 
 namespace tern {
 
-/// Its rank must be at most kMaxRank.
+/// The rank must be at most kMaxRank.
 TensorView tensor_view(const Tensor& t);
 /// "float32[2, 8]"
 std::string text_of(DType dtype, std::span<const std::int64_t> sizes);
 std::string text_of(const Tensor& t);
-/// Over the memory of a DLPack tensor, which keeps it.
+/// Wraps a DLPack tensor and takes ownership.
 Tensor view_of_dlpack(const DLManagedTensor* tensor);
-/// Where DLPack has the tensor's memory. Throws unsupported for devices that it has no word for.
+/// DLPack's device of the tensor's memory. Throws unsupported for devices unknown to DLPack.
 dlpack::Device dlpack_device(const Tensor& tensor);
 
 }  // namespace tern

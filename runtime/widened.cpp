@@ -20,18 +20,18 @@ WidenedNode describe(const Program& p, const Function& f, std::uint32_t number, 
   return w;
 }
 
-std::uint64_t bytes_of(const TensorView& v) {
+std::uint64_t bytes_of_widened(const TensorView& v) {
   return static_cast<std::uint64_t>(v.numel()) * static_cast<std::uint64_t>(element_size(v.dtype));
 }
 
-/// What a step widens; 0 bytes: nothing.
+/// Returns the conversion done by a step; 0 bytes: none.
 Widening widening_of(const Plan& plan, const Step& step, const Function& f, const NarrowWeights& narrow) {
   if (step.kind != Step::Kind::kernel || step.resolved == nullptr || step.members > 0) return {};
   const KernelCall call =
       step.call(const_cast<TensorView*>(plan.args.data()) + step.args, plan.constant.get() + step.args);
   if (step.state != nullptr && step.state->widening.bytes > 0) return step.state->widening;
   if (step.kernel != nullptr && step.kernel->widening != nullptr) return step.kernel->widening(call);
-  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants(0)) return {bytes_of(call.out[0]), false};
+  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants(0)) return {bytes_of_widened(call.out[0]), false};
   return {};
 }
 
@@ -57,7 +57,7 @@ std::vector<WidenedNode> widened_by_nodes(const Program& program) {
 
 std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared) {
   const Program& p = *prepared.program;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Widening> found;  // by function and node
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Widening> found;  // keyed by function and node
   std::vector<std::optional<NarrowWeights>> narrow(p.functions.size());
   const auto weights = [&](std::uint32_t f) -> const NarrowWeights& {
     if (!narrow[f]) narrow[f].emplace(p, p.functions[f]);

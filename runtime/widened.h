@@ -1,4 +1,4 @@
-// Where runs make floats of whole weights of small elements.
+// Finds conversions of whole weights of small elements to floats during runs.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace tern {
 
-/// A node that does not read a weight, or a quantized value, in its own bits.
+/// A node reading a weight or a quantized value only after conversion to floats.
 struct WidenedNode {
   std::string function;
   std::uint32_t node = 0;
-  std::string op, module;   ///< of the exported program
-  std::string weight;       ///< the state; empty for a value that a run makes
-  std::uint64_t bytes = 0;  ///< of floats; 0: not known before a run
-  bool once = false;        ///< when the program is prepared; else in each run
+  std::string op, module;   ///< op and module of the exported program
+  std::string weight;       ///< the state; empty for a value computed in the run
+  std::uint64_t bytes = 0;  ///< bytes of floats; 0: not known before a run
+  bool once = false;        ///< true: converted during preparation; false: converted in each run
 };
 
-/// Whatever the device: nodes that dequantize, in order.
+/// Dequantizing nodes, in order, independent of the device.
 std::vector<WidenedNode> widened_by_nodes(const Program& program);
-/// What the plans that sessions have made do on their device: those nodes, and kernels that make such floats first.
+/// Conversions in the sessions' plans on their device: dequantizing nodes, and kernels converting a weight to floats
+/// first.
 std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared);
 
 }  // namespace tern

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 5> kKinds = {"none", "tensors", "integers
   fail(ErrorCode::bad_file, "the arguments of a custom operator: " + what);
 }
 
-/// The characters up to `end`, which are taken off `text` with it.
+/// Splits off the characters up to `end` from `text`, together with `end`.
 std::string_view take(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
   if (at == std::string_view::npos) bad("a line ends too soon");

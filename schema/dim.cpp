@@ -14,21 +14,21 @@
 namespace tern {
 namespace {
 
-/// What a new node counts as work: about its bytes, with what finds it.
+/// Work charged per new node: about its bytes, including the lookup table.
 constexpr std::uint64_t kNodeWork = 160;
 
 std::int64_t bits_of(double value) {
-  return std::bit_cast<std::int64_t>(value + 0.0);  // no -0, whose bits are kUndefined
+  return std::bit_cast<std::int64_t>(value + 0.0);  // no -0: its bits equal kUndefined
 }
 
-using Function = double (*)(double);
-/// Keeps the order of RealFunction.
-constexpr Function kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
+using DoubleFunction = double (*)(double);
+/// Ordered like RealFunction.
+constexpr DoubleFunction kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
                                        std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
                                        std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
 static_assert(std::size(kRealFunctions) == kRealFunctionCount);
 
-/// Correctly rounded, as Python's round(x, digits).
+/// Rounds correctly, like Python's round(x, digits).
 double rounded(double x, std::int64_t digits) {
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), x);
@@ -128,11 +128,11 @@ void evaluate(std::span<const ExprNode> nodes, std::span<const std::int64_t> sym
     } else {
       const int count = operand_count(n.op);
       const std::int64_t a = values[n.a], b = count > 1 ? values[n.b] : 0, c = count > 2 ? values[n.c] : 0;
-      if (n.op == ExprOp::select) {  // only the branch taken need be defined
+      if (n.op == ExprOp::select) {  // only the selected branch must be defined
         if (a != kUndefined) v = a != 0 ? b : c;
         continue;
       }
-      // The first operand may decide, as in Python.
+      // The first operand may decide the result, like in Python.
       if (a != kUndefined && n.op == (a != 0 ? ExprOp::logical_or : ExprOp::logical_and)) {
         v = a != 0;
         continue;
@@ -238,7 +238,7 @@ Dim ExprPool::product_of(std::vector<std::uint32_t> factors) {
   return Dim::node(p);
 }
 
-// Most sizes are constants, which need no sums.
+// Most sizes are constants and need no sums.
 Dim ExprPool::add(Dim a, Dim b) {
   std::int64_t constant = 0;
   if (a.is_const() && b.is_const() && checked_add(a.value(), b.value(), &constant)) return constant;
@@ -282,13 +282,14 @@ Dim ExprPool::mul(Dim a, Dim b) {
   return build(r);
 }
 
-/// Splits `l` into quotient * by + rest, dividing each term that is a multiple of `by`. False when none is.
+/// Splits `l` into quotient * by + rest, dividing each term that is a multiple of `by`. Returns false without such a
+/// term.
 bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
   const Linear d = linear(by);
   std::int64_t divisor = d.constant;
   std::vector<std::uint32_t> symbols;
   if (!d.terms.empty()) {
-    if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only a multiple of it as a whole
+    if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only multiples of the whole sum count
       std::int64_t q = 0, negative = 0;
       if (l.terms.size() != d.terms.size() || !apply(ExprOp::floordiv, l.terms[0].second, d.terms[0].second, 0, &q) ||
           q == 0 || !checked_neg(q, &negative)) {
@@ -303,7 +304,7 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
     factors_of(d.terms[0].first, symbols);
   }
   if (divisor == 0) return false;
-  // c = q * divisor, where the divisor divides c and q fits 64 bits.
+  // c = q * divisor, if the divisor divides c and q fits 64 bits.
   const auto divides = [divisor](std::int64_t c, std::int64_t* q) {
     std::int64_t r = 0;
     return apply(ExprOp::mod, c, divisor, 0, &r) && r == 0 && apply(ExprOp::floordiv, c, divisor, 0, q);

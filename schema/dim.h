@@ -1,4 +1,4 @@
-// A size: a constant, or an integer expression over symbols kept in an ExprPool.
+// A size: a constant, or an integer expression over symbols stored in an ExprPool.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class Dim {
 };
 using Dims = std::vector<Dim>;
 
-/// What a node of an expression does. Values are part of the archive format. Comparisons and logic give 0 or 1.
-/// Division rounds towards minus infinity and `mod` has the sign of the divisor, as Python's // and % do.
+/// Operation of an expression node. Values are part of the archive format. Comparisons and logic give 0 or 1. Division
+/// rounds towards minus infinity and `mod` has the sign of the divisor, like Python's // and %.
 enum class ExprOp : std::uint8_t {
   constant = 0,
   symbol = 1,
@@ -54,19 +54,19 @@ enum class ExprOp : std::uint8_t {
   pow = 16,     ///< exponent >= 0
   shl = 17,
   shr = 18,
-  // Doubles, as Python computes them. A value of such a node holds the bits of the double.
+  // Operations on doubles, like Python's. The value of such a node holds the bits of the double.
   to_real = 19,      ///< integer to double
   real_to_int = 20,  ///< toward zero; undefined for NaN and beyond int64
   real_add = 21,
   real_mul = 22,
-  real_div = 23,  ///< undefined for a divisor of 0, which Python refuses
+  real_div = 23,  ///< undefined for a divisor of 0, refused by Python
   real_pow = 24,
-  real_lt = 25,  ///< gives 0 or 1, as real_le and real_eq
+  real_lt = 25,  ///< gives 0 or 1; likewise real_le and real_eq
   real_le = 26,
   real_eq = 27,
   real_function = 28,  ///< a: double; b: number of a RealFunction
   real_round = 29,     ///< a: double; b: decimal digits, 0 to 17
-  bit_and = 30,        ///< takes integers in two's complement, as bit_or and bit_xor
+  bit_and = 30,        ///< two's complement; likewise bit_or and bit_xor
   bit_or = 31,
   bit_xor = 32,
 };
@@ -94,11 +94,10 @@ enum class RealFunction : std::uint8_t {
   tanh
 };
 inline constexpr int kRealFunctionCount = 18;
-/// How many operands an ExprOp reads.
+/// Number of operands of an ExprOp.
 int operand_count(ExprOp op);
 
-/// Operands are numbers of earlier nodes only, so that a cycle cannot be written. `value` is the constant or the
-/// symbol's number.
+/// Operands are numbers of earlier nodes, so cycles are impossible. `value`: the constant or the symbol's number.
 struct ExprNode {
   ExprOp op = ExprOp::constant;
   std::uint32_t a = 0, b = 0, c = 0;
@@ -108,7 +107,7 @@ struct ExprNode {
 
 inline constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
 
-/// A symbolic size. `min` and `max` are inclusive; max is kNoBound where it has none.
+/// A symbolic size. `min` and `max` are inclusive; max is kNoBound if unbounded.
 struct Symbol {
   std::string name;
   std::int64_t min = 0;
@@ -119,17 +118,16 @@ struct Interval {
   std::int64_t min, max;  ///< inclusive, saturated at the ends of int64
 };
 
-/// All expressions and symbols of one program. Equal expressions get equal nodes: sums are kept as sorted linear
-/// combinations of products, so that `a*b + a` and `a + b*a` compare equal. Not thread-safe while nodes are being
-/// added.
+/// All expressions and symbols of one program. Equal expressions get equal nodes: sums are stored as sorted linear
+/// combinations of products, so `a*b + a` equals `a + b*a`. Not thread-safe while nodes are added.
 class ExprPool {
  public:
-  /// Finds a symbol, or adds it with this range (ranges must be known before expressions are built of it).
+  /// Finds or adds a symbol with this range (ranges must be known before their use in expressions).
   Dim symbol(const std::string& name, std::int64_t min = 0, std::int64_t max = kNoBound);
-  Dim new_symbol(const std::string& prefix, std::int64_t min, std::int64_t max);  ///< a fresh one
+  Dim new_symbol(const std::string& prefix, std::int64_t min, std::int64_t max);  ///< adds a new symbol
   const std::vector<Symbol>& symbols() const { return symbols_; }
   const std::vector<ExprNode>& nodes() const { return nodes_; }
-  /// Takes nodes as they are (a loader's, already verified).
+  /// Replaces all nodes by already verified nodes of a loader.
   void assign(std::vector<ExprNode> nodes, std::vector<Symbol> symbols);
 
   Dim add(Dim a, Dim b);
@@ -152,17 +150,17 @@ class ExprPool {
   Dim pow(Dim a, Dim b);
   Dim shift(ExprOp op, Dim a, Dim b);
   Dim bitwise(ExprOp op, Dim a, Dim b);
-  /// The constant of a double; -0 becomes 0.
+  /// Returns the constant of a double; -0 becomes 0.
   static Dim real(double value);
-  /// A node of one of the operations on doubles.
+  /// Adds a node of an operation on doubles.
   Dim real(ExprOp op, Dim a, Dim b = 0);
   Dim product(std::span<const Dim> dims);
 
-  /// The symbol's number if `d` is a symbol alone, else -1.
+  /// Returns the symbol's number if `d` is a symbol alone, else -1.
   int symbol_of(Dim d) const;
-  /// What the ranges of the symbols allow `d` to be.
+  /// Range of `d` implied by the ranges of the symbols.
   Interval bounds(Dim d) const;
-  /// True when the difference is provably the constant 0.
+  /// True if the difference is provably the constant 0.
   bool proved_equal(Dim a, Dim b);
   /// "2*s0 + 1"
   std::string text(Dim d) const;
@@ -185,16 +183,16 @@ class ExprPool {
 
   std::vector<ExprNode> nodes_;
   std::vector<Symbol> symbols_;
-  std::vector<Interval> bounds_;  ///< one for each node
+  std::vector<Interval> bounds_;  ///< parallel to nodes
   std::unordered_map<ExprNode, std::uint32_t, NodeHash> index_;
 };
 
-/// Applies `op` with overflow checks. False when it overflows, divides by zero, has a negative exponent or shift, or
-/// gives no number.
+/// Applies `op` with overflow checks. Returns false for overflow, division by zero, negative exponents or shifts, and
+/// NaN.
 bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t* out);
 
-/// Evaluates every node into `values` (same length as `nodes`) for the given symbols. A node that cannot be evaluated
-/// (overflow, division by zero, an unset symbol) gets kUndefined, and so does what depends on it.
+/// Evaluates every node into `values` (same length as `nodes`) for the given symbols. Nodes without a value (overflow,
+/// division by zero, an unset symbol) and nodes depending on them get kUndefined.
 inline constexpr std::int64_t kUndefined = std::numeric_limits<std::int64_t>::min();
 void evaluate(std::span<const ExprNode> nodes, std::span<const std::int64_t> symbols, std::span<std::int64_t> values);
 

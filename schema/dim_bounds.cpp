@@ -1,4 +1,4 @@
-// The bounds of expressions over sizes, from those of their parts.
+// Bounds of size expressions, derived from the bounds of their operands.
 #include <algorithm>
 
 #include "schema/dim.h"

@@ -1,4 +1,4 @@
-// Expressions over sizes, as people read them.
+// Readable text of size expressions.
 #include <bit>
 #include <cstdio>
 
@@ -7,7 +7,7 @@
 namespace tern {
 
 std::string ExprPool::text(Dim d) const {
-  int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
+  int budget = 240;  // 2 per node, 1 per letter of a name: hostile files have long names
   return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
 }
 
@@ -21,7 +21,7 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
         nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
     return plain ? of(i) : "(" + of(i) + ")";
   };
-  // Operand of an operation on doubles: a constant is the bits of one.
+  // Operand of an operation on doubles: constants hold the bits of a double.
   auto real = [&](std::uint32_t i) {
     if (nodes_[i].op != ExprOp::constant) return wrapped(i);
     char text[32];

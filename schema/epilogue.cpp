@@ -36,7 +36,7 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
   const bool fits = made == DType::f32 || (is_byte_integer(made) && multiplies_bytes(*inputs.at(0), *inputs.at(1)));
   if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || !fits)
     fail(ErrorCode::internal, "an expression was fused into an op whose result it cannot replace");
-  // Sizes that the program declares equal may differ in a run.
+  // Sizes declared equal by the program may differ in a run.
   if (types.at(0).shape != result[0].shape)
     fail(ErrorCode::runtime,
          fmt::format("the result is {}, but the program declares that what is computed of it, {}, has its sizes",

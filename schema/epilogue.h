@@ -1,5 +1,5 @@
-// Nodes that carry an epilogue: a pointwise expression that is applied to the op's own result. The runtime makes them
-// when it prepares a program; archives do not have them.
+// Nodes with an epilogue: a pointwise expression applied to the op's own result. Created during preparation; archives
+// contain no epilogues.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace tern {
 
-/// Operands of an op that may carry an epilogue, including absent ones. The expression's other operands follow them:
-/// load 0 is the op's own result, with its bias; load k is operand kEpilogueOperands + k - 1.
+/// Number of operands of ops supporting an epilogue, including absent operands. The expression's further operands
+/// follow: load 0 is the op's own result with bias; load k is operand kEpilogueOperands + k - 1.
 inline constexpr std::size_t kEpilogueOperands = 3;
 
-/// Whether the op may carry one: matmul and convolution, where the result is float32. The expression's value has that
-/// type, too, or of products of 8-bit integers (`multiplies_bytes`) it may be such integers again.
+/// True if the op supports an epilogue: matmul and convolution with float32 results. The expression's value is float32
+/// as well, or 8-bit integers for products of 8-bit integers (`multiplies_bytes`).
 bool takes_epilogue(Op op);
 bool multiplies_bytes(const TensorType& a, const TensorType& b);
 
-/// Like infer, for a node with an epilogue: the types of its outputs.
+/// Like infer, for a node with an epilogue: returns the output types.
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
                                             const std::vector<const TensorType*>& inputs);
 

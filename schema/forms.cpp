@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// A hash of whatever is added, in its order.
+/// An order-dependent hash of the added items.
 class Hash {
  public:
   void add(std::uint64_t v) {
@@ -32,8 +32,8 @@ class Hash {
   std::uint64_t h_ = 0;
 };
 
-/// The first of equal items that are counted from 0. Items of a hostile file may all have one hash: an item that meets
-/// too many others counts as the first of its kind.
+/// Finds the first of equal items, counted from 0. Items of a hostile file may collide: after too many collisions, an
+/// item counts as new.
 class Firsts {
  public:
   explicit Firsts(std::size_t count) : slots_(std::bit_ceil(2 * count + 1), kEmpty) { firsts_.reserve(count); }
@@ -59,7 +59,7 @@ class Firsts {
   std::vector<std::uint32_t> slots_, firsts_;
 };
 
-/// For each value the first one of its type.
+/// First value of equal type, for each value.
 std::vector<std::uint32_t> first_of_type(const Function& f) {
   Firsts firsts(f.values.size());
   for (const Value& v : f.values) {

@@ -1,4 +1,4 @@
-// Nodes of one form, such as those of repeated blocks: a check of one of them holds for all.
+// Nodes of equal form, such as nodes of repeated blocks: checking one node covers all others.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tern {
 
-/// For each node the number of the first node of its form, which may be the node itself. Nodes have the same
-/// form if all inputs of a shape rule are equal: op, version, attributes, bodies, expression, and the types of
-/// operands and results, including absent ones. Takes linear time on any program.
+/// First node of equal form (possibly the node itself), for each node. Forms are equal if all inputs of the shape rule
+/// are: op, version, attributes, bodies, expression, and types of operands and results, including absent ones. Linear
+/// time for any program.
 std::vector<std::uint32_t> first_of_form(const Function& f);
 
 }  // namespace tern

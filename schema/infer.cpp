@@ -21,7 +21,7 @@ const TensorType& Inference::in(std::size_t i) const {
 
 void Inference::fail(const std::string& message) const {
   std::string types;
-  constexpr std::size_t kShown = 8;  // a hostile node may have any number, with long sizes
+  constexpr std::size_t kShown = 8;  // limit, because a hostile node may have many operands with long sizes
   for (std::size_t i = 0; i < inputs_.size() && i < kShown; ++i) {
     types += (i == 0 ? "" : ", ") + (inputs_[i] == nullptr ? "-" : text_of(*inputs_[i], pool));
   }
@@ -86,7 +86,7 @@ Dims Inference::broadcast(const Dims& a, const Dims& b) const {
       continue;
     }
     same(x, y, "broadcast sizes");
-    if (y.is_const()) result[skip + i] = y;  // the constant is the stronger statement
+    if (y.is_const()) result[skip + i] = y;  // constants are the stronger statement
   }
   return result;
 }

@@ -1,6 +1,5 @@
-// The shape rules: each computes the types of a node's outputs from its inputs' types and attributes. One rule per op.
-// The exporter types new nodes with it, the validator checks nodes of archives, and the runtime applies it to concrete
-// sizes before a run.
+// Shape rules, one per op: each computes output types from a node's input types and attributes. The exporter types new
+// nodes, the validator checks archived nodes, and the runtime checks concrete sizes before a run.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 
 namespace tern {
 
-/// What a rule sees. Rules check everything about a node that can make a kernel misbehave (ranks, dtypes, axes,
-/// strides, kernel sizes, enum ranges) and call fail() where it is wrong. They must not trust any value.
+/// Input of a rule. Rules check every property of a node able to make a kernel misbehave (ranks, dtypes, axes, strides,
+/// kernel sizes, enum ranges), and call fail() on violations. Rules must not trust any value.
 class Inference {
  public:
   Inference(const Program& program, ExprPool& pool, const Node& node, std::vector<const TensorType*> inputs);
@@ -23,7 +22,7 @@ class Inference {
 
   std::size_t input_count() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
-  /// Input i, which must be there.
+  /// Input i; must be present.
   const TensorType& in(std::size_t i) const;
   [[noreturn]] void fail(const std::string& message) const;
   void require(bool condition, const char* message) const {
@@ -31,19 +30,18 @@ class Inference {
   }
   void out(DType dtype, Dims shape) { outputs.push_back({dtype, std::move(shape)}); }
 
-  // Attributes. Before a rule runs, each one is checked against the op's record: presence, type, bounds.
+  // Attributes. Checked against the op's record before the rule: presence, type, bounds.
   std::int64_t integer(AttrKey key) const { return node.integer(key); }
   bool flag(AttrKey key) const { return node.integer(key) != 0; }
-  std::size_t axis(AttrKey key, int rank) const;               ///< counts from the end if negative; below `rank`
+  std::size_t axis(AttrKey key, int rank) const;               ///< negative: counts from the end; must be below `rank`
   std::vector<std::size_t> axes(AttrKey key, int rank) const;  ///< distinct
   DType dtype() const { return static_cast<DType>(node.integer(AttrKey::dtype)); }
   DType dtype_or(DType otherwise) const { return node.has(AttrKey::dtype) ? dtype() : otherwise; }
   const Dims& list(AttrKey key, std::size_t length) const;  ///< exactly this many
-  /// Exactly this many, or the default as often where the attribute is absent.
+  /// Exactly this many values, or as many defaults if the attribute is absent.
   std::vector<std::int64_t> integers(AttrKey key, std::size_t length) const;
 
-  /// Requires equal sizes: an error when provably different; otherwise they are taken as equal, and checked on concrete
-  /// sizes.
+  /// Requires equal sizes: fails if provably different; otherwise assumes equality, checked again for concrete sizes.
   void same(Dim a, Dim b, const char* what) const;
   bool differ(Dim a, Dim b) const;  ///< provably
   /// NumPy's broadcasting.
@@ -53,7 +51,8 @@ class Inference {
   std::vector<const TensorType*> inputs_;
 };
 
-/// Applies the rule of the node's op: the types of its outputs. Throws tern::Error with the node's op in the message.
+/// Applies the rule of the node's op and returns the output types. Throws tern::Error with the node's op in the
+/// message.
 std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
                               const std::vector<const TensorType*>& inputs);
 

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-// The numbers of each list count up from 0, so a name's position is its number.
+// Numbers of each list count up from 0, so a name's position is its number.
 using namespace ops;  // NOLINT: the lists of names
 
 template <std::size_t N>

@@ -1,4 +1,4 @@
-// The values of attribute `kind` of the ops that have variants. The numbers are part of the archive format.
+// Values of attribute `kind` of ops with variants. The numbers are part of the archive format.
 #pragma once
 
 #include <tern/collective.h>
@@ -45,7 +45,7 @@ inline constexpr int kSelectKinds = 6;
 enum class ScanKind : std::uint8_t { TERN_SCAN_KINDS(TERN_KIND_ENUM) };
 inline constexpr int kScanKinds = 5;
 
-// How scatter joins what is there with what arrives; also the kinds of segment_reduce but for `set`.
+// Combination of old and new elements in scatter; also the kinds of segment_reduce, except `set`.
 #define TERN_SCATTER_KINDS(X) \
   X(0, set)                   \
   X(1, sum)                   \
@@ -81,20 +81,20 @@ inline constexpr int kBagKinds = 3;
 enum class OptimKind : std::uint8_t { TERN_OPTIM_KINDS(TERN_KIND_ENUM) };
 inline constexpr int kOptimKinds = 12;
 
-// What op collective does among the ranks of a group: CollectiveKind and ReduceOp of tern/collective.h.
+// Kinds of op collective: CollectiveKind and ReduceOp of tern/collective.h.
 inline constexpr int kCollectiveKinds = 13;
 inline constexpr int kReduceOps = 9;
 
 #undef TERN_KIND_ENUM
 
-/// The number of a kind of that name, or -1.
+/// Returns the number of the kind of that name, or -1.
 int reduce_kind_from_name(std::string_view name);
 int select_kind_from_name(std::string_view name);
 int scan_kind_from_name(std::string_view name);
 int scatter_kind_from_name(std::string_view name);
 int reduce_op_from_name(std::string_view name);
 
-/// For people; empty for a number that no kind has.
+/// Returns the name of a kind; empty for unknown numbers.
 std::string_view reduce_kind_name(int kind);
 std::string_view select_kind_name(int kind);
 std::string_view scan_kind_name(int kind);

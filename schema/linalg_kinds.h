@@ -5,15 +5,15 @@
 
 namespace tern {
 
-/// Attribute `kind` of fft: what goes in and what comes out.
+/// Attribute `kind` of fft: input and output types.
 enum class FftKind : std::uint8_t {
   complex_to_complex = 0,
-  real_to_complex = 1,  ///< the half of the spectrum that determines the rest
-  complex_to_real = 2,  ///< from such a half
+  real_to_complex = 1,  ///< the non-redundant half of the spectrum
+  complex_to_real = 2,  ///< input is the non-redundant half
 };
 inline constexpr int kFftKinds = 3;
 
-/// Attribute `norm` of fft: what the sums are divided by, n being the number of elements of the transform.
+/// Attribute `norm` of fft: divisor of the sums; n is the number of elements of the transform.
 enum class FftNorm : std::uint8_t { none = 0, root_n = 1, n = 2 };
 inline constexpr int kFftNorms = 3;
 
@@ -30,7 +30,7 @@ inline constexpr int kQrModes = 4;
 enum class HouseholderKind : std::uint8_t { product = 0, multiply = 1 };
 inline constexpr int kHouseholderKinds = 2;
 
-/// Attribute `transpose` of the solvers and of householder: how the matrix enters.
+/// Attribute `transpose` of the solvers and of householder: operation applied to the matrix.
 enum class Transpose : std::uint8_t { none = 0, transpose = 1, adjoint = 2 };
 inline constexpr int kTransposes = 3;
 

@@ -68,7 +68,7 @@ LinearSum linear_sum(const ExprPool& pool, Dim d) {
     return l;
   }
   const std::vector<ExprNode>& nodes = pool.nodes();
-  // A sum is a left-leaning chain of adds whose right operands are terms. A sum on the right is taken as a whole.
+  // A sum is a left-leaning chain of adds with terms as right operands. A sum as right operand counts as a single term.
   std::uint32_t at = d.index();
   for (bool more = true; more; at = nodes[at].a) {
     more = nodes[at].op == ExprOp::add && l.terms.size() < kMaxTerms;
@@ -115,7 +115,7 @@ Dim sum(ExprPool& pool, std::span<const Dim> dims) {
     if (!l.append(linear_sum(pool, d), 1)) shape_overflow("+");
   }
   if (!l.tidy()) shape_overflow("+");
-  // Sums of kMaxTerms terms, and the sum of those: it is not as deep as it is long.
+  // Builds sums of kMaxTerms terms, and the sum of these sums: depth stays below length.
   Dim total = 0;
   for (std::size_t begin = 0; begin < l.terms.size(); begin += kMaxTerms) {
     Dim part = 0;

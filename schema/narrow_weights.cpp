@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLeast = 256;  // elements: fewer are no weight
+constexpr std::uint64_t kLeast = 256;  // smallest element count of a weight
 
 bool is_narrow(const State& s) {
   const DType t = s.type.dtype;
@@ -45,7 +45,7 @@ int NarrowWeights::operand(const Node& n) const {
 }
 
 int NarrowWeights::widened(const Function& f, const Node& n) const {
-  if (n.op == Op::dequantize || n.op == Op::mx_dequantize) return 0;
+  if (n.op == Op::dequantize) return 0;
   if (n.op != Op::pointwise || n.outputs.empty() || n.outputs[0] == kNoValue) return -1;
   const auto type = [&](ValueId v) -> const TensorType& { return f.values[static_cast<std::size_t>(v)].type; };
   const TensorType& result = type(n.outputs[0]);

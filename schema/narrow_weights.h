@@ -1,4 +1,4 @@
-// Weights of small elements, as the nodes of a function see them.
+// Weights of small elements, from the view of a function's nodes.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace tern {
 
-/// Values of a function that are a state of small elements, or a view of one: a quantized value, or a plain matrix of
-/// numbers of 8 bits or fewer.
+/// Values of a function that are (views of) states with small elements: quantized values, or plain matrices of numbers
+/// of at most 8 bits.
 class NarrowWeights {
  public:
   NarrowWeights(const Program& program, const Function& function);
 
-  /// The number of the state, or -1.
+  /// Number of the state, or -1.
   std::int64_t state(ValueId v) const {
     return v < 0 || static_cast<std::size_t>(v) >= states_.size() ? -1 : states_[static_cast<std::size_t>(v)];
   }
-  /// The first of the node's operands that is one: its position, or -1.
+  /// Position of the node's first operand with such a weight, or -1.
   int operand(const Node& n) const;
-  /// Whether the node makes floats of a whole weight or quantized value, whatever the device: the operand's position,
-  /// or -1.
+  /// Position of the operand the node converts to floats as a whole on every device (a weight or quantized value), or
+  /// -1.
   int widened(const Function& f, const Node& n) const;
 
  private:

@@ -1,4 +1,4 @@
-// Which nodes a user means.
+// Selection of nodes by users' patterns.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// Whether the shell pattern (* ? []) matches the node's module path, its ATen operator, or its op.
+/// True if the shell pattern (* ? []) matches the node's module path, ATen operator, or op.
 bool matches(const Program& program, const Node& node, const std::string& pattern);
 
 }  // namespace tern

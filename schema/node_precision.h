@@ -1,4 +1,4 @@
-// The precision that an archive gives a node: an annotation that `tern export --precision` and `--keep` make.
+// Precision of a node stored in an archive: an annotation written by `tern export --precision` and `--keep`.
 #pragma once
 
 #include <tern/precision.h>
@@ -14,15 +14,15 @@ namespace tern {
 /// The annotation's key; its value is "float32" or "bfloat16".
 inline constexpr const char* kPrecisionKey = "tern.precision";
 
-/// What the node says, exported (float32) or bfloat16; none where it says nothing, or nothing that is known.
+/// Returns the annotated precision, exported (float32) or bfloat16; none if missing or unknown.
 std::optional<Precision> noted_precision(const Node& node);
 void note_precision(Node& node, Precision precision);
 
-/// Whether the op's products can be made in another precision: products, convolutions and attention.
+/// True if the op's products may use another precision: products, convolutions and attention.
 bool has_precision(Op op);
 
-/// Notes `precision` on each such node that no pattern of `keep` matches, and that the others are kept. Throws
-/// invalid_argument for a pattern that matches no such node. Returns how many are to be computed in `precision`.
+/// Annotates each such node with `precision`, or as kept if a pattern of `keep` matches. Throws invalid_argument for a
+/// pattern without a matching node. Returns the number of nodes with `precision`.
 std::size_t note_precision(Program& program, Precision precision, const std::vector<std::string>& keep);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The numbers of ops and of the keys of attributes.
+// Numbers of ops and attribute keys.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tern {
 
-// The numbers are part of the archive format. What else is true of an op is in its record (schema/ops/), whose first
-// line gives number and name.
+// Numbers are part of the archive format. The op's record (schema/ops/) holds all other properties; its first line
+// gives number and name.
 enum class Op : std::uint16_t {
   invalid = 0,
 #define TERN_OP_ENUM(number, name) name = number,
@@ -17,13 +17,13 @@ enum class Op : std::uint16_t {
 #undef TERN_OP_ENUM
 };
 
-/// A literal, so that a zero follows; empty when there is no such op.
+/// Returns a literal (zero-terminated); empty if no such op exists.
 std::string_view op_name(Op op);
 Op op_from_name(std::string_view name);
 
-// X(number, name): keys of attributes. Numbers are part of the archive format. A value is a list of sizes (also used
-// for integers, booleans and enumerations), a list of doubles, or a text. What a key means on an op is in the op's
-// record. 65 and 66 were never written.
+// X(number, name): keys of attributes. Numbers are part of the archive format. Values are lists of sizes (also for
+// integers, booleans and enumerations), lists of doubles, or texts. The op's record defines a key's meaning. 65 and 66
+// were never written.
 // clang-format off
 #define TERN_ATTRS(X) \
   X(1, axis)          \

@@ -1,5 +1,5 @@
 # Writes generated/schema/op_list.h: TERN_OPS(X), a line X(number, name) for each TERN_OP of schema/ops/, by number, and
-# kMaxOp. So the record of an op is the only place that has its number.
+# kMaxOp. An op's number occurs only in its record.
 file(GLOB families RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ops/*.cpp)
 set(ops "")
 foreach(family IN LISTS families)

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// Arities, and the traits that others imply.
+/// Derives arities and implied traits.
 void derive(OpRecord& r) {
   OperandName name;
   int at = 0;
@@ -25,7 +25,7 @@ void derive(OpRecord& r) {
     r.traits |= static_cast<std::uint16_t>(Trait::offered);
 }
 
-/// For each op and key: the position of its attribute plus one, or 0. Lookups are on the way of every run.
+/// Position of an attribute plus one by op and key, or 0. Every run performs many lookups.
 struct Tables {
   std::array<OpRecord, kMaxOp + 1> records{};
   std::array<std::array<std::uint8_t, kMaxAttr + 1>, kMaxOp + 1> positions{};

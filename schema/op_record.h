@@ -1,5 +1,5 @@
-// What is true of an op, in one record: number, name, operands and results, attributes with types, defaults and bounds,
-// traits, shape rule, cost. The records are in schema/ops/; every list of ops elsewhere derives from them.
+// All properties of an op in one record: number, name, operands and results, attributes with types, defaults and
+// bounds, traits, shape rule, cost. The records are in schema/ops/; every other list of ops derives from them.
 #pragma once
 
 #include <algorithm>
@@ -19,28 +19,28 @@ class Inference;
 enum class AttrType : std::uint8_t {
   boolean,          ///< 0 or 1
   integer,          ///< a constant
-  dim,              ///< an integer that may be an expression over sizes
+  dim,              ///< an integer or a size expression
   integers,         ///< constants
-  dims,             ///< integers that may be expressions
+  dims,             ///< integers or size expressions
   axis,             ///< an axis of the first operand; negative numbers count from the last
   axes,             ///< distinct axes
   number,           ///< a double
   numbers,          ///< doubles
-  dims_or_numbers,  ///< one list or the other
+  dims_or_numbers,  ///< either list
   dtype,            ///< a number of tern/dtype.h
   enumeration,      ///< the position in AttrRecord::names
-  text,             ///< one of AttrRecord::names if it has some
-  symbols,          ///< the symbols that the node binds, or their values
+  text,             ///< any text, or one of AttrRecord::names if given
+  symbols,          ///< symbols bound by the node, or their values
 };
 std::string_view attr_type_name(AttrType type);
 
 enum class Presence : std::uint8_t {
   required,
-  defaulted,  ///< accessors of Node give the default where a node lacks the attribute
-  optional,   ///< the node means something else without it; AttrRecord::absent says what
+  defaulted,  ///< accessors of Node return the default if the attribute is absent
+  optional,   ///< absence has a meaning of its own, see AttrRecord::absent
 };
 
-/// What a key means on one op.
+/// Meaning of a key on one op.
 struct AttrRecord {
   AttrKey key{};
   AttrType type{};
@@ -52,22 +52,22 @@ struct AttrRecord {
   std::int64_t min = std::numeric_limits<std::int64_t>::min(), max = std::numeric_limits<std::int64_t>::max();
   double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
   std::span<const std::string_view> names;
-  std::string_view absent;  ///< what an optional attribute stands for where it is absent: "the dtype of x"
+  std::string_view absent;  ///< replacement for an absent optional attribute: "the dtype of x"
   std::string_view text;
 };
 
 enum class Trait : std::uint16_t {
-  view = 1,              ///< strides, no work, where the operand's strides allow it
-  effect = 2,            ///< does more than give results: never removed, never computed at export
-  plain = 4,             ///< each element of the result is constant, or a function of few elements of the operands
-  foldable = 8,          ///< computed at export where operands are constant
-  data_sized = 16,       ///< finds sizes of its results, and binds them to its `symbols`
-  random = 32,           ///< takes numbers from the session's generator
-  host = 64,             ///< the runtime does it, without a kernel
+  view = 1,              ///< changes strides only, without work, if the operand's strides allow
+  effect = 2,            ///< has effects besides its results: never removed, never computed at export
+  plain = 4,             ///< each result element is constant, or a function of few operand elements
+  foldable = 8,          ///< computed at export if its operands are constant
+  data_sized = 16,       ///< computes sizes of its results, and binds them to its `symbols`
+  random = 32,           ///< draws from the session's random generator
+  host = 64,             ///< executed by the runtime, without a kernel
   control = 128,         ///< runs other functions
-  offered = 256,         ///< a function of its operands alone: offered to devices
-  reads_part = 512,      ///< reads at most one element of the first operand for each element of the result
-  may_be_unread = 1024,  ///< all results may be absent: it runs for other things
+  offered = 256,         ///< depends on its operands only: offered to devices
+  reads_part = 512,      ///< reads at most one element of the first operand per result element
+  may_be_unread = 1024,  ///< all results may be absent: the node runs for its effects
 };
 
 using Sizes = std::span<const std::int64_t>;
@@ -80,14 +80,14 @@ using InferFn = void (*)(Inference&);
 struct OpRecord {
   Op op = Op::invalid;
   std::string_view name;
-  /// "x, weight?, others* -> y, indices?": names of operands and results. ? may be absent, * any number, + one or more;
-  /// ! must be there even where another result is.
+  /// "x, weight?, others* -> y, indices?": names of operands and results. ? optional, * any number, + one or more; !
+  /// required even if another result is present.
   std::string_view signature;
-  std::string_view text;  ///< what it computes
+  std::string_view text;  ///< description of the computation
   std::span<const AttrRecord> attributes;
-  std::uint16_t traits = 0;  ///< of Trait
-  std::int16_t bodies = 0;   ///< functions that a node names
-  std::int16_t version = 1;  ///< the newest version that this build knows
+  std::uint16_t traits = 0;  ///< bits of Trait
+  std::int16_t bodies = 0;   ///< functions named by a node
+  std::int16_t version = 1;  ///< newest version known to this build
   InferFn infer = nullptr;
   OperationsFn operations = nullptr;
   // Derived.
@@ -96,7 +96,7 @@ struct OpRecord {
   constexpr bool is(Trait t) const { return (traits & static_cast<std::uint16_t>(t)) != 0; }
 };
 
-/// The op's record, or one with Op::invalid when there is no such op.
+/// Returns the op's record; for unknown ops a record with Op::invalid.
 const OpRecord& op_record(Op op);
 inline bool has_trait(Op op, Trait t) {
   return op_record(op).is(t);
@@ -104,18 +104,18 @@ inline bool has_trait(Op op, Trait t) {
 inline bool is_view(Op op) {
   return has_trait(op, Trait::view);
 }
-/// What `key` means on this op; null if nothing.
+/// Meaning of `key` on this op; null if none.
 const AttrRecord* find_attribute(Op op, AttrKey key);
 
-/// For people, one for each trait: "data-sized".
+/// Display names of the traits: "data-sized".
 std::vector<std::string_view> trait_names(const OpRecord& record);
 
-/// A name of a signature: "bias" and '?'; ' ' where it has no mark.
+/// A name of a signature: "bias" and '?'; ' ' without a mark.
 struct OperandName {
   std::string_view name;
   char mark = ' ';
 };
-/// Takes the next name off a list of them; false when there is none.
+/// Removes the next name from a list; false at the end.
 constexpr bool next_operand(std::string_view& list, OperandName* name) {
   while (!list.empty() && (list.front() == ' ' || list.front() == ',')) list.remove_prefix(1);
   if (list.empty()) return false;
@@ -133,9 +133,9 @@ constexpr bool next_operand(std::string_view& list, OperandName* name) {
 constexpr std::string_view operands_of(std::string_view signature) {
   return signature.substr(0, signature.find("->"));
 }
-/// Whether result `k` must be there even where others are.
+/// True if result `k` is required even if others are present.
 bool is_needed_result(const OpRecord& record, std::size_t k);
-/// Nothing for an op that this build does not know.
+/// Returns an empty list for ops unknown to this build.
 constexpr std::string_view results_of(std::string_view signature) {
   const std::size_t arrow = signature.find("->");
   return arrow == std::string_view::npos ? std::string_view() : signature.substr(arrow + 2);

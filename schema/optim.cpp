@@ -70,7 +70,7 @@ OptimLayout::OptimLayout(const Node& node) : kind(static_cast<OptimKind>(node.in
 OptimList OptimLayout::list_of(std::size_t operand) const {
   std::size_t i = kOptimLists;
   while (i > 1 && starts_[i - 1] > operand) --i;
-  while (i > 1 && counts_[i - 1] == 0) --i;  // empty lists begin where the next one does
+  while (i > 1 && counts_[i - 1] == 0) --i;  // empty lists begin at the next list's start
   return static_cast<OptimList>(i - 1);
 }
 

@@ -1,5 +1,5 @@
-// The op optim: which lists of tensors a node has, where their operands and results lie, and what the numbers of
-// `hyper` mean to each optimizer. docs/format.md has the same for those who read archives.
+// The op optim: its lists of tensors, the positions of their operands and results, and the meaning of `hyper` per
+// optimizer. docs/format.md repeats this for readers of archives.
 #pragma once
 
 #include <array>
@@ -12,27 +12,28 @@
 
 namespace tern {
 
-/// The lists of operands, in this order. n is the number of parameters.
+/// Lists of operands, in this order. n is the number of parameters.
 enum class OptimList : std::uint8_t {
   param,       ///< n: the parameters
   grad,        ///< n: their gradients
   m,           ///< 0 or n: momentum or first moment
-  v,           ///< 0 or n: second moment or the like
+  v,           ///< 0 or n: second moment or similar
   third,       ///< 0 or n: adam, adamw: the largest second moment; rmsprop: the mean gradient (centered)
-  step,        ///< 0, 1 (of all) or n: one number each
-  lr,          ///< 0 or 1: takes the place of hyper[0]
-  grad_scale,  ///< 0 or 1: gradients are divided by it
-  found_inf,   ///< 0 or 1: nothing changes where it is not 0
-  master,      ///< 0 or n: parameters of 16 bits in more: then `param` is not read, and gets their rounded values
-  product,     ///< as many as step: nadam: the product of the momenta so far
-  m_scale,     ///< 0 or n: then m holds codes of 8 bits (dtypes/state_codes.h), and this a scale for each 256 of them
-  v_scale,     ///< the same for v
+  step,        ///< 0, 1 (shared) or n: one number each
+  lr,          ///< 0 or 1: replaces hyper[0]
+  grad_scale,  ///< 0 or 1: divisor of the gradients
+  found_inf,   ///< 0 or 1: nonzero skips the step
+  master,      ///< 0 or n: higher-precision copies of 16-bit parameters: `param` is not read, and receives the rounded
+               ///< values
+  product,     ///< length of step: nadam: the product of all momenta so far
+  m_scale,     ///< 0 or n: m holds 8-bit codes (dtypes/state_codes.h); one scale per 256 codes
+  v_scale,     ///< likewise for v
   third_scale,
 };
 inline constexpr std::size_t kOptimLists = 14;
-/// Nodes without scales count the lists before them alone, as archives from before there were scales do.
+/// Nodes without scales count only the earlier lists, like archives older than the scales.
 inline constexpr std::size_t kOptimPlainLists = 11;
-/// The states that may have 8 bits.
+/// States that may have 8 bits.
 inline constexpr OptimList kOptimCoded[] = {OptimList::m, OptimList::v, OptimList::third};
 constexpr OptimList scales_of(OptimList state) {
   return static_cast<OptimList>(static_cast<int>(state) + static_cast<int>(OptimList::m_scale) -
@@ -41,7 +42,7 @@ constexpr OptimList scales_of(OptimList state) {
 constexpr bool is_scales(OptimList list) {
   return list >= OptimList::m_scale;
 }
-/// Lists of tensors as large as the parameter.
+/// True for lists of tensors as large as the parameter.
 constexpr bool is_large(OptimList list) {
   return list <= OptimList::third || list == OptimList::master;
 }
@@ -49,52 +50,51 @@ constexpr bool is_large(OptimList list) {
 /// Bits of the attribute `mode`.
 enum OptimMode : std::int64_t {
   kOptimNesterov = 1,   ///< sgd
-  kOptimFirst = 2,      ///< sgd: the step that begins m with the gradient
-  kOptimAdvance = 4,    ///< `step` counts the steps done before this one, and is a result, one higher
-  kOptimDecoupled = 8,  ///< sgd, nadam, radam: the parameter decays, not by way of the gradient
+  kOptimFirst = 2,      ///< sgd: first step, initializes m with the gradient
+  kOptimAdvance = 4,    ///< `step` counts the earlier steps, and is returned incremented
+  kOptimDecoupled = 8,  ///< sgd, nadam, radam: decays the parameter instead of the gradient
 };
 inline constexpr std::int64_t kOptimModes = 15;
 
-/// What a kind has and means.
+/// Properties of an optimizer kind.
 struct OptimRecord {
   OptimKind kind;
-  /// lr, three or four of its own (empty: not used), weight_decay, eps. The sixth number is c.
+  /// lr, three or four own numbers (empty: unused), weight_decay, eps. The sixth number is c.
   std::array<std::string_view, 6> hyper;
-  std::int8_t m, v, third, step, product;  ///< 1: needed, 0: may be there, -1: not of this kind
-  std::int64_t modes;                      ///< beside kOptimAdvance
-  std::string_view codes;                  ///< how 8 bits hold m, v and third: s signed, u unsigned, - not
+  std::int8_t m, v, third, step, product;  ///< 1: required, 0: optional, -1: not used by this kind
+  std::int64_t modes;                      ///< besides kOptimAdvance
+  std::string_view codes;                  ///< 8-bit encoding of m, v and third: s signed, u unsigned, - not
 
-  /// How many numbers a node's `hyper` has.
+  /// Length of a node's `hyper`.
   std::size_t hyper_count() const { return hyper[5].empty() ? 5 : 6; }
-  /// 's', 'u' or '-' of one of kOptimCoded.
+  /// 's', 'u' or '-' of a state in kOptimCoded.
   char code(OptimList state) const {
     return codes[static_cast<std::size_t>(state) - static_cast<std::size_t>(OptimList::m)];
   }
 };
 const OptimRecord& optim_record(OptimKind kind);
 
-/// Where a node's lists lie.
+/// Positions of a node's lists.
 class OptimLayout {
  public:
-  /// Trusts a node that the shape rule has accepted. Without `counts` each list has one operand, absent ones as
-  /// kNoValue.
+  /// Requires a node accepted by the shape rule. Without `counts` each list has one operand, kNoValue if absent.
   explicit OptimLayout(const Node& node);
 
   OptimKind kind;
   std::size_t count(OptimList list) const { return counts_[at(list)]; }
   bool has(OptimList list) const { return count(list) > 0; }
-  /// Whether the states have 8 bits.
+  /// True if the states have 8 bits.
   bool coded() const { return has(OptimList::m_scale) || has(OptimList::v_scale) || has(OptimList::third_scale); }
   std::size_t params() const { return count(OptimList::param); }
-  /// The operand of parameter `i` in the list, which is there. Lists of one serve all.
+  /// Operand of parameter `i` in a present list. One-element lists apply to all parameters.
   std::size_t operand(OptimList list, std::size_t i) const { return starts_[at(list)] + (count(list) > 1 ? i : 0); }
-  /// Whether the list's tensors are results.
+  /// True if the list's tensors are results.
   bool gives(OptimList list) const { return gives_[at(list)]; }
   std::size_t result(OptimList list, std::size_t i) const { return results_[at(list)] + (count(list) > 1 ? i : 0); }
   std::size_t result_count() const { return result_count_; }
-  /// The list of an operand.
+  /// Returns the list of an operand.
   OptimList list_of(std::size_t operand) const;
-  /// The operand that result `k` is the new content of, or -1.
+  /// Operand whose new content is result `k`, or -1.
   int updated(std::size_t k) const;
 
  private:
@@ -104,7 +104,7 @@ class OptimLayout {
   std::size_t result_count_ = 0;
 };
 
-/// Results come in this order of lists.
+/// Order of the lists among results.
 inline constexpr OptimList kOptimResults[] = {OptimList::param,   OptimList::grad,       OptimList::m,
                                               OptimList::v,       OptimList::third,      OptimList::step,
                                               OptimList::master,  OptimList::product,    OptimList::m_scale,

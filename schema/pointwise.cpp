@@ -18,7 +18,7 @@ struct ScalarTable {
 #define TERN_SCALAR_ROW(number, name, operands, domain) rows[number] = {Scalar::name, #name, operands, (#domain)[0]};
     TERN_SCALARS(TERN_SCALAR_ROW)
 #undef TERN_SCALAR_ROW
-    // C++ spells these without keywords.
+    // C++ spells these operators without keywords.
     for (ScalarInfo& r : rows) {
       if (!r.name.empty() && r.name.back() == '_') r.name.remove_suffix(1);
     }
@@ -46,7 +46,7 @@ DType part_type(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
 
-/// Operations that booleans have: the others would only ever see them as integers.
+/// Operations defined on booleans: all others operate on integers only.
 bool takes_boolean(Scalar op) {
   switch (op) {
     case Scalar::add:  // or
@@ -86,7 +86,7 @@ bool gives_boolean(Scalar op) {
   return (op >= Scalar::eq && op <= Scalar::ge) || (op >= Scalar::isnan && op <= Scalar::signbit);
 }
 
-/// Checks one instruction whose operands are known to be earlier ones.
+/// Checks one instruction; its operands are known to be earlier instructions.
 class InstructionCheck {
  public:
   InstructionCheck(const PointwiseExpr& expr, const std::vector<DType>& inputs, std::size_t at)

@@ -1,4 +1,4 @@
-// The expression of a pointwise node: a flat list of typed scalar instructions, each reading earlier ones.
+// Expression of a pointwise node: a flat list of typed scalar instructions, each reading earlier instructions.
 #pragma once
 
 #include <tern/dtype.h>
@@ -12,12 +12,12 @@
 namespace tern {
 
 // X(number, name, operands, domain): scalar operations. Numbers are part of the archive format.
-// domain, the operand types that are accepted: a any number, r real, f real floating, i integer or boolean, c complex
-// or real floating, x special. All operands of an instruction have its dtype, and so has the result, but: comparisons
-// (eq..ge) and predicates give boolean; `where` takes a boolean first; convert, real, imag, abs, angle, complex change
-// the dtype as their names say. Of booleans there are add and max (or), mul and min (and), comparisons, where and
-// logic. Integer arithmetic wraps; a quotient or remainder by zero is 0; shifts by less than 0 or by 64 and more shift
-// everything out. Floating arithmetic is IEEE without contraction; `fma` is one rounding.
+// domain: the accepted operand types: a any number, r real, f real floating, i integer or boolean, c complex or real
+// floating, x special. Operands and result have the instruction's dtype, with these exceptions: comparisons (eq..ge)
+// and predicates give boolean; `where` takes a boolean first; convert, real, imag, abs, angle, complex change the dtype
+// as named. Booleans support add and max (or), mul and min (and), comparisons, where and logic. Integer arithmetic
+// wraps; a quotient or remainder by zero is 0; shifts by less than 0 or by 64 and more shift everything out. Floating
+// arithmetic is IEEE without contraction; `fma` rounds once.
 // clang-format off
 #define TERN_SCALARS(X)                                                                       \
   X(1, load, 0, x) /* value: number of the input */                                           \
@@ -71,17 +71,16 @@ struct ScalarInfo {
 const ScalarInfo& scalar_info(Scalar op);
 Scalar scalar_from_name(std::string_view name);
 
-/// `dtype` is the type of the result. a, b, c are numbers of earlier instructions. `number` holds a floating constant
-/// (real and imaginary part), `integer` an integer or boolean one, or the input of a load, or the axis of an index, or
-/// of a convert to float8_e4m3fn what becomes of numbers that are too large: 0 NaN, 1 the largest finite one
-/// (dtypes/overflow.h).
+/// `dtype` is the result's type. a, b, c are numbers of earlier instructions. `number` holds a floating constant (real
+/// and imaginary part). `integer` holds an integer or boolean constant, the input of a load, or the axis of an index;
+/// for a convert to float8_e4m3fn the treatment of overflow: 0 NaN, 1 the largest finite number (dtypes/overflow.h).
 struct Instruction {
   Scalar op = Scalar::invalid;
   DType dtype = DType::invalid;
   std::uint16_t a = 0, b = 0, c = 0;
   std::int64_t integer = 0;
   double number = 0, imaginary = 0;
-  /// Down to the bits of its constants.
+  /// Compares constants by their bits.
   friend bool operator==(const Instruction& x, const Instruction& y) {
     return x.op == y.op && x.dtype == y.dtype && x.a == y.a && x.b == y.b && x.c == y.c && x.integer == y.integer &&
            std::bit_cast<std::uint64_t>(x.number) == std::bit_cast<std::uint64_t>(y.number) &&
@@ -89,9 +88,8 @@ struct Instruction {
   }
 };
 
-/// The last instruction is the result. A `load` has the dtype of its input. Arithmetic is done in bool, i64, u64, f32,
-/// f64, c64 or c128 alone: narrower types are converted after loading and before storing, which is where they are
-/// rounded or wrapped.
+/// The last instruction is the result. A `load` has the dtype of its input. Arithmetic uses only bool, i64, u64, f32,
+/// f64, c64 and c128: narrower types are converted after loading, and rounded or wrapped before storing.
 struct PointwiseExpr {
   std::vector<Instruction> code;
   friend bool operator==(const PointwiseExpr&, const PointwiseExpr&) = default;
@@ -99,11 +97,10 @@ struct PointwiseExpr {
 
 inline constexpr std::size_t kMaxInstructions = 4096;
 
-/// The type in which arithmetic on `t` is done: f32 for f16, bf16 and the small floats, i64 for every other integer,
-/// c64 for c32.
+/// Type of arithmetic on `t`: f32 for f16, bf16 and the small floats, i64 for every other integer, c64 for c32.
 DType compute_type(DType t);
 
-/// Empty when the expression is well formed for these input dtypes and gives `output`; else what is wrong.
+/// Returns an empty string if the expression is well formed for these input dtypes and gives `output`; else the error.
 std::string check(const PointwiseExpr& expr, const std::vector<DType>& inputs, DType output);
 
 }  // namespace tern

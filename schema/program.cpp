@@ -101,9 +101,9 @@ const std::string* Program::find_metadata(const std::string& key) const {
 
 namespace {
 
-/// Of a value with `count` elements.
+/// Size of a value with `count` elements.
 bool quantized_size(const TensorType& type, std::uint64_t count, std::uint64_t* bytes) {
-  // What fills up blocks, tiles of scales and alignments adds less than 128 rows of four blocks.
+  // Padding of blocks, scale tiles and alignment adds less than 128 rows of four blocks.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 58;
   if (type.shape.empty() || type.blocks.columns < 1 || type.blocks.rows < 1 || count > kMost) return false;
   const auto columns = static_cast<std::uint64_t>(type.shape.back().value());
@@ -134,7 +134,7 @@ bool byte_size(const TensorType& type, std::uint64_t* bytes) {
     empty = empty || d.value() == 0;
     if (d.value() != 0 && __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return false;
   }
-  if (n > (std::uint64_t{1} << 62)) return false;  // strides of an empty tensor are products of sizes as well
+  if (n > (std::uint64_t{1} << 62)) return false;  // strides of empty tensors are products of sizes as well
   if (empty) n = 0;
   if (type.quantized()) return quantized_size(type, n, bytes);
   const auto per = static_cast<std::uint64_t>(elements_per_byte(type.dtype));
@@ -160,7 +160,7 @@ std::string text_of(const TensorType& type, const ExprPool& pool) {
 }
 
 std::string describe(const Program& program, const Function& function, std::size_t node) {
-  if (node >= function.nodes.size()) return fmt::format("function '{}'", function.name);  // a copy in one without nodes
+  if (node >= function.nodes.size()) return fmt::format("function '{}'", function.name);  // a copy without a node
   const Node& n = function.nodes[node];
   std::string s = fmt::format("node {} of '{}' ({}", node, function.name, op_name(n.op));
   if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < program.origins.size()) {

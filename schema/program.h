@@ -1,4 +1,4 @@
-// What a program is, in memory: functions over SSA values, the state they share, and where each node came from.
+// A program in memory: functions over SSA values, shared state, and the origin of each node.
 #pragma once
 
 #include <tern/dtype.h>
@@ -21,18 +21,18 @@
 namespace tern {
 
 using ValueId = std::int32_t;
-inline constexpr ValueId kNoValue = -1;  ///< an optional operand that is absent
+inline constexpr ValueId kNoValue = -1;  ///< an absent optional operand
 inline constexpr int kMaxRank = 16;
 
-/// A tensor's type. With blocks it is a quantized value: `dtype` elements of the logical shape, followed in memory by
-/// the blocks' scales and zero points.
+/// A tensor's type. With blocks, a quantized value: `dtype` elements of the logical shape, followed in memory by the
+/// blocks' scales and zero points.
 struct TensorType {
   DType dtype = DType::invalid;
   Dims shape;
   Blocks blocks{};
 
   bool quantized() const { return blocks.columns != 0; }
-  /// Elements that share bytes or lie beside scales: no view of a part.
+  /// True for elements sharing bytes or stored with scales: parts cannot be viewed.
   bool packed() const { return quantized() || elements_per_byte(dtype) > 1; }
   int rank() const { return static_cast<int>(shape.size()); }
   friend bool operator==(const TensorType&, const TensorType&) = default;
@@ -40,7 +40,7 @@ struct TensorType {
 
 struct Value {
   TensorType type;
-  std::string name;  ///< for people; need not be unique
+  std::string name;  ///< used in messages; need not be unique
 };
 
 using AttrData = std::variant<Dims, std::vector<double>, std::string>;
@@ -50,14 +50,14 @@ struct Attr {
   friend bool operator==(const Attr&, const Attr&) = default;
 };
 
-/// A note of the user's on a node.
+/// A user's annotation of a node.
 struct Annotation {
   std::string key;
   std::variant<std::int64_t, double, bool, std::string> value;
   friend bool operator==(const Annotation&, const Annotation&) = default;
 };
 
-/// Where a node came from, for messages.
+/// Origin of a node, for messages.
 struct Origin {
   std::string op;      ///< "aten.linear.default"
   std::string module;  ///< "encoder.layers.0.fc1"
@@ -68,23 +68,23 @@ struct Origin {
 struct Node {
   Op op = Op::invalid;
   std::int32_t version = 1;
-  std::vector<ValueId> inputs;   ///< kNoValue where an optional operand is absent
+  std::vector<ValueId> inputs;   ///< kNoValue for an absent optional operand
   std::vector<ValueId> outputs;  ///< kNoValue for an unused output
   std::vector<Attr> attrs;
   std::vector<std::uint32_t>
       functions;       ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}
-  PointwiseExpr expr;  ///< of a pointwise node
+  PointwiseExpr expr;  ///< expression of a pointwise node
   std::int32_t origin = -1;  ///< number in Program::origins, or -1
   std::vector<Annotation> annotations;
 
   const AttrData* find(AttrKey key) const;
   bool has(AttrKey key) const { return find(key) != nullptr; }
-  // What the node carries. An absent list or text is empty; an absent number has the default of the op's record
-  // (schema/op_record.h), or is 0.
+  // Attributes of the node. Absent lists and texts are empty; absent numbers have the default of the op's record
+  // (schema/op_record.h), or 0.
   const Dims& dims(AttrKey key) const;
-  Dim dim(AttrKey key) const;                                 ///< the only one
-  std::int64_t integer(AttrKey key) const;                    ///< as dim, of an attribute that must be a constant
-  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< of a list, whose default is that of each element
+  Dim dim(AttrKey key) const;                                 ///< the only element
+  std::int64_t integer(AttrKey key) const;                    ///< like dim, for a constant attribute
+  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< list element; the default applies to each
   const std::vector<double>& numbers(AttrKey key) const;
   double number(AttrKey key) const { return number_at(key, 0); }
   double number_at(AttrKey key, std::size_t i) const;
@@ -96,24 +96,23 @@ struct FunctionInput {
   enum class Kind : std::uint8_t {
     user = 0,   ///< given by the caller
     state = 1,  ///< Program::states[state]
-    none =
-        2,  ///< a place in the caller's list that the program does not read (None, or a constant it was specialised to)
+    none = 2,   ///< a position in the caller's list not read by the program (None, or a constant of the specialisation)
   };
   Kind kind = Kind::user;
   ValueId value = kNoValue;
   std::uint32_t state = 0;
   std::string name;
-  std::string constant;  ///< kind none: the value that export fixed, as Python text
+  std::string constant;  ///< kind none: the value fixed by export, as Python text
 };
 
 struct FunctionOutput {
   enum class Kind : std::uint8_t { tensor = 0, integer = 1, number = 2, boolean = 3, none = 4 };
-  Kind kind = Kind::tensor;  ///< what Python returned; numbers are tensors of no dimensions here
+  Kind kind = Kind::tensor;  ///< type returned by Python; numbers are zero-dimensional tensors here
   ValueId value = kNoValue;
   std::string name;
 };
 
-/// After a run, `value` becomes the new content of a state or of an input tensor of the caller's.
+/// After a run, `value` becomes the new content of a state or of the caller's input tensor.
 struct WriteBack {
   enum class Target : std::uint8_t { state = 0, input = 1 };
   Target target = Target::state;
@@ -128,69 +127,68 @@ struct Function {
   std::vector<FunctionInput> inputs;
   std::vector<FunctionOutput> outputs;
   std::vector<WriteBack> writebacks;
-  std::vector<Node> nodes;  ///< in an order that can be executed: a value is defined before it is read, and once
+  std::vector<Node> nodes;  ///< executable order: each value is defined once, before its use
   std::string in_tree,
-      out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
+      out_tree;  ///< PyTorch's flattening of nested inputs and outputs (JSON), may be empty
 };
 
-/// A run of bytes that states view. `size` bytes, from the program's source.
+/// A run of bytes viewed by states: `size` bytes from the program's source.
 struct Storage {
   std::uint64_t size = 0;
 };
 
-/// A named tensor that lives with the program: a view of a storage. Two states may view one storage: a write through
-/// one is then seen through the other.
+/// A named tensor of the program: a view of a storage. States sharing a storage see each other's writes.
 struct State {
   enum class Kind : std::uint8_t { parameter = 0, buffer = 1, constant = 2 };
   std::string name;
   Kind kind = Kind::parameter;
   TensorType type;                    ///< the shape is constant
   std::uint32_t storage = 0;          ///< number in Program::storages
-  std::vector<std::int64_t> strides;  ///< in elements
-  std::int64_t offset = 0;            ///< in elements
-  bool is_mutable = false;            ///< some function writes it back
+  std::vector<std::int64_t> strides;  ///< strides in elements
+  std::int64_t offset = 0;            ///< offset in elements
+  bool is_mutable = false;            ///< true if some function writes the state back
   bool persistent = true;             ///< part of PyTorch's state_dict
-  std::int32_t tied = -1;             ///< the earlier state that is the same tensor (tied parameters), or -1
+  std::int32_t tied = -1;             ///< the earlier state identical to this tensor (tied parameters), or -1
 };
 
-/// Gives the bytes of storages. Implementations verify or decompress lazily; the spans stay valid while the source
-/// lives. Thread-safe.
+/// Source of storage bytes. Implementations verify or decompress lazily; spans stay valid during the source's life.
+/// Thread-safe.
 class StorageSource {
  public:
   virtual ~StorageSource() = default;
   virtual std::span<const std::byte> bytes(std::uint32_t storage) = 0;
-  /// Where the bytes lie, unchecked: for handing to code that calls bytes() before it reads them.
+  /// Address of the unchecked bytes, for code that calls bytes() before reading.
   virtual const std::byte* address(std::uint32_t storage) { return bytes(storage).data(); }
-  /// The pages will not be needed again soon (they were packed): the source may give them back to the system.
+  /// Announces that the pages are not needed soon (after packing): the source may return them to the system.
   virtual void release(std::uint32_t storage) {}
-  /// Text that no other bytes share, on this machine and at any time: a key for what is derived from the bytes. Empty
-  /// if nothing but the bytes themselves says which they are.
+  /// A text unique to these bytes on this machine, at all times: a key for data derived from the bytes. Empty if only
+  /// the bytes themselves identify them.
   virtual std::string identity(std::uint32_t storage) const { return {}; }
 };
 
-/// A weight in the layout that one kernel wants, made at export so that nothing is packed at load.
+/// A weight in the layout of one kernel, created at export to avoid packing at load.
 struct Packing {
-  std::uint32_t storage = 0;  ///< of the weight as it was exported
-  std::string key;  ///< the kernel's description of the layout, library version included; another build ignores it
-  std::uint32_t packed = 0;  ///< the storage with the packed bytes
+  std::uint32_t storage = 0;  ///< storage of the exported weight
+  std::string key;            ///< describes the layout and the library version; other builds ignore the packing
+  std::uint32_t packed = 0;   ///< the storage with the packed bytes
 };
 
-/// A kernel of a device, compiled at export. It is found by the hash of the text that the runtime would have compiled.
+/// A device kernel compiled at export, found by the hash of its source text.
 struct DeviceKernel {
-  std::string name;                           ///< of its entry point
-  std::string target;                         ///< "xpu:spirv", "cuda:sm_90"; targets that are not known are for others
-  std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the text
+  std::string name;                           ///< name of the entry point
+  std::string target;                         ///< "xpu:spirv", "cuda:sm_90"; unknown targets are ignored
+  std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the source text
   std::uint32_t storage = 0;                  ///< the module's bytes
 };
 
-/// What a processor does nodes by, as was measured at export (`tern export --tune`).
+/// Algorithms of a processor for nodes, measured at export (`tern export --tune`).
 struct Tuning {
   struct Choice {
     std::uint32_t function = 0, node = 0;
-    std::string algorithm;  ///< a name of kernels/algorithm.h; others are for other versions
+    std::string algorithm;  ///< a name of kernels/algorithm.h; unknown names belong to other versions
   };
-  std::string processor;      ///< cpu::processor() there
-  std::uint32_t threads = 0;  ///< of its runs
+  std::string processor;      ///< cpu::processor() of the measuring machine
+  std::uint32_t threads = 0;  ///< thread count of the measured runs
   std::vector<Choice> choices;
 };
 
@@ -206,14 +204,14 @@ struct Program {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like
   std::shared_ptr<StorageSource> source;
 
-  /// The number of the entry function of that name, or -1.
+  /// Number of the entry function of that name, or -1.
   int find_entry(const std::string& name) const;
   const std::string* find_metadata(const std::string& key) const;
 };
 
 /// Bytes of a contiguous tensor of this type; false on overflow, a negative or a symbolic size.
 bool byte_size(const TensorType& type, std::uint64_t* bytes);
-/// Of a quantized type whose sizes are known: the leading axes are the matrix's rows.
+/// Matrix of a quantized type with known sizes: the leading axes are the matrix's rows.
 QuantizedMatrix quantized_matrix(const TensorType& type);
 /// "float32[s0, 8]"
 std::string text_of(const TensorType& type, const ExprPool& pool);

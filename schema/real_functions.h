@@ -1,4 +1,4 @@
-// Names of the functions of one double that size expressions have.
+// Names of functions of one double in size expressions.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// Keeps the order of RealFunction. Python's math and sympy use these names, too.
+/// Ordered like RealFunction. Python's math and sympy use these names, too.
 inline constexpr std::string_view kRealFunctionNames[kRealFunctionCount] = {
     "floor", "ceil", "trunc", "round", "abs",  "sqrt", "exp",  "log",  "log2",
     "sin",   "cos",  "tan",   "asin",  "acos", "atan", "sinh", "cosh", "tanh"};

@@ -1,12 +1,12 @@
-// Which elements a collective can reduce, and how: the rule of programs and of groups.
+// Reductions of collectives: the rule shared by programs and groups.
 #pragma once
 
 #include <tern/collective.h>
 
 namespace tern {
 
-/// Whether `op` is defined for elements of this type, as tern/collective.h says: as PyTorch's gloo and NCCL define it,
-/// and no further. A complex element is two floats there.
+/// True if `op` is defined for elements of this type, as listed in tern/collective.h: exactly the definitions of
+/// PyTorch's gloo and NCCL. A complex element counts as two floats.
 bool is_reducible(ReduceOp op, DType t);
 
 }  // namespace tern

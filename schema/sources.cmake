@@ -1,6 +1,7 @@
 # Written by ./dev sources.
 set(sources
   custom_arguments.cpp
+  def_use.cpp
   dim.cpp
   dim_bounds.cpp
   dim_text.cpp

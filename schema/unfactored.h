@@ -1,5 +1,5 @@
-// lu_solve with lu_factor in it: A, no pivots, B, and lu_factor's attribute `check`. The runtime makes such nodes when
-// it prepares a program (cpu::solves_unfactored); archives do not have them.
+// lu_solve including lu_factor: operands A, no pivots, B, and lu_factor's attribute `check`. Created during preparation
+// (cpu::solves_unfactored); archives contain no such nodes.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace tern {
 
 bool is_unfactored(const Node& node, const std::vector<const TensorType*>& inputs);
-/// Like infer, for such a node.
+/// Like infer, for such nodes.
 std::vector<TensorType> infer_unfactored(const Program& program, ExprPool& pool, const Node& node,
                                          const std::vector<const TensorType*>& inputs);
 

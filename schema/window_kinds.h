@@ -1,4 +1,4 @@
-// The enumerations that attributes of windows, sampling, recurrence and transforms hold.
+// Enumerations of attributes of windows, sampling, recurrence and transforms.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline constexpr int kResizeModeCount = 5;
 enum class GridMode : std::uint8_t { linear = 0, nearest = 1, cubic = 2 };
 inline constexpr int kGridModeCount = 3;
 
-/// Attribute `kind` of grid_sample: what lies outside the input; numbered as PyTorch does.
+/// Attribute `kind` of grid_sample: values outside the input; numbered as PyTorch does.
 enum class GridPadding : std::uint8_t { zeros = 0, border = 1, reflection = 2 };
 inline constexpr int kGridPaddingCount = 3;
 
@@ -27,8 +27,8 @@ inline constexpr int kGridPaddingCount = 3;
 enum class RnnKind : std::uint8_t { lstm = 0, gru = 1, tanh = 2, relu = 3 };
 inline constexpr int kRnnKindCount = 4;
 
-/// Attribute `kind` of roi_align: the mean of bilinear samples, the largest element, and for the position-sensitive
-/// ones (each bin reads channels of its own) the mean of samples or of elements.
+/// Attribute `kind` of roi_align: the mean of bilinear samples, the largest element, and for position-sensitive kinds
+/// (each bin reads its own channels) the mean of samples or of elements.
 enum class RoiKind : std::uint8_t { align = 0, pool = 1, position_align = 2, position_pool = 3 };
 inline constexpr int kRoiKindCount = 4;
 

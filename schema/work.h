@@ -1,4 +1,4 @@
-// A budget of work for what reads a file of a stranger's: counted, so that the same file always gets the same answer.
+// Work budget for reading untrusted files: deterministic, so the same file always gets the same answer.
 #pragma once
 
 #include <tern/error.h>
@@ -7,19 +7,19 @@
 
 namespace tern {
 
-/// Thrown when the work of this thread's WorkBudget is done.
+/// Thrown if this thread's WorkBudget is exhausted.
 class WorkExceeded : public Error {
  public:
   explicit WorkExceeded(std::uint64_t limit);
 };
 
-/// What a file of so many bytes may ask for. A unit is a term of an expression that is looked at, or a byte of what is
-/// made for it. docs/format.md states this, and the time and memory that it comes to.
+/// Work allowed for a file of this size. A unit is a visited term of an expression, or a byte created for it.
+/// docs/format.md states the limit, and the resulting time and memory.
 constexpr std::uint64_t work_of(std::uint64_t file_bytes) {
   return (std::uint64_t{16} << 20) + 16 * file_bytes;
 }
 
-/// While it lives, charge_work() of this thread counts against it. A budget inside another one hides that one.
+/// While alive, receives the charge_work() calls of this thread. An inner budget hides the outer budget.
 class WorkBudget {
  public:
   explicit WorkBudget(std::uint64_t units);
@@ -33,7 +33,7 @@ class WorkBudget {
   WorkBudget* outer_;
 };
 
-/// Takes units from this thread's budget, if it has one. Throws WorkExceeded.
+/// Takes units from this thread's budget, if any. Throws WorkExceeded.
 void charge_work(std::uint64_t units);
 
 }  // namespace tern

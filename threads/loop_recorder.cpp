@@ -18,7 +18,7 @@ struct TimedPart {
   double begin = 0, end = 0;
 };
 
-/// Each part writes to its own element; the pool orders that before the end of the loop.
+/// Each part writes to its own element; the pool orders these writes before the end of the loop.
 struct TimedLoop {
   ThreadPool::Part part;
   void* context;
@@ -34,7 +34,7 @@ struct TimedLoop {
   }
 };
 
-/// The caller is 0, the others follow in the order of their first parts.
+/// Numbers the caller 0, and the other threads in the order of their first parts.
 std::vector<PartTime> numbered(const std::vector<TimedPart>& times) {
   std::vector<std::thread::id> threads = {std::this_thread::get_id()};
   std::vector<PartTime> parts;

@@ -1,5 +1,4 @@
-// Records the loops of a thread: when each part began and ended, and on which thread. Who does not record pays one
-// relaxed load for each loop.
+// Records a thread's loops: begin, end and thread of each part. Without a recorder, each loop costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -10,20 +9,20 @@
 
 namespace tern {
 
-/// Times are seconds since a moment that all records share.
+/// Times are seconds since a common origin of all records.
 struct PartTime {
-  int thread = 0;  ///< 0 is the thread that called the loop; the others are numbered for each loop
+  int thread = 0;  ///< 0: the calling thread; other threads are numbered per loop
   double begin = 0, end = 0;
 };
 
 struct LoopTime {
   double begin = 0, end = 0;
   ThreadPool::Note note;
-  bool openmp = false;  ///< a library ran it on OpenMP's threads: nothing is known of its parts
+  bool openmp = false;  ///< executed by a library on OpenMP's threads: parts are unknown
   std::vector<PartTime> parts;
 };
 
-/// One run of one node, and the loops in it.
+/// A run of one node, with its loops.
 struct NodeLoops {
   std::uint32_t function = 0, node = 0;
   double begin = 0, end = 0;
@@ -33,39 +32,39 @@ struct NodeLoops {
 class LoopRecorder {
  public:
   enum class Mode : std::uint8_t {
-    together,  ///< loops run as they always do
-    in_turn,   ///< the caller executes all parts, one after the other: each is timed alone, however few cores there are
+    together,  ///< loops run as usual
+    in_turn,   ///< the caller executes all parts in turn: each is timed alone, independent of the core count
   };
 
   explicit LoopRecorder(Mode mode) : mode_(mode) {}
   LoopRecorder(const LoopRecorder&) = delete;
   LoopRecorder& operator=(const LoopRecorder&) = delete;
 
-  /// That of this thread; null: none.
+  /// Returns this thread's recorder, or null.
   static LoopRecorder* current() { return in_force.load(std::memory_order_relaxed) == 0 ? nullptr : of_this_thread(); }
   static double now();
 
   Mode mode() const { return mode_; }
-  /// Runs a loop as ThreadPool::run does.
+  /// Runs a loop like ThreadPool::run.
   void run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note);
-  /// A library ran a loop on OpenMP's threads.
+  /// Records a library's loop on OpenMP's threads.
   void add_openmp(double begin, double end);
-  /// The loops since the last call belong to this node.
+  /// Assigns the loops since the last call to this node.
   void end_node(std::uint32_t function, std::uint32_t node, double begin, double end);
-  /// All nodes since the last call.
+  /// Returns all nodes since the last call.
   std::vector<NodeLoops> take();
 
  private:
   friend class RecorderScope;
   static LoopRecorder* of_this_thread();
-  static std::atomic<int> in_force;  ///< scopes, of all threads
+  static std::atomic<int> in_force;  ///< number of scopes on all threads
 
   Mode mode_;
   std::vector<LoopTime> loops_;
   std::vector<NodeLoops> nodes_;
 };
 
-/// Has this thread's loops recorded, or with null not recorded, until the scope ends. Scopes nest.
+/// Records this thread's loops (null: stops recording) until the scope ends. Scopes nest.
 class RecorderScope {
  public:
   explicit RecorderScope(LoopRecorder* recorder);
@@ -77,7 +76,7 @@ class RecorderScope {
   LoopRecorder* outer_;
 };
 
-/// Around a call of a library that uses OpenMP's threads. While parts run in turn, the library has one thread.
+/// Surrounds a library call using OpenMP's threads. While parts run in turn, the library uses a single thread.
 class OpenMpScope {
  public:
   OpenMpScope();
@@ -86,7 +85,7 @@ class OpenMpScope {
   OpenMpScope& operator=(const OpenMpScope&) = delete;
 
  private:
-  LoopRecorder* recorder_;  ///< null: nobody records, or there is one thread
+  LoopRecorder* recorder_;  ///< null without a recorder, or with a single thread
   double begin_ = 0;
   int threads_ = 0;  ///< OpenMP's setting before
 };

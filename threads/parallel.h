@@ -1,4 +1,4 @@
-// Loops over the threads of the run (Threads::current), with exceptions carried to the caller.
+// Loops over the threads of the run (Threads::current). Exceptions reach the caller.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tern {
 
-/// Calls f(begin, end) for parts of 0..n, at least `grain` items each but for the last, on as many threads as that
-/// allows. Every part reads `part_reads` bytes whatever its share, a whole weight for example (LoopRecorder).
+/// Calls f(begin, end) for parts of 0..n, at least `grain` items each except the last, on as many threads as possible.
+/// `part_reads`: bytes read by every part regardless of its share, a whole weight for example (LoopRecorder).
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f, std::int64_t part_reads = 0) {
   if (n <= 0) return;

@@ -1,5 +1,5 @@
-// Loops whose threads help each other: each has a share, takes it piece by piece, and then takes pieces of the others'
-// shares. A host may take moments from a core, and the memory of one part may be slower: a loop of fixed parts waits.
+// Loops with work stealing: each thread takes pieces of its own share, then pieces of other shares. A loop of fixed
+// parts would wait for interrupted cores and parts with slower memory.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace tern {
 
-/// The pieces that one thread takes.
+/// Iterates over the pieces of one thread.
 class Pieces {
  public:
   struct Range {
@@ -24,21 +24,21 @@ class Pieces {
     bool empty() const { return begin >= end; }
   };
 
-  /// What is left of a share. On a line of its own, since its owner and others write it.
+  /// Remaining range of a share. Aligned to a cache line, because owner and thieves both write.
   struct alignas(64) Share {
     explicit Share(Range r) : left(packed(r)) {}
-    std::atomic<std::uint64_t> left;  ///< begin in the upper half, end in the lower one
+    std::atomic<std::uint64_t> left;  ///< begin in the upper half, end in the lower half
   };
 
-  /// All of [0, n), for one thread.
+  /// All of [0, n), for a single thread.
   explicit Pieces(std::int64_t n) : own_end_(n), all_{0, n} {}
   Pieces(Share* shares, std::int64_t count, std::int64_t own, std::int64_t piece, bool helps)
       : shares_(shares), count_(count), own_(own), piece_(piece), helps_(helps) {
     own_end_ = static_cast<std::int64_t>(shares_[own_].left.load(std::memory_order_relaxed) & UINT32_MAX);
   }
 
-  /// Empty at the end. A piece of this thread's share, or half of the pieces that another thread has left: it keeps the
-  /// last one, since it is about to take that itself.
+  /// Returns the next piece of this thread's share, or half of another thread's remaining pieces; empty at the end. A
+  /// share's last piece is left to its owner.
   Range next() {
     if (shares_ == nullptr) return std::exchange(all_, {});
     if (const Range r = take(shares_[own_]); !r.empty()) return r;
@@ -48,7 +48,7 @@ class Pieces {
     return {};
   }
 
-  /// Where this thread's own share ended at first: pieces up to there are likely to follow each other.
+  /// Original end of this thread's own share: pieces before are likely contiguous.
   std::int64_t own_end() const { return own_end_; }
 
   static constexpr std::uint64_t packed(Range r) {
@@ -60,7 +60,7 @@ class Pieces {
     return {static_cast<std::int64_t>(left >> 32), static_cast<std::int64_t>(left & UINT32_MAX)};
   }
 
-  /// From the front, where the owner's cache is.
+  /// Takes from the front, close to the owner's cached data.
   Range take(Share& share) const {
     std::uint64_t left = share.left.load(std::memory_order_relaxed);
     for (;;) {
@@ -71,7 +71,7 @@ class Pieces {
     }
   }
 
-  /// From the back.
+  /// Takes from the back.
   Range help(Share& share) const {
     std::uint64_t left = share.left.load(std::memory_order_relaxed);
     for (;;) {
@@ -89,9 +89,8 @@ class Pieces {
   Range all_;
 };
 
-/// Calls f(pieces) on as many threads as have `grain` items of 0..n each. f does what its thread needs once, then takes
-/// pieces, of at least `piece` items but for the last ones, until none is left. Results must not depend on who takes
-/// which.
+/// Calls f(pieces) on as many threads as get `grain` items of 0..n each. f prepares its thread once, then takes pieces
+/// of at least `piece` items (except the last) until none is left. Results must not depend on the assignment of pieces.
 template <class F>
 void parallel_pieces(std::int64_t n, std::int64_t piece, std::int64_t grain, F&& f, std::int64_t part_reads = 0) {
   constexpr std::int64_t kMostShares = 256, kMostItems = UINT32_MAX;
@@ -107,7 +106,7 @@ void parallel_pieces(std::int64_t n, std::int64_t piece, std::int64_t grain, F&&
   struct Loop {
     F& f;
     std::int64_t count, piece;
-    bool helps;  // not where parts run in turn: the first would take everything
+    bool helps;  // false if parts run in turn: the first part would take everything
     std::mutex mutex;
     std::exception_ptr error;
     Pieces::Share* shares;

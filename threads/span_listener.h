@@ -1,5 +1,4 @@
-// Tells whoever traces the process of spans of rare work in lower folders: checks of hashes. Nobody listens: one
-// relaxed load.
+// Reports spans of rare work in lower folders (hash checks) to the tracer. Without a listener: one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -9,19 +8,19 @@
 
 namespace tern {
 
-/// Nanoseconds on the clock of all host times of a trace.
+/// Nanoseconds on the clock of all host times in traces.
 inline std::uint64_t steady_nanoseconds() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
           .count());
 }
 
-/// Called on the thread that did the work, from any number of threads. `what` is a literal: "hash check".
+/// Called on the working thread, from any number of threads. `what` is a literal: "hash check".
 using SpanListener = void (*)(const char* what, const std::string& subject, std::uint64_t bytes, std::uint64_t begin,
                               std::uint64_t end);
 inline std::atomic<SpanListener> span_listener = nullptr;
 
-/// Reports its own lifetime.
+/// Reports its own lifetime as a span.
 class ListenedSpan {
  public:
   ListenedSpan(const char* what, const std::string& subject, std::uint64_t bytes)

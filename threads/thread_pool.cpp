@@ -22,11 +22,11 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kSlots = 16;  // callers at once; more do their work alone
+constexpr std::size_t kSlots = 16;  // concurrent callers; further callers work alone
 constexpr std::int64_t kMostThreads = 255;
-constexpr int kSpins = 1000;  // of a caller, about 50 microseconds, before others may have its processor
+constexpr int kSpins = 1000;  // spins of a caller (about 50 microseconds) before yielding the processor
 constexpr int kIdleSpins =
-    20000;  // of a thread, about a millisecond, before it sleeps: nodes and runs follow each other
+    20000;  // spins of a thread (about a millisecond) before sleeping: nodes and runs follow each other closely
 
 void pause() {
 #if defined(__x86_64__)
@@ -52,8 +52,8 @@ int processor() {
 #endif
 }
 
-/// Has this thread go on on another processor than `busy`. Schedulers wake a thread beside the one that woke it where
-/// they take the other processors for busy, as they do with sleeping processors of a virtual machine.
+/// Moves this thread to a processor other than `busy`. Schedulers wake a thread next to its waker if other processors
+/// seem busy, as sleeping processors of virtual machines do.
 void leave(int busy) {
 #if defined(__linux__)
   cpu_set_t all, others;
@@ -67,7 +67,7 @@ void leave(int busy) {
 #endif
 }
 
-/// Waits a little, or lets another thread have the processor when that has gone on for long.
+/// Pauses briefly; yields the processor after many pauses.
 class Patience {
  public:
   void wait() {
@@ -86,7 +86,7 @@ struct Job {
   ThreadPool::Part part;
   void* context;
   std::int64_t parts;
-  int processor;  ///< that the caller was on
+  int processor;  ///< processor of the caller
   std::atomic<std::int64_t> next{0}, done{0};
 
   void work() {
@@ -99,20 +99,20 @@ struct Job {
   }
 };
 
-/// A job that threads may join. Its owner takes it away, then waits until nobody looks at it any more.
+/// A job open to other threads. Its owner withdraws the job, then waits until no thread looks at the slot.
 struct alignas(64) Slot {
   std::atomic<Job*> job{nullptr};
   std::atomic<int> users{0};
 };
 
-/// Of a part of parallel work: loops inside it, and libraries with OpenMP.
+/// Thread count inside a part of parallel work, for nested loops and OpenMP libraries.
 constexpr Threads kOne(1);
 
 }  // namespace
 
 struct ThreadPool::State {
   std::array<Slot, kSlots> slots;
-  std::atomic<std::uint32_t> posted{0};  ///< goes up with each job
+  std::atomic<std::uint32_t> posted{0};  ///< incremented with each job
   std::atomic<int> sleeping{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;  ///< over threads
@@ -147,7 +147,7 @@ struct ThreadPool::State {
     }
   }
 
-  /// As many as there are to be, or as the system gives: work is done by fewer too.
+  /// Starts the wanted number of threads, or as many as the system allows: fewer threads suffice for correctness.
   void start(std::int64_t wanted) {
     const std::lock_guard lock(mutex);
     while (static_cast<std::int64_t>(threads.size()) < wanted) {
@@ -168,7 +168,7 @@ struct ThreadPool::State {
       if (const int asleep = sleeping.load(); asleep >= job.parts) {
         for (std::int64_t i = 1; i < job.parts; ++i) posted.notify_one();
       } else if (asleep > 0) {
-        posted.notify_all();  // one call of the system, however many they are
+        posted.notify_all();  // a single system call wakes all threads
       }
       return &s;
     }
@@ -179,7 +179,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool() : state_(new State) {}
 
 ThreadPool::~ThreadPool() {
-  if (process() != state_->owner) return;  // a copy of the process, without its threads
+  if (process() != state_->owner) return;  // a forked process has no pool threads
   state_->stop.store(true);
   state_->posted.fetch_add(1);
   state_->posted.notify_all();

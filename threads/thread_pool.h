@@ -1,5 +1,5 @@
-// The process-wide threads of the kernels. A caller executes the parts that no thread has begun, so that it
-// waits only for threads that are already at work. Many callers may use it at once.
+// Process-wide kernel threads. A caller executes all parts not begun by other threads, so it waits only for threads
+// already working. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@ namespace tern {
 
 class ThreadPool {
  public:
-  /// Does one part; must not throw.
+  /// Executes one part; must not throw.
   using Part = void (*)(void* context, std::int64_t part);
 
-  /// Started with the first call that needs it.
+  /// Started by the first call needing threads.
   static ThreadPool& shared();
 
-  /// Of a loop, for a LoopRecorder.
+  /// Notes about a loop, for LoopRecorder.
   struct Note {
-    std::int64_t part_reads = 0;  ///< bytes that every part reads, whatever its share; 0 where nobody says
-    std::int64_t pieces = 0;      ///< that threads take from each other's parts (pieces.h); 0: parts are fixed
+    std::int64_t part_reads = 0;  ///< bytes read by every part regardless of its share; 0 if unknown
+    std::int64_t pieces = 0;      ///< number of pieces stolen between parts (pieces.h); 0: fixed parts
   };
 
-  /// Calls part(context, i) for i from 0 to parts - 1, each once, on this thread and up to parts - 1 others; returns
-  /// when all are done.
+  /// Calls part(context, i) once for each i in [0, parts), on this thread and up to parts - 1 others; returns after all
+  /// calls.
   void run(std::int64_t parts, Part part, void* context, Note note = {0, 0});
 
  private:

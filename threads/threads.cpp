@@ -32,7 +32,7 @@ ThreadScope::ThreadScope(Threads threads)
 
 ThreadScope::~ThreadScope() {
   in_force = outer_;
-  // Libraries may have changed it too.
+  // Libraries may have changed the setting, too.
   if (omp_get_max_threads() != openmp_) omp_set_num_threads(openmp_);
 }
 

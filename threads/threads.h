@@ -1,5 +1,5 @@
-// How many threads a run uses. A run puts its number in force on its thread with a ThreadScope: loops (parallel.h) and
-// kernels read it there, and libraries with OpenMP read OpenMP's own setting, which the scope puts back.
+// Thread count of a run. A run sets its count on its thread by a ThreadScope: loops (parallel.h) and kernels read the
+// count there, and OpenMP libraries read OpenMP's own setting, restored by the scope.
 #pragma once
 
 namespace tern {
@@ -7,12 +7,12 @@ namespace tern {
 class Threads {
  public:
   explicit constexpr Threads(int count) : count_(count < 1 ? 1 : count) {}
-  /// As many as OpenMP would use here: the caller's omp_set_num_threads, OMP_NUM_THREADS, else all cores. Inside a
-  /// parallel region of OpenMP, one.
+  /// OpenMP's thread count: the caller's omp_set_num_threads, OMP_NUM_THREADS, else all cores. One inside a parallel
+  /// region of OpenMP.
   static Threads of_openmp();
-  /// `count`, or of_openmp() where that is 0; inside a parallel region, one.
+  /// `count`, or of_openmp() for 0; one inside a parallel region.
   static Threads chosen(int count);
-  /// Those of this thread's innermost ThreadScope; outside any scope, of_openmp().
+  /// Count of this thread's innermost ThreadScope; outside any scope, of_openmp().
   static Threads current();
 
   constexpr int count() const { return count_; }
@@ -22,7 +22,7 @@ class Threads {
   int count_;
 };
 
-/// Has this thread use `threads` until the scope ends. Scopes nest.
+/// Sets this thread's count to `threads` until the scope ends. Scopes nest.
 class ThreadScope {
  public:
   explicit ThreadScope(Threads threads);
@@ -31,7 +31,7 @@ class ThreadScope {
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int outer_;   ///< of the scope around; 0: none
+  int outer_;   ///< count of the enclosing scope; 0: none
   int openmp_;  ///< OpenMP's setting before
 };
 

@@ -1,4 +1,4 @@
-// Plugins that Tern's source has and that no folder for plugins holds.
+// Plugins of Tern's source missing in all plugin folders.
 #pragma once
 #include <span>
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace tern {
 
-/// A plugin of the source, as CMake configured this build: `missing` says what was not found, or is empty if the plugin
-/// is built. devices/CMakeLists.txt makes the table.
+/// A plugin of the source, as configured by CMake: `missing` names the missing dependency, or is empty if the plugin is
+/// built. devices/CMakeLists.txt generates the table.
 struct KnownPlugin {
   std::string name;
   std::string devices;
@@ -22,7 +22,7 @@ struct AbsentPlugin {
   std::string problem;
 };
 
-/// Those of `known` whose library is none of the files at `paths`, each with the reason and what to do.
+/// The plugins of `known` without a library among the files at `paths`, each with the reason and the remedy.
 std::vector<AbsentPlugin> absent_plugins(std::span<const KnownPlugin> known, std::span<const std::string> paths);
 
 }  // namespace tern

@@ -13,7 +13,7 @@ namespace tern {
 namespace {
 
 template <class T>
-bool parse(std::string_view text, T* value) {
+bool parse_number(std::string_view text, T* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -31,9 +31,9 @@ Annotation parse_annotation(std::string_view text) {
   double number = 0;
   if (value == "true" || value == "false") {
     a.value = value == "true";
-  } else if (parse(value, &integer)) {
+  } else if (parse_number(value, &integer)) {
     a.value = integer;
-  } else if (parse(value, &number)) {
+  } else if (parse_number(value, &number)) {
     a.value = number;
   } else if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
     a.value = std::string(value.substr(1, value.size() - 2));

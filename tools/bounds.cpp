@@ -12,22 +12,23 @@ namespace tern {
 namespace {
 
 template <class Number>
-bool parse(std::string_view text, Number* value) {
+bool parse_bound(std::string_view text, Number* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-/// Empty when the text is a number within the bounds.
+/// Empty for a number within the bounds.
 template <class Number, class Bounds>
 std::string problem(std::string_view text, Bounds b, Number* value) {
-  if (parse(text, value) && *value >= b.min && *value <= b.max) return {};
+  if (parse_bound(text, value) && *value >= b.min && *value <= b.max) return {};
   const char* kind = std::is_same_v<Number, double> ? "number" : "whole number";
   return fmt::format("takes a {} from {} to {}, not '{}'", kind, b.min, b.max, escape_name(text));
 }
 
 template <class Number, class Bounds>
 void add_check(CLI::Option* option, Bounds b) {
-  constexpr auto kMostShown = static_cast<decltype(b.max)>(1'000'000'000'000);  // a longer number says nothing
+  constexpr auto kMostShown = static_cast<decltype(b.max)>(1'000'000'000'000);  // longer bounds would not help the
+                                                                                // reader
   option->type_name(b.max > kMostShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
   option->check(CLI::Validator(
       [b](std::string& text) {

@@ -1,4 +1,4 @@
-// The numbers that options take: one table of their bounds.
+// Bounds of numeric options, in a single table.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +32,24 @@ inline constexpr WholeBounds kRuns{1, 10'000'000};
 inline constexpr WholeBounds kEvery{1, kBillion};
 inline constexpr WholeBounds kListed{0, 1'000'000};  ///< lines of a list: --nodes, --weights, --failures
 inline constexpr WholeBounds kSeed{0, UINT64_MAX};
-inline constexpr WholeBounds kSize{0, (std::uint64_t{1} << 48)};  ///< of a dimension
+inline constexpr WholeBounds kSize{0, (std::uint64_t{1} << 48)};  ///< size of a dimension
 inline constexpr WholeBounds kIterations{0, INT64_MAX};
 inline constexpr RealBounds kSeconds{0.001, 86'400};
 inline constexpr RealBounds kBandwidth{0.1, 100'000};  ///< GB/s
 inline constexpr RealBounds kLimitSeconds{0, 1e9};
-inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< of tern verify
+inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< nodes of tern verify
 inline constexpr RealBounds kCosine{-1, 1};
 inline constexpr RealBounds kDecibels{-1000, 1000};
 inline constexpr RealBounds kShare{0, 1};
 
 }  // namespace bounds
 
-/// Requires a number within the bounds; anything else is an error that says so. The help shows them as the type.
+/// Requires a number within the bounds; other values are errors naming the bounds. The help shows the bounds as the
+/// type.
 void within(CLI::Option* option, WholeBounds bounds);
 void within(CLI::Option* option, RealBounds bounds);
 
-/// The number that the text holds; throws invalid_argument with `what` in front: "--size s0".
+/// Parses a number; throws invalid_argument with the prefix `what`: "--size s0".
 std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds);
 
 }  // namespace tern

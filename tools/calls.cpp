@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kMostCalls = 100'000;
 constexpr std::int64_t kEveryCall = -1;
 
-/// A tensor from a file, and what the user calls it.
+/// A tensor from a file, with the user's name.
 struct Given {
   std::string name, file;
   bool unnamed = false;  ///< an .npy file: the name is the file's
@@ -33,7 +33,7 @@ struct Given {
   HostTensor tensor;
 };
 
-/// An input that the caller passes.
+/// An input passed by the caller.
 struct Wanted {
   std::string name;
   const TensorType* type;
@@ -48,7 +48,7 @@ std::vector<Wanted> wanted_inputs(const Function& f) {
   return inputs;
 }
 
-/// The number after the prefix, where nothing else follows up to `end`.
+/// The number after the prefix, if it extends to `end`.
 std::optional<std::int64_t> number_after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return {};
   text.remove_prefix(prefix.size());
@@ -58,7 +58,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return value;
 }
 
-/// Takes "callC." off the name.
+/// Strips "callC." from the name.
 void take_call(Given& g) {
   const std::size_t dot = g.name.find('.');
   if (dot == std::string::npos) return;
@@ -71,7 +71,7 @@ void take_call(Given& g) {
   g.name = g.name.substr(dot + 1);
 }
 
-/// "out0", "mut0", "grad0": what a conformance case expects.
+/// True for the expected results of a conformance case: "out0", "mut0", "grad0".
 bool is_expected_result(std::string_view name) {
   return number_after(name, "out") || number_after(name, "mut") || number_after(name, "grad");
 }
@@ -94,12 +94,12 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
   }
 }
 
-/// Whether the command has --random, --cast and --sequence beside --input.
+/// True if the command has --random, --cast and --sequence beside --input.
 bool has_all_options(const InputChoice& choice) {
   return choice.option == "--input";
 }
 
-/// The files of --sequence, those of a folder in the order of their names (call2 before call10).
+/// The files of --sequence; a folder's files in the order of their names (call2 before call10).
 std::vector<std::string> sequence_files(const InputChoice& choice) {
   std::vector<std::string> files;
   for (const std::string& path : choice.sequence) {
@@ -131,7 +131,7 @@ std::vector<std::string> names_of(const std::vector<Wanted>& inputs) {
   return names;
 }
 
-/// The position of the input that the tensor is for; nothing for an expected result and what is passed over.
+/// The position of the tensor's input; empty for expected results and skipped tensors.
 std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>& inputs, const InputChoice& choice) {
   const auto found = std::ranges::find(inputs, g.name, &Wanted::name);
   if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
@@ -168,7 +168,7 @@ Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice)
   return t;
 }
 
-/// Normal numbers for floating types, small integers for the others: the same for the same seed.
+/// Normal numbers for floating types, small integers for other types; the same seed gives the same numbers.
 Tensor random_tensor(const Program& program, const Wanted& wanted, const std::map<std::string, std::int64_t>& sizes,
                      const std::vector<std::int64_t>& expressions, std::mt19937_64& generator) {
   std::vector<std::int64_t> shape;
@@ -198,9 +198,9 @@ Tensor random_tensor(const Program& program, const Wanted& wanted, const std::ma
   return t;
 }
 
-using Slots = std::vector<const Given*>;  // one for each input
+using Slots = std::vector<const Given*>;  // a tensor per input
 
-/// Which tensor each input of each call has; null where no file gives it.
+/// Assigns a tensor to each input of each call; null for inputs without a file.
 std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wanted>& inputs, std::int64_t calls,
                           const InputChoice& choice) {
   Slots shared(inputs.size());
@@ -223,7 +223,7 @@ std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wan
   return slots;
 }
 
-/// Sizes that tensors from files show: where a size of their input is a symbol alone.
+/// Adds the sizes of tensors from files, for dimensions consisting of a single symbol.
 void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<Wanted>& inputs,
                         std::map<std::string, std::int64_t>& sizes) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-/// Of an import that failed; its code tells a broken file from one that is not supported.
+/// The finding of a failed import; the error's code distinguishes broken from unsupported files.
 Finding finding_of(const Error& e) {
   const bool unsupported = e.code() == ErrorCode::unsupported;
   Finding f;

@@ -1,4 +1,4 @@
-// What is wrong with a file: an archive against the rules of the format, a .pt2 file by importing it.
+// Checks a file: an archive against the rules of the format, a .pt2 file by importing the program.
 #pragma once
 
 #include <tern/error.h>
@@ -14,14 +14,14 @@ namespace tern {
 struct FileCheck {
   std::string path;
   std::vector<Finding> findings;
-  std::optional<Error> failure;  ///< the check could not be done: the file cannot be read, memory ran out
+  std::optional<Error> failure;  ///< failure of the check itself: an unreadable file, no memory
 
   bool valid() const { return findings.empty() && !failure; }
-  /// Exit status: of the failure; else whether a rule is broken or the file merely not supported (exit_codes.h).
+  /// Exit status: the failure's; else broken rules or merely unsupported content (exit_codes.h).
   int status() const;
 };
 
-/// Throws nothing. Of a .pt2 file the container, the JSON, the weights' bytes and the imported program are checked.
+/// Throws nothing. Checks a .pt2 file's container, JSON, bytes of weights and the imported program.
 FileCheck check_file(const std::string& path);
 
 }  // namespace tern

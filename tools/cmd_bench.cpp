@@ -1,4 +1,4 @@
-// tern bench: how long a program takes, what it does in that time, and how far that is from what the machine can do.
+// tern bench: a program's run time, its breakdown, and the distance to the machine's limits.
 #include <fmt/format.h>
 #include <tern/graph.h>
 #include <tern/memory.h>
@@ -10,6 +10,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "runtime/prepared.h"
 #include "runtime/weight_cache/weight_cache.h"
@@ -17,6 +18,7 @@
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
+#include "tools/json_text.h"
 #include "tools/machine.h"
 #include "tools/percentile.h"
 #include "tools/same_file.h"
@@ -52,7 +54,7 @@ struct Result {
   std::vector<NodeTime> nodes;
   std::uint64_t profiled = 0;
   SessionStats stats;
-  double memory = 0, memory_before = 0;  ///< private bytes, and those before the archive was opened
+  double memory = 0, memory_before = 0;  ///< private bytes, now and before opening the archive
   MachinePeaks peaks;
   Precision precision = Precision::exported;
   std::vector<WidenedNode> widened;
@@ -65,7 +67,7 @@ struct Result {
   }
 };
 
-/// One run for each line of standard input, answered by its milliseconds.
+/// Runs once for each line of standard input, and answers with the milliseconds.
 int take_turns(const BenchArguments& a, Session& session, const std::string& function,
                const std::vector<Tensor>& inputs) {
   session.run(function, inputs);
@@ -80,7 +82,7 @@ int take_turns(const BenchArguments& a, Session& session, const std::string& fun
   return 0;
 }
 
-/// Runs of their own, so that what is measured is not what is traced.
+/// Traces separate runs, because tracing disturbs measured runs.
 void trace_runs(const BenchArguments& a, const Result& r, const std::function<void()>& run) {
   constexpr int kTraced = 10;
   if (a.trace.path.empty()) return;
@@ -158,7 +160,7 @@ bool has_bodies(const std::string& op) {
   return op == "cond" || op == "while_loop" || op == "scan_loop" || op == "map_loop" || op == "call";
 }
 
-/// In units of 10^9 a second; a device may have had nothing to do for a node.
+/// Rate in units of 10^9 per second; empty for a node without work on the device.
 std::string giga_rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
 }
@@ -210,7 +212,7 @@ void print_nodes(const Result& r, int most) {
   fmt::print("\n{}", longest.str());
 }
 
-void print_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
   double flops = 0, bytes = 0;
   for (const NodeTime& n : r.nodes) {
     flops += n.flops / static_cast<double>(r.profiled);
@@ -260,30 +262,47 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
   print_nodes(r, a.nodes);
 }
 
-void print_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
-  fmt::print(
-      "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"precision\": \"{}\", \"runs\": {},\n \"open_ms\": "
-      "{:.4f}, "
-      "\"prepare_ms\": "
-      "{:.4f}, \"first_run_ms\": {:.4f},\n \"latency_ms\": {{\"min\": {:.4f}, \"p50\": {:.4f}, \"p90\": {:.4f}, "
-      "\"p99\": "
-      "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
-      "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"before\": {:.0f}, \"arena\": {}, \"state\": "
-      "{}}},\n \"widened\": {},\n \"nodes\": [",
-      json_escape(a.model), json_escape(function), threads, name_of(r.precision), r.runs.size(), r.opened, r.prepared,
-      r.first, r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(),
-      r.peaks.flops, r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes,
-      r.stats.state_bytes, widened_json(r.widened));
+void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+  using Json = nlohmann::ordered_json;
+  Json all = {{"model", a.model},
+              {"function", function},
+              {"threads", threads},
+              {"precision", name_of(r.precision)},
+              {"runs", r.runs.size()},
+              {"open_ms", json_rounded(r.opened, 4)},
+              {"prepare_ms", json_rounded(r.prepared, 4)},
+              {"first_run_ms", json_rounded(r.first, 4)},
+              {"latency_ms",
+               {{"min", json_rounded(r.runs.front(), 4)},
+                {"p50", json_rounded(r.percentile(50), 4)},
+                {"p90", json_rounded(r.percentile(90), 4)},
+                {"p99", json_rounded(r.percentile(99), 4)},
+                {"max", json_rounded(r.runs.back(), 4)},
+                {"mean", json_rounded(r.mean(), 4)}}},
+              {"peaks",
+               {{"flops", json_rounded(r.peaks.flops, 0)},
+                {"copy_bytes", json_rounded(r.peaks.copy_bytes, 0)},
+                {"read_bytes", json_rounded(r.peaks.read_bytes, 0)}}},
+              {"memory",
+               {{"private", json_rounded(r.memory, 0)},
+                {"before", json_rounded(r.memory_before, 0)},
+                {"arena", r.stats.arena_bytes},
+                {"state", r.stats.state_bytes}}},
+              {"widened", widened_json(r.widened)},
+              {"nodes", Json::array()}};
   const auto runs = static_cast<double>(r.profiled);
-  for (std::size_t i = 0; i < r.nodes.size(); ++i) {
-    const NodeTime& n = r.nodes[i];
-    fmt::print(
-        "{}\n  {{\"function\": \"{}\", \"node\": {}, \"op\": \"{}\", \"origin\": \"{}\", \"module\": \"{}\", \"ms\": "
-        "{:.5f}, \"flops\": {:.0f}, \"bytes\": {:.0f}, \"launches\": {}}}",
-        i > 0 ? "," : "", json_escape(n.function), n.node, n.op, json_escape(n.origin), json_escape(n.module),
-        n.seconds / runs * 1e3, n.flops / runs, n.bytes / runs, n.launches / r.profiled);
+  for (const NodeTime& n : r.nodes) {
+    all["nodes"].push_back({{"function", n.function},
+                            {"node", n.node},
+                            {"op", n.op},
+                            {"origin", n.origin},
+                            {"module", n.module},
+                            {"ms", json_rounded(n.seconds / runs * 1e3, 5)},
+                            {"flops", json_rounded(n.flops / runs, 0)},
+                            {"bytes", json_rounded(n.bytes / runs, 0)},
+                            {"launches", n.launches / r.profiled}});
   }
-  std::fputs("]}\n", stdout);
+  fmt::print("{}\n", json_text(all));
 }
 
 InputChoice inputs_of(const BenchArguments& a) {
@@ -304,8 +323,8 @@ PrepareOptions options_of(const BenchArguments& a) {
   return options;
 }
 
-/// Fills the cache of packed weights (PrepareOptions::weight_cache), as it is for a program that has run before: what
-/// is written meanwhile would disturb the runs that are measured.
+/// Fills the cache of packed weights (PrepareOptions::weight_cache) before measuring: later runs find a filled cache,
+/// and writing the cache would disturb measured runs.
 void fill_weight_cache(const BenchArguments& a) {
   const Model model = open_model(a.model);
   const Prepared prepared = model.prepare(options_of(a));
@@ -318,7 +337,7 @@ void fill_weight_cache(const BenchArguments& a) {
   cache->wait();
 }
 
-/// Runs of several numbers of threads are measured together.
+/// Runs with several numbers of threads are measured together.
 bool compares_threads(const BenchArguments& a) {
   return a.threads.size() > 1 || !a.cores.empty();
 }
@@ -336,7 +355,7 @@ int run_scaling(const BenchArguments& a) {
   request.inputs = one_call(model, request.function, inputs_of(a));
   request.options = options_of(a);
   for (const int threads : a.threads) {
-    // Without a list, --cores compares with one thread.
+    // --cores without a list compares with a single thread.
     if (a.threads.size() > 1 || threads > 0) request.threads.push_back(Threads::chosen(threads).count());
   }
   request.cores = a.cores;
@@ -401,7 +420,7 @@ int run_bench(const BenchArguments& a) {
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
   const int threads = Threads::chosen(a.threads.front()).count();
-  (a.json ? print_json : print_text)(a, f.name, threads, r);
+  (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
   return 0;
 }
 

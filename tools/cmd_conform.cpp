@@ -1,4 +1,4 @@
-// tern conform: runs cases of a program with PyTorch's results beside it, and compares.
+// tern conform: runs test cases of programs and compares the results with PyTorch's.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -40,7 +40,7 @@ std::string name_of_case(const std::string& file, const std::vector<std::string>
   return fs::path(file).stem().string();
 }
 
-/// Every `every`-th case, and the first one of each folder: one per op.
+/// Every `every`-th case, and the first case of each folder: one per op.
 std::vector<std::string> sample(const std::vector<std::string>& files, std::size_t every) {
   std::vector<std::string> some;
   std::string folder;
@@ -62,7 +62,7 @@ int run_conform(ConformArguments& a) {
                          a.gradients, a.graph,   a.device.native_code, a.no_texts};
   if (!a.target.empty()) {
     options.target = std::make_shared<KernelTarget>(kernel_target(a.target));
-    options.native_code = true;  // it is of this command
+    options.native_code = true;  // the native code comes from this command
   }
   Progress progress("conform", files.size());
   std::atomic<std::size_t> next{0};

@@ -1,4 +1,4 @@
-// tern devices: the devices that programs can run on, and the plugins that are absent or cannot be used.
+// tern devices: the available devices, and absent or unusable plugins.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kDialects[] = {"C++", "OpenCL C", "CUDA", "HIP", "Metal"};
 
-/// The tables of further functions that the plugin has, of those that Tern asks for.
+/// The plugin's tables of further functions among the tables known to Tern.
 std::vector<std::string> extensions_of(const PluginDevice& device) {
   const PluginTables& t = device.tables();
   const std::pair<const char*, bool> tables[] = {{"collective", t.collectives != nullptr},
@@ -63,7 +63,7 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
   return entry;
 }
 
-/// The problem, its lines indented by two columns.
+/// The problem's text, indented by two columns.
 std::string problem_text(const nlohmann::ordered_json& problem) {
   return escape_message(indented(problem.get<std::string>()), 4000);
 }
@@ -85,7 +85,7 @@ std::string line_of(const nlohmann::ordered_json& d) {
                      d["float64"].get<bool>() ? "" : ", no float64", further);
 }
 
-/// Lists the devices of a plugin: their name, each one, and the problem where there are none.
+/// Lists the devices of a plugin: name, devices, and the problem if the plugin has no devices.
 nlohmann::ordered_json plugin_entry(const std::string& path) {
   const Plugin& plugin = plugin_of_file(path);
   nlohmann::ordered_json entry{
@@ -94,7 +94,7 @@ nlohmann::ordered_json plugin_entry(const std::string& path) {
   return entry;
 }
 
-/// The same in a process of its own: drivers of several vendors may not share one, and some crash.
+/// The same in a separate process: drivers of several vendors may conflict in a single process, and some crash.
 nlohmann::ordered_json isolated_entry(const std::string& path) {
   constexpr std::chrono::minutes kLimit(2);
   const IsolatedResult result = run_isolated(kLimit, [&] {

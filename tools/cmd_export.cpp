@@ -1,4 +1,4 @@
-// tern export: a .pt2 file becomes a .tern archive.
+// tern export: converts a .pt2 file to a .tern archive.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "tools/annotate.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/json_text.h"
 #include "tools/llm_options.h"
 #include "tools/name_sizes.h"
 #include "tools/output.h"
@@ -37,6 +39,8 @@
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct ExportArguments {
   std::string input, output, compress, precision;
@@ -83,16 +87,18 @@ void verify_archive(const std::string& path) {
                                         findings.size(), describe(findings.front())));
 }
 
-std::string tuning_json(const TuneReport& t) {
-  std::string kinds;
-  for (const TunedKind& k : t.kinds) {
-    kinds += fmt::format("{}{{\"what\": \"{}\", \"nodes\": {}, \"before\": \"{}\", \"after\": \"{}\"}}",
-                         kinds.empty() ? "" : ", ", json_escape(k.what), k.nodes, name_of(k.before), name_of(k.after));
-  }
-  return fmt::format(
-      ", \"tuning\": {{\"processor\": \"{}\", \"threads\": {}, \"before_ms\": {:.4f}, \"after_ms\": {:.4f}, "
-      "\"trials\": {}, \"complete\": {}, \"kinds\": [{}]}}",
-      json_escape(t.tuning.processor), t.tuning.threads, t.before * 1e3, t.after * 1e3, t.trials, t.complete, kinds);
+Json tuning_json(const TuneReport& t) {
+  Json j = {{"processor", t.tuning.processor},
+            {"threads", t.tuning.threads},
+            {"before_ms", json_rounded(t.before * 1e3, 4)},
+            {"after_ms", json_rounded(t.after * 1e3, 4)},
+            {"trials", t.trials},
+            {"complete", t.complete},
+            {"kinds", Json::array()}};
+  for (const TunedKind& k : t.kinds)
+    j["kinds"].push_back(
+        {{"what", k.what}, {"nodes", k.nodes}, {"before", name_of(k.before)}, {"after", name_of(k.after)}});
+  return j;
 }
 
 void print_tuning(const TuneReport& t) {
@@ -115,16 +121,22 @@ void print_quantized(const ExportArguments& a, const QuantizeReport& report, con
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
-                  const std::optional<TuneReport>& tuned, const Calibration* calibration,
-                  const std::string& further_json) {
+                  const std::optional<TuneReport>& tuned, const Calibration* calibration, const Json& further) {
   if (a.json) {
-    print_output(fmt::format(
-        "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
-        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}{}}}\n",
-        json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
-        import.nodes, program.functions.size(), program.states.size(),
-        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : "",
-        further_json));
+    Json j = {{"output", a.output},
+              {"bytes", w.file_size},
+              {"index_bytes", w.index_size},
+              {"segments", w.segments},
+              {"weight_bytes", w.weights},
+              {"stored_bytes", w.stored},
+              {"traced_nodes", import.traced_nodes},
+              {"nodes", import.nodes},
+              {"functions", program.functions.size()},
+              {"states", program.states.size()}};
+    if (a.quantize.any()) j["quantized"] = quantize_json(import.quantized, calibration);
+    if (tuned) j["tuning"] = tuning_json(*tuned);
+    j.update(further);
+    print_output(json_text(j) + "\n");
     return;
   }
   if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
@@ -140,14 +152,14 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   print_output(fmt::format("{}\n", human_bytes(w.file_size)));
 }
 
-/// Packs the weights for this machine's processor and adds them to the program, instead of any that it has.
+/// Packs the weights for this machine's processor and replaces the program's packed weights.
 void add_packings(Program& program, const SymbolSizes& sizes) {
   const std::vector<Packing> before = std::exchange(program.packings, {});
   PackRecorder recorder =
       pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), last_sizes(sizes));
   for (auto& [name, bytes] : recorder.packed) {
     const auto& [storage, key] = name;
-    // A copy of each for the lambda: clang takes no bindings there before version 16.
+    // Copies of both for the lambda: clang before version 16 cannot capture structured bindings.
     const auto same = std::ranges::find_if(
         before, [storage = storage, key = key](const Packing& p) { return p.storage == storage && p.key == key; });
     program.packings.push_back(
@@ -155,8 +167,8 @@ void add_packings(Program& program, const SymbolSizes& sizes) {
   }
 }
 
-/// Measures the ways of doing nodes in the archive that was just written, and puts the best into the program, with the
-/// weights packed as they ask for.
+/// Measures the algorithms of the nodes in the archive written before, and stores the best in the program, together
+/// with the weights packed for these algorithms.
 TuneReport add_tuning(Program& program, const ExportArguments& a, const SymbolSizes& sizes) {
   TuneOptions options;
   options.seconds = a.tune_seconds;
@@ -194,8 +206,8 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                        : "--quantize: all weights stay as they are. " + reasons);
 }
 
-/// Imports the program; its weights are stored as the options and the samples say. Empty where the samples say that no
-/// format is exact enough.
+/// Imports the program; the options and the samples choose the storage of weights. Empty if no format is exact enough
+/// for the samples.
 std::optional<Program> import_program(const ExportArguments& a, ImportOptions options, ImportReport& report,
                                       std::optional<Calibration>& calibration) {
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
@@ -242,7 +254,7 @@ int run_export(ExportArguments& a) {
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
   const std::optional<TrainingOptions> training = parse_train(a.train);
-  std::optional<std::optional<std::uint64_t>> activation_memory;  // given; a limit, or the least
+  std::optional<std::optional<std::uint64_t>> activation_memory;  // set if given: a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
@@ -300,8 +312,10 @@ int run_export(ExportArguments& a) {
   if (training && !a.json) print_output(training_text(*training, trained));
   if (generation && !a.json) print_output(generation_text(*generation, generated));
   if (!a.json) print_output(activation_memory_text(limited));
-  print_report(a, program, import, written, tuned, measured,
-               activation_memory_json(limited) + (generation ? generation_json(generated) : ""));
+  Json further = Json::object();
+  if (!limited.empty()) further["activation_memory"] = activation_memory_json(limited);
+  if (generation) further.update({{"context", generated.context}, {"vocabulary", generated.vocabulary}});
+  print_report(a, program, import, written, tuned, measured, further);
   return 0;
 }
 
@@ -385,7 +399,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
   c->callback([a, c, &line] {
-    a->quantize.draws = c->count("--report") > 0;  // it may have no value
+    a->quantize.draws = c->count("--report") > 0;  // the value is optional
     line.status = run_export(*a);
   });
 }

@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tools/command.h"
+#include "tools/json_text.h"
 #include "tools/names.h"
 #include "tools/option_text.h"
 
@@ -50,7 +52,11 @@ void add_version_command(CLI::App& app, CommandLine&) {
   c->add_flag("--json", *json, "Print it as JSON");
   c->footer("Example:\n  tern version");
   c->callback([json] {
-    *json ? fmt::print("{{\"version\": \"{}\"}}\n", TERN_VERSION_STRING) : fmt::print("tern {}\n", TERN_VERSION_STRING);
+    if (*json) {
+      fmt::print("{}\n", json_text({{"version", TERN_VERSION_STRING}}));
+    } else {
+      fmt::print("tern {}\n", TERN_VERSION_STRING);
+    }
   });
 }
 

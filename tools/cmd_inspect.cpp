@@ -1,4 +1,4 @@
-// tern inspect: what is in an archive or a .pt2 file.
+// tern inspect: the contents of an archive or a .pt2 file.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,14 +1,15 @@
-// tern ops: the names that the importer knows, and Tern's own ops.
+// tern ops: the names known to the importer, and Tern's own ops.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "exporter/import/refused.h"
 #include "exporter/operator_names.h"
 #include "schema/op_record.h"
 #include "tools/command.h"
+#include "tools/json_text.h"
 #include "tools/op_text.h"
-#include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
@@ -19,7 +20,7 @@ struct OpsArguments {
   bool json = false;
 };
 
-/// With * for any characters and ? for one; without them, a part of the name.
+/// Matches a pattern: * for any characters and ? for one; a pattern without wildcards matches a substring.
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.find_first_of("*?") == std::string_view::npos) return name.find(pattern) != std::string_view::npos;
   std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
@@ -61,30 +62,17 @@ Listing listing(const std::string& pattern) {
   return l;
 }
 
-void print_json(const Listing& l) {
-  fmt::print("{{\n  \"names\": [");
-  const char* separator = "";
+void print_ops_json(const Listing& l) {
+  using Json = nlohmann::ordered_json;
+  Json all = {{"names", Json::array()}, {"refused", Json::array()}, {"ops", Json::array()}};
   for (const OperatorName& n : l.names) {
-    fmt::print("{}\n    {{\"name\": \"{}\", \"kind\": \"{}\"", separator, json_escape(n.name),
-               operator_kind_name(n.kind));
-    if (!n.twin.empty()) fmt::print(", \"computed_as\": \"{}\"", json_escape(n.twin));
-    fmt::print("}}");
-    separator = ",";
+    Json name = {{"name", n.name}, {"kind", operator_kind_name(n.kind)}};
+    if (!n.twin.empty()) name["computed_as"] = n.twin;
+    all["names"].push_back(std::move(name));
   }
-  fmt::print("\n  ],\n  \"refused\": [");
-  separator = "";
-  for (const importing::Refusal& r : l.refused) {
-    fmt::print("{}\n    {{\"name\": \"{}\", \"reason\": \"{}\"}}", separator, json_escape(r.name),
-               json_escape(r.reason));
-    separator = ",";
-  }
-  fmt::print("\n  ],\n  \"ops\": [");
-  separator = "";
-  for (const OpRecord& o : l.ops) {
-    fmt::print("{}\n    {}", separator, record_json(o));
-    separator = ",";
-  }
-  fmt::print("\n  ]\n}}\n");
+  for (const importing::Refusal& r : l.refused) all["refused"].push_back({{"name", r.name}, {"reason", r.reason}});
+  for (const OpRecord& o : l.ops) all["ops"].push_back(record_json(o));
+  fmt::print("{}\n", json_text(all));
 }
 
 /// "2", "1 to 3", "1 or more".
@@ -93,7 +81,7 @@ std::string count_text(int least, int most) {
   return most < 0 ? (least == 0 ? "any" : fmt::format("{} or more", least)) : fmt::format("{} to {}", least, most);
 }
 
-void print_text(const Listing& l, const std::string& pattern) {
+void print_ops_text(const Listing& l, const std::string& pattern) {
   if (!l.names.empty()) {
     TextTable names({{"PyTorch's operator"}, {"kind"}, {"computed as"}});
     for (const OperatorName& n : l.names) {
@@ -124,7 +112,7 @@ void print_text(const Listing& l, const std::string& pattern) {
 
 int run_ops(const OpsArguments& a) {
   const Listing l = listing(a.pattern);
-  a.json ? print_json(l) : print_text(l, a.pattern);
+  a.json ? print_ops_json(l) : print_ops_text(l, a.pattern);
   return l.names.empty() && l.refused.empty() && l.ops.empty() ? kExitFindings : 0;
 }
 

@@ -22,7 +22,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// The folders are those below share/ of an installation.
+/// Writes the pages to the folders below share/ of an installation.
 void write_pages(const CLI::App& app, const std::filesystem::path& folder) {
   write(folder / "man/man1/tern.1", man_page(app));
   for (const CLI::App* c : commands_of(app)) write(folder / ("man/man1/tern-" + c->get_name() + ".1"), man_page(*c));

@@ -1,4 +1,4 @@
-// tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
+// tern run: runs a function of an archive (or a .pt2) on tensors from files or on random tensors.
 #include <fmt/format.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
@@ -8,8 +8,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "dtypes/convert.h"
 #include "tools/bounds.h"
@@ -18,6 +20,7 @@
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
+#include "tools/json_text.h"
 #include "tools/same_file.h"
 #include "tools/subgroups.h"
 #include "tools/text.h"
@@ -26,6 +29,8 @@
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct RunArguments {
   std::string model, function, output, format, group;
@@ -41,12 +46,12 @@ struct RunArguments {
   std::uint64_t max_memory = 0;
 };
 
-HostTensor to_host(const Tensor& t) {
+HostTensor to_host_results(const Tensor& t) {
   const auto* bytes = static_cast<const std::byte*>(t.data());
   return {t.dtype(), t.sizes(), std::vector<std::byte>(bytes, bytes + t.byte_size())};
 }
 
-/// "mean 0.1, from -3 to 4" of the finite values.
+/// "mean 0.1, from -3 to 4" over the finite values.
 struct Summary {
   double min = INFINITY, max = -INFINITY, sum = 0;
   std::int64_t finite = 0, count = 0;
@@ -67,24 +72,24 @@ Summary summarize(const Tensor& t) {
   return s;
 }
 
-std::string number(double v) {
-  return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null";
+/// Rounds to six significant digits.
+Json number_json(double v) {
+  return json_number(std::strtod(fmt::format("{:.6g}", v).c_str(), nullptr));
 }
 
-void print_json(std::FILE* out, const std::string& name, const Tensor& t) {
-  if (t.dtype() == DType::invalid) {
-    fmt::print(out, "{{\"name\": \"{}\", \"dtype\": null}}", json_escape(name));
-    return;
-  }
+Json summary_json(const std::string& name, const Tensor& t) {
+  if (t.dtype() == DType::invalid) return {{"name", name}, {"dtype", nullptr}};
   const Summary s = summarize(t);
-  fmt::print(out,
-             "{{\"name\": \"{}\", \"dtype\": \"{}\", \"sizes\": {}, \"min\": {}, \"max\": {}, \"mean\": {}, "
-             "\"not_finite\": {}}}",
-             json_escape(name), name_of(t.dtype()), sizes_text(t.sizes()), number(s.min), number(s.max),
-             number(s.mean()), s.count - s.finite);
+  return {{"name", name},
+          {"dtype", name_of(t.dtype())},
+          {"sizes", t.sizes()},
+          {"min", number_json(s.min)},
+          {"max", number_json(s.max)},
+          {"mean", number_json(s.mean())},
+          {"not_finite", s.count - s.finite}};
 }
 
-void print_text(std::FILE* out, const std::string& name, const Tensor& t) {
+void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
   constexpr std::int64_t kMostValues = 16;
   if (t.dtype() == DType::invalid) {
     fmt::print(out, "{}: None\n", escape_name(name));
@@ -104,32 +109,31 @@ void print_text(std::FILE* out, const std::string& name, const Tensor& t) {
   fmt::print(out, " = {}\n", text);
 }
 
-/// What the calls of a run leave behind: summaries on a stream, tensors for the file.
-class Results {
+/// Writes the results of calls: summaries to a stream, tensors to the file.
+class CmdRunResults {
  public:
-  Results(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
-      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {
-    if (a_.json) std::fputs(several_ ? "{\"calls\": [" : "", out_);
-  }
+  CmdRunResults(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
+      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {}
   void add(std::size_t call, const std::vector<Tensor>& outputs) {
     const std::string prefix = several_ ? fmt::format("call{}.", call) : std::string();
-    if (a_.json) std::fputs(call > 0 ? ",\n {\"outputs\": [" : "{\"outputs\": [", out_);
+    Json list = Json::array();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::string& name = f_.outputs[i].name;
       if (a_.json) {
-        std::fputs(i > 0 ? ", " : "", out_);
-        print_json(out_, name, outputs[i]);
+        list.push_back(summary_json(name, outputs[i]));
       } else {
-        print_text(out_, prefix + name, outputs[i]);
+        print_run_text(out_, prefix + name, outputs[i]);
       }
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
-        named_.tensors.emplace_back(prefix + name, to_host(outputs[i]));
+        named_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
     }
-    if (a_.json) std::fputs(several_ ? "]}" : "]", out_);
+    if (a_.json) calls_.push_back({{"outputs", std::move(list)}});
   }
   void finish(const std::vector<WidenedNode>& widened) {
     if (a_.json) {
-      fmt::print(out_, "{}, \"widened\": {}}}\n", several_ ? "]" : "", widened_json(widened));
+      Json all = several_ ? Json{{"calls", std::move(calls_)}} : calls_.empty() ? Json::object() : calls_.front();
+      all["widened"] = widened_json(widened);
+      fmt::print(out_, "{}\n", json_text(all));
     } else {
       std::fputs(widened_text(widened).c_str(), out_);
     }
@@ -141,10 +145,11 @@ class Results {
   const RunArguments& a_;
   std::FILE* out_;
   bool several_;
+  Json calls_ = Json::array();
   NamedTensors named_;
 };
 
-/// Where the kernels of a device came from; the names of those that the archive did not bring.
+/// Prints the origin of a device's kernels, and the names of kernels missing in the archive.
 void print_kernels(const std::string& device) {
   const std::vector<LoadedKernel> kernels = loaded_kernels(device);
   std::map<std::string, std::size_t> compiled;
@@ -163,7 +168,7 @@ void print_kernels(const std::string& device) {
   if (!refused.empty()) fmt::print(stderr, "{}\n", escape_name(refused, 4000));
 }
 
-/// Captures the only call and replays it; the results are the graph's.
+/// Captures the only call and replays the graph; the results are the graph's.
 const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::string& function,
                                      const std::vector<Tensor>& inputs, int repeat) {
   graph.capture_begin(session.stream());
@@ -175,7 +180,7 @@ const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::
 }
 
 int run_run(RunArguments& a) {
-  // All ranks meet before they load: a rank that is missing is found out first.
+  // All ranks meet before loading: a missing rank is detected first.
   const std::shared_ptr<ProcessGroup> group = a.group.empty() ? nullptr : join_launched_group(a.group, a.group_timeout);
   if (group != nullptr) {
     for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
@@ -187,7 +192,7 @@ int run_run(RunArguments& a) {
   refuse_same_outputs(std::array<OutputOption, 2>{{{"--output", a.output}, {"--trace", a.trace.path}}});
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
-  ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it
+  ChosenTrace trace(a.trace);  // starts now: importing a .pt2 file runs parts of the program
   const std::vector<FunctionInfo> functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const std::vector<std::vector<Tensor>> calls = gather_calls(model, f.name, a.inputs);
@@ -208,7 +213,7 @@ int run_run(RunArguments& a) {
   Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
   if (group != nullptr) set_groups(session, *model.program(), group, groups_of(*model.program(), a.groups));
-  Results results(f, a, calls.size());
+  CmdRunResults results(f, a, calls.size());
   Graph graph;
   if (a.graph) {
     results.add(0, run_graph(graph, session, f.name, calls[0], a.repeat));

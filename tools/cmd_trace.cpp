@@ -1,4 +1,4 @@
-// tern trace: what a trace says, and traces of several ranks as one.
+// tern trace: summarises a trace, and merges traces of several ranks.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -76,12 +76,12 @@ PrepareOptions prepare_options(const Arguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.native_code = a.device.native_code;
-  // Weights that a later process would find packed could make its results others than this one's.
+  // No weight cache: packed weights found by a later process could change the results.
   options.weight_cache = "off";
   return options;
 }
 
-/// What a checkpoint remembers of the run beside the options of training.
+/// Settings of the run stored in a checkpoint beside the options of training.
 Settings settings_of(const Arguments& a) {
   const auto file = FileBytes::open(a.options.model, Access::map);
   const XXH128_hash_t h = XXH3_128bits(file->bytes().data(), file->bytes().size());
@@ -114,14 +114,14 @@ void write_results(const Arguments& a, const Model& model, const Trainer& traine
   if (!a.options.plot.empty()) write_plot(a.options.plot, trainer, a.options.model);
 }
 
-/// How to continue, said after where the run stopped.
+/// Text explaining the continuation of a stopped run.
 std::string continue_text(const Arguments& a, const Trainer& trainer) {
   const std::string folder = escape_name(trainer.checkpoints().folder());
   return fmt::format("a checkpoint is in {}; continue with --resume{}", folder,
                      a.options.checkpoints.empty() ? "" : " --checkpoint " + folder);
 }
 
-/// Hours of training are not lost because a disk is full.
+/// Keeps hours of training if the disk is full.
 void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
   try {
     write_results(a, model, trainer);
@@ -134,7 +134,7 @@ void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
     }
     throw;
   }
-  // Nobody named that folder, so nobody expects it to stay.
+  // Removes the default folder: the user did not ask for checkpoints.
   if (a.options.checkpoints.empty()) trainer.checkpoints().remove();
 }
 
@@ -152,7 +152,7 @@ void check_adapters(const TrainOptions& o, const Model& model) {
   }
 }
 
-/// Batch norms go on counting beside adapters, and a file of adapters has no place for that.
+/// Warns of batch norms updated beside adapters: a file of adapters cannot store buffers.
 void warn_of_buffers(const TrainOptions& o, const Model& model) {
   if (o.adapters.empty()) return;
   const auto& states = model.program()->states;
@@ -165,7 +165,7 @@ void warn_of_buffers(const TrainOptions& o, const Model& model) {
              std::ranges::count_if(states, changed), escape_name(found->name));
 }
 
-/// A bar, and a line for each epoch.
+/// A progress bar, and a line for each epoch.
 class Display {
  public:
   Display(const Arguments& a, const Trainer& trainer) : a_(a), trainer_(trainer) { begin(); }
@@ -194,7 +194,7 @@ class Display {
   std::optional<Progress> progress_;
 };
 
-/// Rank 0's part of the end.
+/// Rank 0's final output.
 void finish(const Arguments& a, const Model& model, Trainer& trainer) {
   write_or_keep(a, model, trainer);
   if (a.options.json) {
@@ -242,7 +242,7 @@ int run_train(Arguments& a) {
     fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
   parse_held_out(a);
   parse_arrays(a);
-  // All ranks meet before they load: a rank that is missing is found out first.
+  // All ranks meet before loading: a missing rank is detected first.
   const Ranks ranks = a.group.empty() ? Ranks() : Ranks(join_launched_group(a.group, a.group_timeout));
   try {
     if (!ranks.leads() && a.trace.path.find("{rank}") == std::string::npos) a.trace.path.clear();
@@ -252,13 +252,13 @@ int run_train(Arguments& a) {
     check_names(a.options, a.trace.path);
     if (ranks.leads()) check_outputs(a.options);
     if (is_pt2(a.options.model)) {
-      pt2::Container::open(a.options.model);  // says where it is another kind of zip archive
+      pt2::Container::open(a.options.model);  // throws a clearer error for other kinds of zip archives
       fail(ErrorCode::invalid_argument,
            "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
     }
     return train_archive(a, ranks);
   } catch (const std::exception& e) {
-    // No other rank shall wait for this one.
+    // Other ranks must not wait for this rank.
     if (!ranks.alone()) ranks.group()->abort(e.what());
     throw;
   }

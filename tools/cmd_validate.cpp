@@ -4,15 +4,19 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "tools/check_file.h"
 #include "tools/command.h"
 #include "tools/deep_check.h"
 #include "tools/inputs.h"
+#include "tools/json_text.h"
 #include "tools/terminal.h"
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct ValidateArguments {
   std::vector<std::string> paths;
@@ -24,22 +28,22 @@ const char* severity(const Finding& f) {
   return f.code == ErrorCode::unsupported ? "unsupported" : "broken";
 }
 
-void print_json(const FileCheck& c) {
-  fmt::print("{{\"file\": \"{}\", \"valid\": {}, \"status\": {}, ", json_escape(c.path), c.valid(), c.status());
-  if (c.failure) fmt::print("\"error\": \"{}\", ", json_escape(c.failure->what()));
-  fmt::print("\"findings\": [");
-  const char* separator = "";
+Json check_json(const FileCheck& c) {
+  Json j = {{"file", c.path}, {"valid", c.valid()}, {"status", c.status()}};
+  if (c.failure) j["error"] = c.failure->what();
+  j["findings"] = Json::array();
   for (const Finding& f : c.findings) {
-    fmt::print(
-        "{}\n  {{\"rule\": \"{}\", \"severity\": \"{}\", \"offset\": {}, \"where\": \"{}\", \"message\": \"{}\"}}",
-        separator, json_escape(f.rule), severity(f), f.offset, json_escape(f.where), json_escape(f.message));
-    separator = ",";
+    j["findings"].push_back({{"rule", f.rule},
+                             {"severity", severity(f)},
+                             {"offset", f.offset},
+                             {"where", f.where},
+                             {"message", f.message}});
   }
-  fmt::print("]}}");
+  return j;
 }
 
 /// "model.tern: valid", "...: 3 findings", "...: not checked: cannot open ...".
-void print_text(const FileCheck& c) {
+void print_validate_text(const FileCheck& c) {
   const std::string path = escape_name(c.path);
   for (const Finding& f : c.findings) {
     fmt::print("{}: byte {}: {} {}: {}{}{}\n", path, f.offset, severity(f), f.rule, escape_name(f.where, 2000),
@@ -54,7 +58,7 @@ void print_text(const FileCheck& c) {
   }
 }
 
-/// Says what this machine cannot check.
+/// Reports checks impossible on this machine.
 void add_deep_findings(FileCheck& c) {
   try {
     DeepCheck check = check_packed_weights(c.path);
@@ -70,15 +74,18 @@ void add_deep_findings(FileCheck& c) {
 
 int run_validate(const ValidateArguments& a) {
   int status = 0;
-  if (a.json) fmt::print("[");
-  for (std::size_t i = 0; i < a.paths.size(); ++i) {
-    FileCheck check = check_file(a.paths[i]);
-    if (a.deep && check.valid() && !is_pt2(a.paths[i])) add_deep_findings(check);
+  Json all = Json::array();
+  for (const std::string& path : a.paths) {
+    FileCheck check = check_file(path);
+    if (a.deep && check.valid() && !is_pt2(path)) add_deep_findings(check);
     status = worse_exit(status, check.status());
-    if (a.json && i > 0) fmt::print(",\n ");
-    (a.json ? print_json : print_text)(check);
+    if (a.json) {
+      all.push_back(check_json(check));
+    } else {
+      print_validate_text(check);
+    }
   }
-  if (a.json) fmt::print("]\n");
+  if (a.json) fmt::print("{}\n", json_text(all));
   return status;
 }
 

@@ -1,4 +1,4 @@
-// tern verify: how exact a run is in a precision or on a device, as a whole and node by node.
+// tern verify: exactness of a run in a precision or on a device, as a whole and node by node.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -67,7 +67,7 @@ Side reference_side(const Model& model, const std::string& function, const Verif
   return side;
 }
 
-/// Whether the run under test is the reference run by its options.
+/// True if the options of the run under test equal the reference run's.
 bool is_plain(const VerifyArguments& a, const Program& program) {
   const bool chosen = a.device.precision != "exported" || a.device.name != "cpu" || a.device.reproducible;
   return !chosen && a.against != "reproducible" && (a.against == "exported" || !has_marks(program));
@@ -113,7 +113,7 @@ int run_verify(VerifyArguments& a) {
   }
   const Calls calls = gather_calls(model, name, a.inputs);
   const Side test = test_side(model, name, a);
-  Side reference;  // of results
+  Side reference;  // side with the reference results
   if (!a.reference.empty()) {
     const Model other = open_model(a.reference);
     const bool has_name = other.program()->find_entry(name) >= 0;
@@ -136,7 +136,7 @@ int run_verify(VerifyArguments& a) {
     report.results = verify_results(test, reference, expected, calls, [&] { progress.advance(); });
   }
   report.broken = broken_limits(report.results.compared.front(), a.limits, calls.size() > 1);
-  // What fails is explained by its nodes.
+  // Explains failures node by node.
   if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty())) {
     report.nodes_of_model_alone = reference.program == nullptr || !has_same_nodes(test.f(), reference.f());
     const Side against = report.nodes_of_model_alone ? reference_side(model, name, a) : reference;

@@ -1,4 +1,4 @@
-// tern view: a page that shows a model, or two side by side, in the browser or as a file.
+// tern view: a page showing a model or comparing two, in the browser or as a file.
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <tern/tern.h>
@@ -79,7 +79,7 @@ void serve_page(const ViewArguments& a, const view::Shown& shown) {
   view::serve(site, a.port, ready, [&] { browser.forget(); });
 }
 
-/// The page must not replace what it shows.
+/// The page must not overwrite its own inputs.
 void check_html(const ViewArguments& a) {
   std::vector<std::string> shown = a.traces;
   shown.insert(shown.end(), {a.model, a.other});

@@ -1,4 +1,4 @@
-// The subcommands of the tern command: each file cmd_NAME.cpp adds its own.
+// The subcommands of the tern command: each file cmd_NAME.cpp adds its own subcommand.
 #pragma once
 
 #include <tern/precision.h>
@@ -11,9 +11,9 @@
 
 namespace tern {
 
-/// What a subcommand's callback leaves behind.
+/// Result of a subcommand's callback.
 struct CommandLine {
-  int status = 0;  ///< exit status of a subcommand that did not throw
+  int status = 0;  ///< exit status of a subcommand returning without an exception
 };
 
 void add_export_command(CLI::App& app, CommandLine& line);

@@ -29,15 +29,15 @@
 namespace tern {
 namespace {
 
-/// In the order of --help.
+/// The order of --help.
 constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
     add_export_command,  add_inspect_command, add_view_command,  add_validate_command, add_run_command,
     add_verify_command,  add_train_command,   add_bench_command, add_conform_command,  add_ops_command,
     add_devices_command, add_trace_command,   add_help_command,  add_version_command,  add_pages_command,
 };
 
-/// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours, as
-/// fail() writes those of names as \x0a.
+/// Escapes control characters of names from files in messages: the terminal must not see them. Raw line breaks are
+/// Tern's own, because fail() writes line breaks of names as \x0a.
 int report(ErrorCode code, std::string_view message) {
   std::string text = "tern: ";
   while (true) {
@@ -50,7 +50,7 @@ int report(ErrorCode code, std::string_view message) {
   return static_cast<int>(code);
 }
 
-/// An option that may be given several times takes one value each time: a file that follows is the command's.
+/// A repeatable option takes a single value each time: a following file is the command's argument.
 void one_value_each(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (!option->get_positional()) option->allow_extra_args(false);
@@ -63,7 +63,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// The first argument that is no option of the whole command, nor the value of one.
+/// The first argument besides global options and their values.
 std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -74,14 +74,14 @@ std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv
   return {};
 }
 
-/// The first option; words behind the mark "--" are none.
+/// The first option; words after the mark "--" are not options.
 std::vector<std::string>::const_iterator first_option(const std::vector<std::string>& words) {
   const auto mark = std::ranges::find(words, "--");
   const auto found = std::find_if(words.begin(), mark, [](const std::string& word) { return word.starts_with('-'); });
   return found == mark ? words.end() : found;
 }
 
-/// An argument that nothing takes: an option is compared with those that there are.
+/// The message for an unknown argument; an unknown option is compared with the existing options.
 std::string unexpected(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining(true);
   const auto parsed = app.get_subcommands();
@@ -106,7 +106,7 @@ std::string unexpected(const CLI::App& app) {
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
-/// Wrong arguments are told here; everything else is thrown.
+/// Reports wrong arguments; throws other errors.
 int parse(CLI::App& app, int argc, char** argv) {
   if (argc == 1) {
     fmt::print("{}", app.help());
@@ -121,7 +121,7 @@ int parse(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::CallForVersion&) {
     fmt::print("tern {}\n", TERN_VERSION_STRING);
   } catch (const CLI::ParseError& e) {
-    // An option that does not exist also explains why an argument is missing.
+    // An unknown option also explains a missing argument.
     const std::vector<std::string> rest = app.remaining(true);
     if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || first_option(rest) != rest.end())
       fail(ErrorCode::invalid_argument, unexpected(app));
@@ -132,8 +132,8 @@ int parse(CLI::App& app, int argc, char** argv) {
   return 0;
 }
 
-/// A file that is opened must not take the number of a standard stream that the caller has closed. Writing to a stream
-/// that was closed still fails.
+/// Opens /dev/null for closed standard streams, because an opened file must not get their numbers. Writing to a closed
+/// stream still fails.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", O_RDONLY);
@@ -155,7 +155,7 @@ int run(int argc, char** argv) {
     return report(ErrorCode::io, e.what());
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::broken_pipe) return kExitReaderGone;
-    if (output_failed())  // {fmt} throws where stdio returns an error
+    if (output_failed())  // {fmt} throws on stdio errors
       return report(ErrorCode::io, "cannot write to standard output: " + e.code().message());
     return report(ErrorCode::internal, e.what());
   } catch (const std::exception& e) {

@@ -1,4 +1,4 @@
-// The whole command: its tree of subcommands and options, and what main() does with a command line.
+// The whole command: its tree of subcommands and options, and the work of main().
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,11 +10,11 @@
 
 namespace tern {
 
-/// The tree that parses, and that --help, manual pages and completion are made from. `line` outlives it.
+/// The tree used for parsing, --help, manual pages and completion. `line` must outlive the tree.
 std::unique_ptr<CLI::App> make_app(CommandLine& line);
 
-/// Runs the words after "tern" in this process. Throws tern::Error; a command that ends with findings returns their
-/// exit status. What export, verify and devices print is in `text`; the other commands print to standard output.
+/// Runs the words after "tern" in this process. Throws tern::Error; a command ending with findings returns their exit
+/// status. `text` receives the output of export, verify and devices; the other commands print to standard output.
 int run_for_text(const std::vector<std::string>& words, std::string* text);
 
 /// Runs the command line; returns the exit status (exit_codes.h). Nothing is thrown.

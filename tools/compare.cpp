@@ -22,20 +22,20 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Precision {
+struct ComparePrecision {
   DType dtype;
   Tolerance tolerance;  ///< torch/testing/_comparison.py, _DTYPE_PRECISIONS
-  int mantissa;         ///< bits, without the leading one
-  int min_exponent;     ///< of the smallest normal number
+  int mantissa;         ///< bits, without the implicit leading 1
+  int min_exponent;     ///< exponent of the smallest normal number
 };
 
 template <class Format>
-constexpr Precision small_float(DType dtype, Tolerance tolerance = {}) {
+constexpr ComparePrecision small_float(DType dtype, Tolerance tolerance = {}) {
   return {dtype, tolerance, Format::mantissa, 1 - Format::bias};
 }
 
-/// Complex types: as of their parts. Types that are not here are exact and have no last place.
-constexpr std::array<Precision, 15> kPrecisions = {{
+/// Complex types use their parts' precision. Types missing here are exact and have no last place.
+constexpr std::array<ComparePrecision, 15> kPrecisions = {{
     small_float<Binary16>(DType::f16, {1e-3, 1e-5}),
     small_float<Brain16>(DType::bf16, {1.6e-2, 1e-5}),
     {DType::f32, {1.3e-6, 1e-5}, 23, -126},
@@ -53,29 +53,29 @@ constexpr std::array<Precision, 15> kPrecisions = {{
     small_float<E2M1>(DType::f4_e2m1),
 }};
 
-const Precision* precision_of(DType dtype) {
+const ComparePrecision* precision_of(DType dtype) {
   const auto found =
       std::find_if(kPrecisions.begin(), kPrecisions.end(), [&](const auto& p) { return p.dtype == dtype; });
   return found == kPrecisions.end() ? nullptr : &*found;
 }
 
-double unit_of_last_place(const Precision& precision, double magnitude) {
+double unit_of_last_place(const ComparePrecision& precision, double magnitude) {
   const int exponent = magnitude > 0 ? std::ilogb(magnitude) : precision.min_exponent;
   return std::ldexp(1.0, std::max(exponent, precision.min_exponent) - precision.mantissa);
 }
 
-/// What one pair of elements amounts to.
+/// Result of comparing a pair of elements.
 struct Verdict {
   bool close;
   double error;
-  double golden;  ///< its magnitude
+  double golden;  ///< magnitude of the golden element
 };
 
 bool same_part(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-/// A NaN or infinity on one side only makes the error infinite.
+/// Replaces NaN by infinity: a NaN or infinity on a single side makes the error infinite.
 double finite_or_infinite(double error) {
   return std::isnan(error) ? kInfinity : error;
 }
@@ -100,7 +100,7 @@ Verdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& t
   return {!exact && within(tolerance, error, std::abs(b)), error, std::abs(b)};
 }
 
-/// 64-bit integers: the difference is taken before anything is rounded.
+/// 64-bit integers: subtracts before rounding.
 template <typename Int>
 requires std::is_integral_v<Int> Verdict judge(Int a, Int b, const Tolerance& tolerance, bool exact) {
   const auto magnitude = std::fabs(static_cast<double>(b));
@@ -134,10 +134,10 @@ class Comparer {
         precision_(precision_of(golden.dtype)),
         row_(golden.sizes.empty() ? 1 : std::max<std::int64_t>(golden.sizes.back(), 1)) {}
 
-  /// T: double, std::complex<double>, or the elements' own 64-bit integer type; `as` is its name.
+  /// Compares as T: double, std::complex<double>, or the elements' own 64-bit integer type; `as` is its name.
   template <typename T>
   void run(DType as) {
-    // Even, so that a chunk of two elements to a byte begins at a whole byte.
+    // Even: a chunk of types with two elements per byte begins at a whole byte.
     constexpr std::int64_t kChunk = 4096;
     std::vector<T> a(kChunk);
     std::vector<T> b(kChunk);
@@ -185,7 +185,7 @@ class Comparer {
   const HostTensor& actual_;
   const HostTensor& golden_;
   Comparison& result_;
-  const Precision* precision_;
+  const ComparePrecision* precision_;
   std::int64_t row_;
   double row_error_ = 0;
   double row_largest_ = 0;
@@ -206,12 +206,12 @@ std::string difference_of_kind(const HostTensor& actual, const HostTensor& golde
 }  // namespace
 
 Tolerance default_tolerance(DType golden) {
-  const Precision* precision = precision_of(golden);
+  const ComparePrecision* precision = precision_of(golden);
   return precision != nullptr ? precision->tolerance : Tolerance{};
 }
 
 double unit_of_last_place(DType dtype, double magnitude) {
-  const Precision* precision = precision_of(dtype);
+  const ComparePrecision* precision = precision_of(dtype);
   return precision == nullptr ? 0 : unit_of_last_place(*precision, magnitude);
 }
 
@@ -261,7 +261,7 @@ std::string describe(const Comparison& comparison, const HostTensor& actual, con
     text += fmt::format("; largest absolute error {:.3g} at {}", comparison.absolute.error,
                         place(comparison.absolute.index));
   }
-  // Not the same condition: a relative error can be too small for a double.
+  // A separate condition: a relative error can be too small for a double.
   if (comparison.relative.index >= 0) {
     text += fmt::format("; largest relative error {:.3g} at {}", comparison.relative.error,
                         place(comparison.relative.index));

@@ -16,7 +16,7 @@ bool is_own_layout(const Packing& p) {
   return p.key.starts_with("panels of ") || p.key.starts_with("elements of ");
 }
 
-/// The bits of all floats but zeros, in order.
+/// The bits of all nonzero floats, in order.
 std::vector<std::uint32_t> values_of(std::span<const std::byte> bytes) {
   std::vector<std::uint32_t> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));

@@ -1,4 +1,4 @@
-// One element of a tensor as text, and where it stands.
+// Text of a tensor's element and its position.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// The shortest decimal that gives the element back: "0.1", "-0.0", "nan", "1.5-2.0j", "true", "18446744073709551615".
+/// The shortest decimal parsing to the same element: "0.1", "-0.0", "nan", "1.5-2.0j", "true", "18446744073709551615".
 /// `index` counts elements in row-major order and must be inside.
 std::string element_text(const HostTensor& tensor, std::int64_t index);
 

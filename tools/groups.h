@@ -14,11 +14,11 @@ namespace tern {
 
 /// Adds --group and --group-timeout.
 void add_group_options(CLI::App& command, std::string& engine, double& timeout_seconds);
-/// Puts the number of the rank where the name of a file has {rank}.
+/// Replaces {rank} in a file's name by the rank's number.
 void put_rank(std::string& name, int rank);
-/// Puts the number of this process among those of its host where the name of a device has {local_rank}.
+/// Replaces {local_rank} in a device's name by this process's number among the processes of its host.
 void put_local_rank(std::string& device);
-/// The group that this process's launcher has made it a rank of.
+/// Joins the launcher's group as a rank.
 std::shared_ptr<ProcessGroup> join_launched_group(const std::string& engine, double timeout_seconds);
 
 }  // namespace tern

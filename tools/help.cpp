@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLeastWidth = 40, kMostWidth = 1000, kDefaultWidth = 80;
 
-/// COLUMNS, else the terminal's columns; 80 where there is no terminal.
+/// COLUMNS, else the terminal's columns; 80 without a terminal.
 std::size_t help_width() {
   std::size_t width = kDefaultWidth;
   const char* columns = std::getenv("COLUMNS");
@@ -32,13 +32,13 @@ std::size_t help_width() {
   return std::clamp(width, kLeastWidth, kMostWidth);
 }
 
-/// Column at which descriptions begin.
+/// First column of descriptions.
 std::size_t column_at(std::size_t width) {
   constexpr std::size_t kColumn = 28, kNarrowColumn = 8, kNarrow = 72;
   return width < kNarrow ? kNarrowColumn : kColumn;
 }
 
-/// "  --name VALUE      What it does"; a long name has a line of its own.
+/// "  --name VALUE      Description"; a long name has a line of its own.
 std::string entry(const std::string& name, const std::string& description, std::size_t width) {
   const std::size_t column = column_at(width);
   const std::string text = wrapped(description, column, width);
@@ -50,7 +50,7 @@ std::string description_of(const OptionText& o) {
   return o.preset.empty() ? o.description : fmt::format("{} (default: {})", o.description, o.preset);
 }
 
-/// A line of a table that is too long, "  term   meaning", goes on below its meaning; an example goes on indented.
+/// Wraps a long table row "  term   meaning" below its meaning; an example continues indented.
 std::string wrapped_row(std::string_view line, std::size_t width) {
   if (display_width(line) <= width) return std::string(line);
   const std::size_t begin = line.find_first_not_of(' ');

@@ -1,5 +1,5 @@
-// Layout of --help: usage, arguments, options in groups with their values and presets, then examples and notes. As wide
-// as COLUMNS or the terminal, 80 columns elsewhere.
+// Layout of --help: usage, arguments, options in groups with their values and presets, then examples and notes. The
+// width is COLUMNS or the terminal's, 80 columns elsewhere.
 #pragma once
 
 #include <CLI/CLI.hpp>

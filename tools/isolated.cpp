@@ -25,7 +25,7 @@ namespace {
     if (n <= 0) break;
     rest.remove_prefix(static_cast<std::size_t>(n));
   }
-  ::_exit(0);  // no destructor of a driver runs
+  ::_exit(0);  // skips destructors of drivers
 }
 
 }  // namespace

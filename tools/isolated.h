@@ -1,4 +1,4 @@
-// Work that may crash or hang, such as starting a driver, in a child of this process.
+// Runs work prone to crash or hang, for example starting a driver, in a child process.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 namespace tern {
 
 struct IsolatedResult {
-  std::string text;     ///< the text that the work returned
-  std::string problem;  ///< "it crashed (Aborted)", "it did not end within 60 s"; empty where all is well
+  std::string text;     ///< the text returned by the work
+  std::string problem;  ///< "it crashed (Aborted)", "it did not end within 60 s"; empty on success
 };
 
-/// Runs the work in a copy of this process, which must have started no threads, and waits for its text.
+/// Runs the work in a fork of this process and waits for its text; this process must not have started threads.
 IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function<std::string()>& work);
 
 }  // namespace tern

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 4096;
-constexpr std::size_t kMostBytes = 16 << 20;  ///< of a configuration, which has a few kilobytes
+constexpr std::size_t kMostBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), why));
@@ -103,10 +103,6 @@ std::string generation_text(const GenerationOptions& options, const GenerationRe
   return fmt::format("generates tokens of {} by prefill and decode{}; the cache has {} positions{}\n",
                      report.vocabulary, texts, report.context,
                      options.eos.empty() ? "; no token ends a text: --eos or --token-ids names one" : "");
-}
-
-std::string generation_json(const GenerationReport& report) {
-  return fmt::format(", \"context\": {}, \"vocabulary\": {}", report.context, report.vocabulary);
 }
 
 }  // namespace tern

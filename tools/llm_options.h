@@ -1,4 +1,4 @@
-// The options of `tern export` that make an archive which generates tokens.
+// The options of `tern export` for archives generating tokens.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,12 @@ struct LlmArguments {
   std::string configuration;
 };
 
-/// Adds --llm and all that goes with it.
+/// Adds --llm and its dependent options.
 void add_llm_options(CLI::App* command, LlmArguments& arguments);
-/// Nothing without --llm. Fails (invalid_argument) where an option is there without --llm, or the file of token ids is
-/// none.
+/// Empty without --llm. Fails (invalid_argument) for a dependent option without --llm, or an invalid file of token ids.
 std::optional<GenerationOptions> parse_llm(const LlmArguments& arguments);
 
 /// "generates tokens: prefill and decode, 2048 positions, ..." for people.
 std::string generation_text(const GenerationOptions& options, const GenerationReport& report);
-std::string generation_json(const GenerationReport& report);  ///< begins with a comma
 
 }  // namespace tern

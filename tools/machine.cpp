@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -34,7 +34,7 @@ double shortest(F&& f) {
   return best;
 }
 
-/// Twice the last-level cache, so that little of it is found there, but no more than an eighth of the memory.
+/// Twice the last-level cache, to miss the cache mostly, but at most an eighth of the memory.
 std::int64_t words_to_stream() {
   const std::int64_t cache = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
   const std::int64_t memory = std::max(0L, sysconf(_SC_PHYS_PAGES)) * std::max(0L, sysconf(_SC_PAGESIZE));
@@ -42,8 +42,9 @@ std::int64_t words_to_stream() {
   return std::max(std::min(bytes, memory / 8), 16 * kMiB) / std::int64_t{sizeof(std::uint64_t)};
 }
 
-/// Reads four streams at once, each with sums of its own: a core's prefetchers follow several streams but none past a
-/// page, so that one stream alone waits at every page's beginning, and a product with weights reads several rows too.
+/// Reads four streams at once, each with its own sums: a core's prefetchers follow several streams but stop at page
+/// boundaries, so a single stream would wait at the start of each page; a product also reads several rows of its
+/// weights.
 [[gnu::always_inline]] inline std::uint64_t sum_loop(const std::uint64_t* words, std::int64_t n) {
   constexpr std::int64_t kStreams = 4, kStep = 8;
   const std::int64_t each = n / kStreams / kStep * kStep;
@@ -60,27 +61,13 @@ std::int64_t words_to_stream() {
   return sum;
 }
 
-#if TERN_X86_LEVELS
-[[gnu::target("avx2")]] std::uint64_t sum_avx2(const std::uint64_t* words, std::int64_t n) {
-  return sum_loop(words, n);
-}
-[[gnu::target("avx512f")]] std::uint64_t sum_avx512(const std::uint64_t* words, std::int64_t n) {
-  return sum_loop(words, n);
-}
-#endif
-
 std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
-#if TERN_X86_LEVELS
-  switch (cpu_level()) {
-    case CpuLevel::avx512: return sum_avx512(words, n);
-    case CpuLevel::avx2: return sum_avx2(words, n);
-    case CpuLevel::baseline: break;
-  }
-#endif
-  return sum_loop(words, n);
+  std::uint64_t sum = 0;
+  at_cpu_level([&](auto) __attribute__((always_inline)) { sum = sum_loop(words, n); });
+  return sum;
 }
 
-/// Bytes a second that are read and written by copying, and that are read alone.
+/// Bytes per second of copying (reads and writes), and of reading only.
 void measure_memory(MachinePeaks& peaks) {
   const std::int64_t words = words_to_stream(), half = words / 2;
   constexpr double kWord = sizeof(std::uint64_t);
@@ -91,7 +78,7 @@ void measure_memory(MachinePeaks& peaks) {
                                      static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
                        });
                      });
-  std::atomic<std::uint64_t> seen = 0;  // so that the sums are not left out
+  std::atomic<std::uint64_t> seen = 0;  // keeps the compiler from removing the sums
   peaks.read_bytes = kWord * static_cast<double>(words) / shortest([&] {
                        parallel_for(words, 1, [&](std::int64_t begin, std::int64_t end) {
                          seen += sum_of(data.data() + begin, end - begin);

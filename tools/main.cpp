@@ -1,4 +1,4 @@
-// tern: the command. Each subcommand is a file cmd_NAME.cpp of its own; command_line.cpp lists them.
+// tern: the command. Each subcommand has its own file cmd_NAME.cpp; command_line.cpp lists the subcommands.
 #include "tools/command_line.h"
 
 #ifdef TERN_COMMAND_LOADS_OPENBLAS
@@ -10,10 +10,10 @@
 
 namespace {
 
-/// OpenBLAS takes this much address space while it is loaded, and asks for ever where it gets none.
+/// Address space needed by OpenBLAS while loading; OpenBLAS retries forever without this space.
 constexpr std::size_t kOpenBlasBytes = std::size_t{256} << 20;
 
-/// Before the libraries begin: the C library is not ready for more than calls of the system.
+/// Runs before the libraries' initialisation: only system calls are allowed here.
 void check_address_space() {
   void* const space = ::mmap(nullptr, kOpenBlasBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space != MAP_FAILED) {

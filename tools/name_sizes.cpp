@@ -14,12 +14,12 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostLetters = 64;
+constexpr std::size_t kNameSizesMostLetters = 64;
 
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && name.size() <= kMostLetters && letter(name[0]) &&
+  return !name.empty() && name.size() <= kNameSizesMostLetters && letter(name[0]) &&
          std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
 }
 
@@ -37,7 +37,7 @@ void replace_name(std::string& text, const std::string& old, const std::string& 
   }
 }
 
-/// Writes the relations that the program assumes of its inputs with the new names.
+/// Rewrites the program's assumed relations of inputs with the new names.
 void rename_relations(Program& program, const std::set<std::size_t>& renamed) {
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {
@@ -78,7 +78,7 @@ void name_sizes(Program& program, const std::vector<std::string>& texts) {
     };
     if (!is_identifier(name))
       refuse(fmt::format("give OLD=NEW, where NEW has letters, digits and _ and begins with no digit, at most {}",
-                         kMostLetters));
+                         kNameSizesMostLetters));
     const auto found = std::ranges::find(before, old);
     if (found == before.end()) refuse(unknown_name("symbolic size", old, before));
     if (!renamed.insert(old).second) refuse(fmt::format("'{}' is renamed twice", escape_name(old)));

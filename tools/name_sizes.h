@@ -1,4 +1,4 @@
-// Names of symbolic sizes that the author gives at export: PyTorch's own are s77, s33, ...
+// The author's names for symbolic sizes, given at export: PyTorch's own names are s77, s33, ...
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tern {
 
-/// Renames symbols; each text is OLD=NEW, and all hold at once. Fails (invalid_argument) on a symbol that the program
-/// does not have, listing its symbols, on a name that is no identifier, and on one that two symbols would have.
+/// Renames symbols; each text is OLD=NEW, and all apply at once. Fails (invalid_argument) for a symbol missing in the
+/// program (listing its symbols), for a name other than an identifier, and for a name of two symbols.
 void name_sizes(Program& program, const std::vector<std::string>& texts);
 
 }  // namespace tern

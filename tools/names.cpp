@@ -11,9 +11,9 @@ namespace tern {
 namespace {
 
 constexpr std::size_t kMostNames = 20;
-constexpr std::size_t kMostLetters = 64;
+constexpr std::size_t kNamesMostLetters = 64;
 
-/// A third of the letters may differ, two of a short name.
+/// A third of the letters may differ, or two letters of a short name.
 bool is_near(std::size_t distance, std::string_view wanted) {
   return distance <= std::max<std::size_t>(wanted.size() > 2 ? 2 : 1, wanted.size() / 3);
 }
@@ -21,8 +21,8 @@ bool is_near(std::size_t distance, std::string_view wanted) {
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, kMostLetters);
-  b = b.substr(0, kMostLetters);
+  a = a.substr(0, kNamesMostLetters);
+  b = b.substr(0, kNamesMostLetters);
   std::vector<std::size_t> before, last(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -40,7 +40,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string near_miss(std::string_view wanted, const std::vector<std::string>& names) {
   const std::string* best = nullptr;
-  std::size_t least = kMostLetters;
+  std::size_t least = kNamesMostLetters;
   for (const std::string& name : names) {
     const std::size_t distance = edit_distance(wanted, name);
     const bool begins = wanted.size() >= 3 && name.starts_with(wanted);

@@ -4,13 +4,15 @@
 #include <tern/dtype.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "exporter/gradients/registry.h"
-#include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// A value of the attribute: "2", "sum", "int64".
 std::string value_text(const AttrRecord& a, std::int64_t value) {
@@ -36,7 +38,7 @@ bool is_bounded(const AttrRecord& a) {
   return a.min != AttrRecord{}.min && a.type != AttrType::boolean && a.type != AttrType::dtype;
 }
 
-/// "0..3", "at least 1", "sum, prod, mean"; empty where all values are allowed.
+/// "0..3", "at least 1", "sum, prod, mean"; empty if all values are allowed.
 std::string bounds_text(const AttrRecord& a) {
   std::string text;
   if (a.count >= 0) text = a.count == 1 ? "one" : fmt::format("{} values", a.count);
@@ -55,32 +57,30 @@ std::string bounds_text(const AttrRecord& a) {
 }
 
 /// "x, weight?" as JSON objects.
-std::string operands_json(std::string_view list) {
-  std::string text;
+Json operands_json(std::string_view list) {
+  Json operands = Json::array();
   OperandName name;
   while (next_operand(list, &name)) {
     const char* count = name.mark == '?' ? "optional" : name.mark == '*' ? "any" : name.mark == '+' ? "some" : "one";
-    text += fmt::format("{}{{\"name\": \"{}\", \"count\": \"{}\"}}", text.empty() ? "" : ", ", name.name, count);
+    operands.push_back({{"name", name.name}, {"count", count}});
   }
-  return text;
+  return operands;
 }
 
-std::string attribute_json(const AttrRecord& a) {
-  std::string text = fmt::format("{{\"name\": \"{}\", \"type\": \"{}\", \"required\": {}", attr_name(a.key),
-                                 attr_type_name(a.type), a.presence == Presence::required);
+Json attribute_json(const AttrRecord& a) {
+  Json j = {
+      {"name", attr_name(a.key)}, {"type", attr_type_name(a.type)}, {"required", a.presence == Presence::required}};
   if (a.presence == Presence::defaulted) {
-    text += has_numbers(a) ? fmt::format(", \"default\": {:g}", a.number) : fmt::format(", \"default\": {}", a.integer);
-    if (a.type == AttrType::dtype || a.type == AttrType::enumeration)
-      text += fmt::format(", \"default_name\": \"{}\"", default_text(a));
+    j["default"] = has_numbers(a) ? Json(a.number) : Json(a.integer);
+    if (a.type == AttrType::dtype || a.type == AttrType::enumeration) j["default_name"] = default_text(a);
   }
-  if (a.presence == Presence::optional) text += fmt::format(", \"absent\": \"{}\"", json_escape(a.absent));
-  if (a.count >= 0) text += fmt::format(", \"count\": {}", a.count);
-  if (a.min != AttrRecord{}.min) text += fmt::format(", \"min\": {}", a.min);
-  if (a.max != AttrRecord{}.max) text += fmt::format(", \"max\": {}", a.max);
-  std::string names;
-  for (std::string_view n : a.names) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", n);
-  if (!names.empty()) text += fmt::format(", \"values\": [{}]", names);
-  return text + fmt::format(", \"text\": \"{}\"}}", json_escape(a.text));
+  if (a.presence == Presence::optional) j["absent"] = a.absent;
+  if (a.count >= 0) j["count"] = a.count;
+  if (a.min != AttrRecord{}.min) j["min"] = a.min;
+  if (a.max != AttrRecord{}.max) j["max"] = a.max;
+  if (!a.names.empty()) j["values"] = a.names;
+  j["text"] = a.text;
+  return j;
 }
 
 }  // namespace
@@ -101,19 +101,23 @@ std::string record_text(const OpRecord& record) {
   return text + "\n" + table.str();
 }
 
-std::string record_json(const OpRecord& record) {
-  std::string traits, attributes;
-  for (std::string_view t : trait_names(record)) traits += fmt::format("{}\"{}\"", traits.empty() ? "" : ", ", t);
-  for (const AttrRecord& a : record.attributes)
-    attributes += fmt::format("{}\n      {}", attributes.empty() ? "" : ",", attribute_json(a));
-  return fmt::format(
-      "{{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, \"outputs\": {}, "
-      "\"text\": \"{}\", \"signature\": \"{}\", \"operands\": [{}], \"results\": [{}], \"functions\": {}, "
-      "\"traits\": [{}], \"gradient\": \"{}\", \"attributes\": [{}]}}",
-      record.name, static_cast<int>(record.op), record.version, record.min_inputs, record.max_inputs, record.outputs,
-      json_escape(record.text), record.signature, operands_json(operands_of(record.signature)),
-      operands_json(results_of(record.signature)), record.bodies, traits, json_escape(gradient_text(record.op)),
-      attributes);
+Json record_json(const OpRecord& record) {
+  Json j = {{"name", record.name},
+            {"number", static_cast<int>(record.op)},
+            {"version", record.version},
+            {"min_inputs", record.min_inputs},
+            {"max_inputs", record.max_inputs},
+            {"outputs", record.outputs},
+            {"text", record.text},
+            {"signature", record.signature},
+            {"operands", operands_json(operands_of(record.signature))},
+            {"results", operands_json(results_of(record.signature))},
+            {"functions", record.bodies},
+            {"traits", trait_names(record)},
+            {"gradient", gradient_text(record.op)},
+            {"attributes", Json::array()}};
+  for (const AttrRecord& a : record.attributes) j["attributes"].push_back(attribute_json(a));
+  return j;
 }
 
 }  // namespace tern

@@ -1,6 +1,7 @@
 // The record of an op, for people and as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "schema/op_record.h"
@@ -8,6 +9,6 @@
 namespace tern {
 
 std::string record_text(const OpRecord& record);
-std::string record_json(const OpRecord& record);
+nlohmann::ordered_json record_json(const OpRecord& record);
 
 }  // namespace tern

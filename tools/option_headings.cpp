@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kFew = 12;
 
 struct Heading {
-  std::string_view command;  ///< empty: every command; rows of a command come before those
+  std::string_view command;  ///< empty: every command; a command's own rows come first
   const char* text;
   std::vector<std::string_view> options;
 };

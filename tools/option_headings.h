@@ -1,4 +1,5 @@
-// Headings for the options of commands that have many: --help, manual pages and docs/command.md group by them.
+// Headings for the options of commands with many options: --help, manual pages and docs/command.md group options by
+// heading.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,8 +15,8 @@ struct OptionGroup {
   std::vector<OptionText> options;
 };
 
-/// The options of the command (no positional arguments), in groups. Those without a heading come last, under "Options";
-/// a command of few options has that group alone.
+/// The options of the command (no positional arguments), in groups. Options without a heading come last, under
+/// "Options"; a command with few options has only this group.
 std::vector<OptionGroup> option_groups(const CLI::App& app);
 
 }  // namespace tern

@@ -20,7 +20,7 @@ void print_to(std::FILE* file, std::string_view text) {
   if (taker != nullptr) {
     taker->text += text;
   } else {
-    fmt::print(file, "{}", text);  // throws where stdio returns an error
+    fmt::print(file, "{}", text);  // throws on stdio errors
   }
 }
 
@@ -71,11 +71,11 @@ std::string finish_output() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   int reason = errno;
-  // Closing a copy of the descriptor reports what a network file system could not store.
+  // Closing a copy of the descriptor reports failed writes of a network file system.
   const int copy = flushed ? ::dup(STDOUT_FILENO) : -1;
   if (copy >= 0 && ::close(copy) != 0) reason = errno;
   if (!failed_before && flushed && reason == 0) return {};
-  // Nothing was printed and standard output is closed: not a loss.
+  // No loss: nothing was printed and standard output is closed.
   if (!failed_before && flushed && reason == EBADF) return {};
   return std::string("cannot write to standard output: ") + (reason == 0 ? "a write failed" : std::strerror(reason));
 }

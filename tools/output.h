@@ -1,4 +1,4 @@
-// Standard output: what cannot be written is an error, not silence.
+// Standard output with error checks: a failed write is an error.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ void print_output(std::string_view text);
 /// The same for standard error.
 void print_problem(std::string_view text);
 
-/// Takes what this thread prints by the functions above, for programs that call a command in their own process.
+/// Captures this thread's output through the functions above, for programs calling a command in their own process.
 class OutputText {
  public:
   OutputText();
@@ -24,23 +24,23 @@ class OutputText {
   OutputText* outer_;
 };
 
-/// True if a program takes what this thread prints: then the process is not this command's own.
+/// True if a program captures this thread's output: then the process is not this command's own.
 bool output_is_taken();
 
-/// Makes a closed pipe a failed write rather than the end of the process: what a command has begun, it can clean up.
-/// Call once, before anything is written.
+/// Ignores SIGPIPE: a closed pipe is a failed write and does not end the process, so the command can clean up. Call
+/// once, before any output.
 void keep_write_errors();
 
-/// True when something printed to standard output has failed to reach it.
+/// True after a failed write to standard output.
 bool output_failed();
 
-/// True when standard output is a pipe whose reader has gone, as 'head' does.
+/// True if standard output is a pipe with a closed read end, for example to 'head'.
 bool reader_has_gone();
 
-/// Ends the process as SIGPIPE does, quietly. Returns the status of that where the signal is blocked.
+/// Ends the process like SIGPIPE, quietly. Returns SIGPIPE's exit status if the signal is blocked.
 int end_without_reader();
 
-/// Flushes and closes standard output. Returns why what was printed is not there; empty when all of it is.
+/// Flushes and closes standard output. Returns the reason of lost output; empty if all output was written.
 std::string finish_output();
 
 }  // namespace tern

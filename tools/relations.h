@@ -1,4 +1,4 @@
-// Relations between sizes that a program assumes of its inputs: nodes assert_dim with sizes.
+// Relations between sizes assumed of a program's inputs: nodes assert_dim with sizes.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tern {
 
-/// Removes the relations that equal one of these texts, as 'tern inspect' shows them, or match one as a pattern (* ?).
-/// Throws invalid_argument for a text that none equals or matches.
+/// Removes the relations equal to a text (in the form of 'tern inspect') or matching a text as a pattern (* ?). Throws
+/// invalid_argument for a text without a match.
 void leave_out_relations(Program& program, const std::vector<std::string>& patterns);
 
 }  // namespace tern

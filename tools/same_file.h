@@ -1,4 +1,4 @@
-// Whether two names are of one file, so that an output does not replace what it is made of.
+// Checks for two names of the same file, to prevent overwriting inputs.
 #pragma once
 
 #include <span>
@@ -7,19 +7,19 @@
 
 namespace tern {
 
-/// Of regular files, those that exist or not: devices and pipes can take several outputs.
+/// True for the same regular file, existing or not: devices and pipes can take several outputs.
 bool is_same_file(const std::string& a, const std::string& b);
 
-/// Fails where `output`, which `option` gives, is one of the files that the command reads. Empty names are no files.
+/// Fails if `output`, given by `option`, is a file read by the command. Empty names are no files.
 void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& read);
 
-/// An option, and the file that the command writes for it.
+/// An option, and the output file given with the option.
 struct OutputOption {
   const char* name;
   const std::string& file;
 };
 
-/// Fails where two options name one file. Empty names are no files, and "-" is standard output.
+/// Fails if two options name the same file. Empty names are no files, and "-" is standard output.
 void refuse_same_outputs(std::span<const OutputOption> outputs);
 
 }  // namespace tern

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <exception>
 #include <latch>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tools/json_text.h"
 #include "tools/machine.h"
 #include "tools/percentile.h"
 #include "tools/terminal.h"
@@ -25,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// One session, and what it has done.
+/// A session with its inputs and measurements.
 struct Worker {
   Session session;
   std::vector<Tensor> inputs;
@@ -49,7 +51,7 @@ struct Worker {
   }
 };
 
-/// Sessions of one prepared program, each with so many threads.
+/// Sessions of a prepared program with the same number of threads each.
 class Group {
  public:
   Group(const Model& model, const SessionsRequest& request, int sessions, int threads)
@@ -130,16 +132,19 @@ void print_sessions(const std::string& model, const std::string& function, const
 
 void print_sessions_json(const std::string& model, const std::string& function,
                          const std::vector<SessionsRate>& rates) {
-  fmt::print("{{\"model\": \"{}\", \"function\": \"{}\", \"sessions\": [", json_escape(model), json_escape(function));
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    const SessionsRate& r = rates[i];
-    fmt::print(
-        "{}\n {{\"sessions\": {}, \"threads\": {}, \"runs\": {}, \"runs_per_second\": {:.4f}, \"latency_ms\": "
-        "{{\"p50\": {:.4f}, \"p99\": {:.4f}}}, \"private_bytes\": {:.0f}}}",
-        i > 0 ? "," : "", r.sessions, r.threads, r.latencies.size(), r.runs_per_second, percentile(r.latencies, 50),
-        percentile(r.latencies, 99), r.private_bytes);
+  nlohmann::ordered_json all = {
+      {"model", model}, {"function", function}, {"sessions", nlohmann::ordered_json::array()}};
+  for (const SessionsRate& r : rates) {
+    all["sessions"].push_back({{"sessions", r.sessions},
+                               {"threads", r.threads},
+                               {"runs", r.latencies.size()},
+                               {"runs_per_second", json_rounded(r.runs_per_second, 4)},
+                               {"latency_ms",
+                                {{"p50", json_rounded(percentile(r.latencies, 50), 4)},
+                                 {"p99", json_rounded(percentile(r.latencies, 99), 4)}}},
+                               {"private_bytes", json_rounded(r.private_bytes, 0)}});
   }
-  std::fputs("]}\n", stdout);
+  fmt::print("{}\n", json_text(all));
 }
 
 }  // namespace tern

@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// Marks the symbols that the expression reads. Operands come before the nodes that read them, so there are no cycles.
+/// Marks the symbols read by the expression. Operands precede their readers, so there are no cycles.
 void mark(const Program& p, Dim d, std::vector<bool>& seen, std::vector<bool>& symbols) {
   if (d.is_const()) return;
   std::vector<std::uint32_t> open{d.index()};

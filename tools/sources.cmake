@@ -54,6 +54,7 @@ set(sources
   inspect/read.cpp
   inspect/text.cpp
   isolated.cpp
+  json_text.cpp
   llm_options.cpp
   machine.cpp
   main.cpp

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostRanks = 1 << 20;
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_subgroups(const std::string& text, const std::string& why) {
   fail(ErrorCode::invalid_argument,
        fmt::format("'{}' is no groups: {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
 }
@@ -28,7 +28,7 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
   const auto number = [&] {
     int n = -1;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-    if (error != std::errc() || n < 0 || n >= kMostRanks) refuse(text, fmt::format("'{}' is no rank", rest));
+    if (error != std::errc() || n < 0 || n >= kMostRanks) refuse_subgroups(text, fmt::format("'{}' is no rank", rest));
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return n;
   };
@@ -37,14 +37,14 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
   if (rest.starts_with('-')) {
     rest.remove_prefix(1);
     last = number();
-    if (last < first) refuse(text, fmt::format("{}-{} has no ranks", first, last));
+    if (last < first) refuse_subgroups(text, fmt::format("{}-{} has no ranks", first, last));
   }
   std::vector<int> ranks;
   for (int r = first; r <= last; ++r) ranks.push_back(r);
   return ranks;
 }
 
-/// The part of a name that a rank is in, or -1.
+/// The part of a name containing the rank, or -1.
 int part_with(const NamedGroups& groups, int rank) {
   for (std::size_t p = 0; p < groups.parts.size(); ++p) {
     if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
@@ -65,17 +65,17 @@ void check_sizes(const NamedGroups& groups, int size) {
 
 NamedGroups parse_groups(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) refuse(text, "there is no NAME=");
+  if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "there is no NAME=");
   NamedGroups groups{text.substr(0, equals), {{}}};
   std::set<int> seen;
   std::string_view rest = std::string_view(text).substr(equals + 1);
   for (;;) {
     for (const int r : take_range(text, rest)) {
-      if (!seen.insert(r).second) refuse(text, fmt::format("rank {} is there twice", r));
+      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} is there twice", r));
       groups.parts.back().push_back(r);
     }
     if (rest.empty()) return groups;
-    if (rest[0] != ',' && rest[0] != '/') refuse(text, fmt::format("'{}' after a rank", rest[0]));
+    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("'{}' after a rank", rest[0]));
     if (rest[0] == '/') groups.parts.emplace_back();
     rest.remove_prefix(1);
   }
@@ -89,13 +89,13 @@ std::string name_in(const std::string& text) {
 
 /// `seen`: the names of other texts.
 NamedGroups parse_once(const std::string& text, std::set<std::string>& seen) {
-  if (!seen.insert(name_in(text)).second) refuse(text, fmt::format("'{}' is there twice", name_in(text)));
+  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is there twice", name_in(text)));
   return parse_groups(text);
 }
 
 void require_name(const std::string& text, const std::set<std::string>& names) {
   if (text.find('=') != std::string::npos && !names.contains(name_in(text)))
-    refuse(text, fmt::format("the program has no group '{}'; it has: {}", name_in(text),
+    refuse_subgroups(text, fmt::format("the program has no group '{}'; it has: {}", name_in(text),
                              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
@@ -122,7 +122,7 @@ std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std
   const std::set<std::string> names = group_names(program);
   std::istringstream stream(*held);
   for (std::string t; stream >> t;) {
-    require_name(t, names);  // before its ranks, which may be many
+    require_name(t, names);  // checked before its ranks (possibly many)
     named.push_back(parse_once(t, seen));
   }
   return named;

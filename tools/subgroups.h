@@ -1,4 +1,4 @@
-// Groups of some ranks by the names that a program has for them: --groups NAME=RANKS/RANKS.
+// Subgroups of ranks by the program's names: --groups NAME=RANKS/RANKS.
 #pragma once
 
 #include <tern/collective.h>
@@ -13,28 +13,29 @@ namespace tern {
 
 struct Program;
 
-/// What one name stands for: each rank is in at most one of the parts.
+/// The groups of a name: each rank is in at most one of the parts.
 struct NamedGroups {
   std::string name;
   std::vector<std::vector<int>> parts;
 };
 
 /// "tp=0,1/2,3": on ranks 0 and 1 the group tp has these two ranks, on ranks 2 and 3 the other two. "0-3" is 0,1,2,3.
-/// Fails (invalid_argument) where the text has another form, or a rank is there twice.
+/// Fails (invalid_argument) for text of another form, and for a repeated rank.
 NamedGroups parse_groups(const std::string& text);
 
-/// The metadata of an archive that holds such texts, separated by spaces.
+/// Metadata key of an archive's group texts, separated by spaces.
 inline constexpr const char* kGroupsMetadata = "groups";
 
-/// Writes the texts into the program's metadata. Fails (invalid_argument) as parse_groups does, and where the program
-/// has no group of a name.
+/// Writes the texts to the program's metadata. Fails (invalid_argument) like parse_groups, and for names missing in the
+/// program.
 void hold_groups(Program& program, const std::vector<std::string>& texts);
 
-/// `texts`, or where there are none those of the program's metadata.
+/// Parses `texts`, or without texts the program's metadata.
 std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts);
 
-/// Gives the session `world` for all names, and for those in `named` groups of their own. All ranks of `world` call it.
-/// Fails (invalid_argument) where the program has several names, and one other than "0" stands for nothing.
+/// Sets `world` as the session's group for all names, except for subgroups of the names in `named`. All ranks of
+/// `world` must call set_groups. Fails (invalid_argument) if the program has several names, and a name other than "0"
+/// has no group.
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
                 const std::vector<NamedGroups>& named);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr auto kRedrawEvery = std::chrono::milliseconds(80);
 constexpr std::size_t kBarCells = 24;
 
-/// At most `columns` characters; UTF-8 sequences stay whole.
+/// Truncates to `columns` characters; UTF-8 sequences stay whole.
 std::string fitted(std::string text, std::size_t columns) {
   while (display_width(text) > columns) {
     do {
@@ -24,7 +24,7 @@ std::string fitted(std::string text, std::size_t columns) {
 }
 
 void put(int fd, std::string_view text) {
-  // A progress bar that cannot be drawn is no reason to stop.
+  // A failed write of a progress bar is ignored.
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n <= 0) return;
@@ -98,7 +98,7 @@ void Progress::draw() {
     line += std::to_string(done);
   }
   if (!note_.empty()) line += "  " + note_;
-  // The last column stays free: writing there would start a new line.
+  // The last column stays free: writing to the last column would start a new line.
   put(fd_, "\r" + fitted(std::move(line), terminal_columns(fd_) - 1) + "\x1b[K");
 }
 

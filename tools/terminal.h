@@ -1,4 +1,4 @@
-// What the command shows while it works: a progress bar. Brings in the helpers for printing text.
+// Progress bars, and helpers for printing text.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,14 @@
 namespace tern {
 
 bool is_terminal(int fd);
-/// 80 where it is none.
+/// 80 if `fd` is no terminal.
 std::size_t terminal_columns(int fd);
 
-/// One line on stderr that is redrawn in place, and erased at the end; silent when stderr is not a terminal.
-/// advance() and set() may be called from several threads at once.
+/// A line on stderr, redrawn in place and erased at the end; silent if stderr is not a terminal. Several threads may
+/// call advance() and set() at once.
 class Progress {
  public:
-  /// total: how many units there are; 0 when unknown, then only the count is shown.
+  /// total: number of units; 0 if unknown (then only the count is shown).
   explicit Progress(std::string label, std::uint64_t total = 0, int fd = 2);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -29,9 +29,9 @@ class Progress {
 
   void advance(std::uint64_t units = 1);
   void set(std::uint64_t done);
-  /// What is being worked on, shown after the count; untrusted text is escaped.
+  /// Current item, shown after the count; untrusted text is escaped.
   void note(std::string_view text);
-  /// Erases the line; nothing is drawn after. The destructor does it too.
+  /// Erases the line; nothing is drawn afterwards. The destructor also calls finish().
   void finish();
 
  private:
@@ -43,7 +43,7 @@ class Progress {
   const int fd_;
   std::atomic<bool> active_;
   std::atomic<std::uint64_t> done_{0};
-  std::mutex mutex_;  ///< guards what is below, and the line itself
+  std::mutex mutex_;  ///< guards the members below, and the line itself
   std::string note_;
   std::chrono::steady_clock::time_point next_draw_{};
 };

@@ -13,7 +13,7 @@ struct Character {
   std::size_t bytes = 0;  ///< 0: the bytes are not UTF-8
 };
 
-/// Well-formed sequences alone (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
+/// Only well-formed sequences (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
 Character decode(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
@@ -30,7 +30,7 @@ Character decode(std::string_view text) {
   return {code, bytes};
 }
 
-/// Characters that move the cursor, change colours, hide or reorder text.
+/// True for characters able to move the cursor, change colours, hide or reorder text.
 bool is_harmful(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
@@ -82,7 +82,7 @@ std::string json_escape(std::string_view text) {
         case '\r': out += "\\r"; break;
         case '\t': out += "\\t"; break;
         default:
-          if (is_harmful(c.code)) {  // a terminal may show it, too
+          if (is_harmful(c.code)) {  // a terminal may show the JSON, too
             const auto code = static_cast<unsigned>(c.code);
             out += code < 0x10000 ? fmt::format("\\u{:04x}", code)
                                   : fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),

@@ -1,4 +1,4 @@
-// Text for people and for machines: untrusted names made safe to print, sizes, JSON strings.
+// Text for terminals and machines: untrusted names made safe to print, sizes, JSON strings.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace tern {
 
-/// A name from a file as it may be printed on a terminal: control characters, characters that change the direction of
-/// text, and bytes that are not UTF-8 become \xNN, a backslash \\. Longer than max_bytes, it is cut and ends in "...".
+/// Escapes a name from a file for a terminal: control characters, characters changing the direction of text, and
+/// invalid UTF-8 become \xNN, a backslash \\. Longer names are truncated to max_bytes, ending with "...".
 std::string escape_name(std::string_view name, std::size_t max_bytes = 200);
 
-/// The message of an error, escaped so line by line: further lines of a message begin with two spaces.
+/// The message of an error, escaped line by line: further lines begin with two spaces.
 std::string escape_message(std::string_view message, std::size_t max_bytes = 2000);
 
-/// The inside of a JSON string, without the quotes. Valid for any bytes: those that are not UTF-8 become \ufffd.
+/// Escapes text for a JSON string, without the quotes. Valid for any bytes: invalid UTF-8 becomes \ufffd.
 std::string json_escape(std::string_view text);
 
 bool is_utf8(std::string_view text);
@@ -34,7 +34,7 @@ std::string sizes_text(const Sizes& sizes) {
   return text + "]";
 }
 
-/// How many columns of a terminal the text takes, one for each character.
+/// Columns of the text on a terminal, one for each character.
 std::size_t display_width(std::string_view text);
 
 }  // namespace tern

@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// Columns stand two spaces apart; nothing follows the last one. Cells are printed as they are: escape untrusted names.
+/// Columns are separated by two spaces, without trailing spaces. Cells are printed unchanged: escape untrusted names.
 class TextTable {
  public:
   enum class Align { left, right };
@@ -17,10 +17,10 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// Missing cells are empty; more cells than columns are an error of the caller (ErrorCode::internal).
+  /// Missing cells are empty; too many cells are an error of the caller (ErrorCode::internal).
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  /// The header, then the rows, a newline after each. The header is left out when every column's is empty.
+  /// The header, then the rows, a newline after each. The header is omitted if all its columns are empty.
   std::string str() const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tools/text.h"
 
 namespace tern {
@@ -18,17 +20,19 @@ std::string widened_text(const std::vector<WidenedNode>& nodes) {
   return out;
 }
 
-std::string widened_json(const std::vector<WidenedNode>& nodes) {
-  std::string out;
+nlohmann::ordered_json widened_json(const std::vector<WidenedNode>& nodes) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
   for (const WidenedNode& n : nodes) {
-    const std::string weight = n.weight.empty() ? "null" : fmt::format("\"{}\"", json_escape(n.weight));
-    out += fmt::format(
-        "{}{{\"weight\": {}, \"function\": \"{}\", \"node\": {}, \"op\": \"{}\", \"module\": \"{}\", \"bytes\": {}, "
-        "\"when\": \"{}\"}}",
-        out.empty() ? "" : ", ", weight, json_escape(n.function), n.node, json_escape(n.op), json_escape(n.module),
-        n.bytes == 0 ? "null" : std::to_string(n.bytes), n.once ? "once" : "each run");
+    list.push_back({{"weight", n.weight.empty() ? Json(nullptr) : Json(n.weight)},
+                    {"function", n.function},
+                    {"node", n.node},
+                    {"op", n.op},
+                    {"module", n.module},
+                    {"bytes", n.bytes == 0 ? Json(nullptr) : Json(n.bytes)},
+                    {"when", n.once ? "once" : "each run"}});
   }
-  return "[" + out + "]";
+  return list;
 }
 
 }  // namespace tern

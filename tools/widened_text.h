@@ -1,6 +1,7 @@
-// Weights that do not stay in their own bits, for people and as JSON.
+// Reports of weights stored in other types than before, as text and as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,6 @@ namespace tern {
 /// A line for each, or nothing.
 std::string widened_text(const std::vector<WidenedNode>& nodes);
 /// An array.
-std::string widened_json(const std::vector<WidenedNode>& nodes);
+nlohmann::ordered_json widened_json(const std::vector<WidenedNode>& nodes);
 
 }  // namespace tern

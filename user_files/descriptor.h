@@ -1,4 +1,4 @@
-// A file descriptor that is closed in the end.
+// A file descriptor closed by its destructor.
 #pragma once
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ class Descriptor {
   }
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// The caller closes it.
+  /// Transfers ownership to the caller.
   int release() { return std::exchange(number_, -1); }
 
  private:

@@ -14,11 +14,11 @@
 namespace tern {
 namespace {
 
-/// The size of a large page: Linux keeps what is written so in large pages, and a reader that maps the file has fewer
-/// faults.
+/// Size of a large page: Linux caches files written in such pieces in large pages, and readers mapping the file have
+/// fewer page faults.
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 
-/// Beyond this size a write would end the process (SIGXFSZ).
+/// Writing beyond this size would end the process (SIGXFSZ).
 bool is_too_large(std::uint64_t size) {
   struct rlimit limit {};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur;
@@ -41,7 +41,7 @@ PendingFile::PendingFile(int folder, std::string_view suffix, std::uint64_t byte
       name_(temporary_name(suffix)),
       file_(folder < 0 || is_too_large(bytes) ? -1 : create(folder, name_, mode)),
       is_unnamed_(file_.is_open()) {
-  // Tells other processes that the file has a writer; without locks its age does.
+  // Tells other processes that the file has a writer; without locks the file's age does.
   if (file_.is_open()) ::flock(file_.number(), LOCK_EX | LOCK_NB);
 }
 
@@ -68,7 +68,7 @@ bool PendingFile::rename(const std::string& name) {
 }
 
 std::string temporary_name(std::string_view suffix) {
-  // No process number: containers may share the folder, and each counts its processes for itself.
+  // Random instead of the process number: containers sharing the folder count processes separately.
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) < 0) number = 0;
   return digits_of(number).append(suffix);

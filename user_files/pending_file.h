@@ -1,4 +1,4 @@
-// Files that get their names once they are complete.
+// Files named only once complete.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace tern {
 
-/// A file without its final name, which goes away unless it gets it. Nobody else has made it: no link, no pipe.
+/// A file without its final name, deleted unless renamed. Created exclusively by this process: never a link or pipe.
 class PendingFile {
  public:
-  /// Makes the file in the folder that `folder` has open, under temporary_name(suffix). Not open where that fails, or
-  /// where this process may not write files of `bytes` bytes.
+  /// Creates the file in the open folder `folder` under temporary_name(suffix). Not open after a failure, or if this
+  /// process may not write files of `bytes` bytes.
   PendingFile(int folder, std::string_view suffix, std::uint64_t bytes, unsigned mode = 0600);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
@@ -25,9 +25,9 @@ class PendingFile {
   const std::string& name() const { return name_; }
   int descriptor() const { return file_.number(); }
   bool write(std::span<const std::byte> bytes);
-  /// Gives the file its name, in place of another file of that name.
+  /// Renames the file to `name`, replacing any existing file.
   bool rename(const std::string& name);
-  /// The descriptor, which stays open and belongs to the caller.
+  /// Returns the open descriptor; ownership passes to the caller.
   int release() { return file_.release(); }
 
  private:
@@ -35,14 +35,14 @@ class PendingFile {
   std::string name_;
   Descriptor file_;
   std::size_t size_ = 0;
-  bool is_unnamed_;  ///< there is a file of the temporary name
+  bool is_unnamed_;  ///< true while the file has its temporary name
 };
 
-/// Another name at each call, in all processes: 16 digits and the suffix.
+/// Unique at each call, across all processes: 16 digits and the suffix.
 std::string temporary_name(std::string_view suffix);
-/// True for a name of that many hexadecimal digits and the suffix.
+/// True for a name of `digits` hexadecimal digits and the suffix.
 bool is_numbered(std::string_view name, std::size_t digits, std::string_view suffix);
-/// `high` and `low` as 32 digits, and the suffix.
+/// Formats `high` and `low` as 32 digits, and appends the suffix.
 std::string numbered_name(std::uint64_t high, std::uint64_t low, std::string_view suffix);
 
 }  // namespace tern

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-/// The folder and those around it, as far as they do not exist.
+/// Creates the folder and its missing parents.
 void make_folders(const std::string& path) {
   for (std::size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     ::mkdir(path.substr(0, end).c_str(), 0700);
@@ -25,14 +25,15 @@ bool others_can_write(const struct stat& info) {
   return (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-/// Empty if nobody but this process's user can change what is in the folder.
+/// Empty if only this process's user can change the folder's contents.
 std::string problem_of(const struct stat& info) {
   if (info.st_uid != ::geteuid()) return "it belongs to user " + std::to_string(info.st_uid);
   if (others_can_write(info)) return "others than its owner can write to it";
   return {};
 }
 
-/// A clock that was set back leaves times in the future. They count as times as long ago, or such files would stay.
+/// Times in the future come from a clock set back. They count as equally far in the past; otherwise such files would
+/// stay forever.
 std::time_t age_of(const struct stat& info) {
   return std::abs(std::time(nullptr) - info.st_mtim.tv_sec);
 }
@@ -41,7 +42,7 @@ std::time_t age_of(const struct stat& info) {
 
 UserFolder::UserFolder(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
-  // open() would follow a link that ends in a slash.
+  // open() would follow a link with a trailing slash.
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   make_folders(path_);
   Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -61,7 +62,7 @@ Descriptor UserFolder::open(const std::string& name) const {
 
 std::vector<UserFolder::File> UserFolder::files(bool (*is_wanted)(const std::string& name)) const {
   std::vector<File> files;
-  // An own description: the position of a listing belongs to it.
+  // Opens a separate description: the listing position belongs to the description.
   const int fd = ::openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return files;
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd), &::closedir);
@@ -91,11 +92,11 @@ std::string user_variable(const char* name) {
 }
 
 std::string default_cache_path(const std::string& name) {
-  // Relative paths of these variables are to be ignored, by the XDG specification.
+  // The XDG specification ignores relative paths in these variables.
   if (const std::string cache = user_variable("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/tern/" + name;
   const std::string home = user_variable("HOME");
   struct stat info {};
-  // A command that runs as root with a user's HOME (sudo) must not leave root's folders there.
+  // Commands run as root with a user's HOME (sudo) must not create root's folders there.
   if (!home.starts_with('/') || ::stat(home.c_str(), &info) != 0 || info.st_uid != ::geteuid()) return {};
   return home + "/.cache/tern/" + name;
 }

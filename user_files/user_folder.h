@@ -1,4 +1,4 @@
-// Folders of files that a process trusts, because only its user can have written them: caches.
+// Folders of trusted files, writable only by the process's user: caches.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,29 +12,29 @@
 
 namespace tern {
 
-/// A folder that only this process's user can write to. Immutable; any number of threads and processes may use it.
+/// A folder writable only by this process's user. Immutable; shared by any number of threads and processes.
 class UserFolder {
  public:
   struct File {
     std::string name;
     std::uint64_t size = 0;
-    std::time_t age = 0;  ///< seconds since its last use
+    std::time_t age = 0;  ///< seconds since last use
   };
 
-  /// Makes the folder, and those around it, where they do not exist. Never throws: without a safe folder, usable() is
-  /// false. An empty path is no folder.
+  /// Creates the folder and its parents if missing. Never throws: without a safe folder, usable() is false. An empty
+  /// path is no folder.
   explicit UserFolder(std::string path);
 
   bool usable() const { return folder_.is_open(); }
-  /// The reason why the folder is not used; empty if it is.
+  /// Reason for not using the folder; empty if in use.
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
-  /// The folder that was checked, whatever its path leads to by now: for openat() and the like.
+  /// Descriptor of the checked folder, independent of later changes of its path: for openat() and similar functions.
   int descriptor() const { return folder_.number(); }
 
-  /// Opens a file to read it, and neither follows a link nor waits for a pipe. Check what is opened by is_own_file().
+  /// Opens a file for reading; neither follows links nor waits for pipes. Check the result by is_own_file().
   Descriptor open(const std::string& name) const;
-  /// The files of the user whose names `is_wanted`.
+  /// Lists the user's files with names accepted by `is_wanted`.
   std::vector<File> files(bool (*is_wanted)(const std::string& name)) const;
   void remove(const std::string& name) const;
 
@@ -45,14 +45,13 @@ class UserFolder {
   Descriptor folder_{-1};
 };
 
-/// True for a regular file that nobody but this process's user can have written.
+/// True for a regular file writable only by this process's user.
 bool is_own_file(const struct stat& info);
 
-/// The value of an environment variable, empty where it is not set. A program with rights that its caller lacks
-/// (set-user-ID) does not listen to its caller's variables.
+/// Value of an environment variable; empty if unset. Set-user-ID programs ignore their caller's variables.
 std::string user_variable(const char* name);
 
-/// tern/NAME in $XDG_CACHE_HOME or in ~/.cache; empty if there is no such folder that belongs to this process's user.
+/// tern/NAME in $XDG_CACHE_HOME or in ~/.cache; empty if no such folder belongs to this process's user.
 std::string default_cache_path(const std::string& name);
 
 }  // namespace tern

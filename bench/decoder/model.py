@@ -7,7 +7,7 @@ from transformers.integrations.executorch import TorchExportableModuleWithStatic
 CONFIG = {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24, "num_attention_heads": 14,
           "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768, "rope_theta": 1e6,
           "rms_norm_eps": 1e-6, "tie_word_embeddings": True}
-SLOTS, POSITION, TOKEN = 128, 64, 11  # of the cache; where the token goes; the token
+SLOTS, POSITION, TOKEN = 128, 64, 11  # cache size; the token's position; the token
 
 
 def decoder(dtype=torch.bfloat16):
@@ -18,7 +18,7 @@ def decoder(dtype=torch.bfloat16):
     model = Qwen2ForCausalLM(config).to(torch.bfloat16)
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(False)
-        if name.endswith("bias"):  # zeros at first, which a runtime might leave out
+        if name.endswith("bias"):  # replaces zeros, because a runtime might skip them
             nn.init.normal_(parameter, std=0.02)
     return model.to(dtype).eval()
 

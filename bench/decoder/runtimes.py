@@ -9,7 +9,7 @@ class Runtime:
     title: str
     bits: int
     file: str
-    form: str = ""  # what its converter, or `tern export --quantize`, is told
+    form: str = ""  # format option of its converter, or of `tern export --quantize`
 
 
 RUNTIMES = {
@@ -26,7 +26,7 @@ RUNTIMES = {
     "ort_int8": Runtime("ONNX Runtime, int8", 8, "ort_int8/model.onnx", "8"),
     "ort_int4": Runtime("ONNX Runtime, int4", 4, "ort_int4/model.onnx", "4"),
 }
-GROUP = 32  # elements that share a scale, where a peer's converter can be told
+GROUP = 32  # elements sharing a scale, for converters with this option
 
 
 @dataclasses.dataclass(frozen=True)

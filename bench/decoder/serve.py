@@ -150,7 +150,7 @@ def main():
     if a.convert:
         adapter.convert()
         return
-    # Libraries print; only answers may go where the other side reads them.
+    # Libraries print to stdout; only answers may go to the reader.
     answers, sys.stdout = sys.stdout, sys.stderr
     run = adapter.load()
     if a.output:

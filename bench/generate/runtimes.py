@@ -6,7 +6,7 @@ import re
 import sys
 
 CONTEXT = 1024  # positions of the caches
-TEXTS = (4, 8)  # that are answered at once, in turns of their own
+TEXTS = (4, 8)  # numbers of prompts answered at once, measured in separate turns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Commands:
             positions = texts * (self.prompt + self.answer)
             command = [self.llama_batched, "-m", str(self.file), "-t", str(self.threads), "-c", str(positions), "-npp",
                        str(self.prompt), "-ntg", str(self.answer), "-npl", str(texts), "--output-format", "jsonl"]
-            # Products of quantized weights on AMX end some builds by a segmentation fault.
+            # Some builds crash with a segmentation fault in products of quantized weights on AMX.
             return [command, [*command, "--no-repack"]] if pathlib.Path(self.llama_batched).exists() else []
         return [[*self.turn(), str(texts)]]
 

@@ -99,7 +99,7 @@ class Aoti(Torch):
         import torch._inductor.package
         from torch._inductor.cpu_vec_isa import pick_vec_isa
 
-        pick_vec_isa()  # compiles, to see what the processor can do, which a loader in C++ does not ask
+        pick_vec_isa()  # compiles a test program to detect the processor; a loader in C++ skips this
 
     def import_classes(self):
         pass  # a package needs none

@@ -12,7 +12,7 @@ from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, priv
 from .runtimes import OURS, RUNTIMES, Commands, before_bytes, load_ms
 
 LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
-# Error, as a part of the largest magnitude of the output: of float32, and of products of bfloat16.
+# Error limits relative to the largest magnitude of the output: for float32, and for products of bfloat16.
 WORST, WORST_NARROW = 1e-3, 0.2
 
 

@@ -7,9 +7,9 @@ from typing import Callable
 class Model:
     what: str
     make: Callable  # () -> (module, inputs)
-    runtimes: tuple[str, ...] = ()  # empty: all of them
-    needs: str = "torchvision"  # the package that has the module's classes
-    usual: bool = True  # measured where no model is named
+    runtimes: tuple[str, ...] = ()  # empty: all runtimes
+    needs: str = "torchvision"  # the package with the module's classes
+    usual: bool = True  # measured by default
 
 
 def _tokens(model, ids, **options):
@@ -76,7 +76,7 @@ def image(name, batch=1):
     import torchvision
 
     model = torchvision.models.get_model(name, weights=None)
-    for parameter in model.parameters():  # vit's last layer starts as zeros: its results could not be compared
+    for parameter in model.parameters():  # initial zeros in vit's last layer would make all results equal
         if parameter.dim() > 1 and not parameter.any():
             torch.nn.init.normal_(parameter, std=0.02)
     return model, (torch.randn(batch, 3, 224, 224),)

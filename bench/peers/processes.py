@@ -114,7 +114,7 @@ class PeakMemory:
         while True:
             try:
                 self.peak = max(self.peak, private_bytes(self.pid))
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 return
             if self.stop.wait(self.every):
                 return

@@ -7,9 +7,9 @@ import sys
 @dataclasses.dataclass(frozen=True)
 class Runtime:
     title: str
-    file: str  # in the model's folder, made by conversion; it is what loading starts from
-    package: str = ""  # whose version the report names
-    narrow: bool = False  # multiplies in bfloat16 where it thinks that faster; the others in float32
+    file: str  # converted file in the model's folder; loading starts from this file
+    package: str = ""  # package of the version in the report
+    narrow: bool = False  # multiplies in bfloat16 if expected to be faster; other runtimes in float32
 
 
 RUNTIMES = {
@@ -27,8 +27,8 @@ RUNTIMES = {
     "ov_auto": Runtime("OpenVINO, as it comes", "model.xml", "openvino", narrow=True),
 }
 
-# Tern itself: from a plain archive, from one whose weights `export --target cpu` packed, and in the precision that it
-# takes for the fastest.
+# Tern itself: from a plain archive, from an archive with weights packed by `export --target cpu`, and in the precision
+# chosen as fastest.
 OURS = ("tern", "packed", "auto")
 
 

@@ -41,7 +41,7 @@ def main():
     if a.convert:
         adapter.convert()
         return
-    # Libraries print; only answers may go where the other side reads them.
+    # Libraries print to stdout; only answers may go to the reader.
     answers, sys.stdout = sys.stdout, sys.stderr
     before = private_bytes("self")
     run, opened = timed(adapter.load)

@@ -27,7 +27,7 @@ def encoder():
     return Encoder(), torch.randint(0, 1000, (BATCH, 128)), (BATCH, 128), -1
 
 
-# Model, torch's optimizer, and the options of tern export for the same.
+# Model, torch's optimizer, and the equivalent options of tern export.
 MODELS = {
     "resnet18": (resnet18, lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9, fused=True),
                  ["--optimizer", "sgd", "--momentum", "0.9", "--lr", "1e-3"]),

@@ -1,6 +1,6 @@
-// The driver's functions that the plugins of CUDA and ROCm use. Each has one name here; the vendors' names stand beside
-// it, and names.h (cuda/ or hip/) chooses. The types are those of a call in C on 64-bit machines: handles are pointers,
-// enums are int. tests/gpu/prototypes.h compares every one with the vendors' headers, so that building a plugin needs
+// Driver functions used by the CUDA and ROCm plugins. Each function has one name here beside the vendors' names;
+// names.h (cuda/ or hip/) selects the vendor. Types follow the C ABI of 64-bit machines: handles are pointers, enums
+// are int. tests/gpu/prototypes.h compares every prototype with the vendors' headers, so building a plugin needs
 // neither toolkit.
 #pragma once
 
@@ -16,12 +16,12 @@ constexpr Status kSuccess = 0;
 constexpr Status kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 constexpr Status kNoDevice = 100;   // CUDA_ERROR_NO_DEVICE, hipErrorNoDevice
 
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: no order with the default stream
-// CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: the plugin makes streams for bodies of control flow
-// while it captures, and other threads may allocate and compile.
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: unordered with the default stream
+// CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: during a capture the plugin creates streams for bodies
+// of control flow, and other threads may allocate and compile.
 constexpr int kRelaxed = 2;
 
-using Address = std::uint64_t;  ///< CUdeviceptr; a pointer of HIP
+using Address = std::uint64_t;  ///< CUdeviceptr; a pointer in HIP
 using Context = void*;
 using Stream = void*;
 using Event = void*;
@@ -30,7 +30,7 @@ using Function = void*;
 using Graph = void*;
 using GraphNode = void*;
 using GraphExec = void*;
-using MemoryHandle = std::uint64_t;  ///< CUmemGenericAllocationHandle; a pointer of HIP
+using MemoryHandle = std::uint64_t;  ///< CUmemGenericAllocationHandle; a pointer in HIP
 
 /// CUmemLocation, hipMemLocation.
 struct MemoryLocation {
@@ -51,7 +51,7 @@ struct MemoryAccess {
   int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE, hipMemAccessFlagsProtReadWrite
 };
 
-// X(name, CUDA's symbol, HIP's symbol, (parameters)). The plugin needs all of these.
+// Required functions: X(name, CUDA's symbol, HIP's symbol, (parameters)).
 #define TERN_GPU_FUNCTIONS(X)                                                                                    \
   X(init, cuInit, hipInit, (unsigned flags))                                                                     \
   X(driver_version, cuDriverGetVersion, hipDriverGetVersion, (int* version))                                     \
@@ -90,7 +90,7 @@ struct MemoryAccess {
     (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,   \
      unsigned block_z, unsigned local_bytes, Stream stream, void** parameters, void** extra))
 
-// Functions that older drivers lack: null there.
+// Optional functions, null on older drivers.
 #define TERN_GPU_OPTIONAL_FUNCTIONS(X)                                                                        \
   X(capture_begin, cuStreamBeginCapture_v2, hipStreamBeginCapture, (Stream stream, int mode))                 \
   X(capture_end, cuStreamEndCapture, hipStreamEndCapture, (Stream stream, Graph * graph))                     \
@@ -119,7 +119,7 @@ struct Api {
 #undef TERN_GPU_MEMBER
 };
 
-// The compiler of kernel texts, NVRTC or hiprtc: X(name, suffix of CUDA's symbol, suffix of HIP's, (parameters)).
+// Functions of the kernel compiler, NVRTC or hiprtc: X(name, suffix of CUDA's symbol, suffix of HIP's, (parameters)).
 using Program = void*;
 #define TERN_GPU_COMPILER_FUNCTIONS(X)                                                                 \
   X(create, CreateProgram, CreateProgram,                                                              \

@@ -10,7 +10,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::size_t kLog = 4000;  // characters of a compiler's log that a message shows
+constexpr std::size_t kLog = 4000;  // most characters of a compiler log in a message
 
 std::string log_of(const CompilerApi& c, Program program) {
   std::size_t size = 0;

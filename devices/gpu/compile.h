@@ -1,4 +1,4 @@
-// Texts to code, by NVRTC or hiprtc.
+// Compiles kernel source by NVRTC or hiprtc.
 #pragma once
 
 #include <tern/device.h>
@@ -9,10 +9,10 @@
 
 namespace tern::gpu {
 
-/// The code of a text for the device: of the cache, else compiled and kept there.
+/// Returns the compiled kernel source from the cache, or compiles the source and caches the result.
 tern_device_status compile(const GpuDevice& d, const tern_device_source& source, std::string* code);
 
-/// The same for a target of archives, without the cache; no device is needed.
+/// Compiles for a target of archives, without cache and device.
 tern_device_status compile_for(const std::string& target, const tern_device_source& source, std::string* code);
 
 }  // namespace tern::gpu

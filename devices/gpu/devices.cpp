@@ -13,7 +13,7 @@ namespace {
 
 struct Found {
   std::vector<GpuDevice> devices;
-  std::string why;  ///< there is none
+  std::string why;  ///< reason for an empty list
 };
 
 Found find_devices() {
@@ -41,7 +41,7 @@ Found find_devices() {
     d.driver = version_text(version);
     std::string problem = error != kSuccess ? error_text(error) : open_device(d);
     if (!problem.empty()) {
-      f.devices.clear();  // indices of devices are those of the driver
+      f.devices.clear();  // device indices must equal the driver's
       f.why = "device " + std::to_string(i) + ": " + problem;
       return f;
     }
@@ -61,7 +61,7 @@ Found find_devices() {
 }  // namespace
 
 const std::vector<GpuDevice>& devices(std::string* why) {
-  // For ever: sessions that are static objects end after the objects of this library.
+  // Never destroyed: sessions in static objects may outlive static objects of this library.
   static const Found& found = *std::make_unique<Found>(find_devices()).release();
   if (why != nullptr) *why = found.why;
   return found.devices;

@@ -1,4 +1,4 @@
-// "graph": captured launches that the device starts together.
+// "graph": captured launches, started together by the device.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"
@@ -27,11 +27,11 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
 tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
   enter(device);
   stream->recording = false;
-  // Bodies are open only after an error; their graphs go with the graph around them.
+  // Bodies are still open only after an error; their graphs are destroyed with the enclosing graph.
   while (!stream->bodies.empty()) close_body(stream->bodies);
   Graph graph = nullptr;
   const Status ended = api().capture_end(stream->stream, &graph);
-  // A stream that captured on would take no other work.
+  // Ends the capture again: a still capturing stream would refuse other work.
   if (ended != kSuccess) api().capture_end(stream->stream, &graph);
   const tern_device_status status = checked(ended, "ending a graph");
   if (status != TERN_DEVICE_OK || result == nullptr) {

@@ -1,4 +1,4 @@
-// Which groups of a device's multiprocessors the parts have.
+// Assignment of multiprocessor groups to parts of a device.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace tern::gpu {
 
-/// Counts the parts that have each of a device's groups, so that parts share groups only where they must.
+/// Counts the users of each group, so that parts share groups only if necessary.
 class Groups {
  public:
   explicit Groups(std::size_t count) : users_(count, 0) {}
-  /// The groups with the fewest users, `count` of them, for as long as the result lives.
+  /// Takes the `count` groups with the fewest users, for the lifetime of the result.
   std::shared_ptr<const std::vector<std::size_t>> take(std::size_t count);
 
  private:

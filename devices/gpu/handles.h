@@ -1,4 +1,4 @@
-// What the handles of the interface point to.
+// Definitions of the interface's handles.
 #pragma once
 
 #include <tern/device.h>
@@ -14,25 +14,25 @@ struct StreamProfile;
 struct StreamPart;
 struct Communication;
 
-/// A body of control flow that a graph takes: the stream whose capture is its graph.
+/// A body of control flow being captured: the capturing stream and its node.
 struct OpenBody {
   Stream stream = nullptr;      ///< takes the work of the body
-  Graph otherwise = nullptr;    ///< a branch's: what runs else
-  std::uint64_t condition = 0;  ///< a loop's: the handle of its condition, and the byte that it is read from
+  Graph otherwise = nullptr;    ///< branch: graph of the else body
+  std::uint64_t condition = 0;  ///< loop: handle of the condition, and address of the predicate
   Address predicate = 0;
 };
 }  // namespace tern::gpu
 
 struct tern_device_stream_s {
   tern::gpu::Stream stream;
-  bool recording;                                     ///< a graph takes what is put on it
-  std::vector<tern::gpu::OpenBody> bodies;            ///< that are open in the graph, the innermost last
-  std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< while it is measured
-  std::shared_ptr<tern::gpu::StreamPart> part;        ///< of the device, that it has; null: the whole
-  /// Groups that have had calls on it.
+  bool recording;                                     ///< true while a graph captures the stream's work
+  std::vector<tern::gpu::OpenBody> bodies;            ///< open bodies in the graph, innermost last
+  std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< set while measured
+  std::shared_ptr<tern::gpu::StreamPart> part;        ///< the stream's share of the device; null: the whole device
+  /// Groups with calls on this stream.
   std::vector<std::shared_ptr<tern::gpu::Communication>> communications = {};
 
-  /// The stream that takes work now.
+  /// Stream receiving work now.
   [[nodiscard]] tern::gpu::Stream current() const { return bodies.empty() ? stream : bodies.back().stream; }
 };
 struct tern_device_event_s {
@@ -40,7 +40,7 @@ struct tern_device_event_s {
 };
 struct tern_device_kernel_s {
   tern::gpu::Function function;
-  unsigned most_threads;  ///< of a block
+  unsigned most_threads;  ///< largest block size
 };
 struct tern_device_module_s {
   tern::gpu::Module module;

@@ -1,4 +1,4 @@
-// "kernel_compiler": kernels for archives, compiled on any machine that has the compiler.
+// "kernel_compiler": kernels for archives, compiled on any machine with the compiler.
 #include "devices/gpu/compile.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"

@@ -18,18 +18,18 @@ void* open_first(const std::vector<const char*>& paths, std::string* path) {
   return nullptr;
 }
 
-/// For people.
+/// Formats a list for messages.
 std::string list(const std::vector<const char*>& names) {
   std::string text;
   for (const char* name : names) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
 }
 
-void* driver_library = nullptr;  // of dlopen; errors have texts even while the driver starts
+void* driver_library = nullptr;  // handle of dlopen; error messages work even during the driver's start
 
 struct Driver {
   Api functions;
-  std::string why;  ///< it is missing; empty if it is there
+  std::string why;  ///< reason for its absence; empty if found
 };
 
 Driver load_driver() {

@@ -1,5 +1,4 @@
-// The libraries of the vendor, found when they are first needed: a machine without them starts, and says what is
-// missing.
+// The vendor's libraries, loaded on first use: a machine without them starts, and reports the missing libraries.
 #pragma once
 
 #include <memory>
@@ -9,36 +8,36 @@
 
 namespace tern::gpu {
 
-/// The driver's functions, or null; `why` says what is missing and how to get it.
+/// Returns the driver's functions, or null with `why` naming the missing library and installation hint.
 const Api* api(std::string* why);
 
-/// The same, where a device was found before.
+/// Returns the driver's functions; requires an existing device.
 const Api& api();
 
-/// The driver's text of an error; each vendor defines it.
+/// Driver's message for an error; vendor code.
 std::string error_text(Status error);
 
-/// The address of a function that only some drivers have, or null.
+/// Returns the address of an optional driver function, or null.
 void* driver_symbol(const char* name);
 
-// For a table X(name, symbol, parameters) of functions that only newer drivers have: loads one into `a`, whose
-// `complete` says whether all are there.
+// Loads one function of a table X(name, symbol, parameters) of newer drivers into `a`; `a.complete` stays true while
+// all are found.
 #define TERN_GPU_LOAD_NEWER(name, symbol, parameters)                  \
   a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
   a.complete = a.complete && a.name != nullptr;
 
-/// The compiler of kernel texts.
+/// The kernel compiler.
 struct Compiler {
   CompilerApi functions;
   int major = 0, minor = 0;
   std::string path;
-  void* library = nullptr;  ///< of dlopen
+  void* library = nullptr;  ///< handle of dlopen
 };
 
-/// Null where it is missing; `why` says where it was looked for.
+/// Returns null if the compiler is missing; `why` lists the searched files.
 const Compiler* compiler(std::string* why);
 
-/// "NVRTC 13.0", for people and caches.
+/// Returns "NVRTC 13.0", for messages and cache keys.
 std::string version_of(const Compiler& compiler);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// Memory of a device, and copies on a stream.
+// Device memory, and copies on a stream.
 #pragma once
 
 #include <tern/device.h>
@@ -17,7 +17,7 @@ tern_device_status copy_to_host(std::int32_t device, tern_device_stream stream, 
 tern_device_status copy_within(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes);
 
-/// The size of the pieces in which the driver maps memory; 0 where it maps none.
+/// Granularity of mapped memory; 0 if the driver does not map memory.
 std::uint64_t piece_of(const GpuDevice& d);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// "memory_segments": a range of addresses that gets memory piece by piece.
+// "memory_segments": an address range with memory mapped piece by piece.
 #include <algorithm>
 
 #include "devices/gpu/devices.h"
@@ -11,8 +11,8 @@
 namespace tern::gpu {
 namespace {
 
-// The driver maps a handle as a whole and unmaps it as a whole, so each piece is a handle of its own. Pieces of the
-// smallest size (2 MiB) would be thousands of handles for a large model.
+// The driver maps and unmaps whole handles only, so each piece has its own handle. The smallest pieces (2 MiB) would
+// need thousands of handles for a large model.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20;
 
 MemoryProperties properties_of(const GpuDevice& d) {
@@ -45,7 +45,7 @@ tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t 
     status = checked(api().memory_access(address, bytes, &access, 1), "opening mapped memory");
   }
   if (mapped && status != TERN_DEVICE_OK) api().memory_unmap(address, bytes);
-  // The mapping keeps the memory alive; unmapping it frees it.
+  // The mapping keeps the memory alive; unmapping frees the memory.
   const Status released = api().memory_release(handle);
   return status != TERN_DEVICE_OK ? status : checked(released, "releasing the handle of mapped memory");
 }
@@ -69,7 +69,7 @@ tern_device_status map(std::int32_t device, tern_device_address address, std::ui
     const tern_device_status status = map_piece(*d, address + at, d->piece);
     if (status == TERN_DEVICE_OK) continue;
     const std::string why = message();
-    unmap_pieces(address, at, d->piece);  // a failed map maps nothing
+    unmap_pieces(address, at, d->piece);  // undoes a partial mapping
     return failed(status, why);
   }
   return TERN_DEVICE_OK;

@@ -15,7 +15,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr unsigned kBlock = 256;  // threads, where the launch leaves it to the device
+constexpr unsigned kBlock = 256;  // threads per block, if the launch does not choose
 
 tern_device_status load(const std::string& code, Module* module) {
   if (!names::kHasJitLog)

@@ -1,4 +1,4 @@
-// Compiled texts, and the kernels in them.
+// Compiled modules and their kernels.
 #pragma once
 
 #include <tern/device.h>

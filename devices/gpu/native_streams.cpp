@@ -1,4 +1,4 @@
-// "native_stream": the vendor's own streams beside the plugin's.
+// "native_stream": interoperation with the vendor's streams.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"
@@ -22,7 +22,7 @@ tern_device_status wait(std::int32_t device, tern_device_stream stream, void* na
   TERN_GPU_TRY(checked(api().event_create(&event, kNoTiming), "making an event"));
   Status status = api().event_record(event, static_cast<Stream>(native));
   if (status == kSuccess) status = api().stream_wait(stream->stream, event, 0);
-  const Status destroyed = api().event_destroy(event);  // which the driver does once it has happened
+  const Status destroyed = api().event_destroy(event);  // the driver frees the event after its occurrence
   TERN_GPU_TRY(checked(status, "waiting for a stream of the application"));
   return checked(destroyed, "destroying an event");
 }

@@ -1,4 +1,4 @@
-// "pinned_memory": host buffers that the device copies by itself.
+// "pinned_memory": host buffers for DMA copies by the device.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"

@@ -1,4 +1,4 @@
-// The plugins `cuda` and `rocm`: the same sources, compiled with the names of one vendor (cuda/, hip/).
+// The plugins `cuda` and `rocm`: equal sources, compiled with one vendor's names (cuda/, hip/).
 #include <algorithm>
 #include <cstring>
 

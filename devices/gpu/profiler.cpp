@@ -10,7 +10,7 @@
 namespace tern::gpu {
 namespace {
 
-/// A recorded event, or null: work that cannot be timed runs all the same.
+/// Returns a recorded event, or null: work without times still runs.
 Event record(Stream stream) {
   Event event = nullptr;
   if (api().event_create(&event, 0) != kSuccess) return nullptr;
@@ -79,7 +79,7 @@ tern_device_status take(std::int32_t device, tern_device_stream stream, tern_dev
     std::uint64_t length = 0;
     spans[i].id = c.id;
     TERN_GPU_TRY(nanoseconds(p.zero, c.begin, &spans[i].begin));
-    // Of its own: a float of milliseconds since the beginning has too few digits for it.
+    // Measured separately: a float of milliseconds since the beginning lacks the precision.
     TERN_GPU_TRY(nanoseconds(c.begin, c.end, &length));
     spans[i].end = spans[i].begin + length;
   }

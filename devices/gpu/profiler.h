@@ -1,4 +1,4 @@
-// "profiler": times of launches and copies by events of the device.
+// "profiler": times launches and copies by device events.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace tern::gpu {
 
-/// What was put on a stream since `begin` and was not taken yet, in order.
+/// Work enqueued on a stream since `begin` and not yet taken, in order.
 struct StreamProfile {
   struct Command {
     std::uint64_t id;
     Event begin, end;
   };
-  std::uint64_t id = 0;  ///< of the last mark
-  Event zero = nullptr;  ///< where the clock begins
+  std::uint64_t id = 0;  ///< id of the last mark
+  Event zero = nullptr;  ///< origin of the clock
   std::vector<Command> commands;
 };
 
-/// Around work that is put on a stream: two events, if the stream is measured.
+/// Brackets enqueued work with two events, if the stream is measured.
 class Timed {
  public:
   explicit Timed(tern_device_stream_s& stream);

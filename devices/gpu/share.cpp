@@ -1,4 +1,4 @@
-// "share": streams on a part of the device.
+// "share": streams on a share of the device.
 #include "devices/gpu/share.h"
 
 #include <string>

@@ -1,16 +1,16 @@
-// Parts of a device, for streams.
+// Shares of a device for streams.
 #pragma once
 
 #include "devices/gpu/api.h"
 
 namespace tern::gpu {
 
-/// What a stream has of a device. Ends after the stream.
+/// A stream's share of a device. Must outlive the stream.
 struct StreamPart {
   virtual ~StreamPart() = default;
-  /// Another stream with the same part.
+  /// Creates another stream on the same share.
   virtual Status make_stream(Stream* stream) const = 0;
-  Context context = nullptr;  ///< CUDA's, of the part
+  Context context = nullptr;  ///< context of the share (CUDA only)
 };
 
 }  // namespace tern::gpu

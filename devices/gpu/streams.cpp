@@ -22,18 +22,18 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
 
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
   const GpuDevice* const d = enter(device);
-  // The driver's own call does not wait.
+  // Waits first: the driver's function does not.
   const tern_device_status status = wait_for_stream(stream->stream);
   if (is_lost()) {
     delete stream;
     return status;
   }
   std::string why = status == TERN_DEVICE_OK ? "" : message();
-  // Handles of libraries know the stream; another one may get its address.
+  // Library handles refer to the stream, and a new stream may reuse its address.
   const tern_device_status released = d == nullptr ? TERN_DEVICE_OK : release_solvers(*d, stream->stream);
   if (status == TERN_DEVICE_OK && released != TERN_DEVICE_OK) why = message();
   const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
-  delete stream;  // with its part of the device: only then does nothing use it
+  delete stream;  // releases the device share, unused from now on
   for (const tern_device_status first : {status, released})
     if (first != TERN_DEVICE_OK) return failed(first, why);
   return destroyed;
@@ -42,7 +42,7 @@ tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream
 tern_device_status stream_synchronize(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_ENTER(device);
   TERN_GPU_TRY(wait_for_stream(stream->stream));
-  // A call that was aborted ends as others do, without its results.
+  // Aborted calls end like successful calls, but without results.
   for (const auto& c : stream->communications) {
     if (const std::string why = c->failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
   }

@@ -1,4 +1,4 @@
-// What differs between the two vendors by more than a name. cuda/ and hip/ each define all of it.
+// Differences between the vendors beyond names. cuda/ and hip/ each define all functions.
 #pragma once
 
 #include <memory>
@@ -11,51 +11,51 @@
 
 namespace tern::gpu {
 
-/// Makes the device usable: its context (`d.context`), and its architecture (`d.arch`). Success or the error's text.
+/// Opens the device: sets its context (`d.context`) and architecture (`d.arch`). Returns success or the error's text.
 std::string open_device(GpuDevice& d);
 
 /// Makes the device current on this thread.
 Status enter_device(const GpuDevice& d);
 
-/// The driver's version, for people and caches: "CUDA 13.0".
+/// Formats the driver's version for messages and cache keys: "CUDA 13.0".
 std::string version_text(int version);
 
-/// Whether the driver maps memory piece by piece.
+/// True if the driver maps memory piece by piece.
 bool has_segments(const GpuDevice& d);
 
-/// Whether several threads may compile at once.
+/// True if several threads may compile at once.
 bool has_threads(const Compiler& compiler);
 
-/// The options that compile a text for the device, or an error that says why this compiler cannot.
+/// Compiler options for the device, or the reason for this compiler's inability.
 struct CompileOptions {
   std::vector<std::string> options;
-  bool to_ptx = false;  ///< the driver makes machine code of what the compiler gives
+  bool to_ptx = false;  ///< the compiler emits PTX; the driver translates PTX to machine code
   std::string error;
 };
 CompileOptions compile_options(const GpuDevice& d, const Compiler& compiler);
 
-/// The targets of archives that this plugin compiles for, separated by spaces.
+/// Archive targets supported by this plugin's compiler, separated by spaces.
 const char* archive_targets();
 
-/// The options for one of them, or an error.
+/// Returns the options for an archive target, or an error.
 CompileOptions archive_options(const std::string& target, const Compiler& compiler);
 
-/// The targets whose kernels the device runs, best first, separated by spaces.
+/// Targets of kernels the device can run, best first, separated by spaces.
 std::string device_targets(const GpuDevice& d);
 
-/// The compiled code of a program whose options asked for PTX.
+/// Returns the PTX of a compiled program.
 std::string ptx_of(const Compiler& compiler, Program program);
 
-/// Whether streams may have a part of a device.
+/// True if streams may use a share of a device.
 bool has_parts();
 
-/// Takes a part of the device, of at least `share.units` multiprocessors, and says in `share` what it got.
+/// Takes a share of at least `share.units` multiprocessors, and stores the actual share in `share`.
 tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::shared_ptr<StreamPart>& part);
 
-/// Called before a graph is captured: compiles what bodies of control flow need.
+/// Called before capturing a graph: compiles the kernels needed by bodies of control flow.
 tern_device_status prepare_graphs(const GpuDevice& d);
 
-/// Ends the capture of the innermost open body and forgets it.
+/// Ends the capture of the innermost open body and removes it from the list.
 Status close_body(std::vector<OpenBody>& bodies);
 
 }  // namespace tern::gpu

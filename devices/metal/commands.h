@@ -1,4 +1,4 @@
-// What a stream puts on the GPU: commands are encoded one after the other, and start together when they are submitted.
+// Commands of a stream: encoded one after another, and started together when submitted.
 #pragma once
 
 #include <tern/device.h>
@@ -14,13 +14,13 @@
 
 namespace tern::metal {
 
-/// Commands that were submitted together. Threads: all functions may be called by several at once.
+/// Commands submitted together. Thread-safe.
 class Submission {
  public:
   virtual ~Submission() = default;
   virtual void wait() = 0;
   virtual bool finished() = 0;
-  /// Once it is finished. Empty if all went well.
+  /// Returns the error of a finished submission; empty on success.
   virtual std::string error() = 0;
   struct Times {
     double begin, end;  ///< seconds on the GPU's clock
@@ -30,28 +30,28 @@ class Submission {
 using SubmissionPtr = std::shared_ptr<Submission>;
 
 struct Argument {
-  Place place;                  ///< of an address
+  Place place;                  ///< argument by address
   const void* value = nullptr;  ///< else the bytes
   std::uint32_t size = 0;
 };
 
-/// Commands run in order: each sees what those before it wrote. Functions run inside a Pool.
+/// Commands run in order: each sees the writes of earlier commands. Functions run inside a Pool.
 class Commands {
  public:
   virtual ~Commands() = default;
-  /// Runs the kernel for `items` items, at most 2^32 - 1, in threadgroups of `group`. It has at most kMostArguments;
-  /// values are read before the function returns.
+  /// Runs the kernel for `items` items, at most 2^32 - 1, in threadgroups of `group`. Allows at most kMostArguments
+  /// arguments; values are read before the function returns.
   virtual tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
                                     std::uint64_t group) = 0;
-  /// All three numbers, in bytes, are multiples of kCopyStep.
+  /// All three arguments, in bytes, are multiples of kCopyStep.
   virtual void copy(const Place& to, const Place& from, std::uint64_t bytes) = 0;
-  /// The event is signalled also if the GPU fails, so that other streams do not wait for ever.
+  /// The event is signalled even if the GPU fails, so that other streams do not wait forever.
   virtual void signal(MTL::SharedEvent& event, std::uint64_t value) = 0;
-  /// Commands from now on wait. There are none since the last submission.
+  /// Later commands wait. Requires no commands since the last submission.
   virtual void wait(MTL::SharedEvent& event, std::uint64_t value) = 0;
-  /// Until the commands so far have run.
+  /// Keeps the buffer until the commands so far have run.
   virtual void keep(std::shared_ptr<DeviceBuffer> buffer) = 0;
-  /// Of commands since the last submission.
+  /// Number of commands since the last submission.
   virtual std::uint64_t count() const = 0;
   virtual SubmissionPtr submit() = 0;
 
@@ -60,10 +60,10 @@ class Commands {
   static constexpr std::uint64_t kCopyStep = 4;
 };
 
-/// Commands of Metal 3, of which a queue is made. Null, after failing, where Metal has no more.
+/// Returns Metal 3 commands on a new queue. Null (with a failure message) if Metal has no more queues.
 std::unique_ptr<Commands> metal3_commands(const MetalDevice& device);
 
-/// For handlers of what failed: what the GPU has not signalled.
+/// Signals in place of a failed GPU.
 inline void signal_by_host(MTL::SharedEvent& event, std::uint64_t value) {
   if (event.signaledValue() < value) event.setSignaledValue(value);
 }

@@ -20,7 +20,7 @@ struct CopyKernel {
   Pipeline pipeline;
 };
 
-/// Null after failing.
+/// Returns null after a failure.
 const Pipeline* kernel_of(const MetalDevice& device, tern_device_status& status) {
   static std::mutex mutex;
   static auto& made = *std::make_unique<std::map<const MetalDevice*, CopyKernel>>().release();

@@ -1,11 +1,11 @@
-// Copies of bytes that Metal's own copies do not take: those of macOS move whole words.
+// Copies of bytes not supported by Metal's own copies: macOS copies whole words only.
 #pragma once
 
 #include "devices/metal/commands.h"
 
 namespace tern::metal {
 
-/// Compiles the kernel at the first call for a device.
+/// Compiles the kernel on the first call for a device.
 tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const Place& to, const Place& from,
                                std::uint64_t bytes);
 

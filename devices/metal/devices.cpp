@@ -15,13 +15,13 @@ struct Found {
   std::string why_none;
 };
 
-/// TERN_METAL_VERSION=3 asks for the older commands on a newer system.
+/// TERN_METAL_VERSION=3 selects Metal 3 commands on newer systems.
 bool wants_metal4() {
   const char* version = std::getenv("TERN_METAL_VERSION");
   return version == nullptr || std::string(version) != "3";
 }
 
-/// Empty where the device can be used.
+/// Returns an empty string if the device is usable.
 std::string add(MTL::Device* device, const std::string& system, Found& found) {
   MetalDevice d;
   d.device = share(device);

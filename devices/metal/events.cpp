@@ -1,4 +1,4 @@
-// Events: shared events of Metal for streams that wait, the submission that ends with the record for the host.
+// Events: shared Metal events for waiting streams, and the submission ending with the record for the host.
 #include "devices/metal/handles.h"
 #include "devices/metal/status.h"
 #include "devices/metal/streams.h"
@@ -36,17 +36,17 @@ tern_device_status event_synchronize(std::int32_t, tern_device_event event) {
 
 tern_device_status stream_wait(std::int32_t, tern_device_stream stream, tern_device_event event) {
   const Pool pool;
-  if (!event->submission || event->stream == stream->stream) return TERN_DEVICE_OK;  // in order by itself
+  if (!event->submission || event->stream == stream->stream) return TERN_DEVICE_OK;  // ordered within the stream
   if (!event->submission->finished()) {
     stream->stream->wait_for(*event->event, event->value);
     return TERN_DEVICE_OK;
   }
-  return event->stream->finish(event->submission);  // nothing signals an event whose submission failed
+  return event->stream->finish(event->submission);  // events of failed submissions are never signalled
 }
 
 namespace {
 
-/// The event is signalled shortly before its submission counts as finished, and not at all if that fails.
+/// The event is signalled shortly before its submission counts as finished, and not at all after a failure.
 tern_device_status query(std::int32_t, tern_device_event event, std::int32_t* happened) {
   const Pool pool;
   const bool yes = event->event->signaledValue() >= event->value || event->submission->finished();
@@ -57,7 +57,7 @@ tern_device_status query(std::int32_t, tern_device_event event, std::int32_t* ha
 tern_device_status elapsed(std::int32_t, tern_device_event from, tern_device_event to, double* seconds) {
   const Pool pool;
   if (!from->submission || !to->submission) return failed(TERN_DEVICE_INVALID, "an event was never recorded");
-  for (const tern_device_event event : {from, to}) event->submission->wait();  // which has times then
+  for (const tern_device_event event : {from, to}) event->submission->wait();  // times are available afterwards
   *seconds = to->submission->times().end - from->submission->times().end;
   return TERN_DEVICE_OK;
 }

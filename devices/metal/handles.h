@@ -1,4 +1,4 @@
-// What the handles of the interface point to.
+// Definitions of the interface's handles.
 #pragma once
 
 #include <tern/device.h>
@@ -15,9 +15,9 @@ struct tern_device_stream_s {
 };
 struct tern_device_event_s {
   tern::metal::Owned<MTL::SharedEvent> event;
-  std::uint64_t value = 0;                      ///< of the last record; the event is signalled with it
-  std::shared_ptr<tern::metal::Stream> stream;  ///< of the last record
-  tern::metal::SubmissionPtr submission;        ///< that ends with the last record
+  std::uint64_t value = 0;                      ///< value of the last record; signalled on the event
+  std::shared_ptr<tern::metal::Stream> stream;  ///< stream of the last record
+  tern::metal::SubmissionPtr submission;        ///< submission ending with the last record
 };
 struct tern_device_module_s {
   tern::metal::Owned<MTL::Library> library;

@@ -12,7 +12,7 @@ namespace tern::metal {
 namespace {
 
 tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) {
-  constexpr std::uint64_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // kernels count in 32 bits
+  constexpr std::uint64_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // kernels use 32-bit indices
   if (l.argument_count > Commands::kMostArguments)
     return failed(TERN_DEVICE_UNSUPPORTED,
                   "a kernel of Metal has at most 31 arguments, and this one has " + std::to_string(l.argument_count));
@@ -26,7 +26,7 @@ tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) 
   return TERN_DEVICE_OK;
 }
 
-/// Absent and empty operands get the device's `nothing`.
+/// Absent and empty operands use the device's `nothing`.
 tern_device_status argument_of(const MetalDevice& device, const tern_device_argument& a, Argument& made) {
   if (a.is_address == 0) {
     made = {{}, a.data, a.size};

@@ -1,4 +1,4 @@
-// Launches of the interface: their arguments as Metal takes them, and their limits.
+// Launches of the interface: conversion of arguments to Metal, and limits.
 #pragma once
 
 #include <tern/device.h>

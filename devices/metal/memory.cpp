@@ -19,7 +19,7 @@ struct Allocation {
   std::uint64_t bytes;
 };
 
-/// By address. Tern allocates few large segments, so a look-up is a handful of comparisons.
+/// Allocations by address. Tern allocates few large segments, so a look-up takes a handful of comparisons.
 class Allocations {
  public:
   void add(tern_device_address address, Allocation allocation) {
@@ -46,7 +46,8 @@ class Allocations {
 };
 
 Allocations& allocations() {
-  static Allocations& all = *std::make_unique<Allocations>().release();  // outlives other libraries' destructors
+  static Allocations& all = *std::make_unique<Allocations>().release();  // never destroyed: other libraries'
+                                                                         // destructors may use the object
   return all;
 }
 
@@ -90,7 +91,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
   if (bytes > d->largest)
     return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are more than the largest buffer of " +
                                                  d->name + ", " + std::to_string(d->largest));
-  // Metal hands out more than fits, and then command buffers fail.
+  // Metal allocates more than fits; command buffers would fail later.
   const std::uint64_t used = d->device->currentAllocatedSize();
   if (used + bytes > d->memory)
     return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, and " +

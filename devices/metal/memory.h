@@ -1,4 +1,4 @@
-// Memory: buffers that the host and the GPU share. Their address is the GPU's.
+// Buffers shared by the host and the GPU. Addresses are the GPU's.
 #pragma once
 
 #include <tern/device.h>
@@ -10,7 +10,7 @@
 
 namespace tern::metal {
 
-/// A buffer that kernels may use as long as it lives.
+/// A buffer accessible to kernels during its life.
 class DeviceBuffer {
  public:
   DeviceBuffer(Owned<MTL::Buffer> buffer, Owned<MTL::ResidencySet> residency);
@@ -21,23 +21,23 @@ class DeviceBuffer {
 
  private:
   Owned<MTL::Buffer> buffer_;
-  Owned<MTL::ResidencySet> residency_;  // null for Metal 3, which sees to that itself
+  Owned<MTL::ResidencySet> residency_;  // null for Metal 3 (automatic residency)
 };
 
-/// Null if Metal has no memory.
+/// Returns null if Metal has no memory.
 std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes);
 
-/// Where an address lies.
+/// Location of an address.
 struct Place {
-  MTL::Buffer* buffer = nullptr;  ///< null: in no memory of this plugin
-  std::uint64_t offset = 0;       ///< in bytes
-  std::uint64_t bytes = 0;        ///< from there to the end of the buffer
+  MTL::Buffer* buffer = nullptr;  ///< null: outside this plugin's memory
+  std::uint64_t offset = 0;       ///< offset in bytes
+  std::uint64_t bytes = 0;        ///< bytes from the address to the end of the buffer
 
   std::byte* host() const { return static_cast<std::byte*>(buffer->contents()) + offset; }
 };
 
 Place place_of(tern_device_address address);
-/// Fails where the bytes do not lie in one buffer.
+/// Fails if the bytes do not lie in a single buffer.
 tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, Place& place);
 
 tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address);

@@ -1,4 +1,4 @@
-// Command buffers of Metal 3. Metal orders commands that use the same buffer, within a queue, by itself.
+// Metal 3 command buffers. Metal itself orders commands with common buffers within a queue.
 #include <utility>
 
 #include "devices/metal/commands.h"
@@ -33,7 +33,7 @@ class Metal3Commands : public Commands {
   void copy(const Place& to, const Place& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
-  void keep(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain what they use
+  void keep(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain their resources
   std::uint64_t count() const override { return count_; }
   SubmissionPtr submit() override;
 
@@ -46,8 +46,8 @@ class Metal3Commands : public Commands {
 
   const MetalDevice& device_;
   Owned<MTL::CommandQueue> queue_;
-  Owned<MTL::CommandBuffer> buffer_;  // null before its first command
-  // At most one of them is open.
+  Owned<MTL::CommandBuffer> buffer_;  // null before the first command
+  // Open encoders: at most one.
   Owned<MTL::ComputeCommandEncoder> compute_;
   Owned<MTL::BlitCommandEncoder> blit_;
   std::uint64_t count_ = 0;
@@ -83,7 +83,7 @@ void Metal3Commands::end_encoding() {
 
 tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, const Argument& argument,
                                         NS::UInteger index) {
-  constexpr std::uint32_t kMostBytes = 4096;  // of setBytes
+  constexpr std::uint32_t kMostBytes = 4096;  // limit of setBytes
   if (argument.value == nullptr) {
     encoder.setBuffer(argument.place.buffer, argument.place.offset, index);
     return TERN_DEVICE_OK;

@@ -1,4 +1,4 @@
-// Metal 4, from macOS 26 on, if this build's metal-cpp has it.
+// Metal 4 (macOS 26 or later), if supported by this build's metal-cpp.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 namespace tern::metal {
 
 bool has_metal4(MTL::Device& device);
-/// Null where the device has no more.
+/// Returns null if the device has no more.
 Owned<MTL::ResidencySet> new_residency(MTL::Device& device);
-/// As metal3_commands.
+/// Like metal3_commands.
 std::unique_ptr<Commands> metal4_commands(const MetalDevice& device);
 
 }  // namespace tern::metal

@@ -1,5 +1,5 @@
-// Command buffers of Metal 4. Unlike Metal 3, it orders nothing by itself, retains nothing, and takes arguments as
-// addresses: so there is a barrier before each command, and what commands use is kept until they have run.
+// Metal 4 command buffers. Unlike Metal 3, Metal 4 orders nothing, retains nothing, and takes arguments as addresses.
+// Hence a barrier precedes each command, and resources are kept until the commands have run.
 #include "devices/metal/metal4.h"
 #include "devices/metal/status.h"
 
@@ -18,11 +18,11 @@ namespace {
 
 constexpr MTL::Stages kStages = MTL::StageDispatch | MTL::StageBlit;
 
-/// What commands use that were, or will be, submitted together.
+/// Resources of commands submitted together.
 struct Recording {
   Owned<MTL4::CommandAllocator> allocator;
-  std::shared_ptr<DeviceBuffer> values;  ///< of kernels' parameters
-  std::uint64_t used = 0;                ///< bytes of them
+  std::shared_ptr<DeviceBuffer> values;  ///< kernel parameters
+  std::uint64_t used = 0;                ///< used bytes of `values`
   std::vector<std::shared_ptr<DeviceBuffer>> kept;
   std::vector<Owned<MTL::ComputePipelineState>> pipelines;
   std::shared_ptr<Metal4Submission> submission;
@@ -32,7 +32,7 @@ class Metal4Commands : public Commands {
  public:
   explicit Metal4Commands(const MetalDevice& device) : device_(device) {}
   ~Metal4Commands() override;
-  /// False where Metal lacks one of its objects.
+  /// Returns false if Metal lacks an object.
   bool begin();
 
   tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
@@ -47,7 +47,7 @@ class Metal4Commands : public Commands {
  private:
   Recording& recording();
   MTL4::ComputeCommandEncoder& next_command();
-  /// The address of a copy that lives until the commands have run; 0 if there is no memory.
+  /// Returns the address of a copy alive until the commands have run; 0 if memory is exhausted.
   MTL::GPUAddress copy_of(const void* value, std::uint64_t size);
 
   const MetalDevice& device_;
@@ -55,10 +55,10 @@ class Metal4Commands : public Commands {
   Owned<MTL4::CommandBuffer> buffer_;
   Owned<MTL4::ArgumentTable> table_;
   Owned<MTL::SharedEvent> done_;
-  std::uint64_t submissions_ = 0;     // the value of done_ after the last
-  std::deque<Recording> recordings_;  // the last is open if is_open_
+  std::uint64_t submissions_ = 0;     // value of done_ after the last submission
+  std::deque<Recording> recordings_;  // the last recording is open if is_open_
   bool is_open_ = false;
-  Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before its first command
+  Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before the first command
   MTL::SharedEvent* signalled_ = nullptr;       // after the commands
   std::uint64_t signal_value_ = 0;
   std::uint64_t count_ = 0;
@@ -114,7 +114,7 @@ MTL4::ComputeCommandEncoder& Metal4Commands::next_command() {
 }
 
 MTL::GPUAddress Metal4Commands::copy_of(const void* value, std::uint64_t size) {
-  constexpr std::uint64_t kAlignment = 256, kChunk = 64 << 10;  // a value of the constant space may begin there
+  constexpr std::uint64_t kAlignment = 256, kChunk = 64 << 10;  // alignment of values in the constant address space
   Recording& r = recording();
   const std::uint64_t whole = (size + kAlignment - 1) / kAlignment * kAlignment;
   if (!r.values || r.used + whole > r.values->get()->length()) {
@@ -159,11 +159,11 @@ void Metal4Commands::signal(MTL::SharedEvent& event, std::uint64_t value) {
 
 void Metal4Commands::wait(MTL::SharedEvent& event, std::uint64_t value) {
   queue_->wait(&event, value);
-  ++count_;  // the stream is not idle
+  ++count_;  // a wait counts as pending work
 }
 
 SubmissionPtr Metal4Commands::submit() {
-  if (!encoder_) next_command();  // signals and waits alone need a command buffer, for its feedback
+  if (!encoder_) next_command();  // signals and waits alone need a command buffer for feedback
   encoder_->endEncoding();
   encoder_ = nullptr;
   buffer_->endCommandBuffer();
@@ -197,7 +197,7 @@ SubmissionPtr Metal4Commands::submit() {
 }  // namespace
 
 bool has_metal4(MTL::Device& device) {
-  constexpr NS::Integer kMacOs = 26;  // the first system with Metal 4
+  constexpr NS::Integer kMacOs = 26;  // first system with Metal 4
   return system_is(kMacOs) && device.supportsFamily(MTL::GPUFamilyMetal4);
 }
 

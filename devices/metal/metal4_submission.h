@@ -1,4 +1,4 @@
-// Command buffers of Metal 4 that were committed together: their feedback says how it went.
+// Metal 4 command buffers committed together; feedback reports their result.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace tern::metal {
 
-/// Written by Metal, on a thread of its own.
+/// Written by Metal on its own thread.
 struct Feedback {
   std::mutex mutex;
   std::condition_variable change;
@@ -22,12 +22,12 @@ struct Feedback {
 
 class Metal4Submission : public Submission {
  public:
-  /// The event becomes `value` after the commands.
+  /// `done` becomes `value` after the commands.
   Metal4Submission(Owned<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
       : done_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
 
   void wait() override {
-    // If the GPU fails, nobody signals.
+    // After a GPU failure the event is never signalled.
     constexpr std::uint64_t kMilliseconds = 1000;
     while (!arrived() && !done_->waitUntilSignaledValue(value_, kMilliseconds)) {
     }
@@ -42,7 +42,7 @@ class Metal4Submission : public Submission {
     const std::lock_guard lock(feedback_->mutex);
     return feedback_->arrived;
   }
-  /// Comes with the signal, or soon after.
+  /// Arrives with the signal or soon after.
   const Feedback& feedback() {
     std::unique_lock lock(feedback_->mutex);
     feedback_->change.wait(lock, [&] { return feedback_->arrived; });

@@ -1,4 +1,4 @@
-// metal-cpp, Apple's C++ names of Metal, and what the plugin adds: pools, text, versions of the system.
+// metal-cpp (Apple's C++ bindings of Metal) plus the plugin's helpers: pools, strings, system versions.
 #pragma once
 
 #include <Foundation/Foundation.hpp>
@@ -8,7 +8,7 @@
 
 namespace tern::metal {
 
-/// A reference to an object of Metal. (NS::SharedPtr calls functions of null.)
+/// A reference to a Metal object. (NS::SharedPtr calls functions on null.)
 template <class T>
 class Owned {
  public:
@@ -36,22 +36,22 @@ class Owned {
   T* object_ = nullptr;
 };
 
-/// What functions with `new`, `alloc` or `Copy` in their name return: the caller's.
+/// Takes ownership of results of functions with `new`, `alloc` or `Copy` in their name.
 template <class T>
 Owned<T> take(T* object) {
   Owned<T> made;
   made.object_ = object;
   return made;
 }
-/// What others return.
+/// Retains results of other functions.
 template <class T>
 Owned<T> share(T* object) {
   if (object != nullptr) object->retain();
   return take(object);
 }
 
-/// Objects that Metal's functions return without `new` in their name live until the thread's innermost pool ends. Each
-/// function of the plugin that calls Metal has a pool; what outlives the function is retained (`share`).
+/// Objects returned by functions without `new` in their name live until the thread's innermost pool ends. Each plugin
+/// function calling Metal has a pool; objects outliving the function are retained (`share`).
 class Pool {
  public:
   Pool() : pool_(NS::AutoreleasePool::alloc()->init()) {}
@@ -63,7 +63,7 @@ class Pool {
   NS::AutoreleasePool* pool_;
 };
 
-/// A copy: the bytes of utf8String end with the pool. Empty for null.
+/// Copies the string: the pool owns the bytes of utf8String. Empty for null.
 inline std::string text(const NS::String* string) {
   const char* bytes = string == nullptr ? nullptr : string->utf8String();
   return bytes == nullptr ? "" : bytes;
@@ -71,12 +71,12 @@ inline std::string text(const NS::String* string) {
 inline std::string text(const NS::Error* error) {
   return error == nullptr ? "Metal gives no reason" : text(error->localizedDescription());
 }
-/// Lives until the pool ends.
+/// The result lives until the pool ends.
 inline NS::String* string(const char* utf8) {
   return NS::String::string(utf8, NS::UTF8StringEncoding);
 }
 
-/// Whether the system is this version of macOS or a later one.
+/// True if the system is this version of macOS or later.
 inline bool system_is(NS::Integer major) {
   return NS::ProcessInfo::processInfo()->isOperatingSystemAtLeastVersion({major, 0, 0});
 }

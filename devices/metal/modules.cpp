@@ -13,7 +13,7 @@ constexpr std::size_t kMostLog = 4000;
 
 Owned<MTL::CompileOptions> options(const MetalDevice& d) {
   auto made = take(MTL::CompileOptions::alloc()->init());
-  made->setLanguageVersion(MTL::LanguageVersion3_0);  // of the first system with Metal 3
+  made->setLanguageVersion(MTL::LanguageVersion3_0);  // language of the first system with Metal 3
   if (d.math_modes) {
     made->setMathMode(MTL::MathModeSafe);
     made->setMathFloatingPointFunctions(MTL::MathFloatingPointFunctionsPrecise);
@@ -28,7 +28,7 @@ Owned<MTL::CompileOptions> options(const MetalDevice& d) {
 tern_device_status compile(const MetalDevice& d, const char* source, Owned<MTL::Library>& library) {
   NS::Error* error = nullptr;
   library = take(d.device->newLibrary(string(source), options(d).get(), &error));
-  // With a library, the error holds warnings.
+  // A successful compilation returns only warnings in the error object.
   return library ? TERN_DEVICE_OK : failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
 }
 
@@ -48,7 +48,7 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
   const Pool pool;
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
-  // A kernel of an archive is a text, too (the target metal:msl).
+  // Archived kernels are source text, too (the target metal:msl).
   if (source->dialect != TERN_DIALECT_METAL && source->dialect != TERN_DIALECT_COMPILED)
     return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles Metal's language alone");
   auto made = std::make_unique<tern_device_module_s>();

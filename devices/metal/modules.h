@@ -1,4 +1,4 @@
-// Libraries of Metal, compiled from a kernel's text, and the pipelines of their kernels.
+// Metal libraries compiled from kernel source, and the pipelines of their kernels.
 #pragma once
 
 #include <tern/device.h>
@@ -11,11 +11,11 @@ namespace tern::metal {
 
 struct Pipeline {
   Owned<MTL::ComputePipelineState> state;
-  NS::UInteger most_threads = 0;   ///< of a threadgroup
-  NS::UInteger usual_threads = 0;  ///< of a threadgroup where the kernel asks for no size
+  NS::UInteger most_threads = 0;   ///< largest threadgroup
+  NS::UInteger usual_threads = 0;  ///< threadgroup size if the kernel requests none
 };
 
-/// Without fast math: the bits of every operation are those that its text says.
+/// Compiles without fast math: every operation has exactly its specified bits.
 tern_device_status compile(const MetalDevice& device, const char* text, Owned<MTL::Library>& library);
 tern_device_status pipeline(const MetalDevice& device, MTL::Library& library, const char* name, Pipeline& made);
 

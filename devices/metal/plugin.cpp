@@ -1,4 +1,4 @@
-// The plugin `metal`: Apple's GPUs by Metal 3 or 4. Kernels come as text in Metal's language.
+// The plugin `metal`: Apple's GPUs by Metal 3 or 4. Kernels are source text in Metal's language.
 #include <algorithm>
 #include <cstring>
 
@@ -30,7 +30,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   tern_device_properties mine{};
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
   mine.dialect = TERN_DIALECT_METAL;
-  mine.features = TERN_DEVICE_GROUPS;  // Metal's language has no double
+  mine.features = TERN_DEVICE_GROUPS;  // Metal lacks double
   mine.memory_bytes = d->memory;
   std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
   std::strncpy(mine.driver, d->driver.c_str(), sizeof mine.driver - 1);

@@ -10,7 +10,7 @@ namespace {
 
 tern_device_status begin(std::int32_t, tern_device_stream stream) {
   const Pool pool;
-  const tern_device_status status = stream->stream->synchronize();  // what was encoded before is nobody's span
+  const tern_device_status status = stream->stream->synchronize();  // earlier commands belong to no span
   stream->stream->profile = std::make_unique<Stream::Profile>();
   return status;
 }

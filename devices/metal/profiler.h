@@ -1,4 +1,4 @@
-// The table "profiler": times of what a stream runs, by the GPU's clock.
+// The table "profiler": times of a stream's work by the GPU's clock.
 #pragma once
 
 #include <tern/device.h>

@@ -1,4 +1,4 @@
-// Failures as the interface reports them: a status, and a message for the thread's last one.
+// Failures in the interface's form: a status, and the message of the thread's last failure.
 #pragma once
 
 #include <tern/device.h>
@@ -7,7 +7,7 @@
 
 namespace tern::metal {
 
-/// The message that last_message gives on this thread.
+/// This thread's message for last_message.
 std::string& message();
 
 tern_device_status failed(tern_device_status status, std::string text);

@@ -25,7 +25,7 @@ tern_device_status Stream::launch(const Pipeline& pipeline, std::span<const Argu
 
 tern_device_status Stream::upload(const Place& to, const void* from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (idle()) {  // the memory is the host's, too
+  if (idle()) {  // copies directly: host and GPU share memory
     std::memcpy(to.host(), from, bytes);
     return TERN_DEVICE_OK;
   }
@@ -40,7 +40,7 @@ tern_device_status Stream::download(void* to, const Place& from, std::uint64_t b
   std::shared_ptr<DeviceBuffer> staged;
   {
     const std::lock_guard lock(mutex_);
-    if (profile) {  // a copy by the GPU, which has times
+    if (profile) {  // a copy by the GPU, to be timed
       staged = staging(nullptr, bytes);
       if (!staged) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a copy to the host");
       source = {staged->get(), 0, bytes};
@@ -69,7 +69,7 @@ tern_device_status Stream::copy_bytes(const Place& to, const Place& from, std::u
   return TERN_DEVICE_OK;
 }
 
-/// Of whole steps, so that a copy needs no kernel more often than the other side demands.
+/// Rounds sizes up to whole steps, so that only the other side may require the copy kernel.
 std::shared_ptr<DeviceBuffer> Stream::staging(const void* from, std::uint64_t bytes) {
   const std::uint64_t whole = (bytes + Commands::kCopyStep - 1) / Commands::kCopyStep * Commands::kCopyStep;
   std::shared_ptr<DeviceBuffer> buffer = new_buffer(device_, whole);
@@ -77,7 +77,7 @@ std::shared_ptr<DeviceBuffer> Stream::staging(const void* from, std::uint64_t by
   return buffer;
 }
 
-/// After each launch and copy.
+/// Called after each launch and copy.
 void Stream::encoded() {
   if (profile) {
     profile->spans.push_back({profile->id, submit()});
@@ -91,14 +91,14 @@ SubmissionPtr Stream::submit() {
   return pending_.back();
 }
 
-/// Whether the host may touch the memory that the stream's work touches.
+/// True if the host may touch memory used by the stream.
 bool Stream::idle() {
   if (profile || commands_->count() != 0) return false;
   complete();
   return pending_.empty();
 }
 
-/// Lets go of the submissions that have finished.
+/// Releases finished submissions.
 void Stream::complete() {
   for (; !pending_.empty() && pending_.front()->finished(); pending_.pop_front())
     if (error_.empty()) error_ = pending_.front()->error();
@@ -131,7 +131,7 @@ tern_device_status Stream::synchronize() {
 }
 
 tern_device_status Stream::finish(const SubmissionPtr& submission) {
-  if (submission) submission->wait();  // others may encode meanwhile
+  if (submission) submission->wait();  // waits without the lock
   const std::lock_guard lock(mutex_);
   complete();
   return status();

@@ -1,4 +1,4 @@
-// A stream: commands that are encoded, and submissions that run.
+// A stream: commands being encoded, and running submissions.
 #pragma once
 
 #include <tern/device.h>
@@ -14,7 +14,8 @@
 
 namespace tern::metal {
 
-/// Threads: wait functions may be called by several threads and beside the others; the others by one at a time.
+/// Wait functions are thread-safe, also concurrently with other functions; all other functions need external
+/// synchronisation.
 class Stream {
  public:
   Stream(const MetalDevice& device, std::unique_ptr<Commands> commands)
@@ -22,20 +23,20 @@ class Stream {
 
   tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
                             std::uint64_t group);
-  /// Reads the host's memory before it returns.
+  /// Reads the host's memory before returning.
   tern_device_status upload(const Place& to, const void* from, std::uint64_t bytes);
-  /// Has waited for the stream when it returns. So the host's memory is ready for an upload that follows on any stream.
+  /// Waits for the stream before returning, so a later upload on any stream may overwrite the host's memory.
   tern_device_status download(void* to, const Place& from, std::uint64_t bytes);
   tern_device_status copy(const Place& to, const Place& from, std::uint64_t bytes);
 
-  /// Submits all commands so far; the last of them signals the event.
+  /// Submits all commands so far; the last command signals the event.
   SubmissionPtr record(MTL::SharedEvent& event, std::uint64_t value);
-  /// Commands from now on wait for the event.
+  /// Later commands wait for the event.
   void wait_for(MTL::SharedEvent& event, std::uint64_t value);
 
-  /// Submits all commands and waits for them. Reports the first error of the stream, also later.
+  /// Submits all commands and waits. Reports the first error of the stream, also in later calls.
   tern_device_status synchronize();
-  /// Waits for a submission and those before it.
+  /// Waits for a submission and all earlier submissions.
   tern_device_status finish(const SubmissionPtr& submission);
 
   struct Span {
@@ -44,9 +45,9 @@ class Stream {
   };
   struct Profile {
     std::uint64_t id = 0;
-    std::vector<Span> spans;  ///< that were not taken yet
+    std::vector<Span> spans;  ///< not yet taken
   };
-  /// Set: each launch and copy is a submission of its own, which has times.
+  /// If set, each launch and copy is a separately timed submission.
   std::unique_ptr<Profile> profile;
 
  private:
@@ -59,9 +60,9 @@ class Stream {
   tern_device_status status() const;
 
   const MetalDevice& device_;
-  std::mutex mutex_;  ///< of all that follows
+  std::mutex mutex_;  ///< guards the members below
   std::unique_ptr<Commands> commands_;
-  std::deque<SubmissionPtr> pending_;  ///< in order
+  std::deque<SubmissionPtr> pending_;  ///< ordered by submission
   std::string error_;                  ///< the first
 };
 

@@ -1,4 +1,4 @@
-// Streams, copies on them, and events.
+// Streams, their copies, and events.
 #pragma once
 
 #include <tern/device.h>

@@ -36,7 +36,7 @@ struct Found {
   std::string why_none;
 };
 
-/// The function that makes programs of SPIR-V, where the device takes it.
+/// Returns the function creating programs from SPIR-V; null if unsupported.
 clCreateProgramWithILKHR_fn spirv_function(cl_device_id device) {
   if (text(device, CL_DEVICE_IL_VERSION).find("SPIR-V_1.") == std::string::npos) return nullptr;
   const auto platform = number<cl_platform_id>(device, CL_DEVICE_PLATFORM);
@@ -44,8 +44,8 @@ clCreateProgramWithILKHR_fn spirv_function(cl_device_id device) {
   return extension != nullptr ? reinterpret_cast<clCreateProgramWithILKHR_fn>(extension) : clCreateProgramWithIL;
 }
 
-/// A CPU runs the items of a group one after the other from barrier to barrier, so that groups cost it time; a test
-/// runs their kernels there all the same.
+/// Returns false for CPUs: items of a group run in turn between barriers, so groups cost time there. A test enables
+/// groups nevertheless.
 bool has_groups(cl_device_id device) {
   constexpr cl_ulong kLocalBytes = 32 << 10;
   constexpr std::size_t kItems = 256;
@@ -57,7 +57,7 @@ bool has_groups(cl_device_id device) {
   return (number<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0;
 }
 
-/// Empty where the device can be used.
+/// Returns an empty string if the device is usable.
 std::string add(cl_device_id id, Found& found) {
   OpenClDevice d;
   d.id = id;

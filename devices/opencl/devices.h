@@ -1,5 +1,4 @@
-// The OpenCL devices of this machine that Tern can use: those with shared virtual memory, so that an address is a
-// number.
+// Usable OpenCL devices of this machine: devices with shared virtual memory, so that addresses are numbers.
 #pragma once
 
 #include <CL/cl.h>
@@ -15,22 +14,22 @@ namespace tern::opencl {
 struct OpenClDevice {
   cl_device_id id = nullptr;
   cl_context context = nullptr;
-  std::string name, driver;  ///< driver: everything that decides what a compiled program is
+  std::string name, driver;  ///< driver: every property affecting compiled programs
   bool has_double = false;
-  bool host_memory = false;     ///< kernels read all the host's memory
-  bool unified_memory = false;  ///< its memory is the host's
+  bool host_memory = false;     ///< kernels can read all host memory
+  bool unified_memory = false;  ///< memory is shared with the host
   cl_ulong memory = 0;
   cl_uint units = 0;
-  cl_uint vector_floats = 0;                              ///< of a CPU
-  bool groups = false;                                    ///< items of a group gain by working together
-  std::string options;                                    ///< for the compiler
-  std::string spirv_options;                              ///< for what the driver makes of SPIR-V
-  clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null where it takes none
+  cl_uint vector_floats = 0;                              ///< vector width of a CPU
+  bool groups = false;                                    ///< work-items profit from cooperation
+  std::string options;                                    ///< compiler options
+  std::string spirv_options;                              ///< options for programs created from SPIR-V
+  clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null if SPIR-V is unsupported
 };
 
-/// Found at the first call. `why_none` says what is wrong where there are none.
+/// Finds the devices at the first call. `why_none` receives the reason for an empty list.
 const std::vector<OpenClDevice>& devices(std::string* why_none = nullptr);
-/// That of the index, or null, after failing.
+/// Returns the device of the index; null after a failure.
 const OpenClDevice* find(std::int32_t device);
 
 }  // namespace tern::opencl

@@ -12,7 +12,7 @@
 
 namespace tern::opencl {
 
-/// The extension's functions of one platform; `create` is null where it has none.
+/// A platform's functions of the extension; `create` is null if unsupported.
 struct CommandBuffers {
   clCreateCommandBufferKHR_fn create = nullptr;
   clFinalizeCommandBufferKHR_fn finalize = nullptr;
@@ -24,7 +24,7 @@ struct CommandBuffers {
 struct Recorded {
   const CommandBuffers& functions;
   cl_command_buffer_khr buffer = nullptr;
-  cl_sync_point_khr last = 0;  ///< of the command before; each waits for it
+  cl_sync_point_khr last = 0;  ///< sync point of the previous command; the next command waits there
   cl_uint commands = 0;
   bool spoilt = false;
 };
@@ -34,13 +34,13 @@ struct Recorded {
 struct tern_device_graph_s {
   const tern::opencl::CommandBuffers& functions;
   cl_command_buffer_khr buffer;
-  cl_event run;  ///< of its last run: a buffer runs once at a time
+  cl_event run;  ///< event of the last run: a command buffer runs once at a time
 };
 
 namespace tern::opencl {
 namespace {
 
-/// Copies as a kernel: not every driver that has command buffers has copies of shared virtual memory in them.
+/// Copies by a kernel: some drivers with command buffers do not support copies of shared virtual memory in them.
 constexpr const char* kCopies = R"(
 __kernel void copy_words(__global ulong* to, __global const ulong* from) {
   to[get_global_id(0)] = from[get_global_id(0)];
@@ -52,7 +52,7 @@ __kernel void copy_bytes(__global uchar* to, __global const uchar* from) {
 
 struct Copies {
   cl_kernel words = nullptr, bytes = nullptr;
-  std::mutex mutex;  ///< arguments belong to the kernel object
+  std::mutex mutex;  ///< guards the kernel object's arguments
 };
 
 Copies& copies_of(const OpenClDevice& d) {
@@ -71,8 +71,8 @@ Copies& copies_of(const OpenClDevice& d) {
   return copies;
 }
 
-/// Whether replays of a command buffer do what was recorded: PoCL 3.1 has them, but not with the arguments of shared
-/// virtual memory that a kernel had then.
+/// True if replays of a command buffer are correct: PoCL 3.1 replays kernels without their recorded shared virtual
+/// memory arguments.
 bool replays_rightly(const OpenClDevice& d, const CommandBuffers& f) {
   const cl_kernel kernel = copies_of(d).words;
   cl_int error = CL_SUCCESS;
@@ -102,7 +102,7 @@ bool replays_rightly(const OpenClDevice& d, const CommandBuffers& f) {
   return right;
 }
 
-/// Whether kernels of this file may be compiled, too.
+/// True if kernels of this file may be compiled, too.
 bool may_compile() {
   const char* text = std::getenv("TERN_NO_COMPILE");
   return text == nullptr || *text == 0 || std::string(text) == "0";

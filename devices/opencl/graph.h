@@ -1,4 +1,4 @@
-// Graphs of the device's own, as command buffers of OpenCL (cl_khr_command_buffer).
+// Device graphs as OpenCL command buffers (cl_khr_command_buffer).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace tern::opencl {
 /// The table "graph".
 const tern_device_graph_functions* graph_functions();
 
-// What the stream's graph takes instead of the queue. A command that the buffer refuses spoils the graph alone: its end
-// says that the device cannot keep it.
+// Record commands in the stream's graph instead of the queue. A refused command spoils only the graph: ending the graph
+// reports failure.
 tern_device_status record_launch(tern_device_stream_s& stream, cl_kernel kernel, std::size_t items, std::size_t group);
 tern_device_status record_copy(const OpenClDevice& device, tern_device_stream_s& stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes);

@@ -1,4 +1,4 @@
-// What the handles of the interface point to.
+// Definitions of the interface's handles.
 #pragma once
 
 #include <CL/cl.h>
@@ -14,8 +14,8 @@ struct StreamProfile;
 
 struct tern_device_stream_s {
   cl_command_queue queue;
-  tern::opencl::Recorded* recorded;      ///< the graph that takes what is put on it, if any
-  tern::opencl::StreamProfile* profile;  ///< where its commands are kept while it is measured
+  tern::opencl::Recorded* recorded;      ///< graph recording the stream's work, if any
+  tern::opencl::StreamProfile* profile;  ///< destination of command events while measured
 };
 struct tern_device_event_s {
   cl_event event;
@@ -26,5 +26,5 @@ struct tern_device_module_s {
 };
 struct tern_device_kernel_s {
   cl_kernel kernel;
-  std::mutex mutex;  ///< arguments belong to the kernel object
+  std::mutex mutex;  ///< guards the kernel object's arguments
 };

@@ -1,5 +1,4 @@
-// The table "pinned_memory": buffers of OpenCL that lie in the host's memory, for devices that have memory of their
-// own.
+// The table "pinned_memory": OpenCL buffers in host memory, for devices with their own memory.
 #pragma once
 
 #include <tern/device.h>

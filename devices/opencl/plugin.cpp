@@ -1,4 +1,5 @@
-// The plugin `xpu`: OpenCL devices with shared virtual memory. Kernels come as OpenCL C 1.2, or as SPIR-V made of it.
+// The plugin `xpu`: OpenCL devices with shared virtual memory. Kernels are OpenCL C 1.2 source, or SPIR-V compiled from
+// such source.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -15,7 +16,7 @@ using namespace tern::opencl;
 
 namespace {
 
-constexpr std::uint64_t kGroup = 64;  // items of a work-group: no count of items is awkward to divide
+constexpr std::uint64_t kGroup = 64;  // items of a work-group: divides any number of items evenly enough
 
 void* pointer(tern_device_address a) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a));
@@ -133,7 +134,7 @@ tern_device_status event_query(std::int32_t, tern_device_event event, std::int32
   cl_int error = CL_SUCCESS;
   if (event->event != nullptr)
     error = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
-  *happened = state == CL_COMPLETE || state < 0 ? 1 : 0;  // below 0: it failed
+  *happened = state == CL_COMPLETE || state < 0 ? 1 : 0;  // negative: failed
   return checked(error, "clGetEventInfo");
 }
 tern_device_status event_elapsed(std::int32_t, tern_device_event from, tern_device_event to, double* seconds) {

@@ -6,7 +6,7 @@
 
 namespace tern::opencl {
 
-/// Commands since `begin`, in order, that were not taken yet.
+/// Commands since `begin` not yet taken, in order.
 struct StreamProfile {
   struct Command {
     std::uint64_t id;

@@ -1,11 +1,11 @@
-// The table "profiler": times of what a stream runs, from OpenCL's events.
+// The table "profiler": times of a stream's work, from OpenCL's events.
 #pragma once
 
 #include "devices/opencl/handles.h"
 
 namespace tern::opencl {
 
-/// What one enqueued command puts its event into, for a stream that is measured; else null.
+/// Holds the event of one enqueued command if the stream is measured; else null.
 class Timed {
  public:
   explicit Timed(tern_device_stream stream) : stream_(stream) {}

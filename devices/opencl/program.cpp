@@ -8,7 +8,7 @@
 namespace tern::opencl {
 namespace {
 
-/// The program of a kept binary, built, or null.
+/// Builds a cached binary; null if missing or refused.
 cl_program from_cache(const OpenClDevice& d, const std::string& identity, const std::string& options) {
   const std::string binary = cached_program(identity);
   if (binary.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// Programs of OpenCL, from a kernel's text or its SPIR-V, or as they were kept on disk.
+// OpenCL programs from kernel source, SPIR-V, or the disk cache.
 #pragma once
 
 #include <CL/cl.h>
@@ -8,7 +8,7 @@
 
 namespace tern::opencl {
 
-/// The source, built for the device.
+/// Builds the source for the device.
 tern_device_status build(const OpenClDevice& device, const tern_device_source& source, cl_program* program);
 
 }  // namespace tern::opencl

@@ -3,7 +3,7 @@
 namespace tern::opencl {
 namespace {
 
-// X(name): the errors that people meet.
+// Errors seen in practice: X(name).
 #define TERN_CL_ERRORS(X)                         \
   X(CL_DEVICE_NOT_FOUND)                          \
   X(CL_DEVICE_NOT_AVAILABLE)                      \

@@ -1,4 +1,4 @@
-// Failures as the interface reports them: a status, and a message for the thread's last one.
+// Failures in the interface's form: a status, and the message of the thread's last failure.
 #pragma once
 
 #include <CL/cl.h>
@@ -8,7 +8,7 @@
 
 namespace tern::opencl {
 
-/// The message that last_message gives on this thread.
+/// This thread's message for last_message.
 std::string& message();
 
 inline tern_device_status failed(tern_device_status status, std::string text) {
@@ -16,8 +16,8 @@ inline tern_device_status failed(tern_device_status status, std::string text) {
   return status;
 }
 
-/// TERN_DEVICE_OK for CL_SUCCESS; else the status that corresponds, with a message of what was done and OpenCL's name
-/// of the error.
+/// Returns TERN_DEVICE_OK for CL_SUCCESS; else the corresponding status, with a message of the action and OpenCL's
+/// error name.
 tern_device_status checked(cl_int error, const char* what);
 
 }  // namespace tern::opencl

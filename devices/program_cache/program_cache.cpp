@@ -22,13 +22,12 @@ namespace tern {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
-constexpr int kTrimEvery = 64;              // programs kept between two looks at the size of all
-constexpr std::time_t kTimeToWrite = 3600;  // seconds after which an unfinished file has no writer
+constexpr int kTrimEvery = 64;              // programs stored between two checks of the total size
+constexpr std::time_t kTimeToWrite = 3600;  // age in seconds of an unfinished file without a writer
 constexpr char kMagic[8] = {'t', 'e', 'r', 'n', 'p', 'r', 'g', '1'};
 constexpr std::string_view kProgram = ".program", kUnfinished = ".program.tmp";
 
-/// What a file begins with. The hash of the program guards against damage, that of the identity against a file of
-/// another name.
+/// Header of a file. The program's hash detects damage, the identity's hash a file under another name.
 struct Header {
   char magic[8];
   XXH128_hash_t identity, program;
@@ -104,7 +103,7 @@ std::string cached_program(const std::string& identity) {
     return {};
   std::string program(h.bytes, 0);
   if (!read_all(file.number(), program.data(), program.size()) || !same(hash(program), h.program)) return {};
-  ::futimens(file.number(), nullptr);  // the oldest go first
+  ::futimens(file.number(), nullptr);  // marks recent use: the oldest programs are deleted first
   return program;
 }
 

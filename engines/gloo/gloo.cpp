@@ -1,4 +1,4 @@
-// The engine over Gloo: unbound buffers on its TCP transport, one for each message.
+// Engine over Gloo: unbound buffers on its TCP transport, one per message.
 #include <gloo/config.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
@@ -32,7 +32,7 @@ struct tern_engine_request_s {
 
 struct tern_engine_group_s {
   std::shared_ptr<gloo::rendezvous::Context> context;
-  std::mutex mutex;  ///< of what follows
+  std::mutex mutex;  ///< guards the members below
   std::unordered_set<tern_engine_request> requests;
   bool stopped = false;
 };
@@ -66,7 +66,7 @@ class Store : public gloo::rendezvous::Store {
   const tern_engine_store& store_;
 };
 
-/// The address that this host has in the network of rank 0: the one that packets to it are sent from.
+/// Address of this host in the network of rank 0: the source address of packets to rank 0.
 std::string own_address(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
@@ -92,13 +92,13 @@ std::string own_address(const std::string& address) {
 
 tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
   return guarded([&] {
-    const NoPipeSignal quiet;  // in Gloo's threads, too
+    const NoPipeSignal quiet;  // covers Gloo's threads, too
     gloo::transport::tcp::attr attributes;
     attributes.hostname = own_address(place->address);
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
     auto made = std::make_unique<tern_engine_group_s>();
     made->context = std::make_shared<gloo::rendezvous::Context>(place->rank, place->ranks);
-    // Gloo waits five times as long for a peer to connect. Messages have timeouts of their own.
+    // Gloo waits five times its timeout for a peer to connect. Messages have their own timeouts.
     constexpr std::int64_t kFactor = 5;
     made->context->setTimeout(milliseconds(std::max<std::int64_t>(place->timeout_ms / kFactor, 1)));
     Store store(*place->store);
@@ -122,7 +122,7 @@ tern_engine_status begin(tern_engine_group group, void* data, std::uint64_t byte
       group->requests.insert(made.get());
     }
     *request = made.release();
-    const NoPipeSignal quiet;  // Gloo may write at once
+    const NoPipeSignal quiet;  // Gloo may write immediately
     start(*(*request)->buffer);
     return TERN_ENGINE_OK;
   });

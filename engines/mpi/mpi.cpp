@@ -1,4 +1,4 @@
-// The engine over MPI: non-blocking messages, waited for by MPI_Test so that a wait has an end.
+// Engine over MPI: non-blocking messages, polled by MPI_Test so that waits can time out.
 #include <mpi.h>
 #include <sched.h>
 
@@ -25,26 +25,26 @@ using namespace tern_engine_impl;
 using std::chrono::milliseconds;
 
 struct tern_engine_request_s {
-  std::vector<MPI_Request> parts;  ///< of at most the bytes that an int counts
+  std::vector<MPI_Request> parts;  ///< each at most as many bytes as an int counts
 };
 
 struct tern_engine_group_s {
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<bool> stopped{false};
-  int most_tag = 0;                                              ///< a power of two, less one
-  std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< those that are pending, and free ones
+  int most_tag = 0;                                              ///< a power of two minus 1
+  std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< pending and free requests
   std::vector<tern_engine_request> idle;
 };
 
 namespace {
 
-/// MPI's functions, one at a time where the library wants that.
+/// Serializes MPI calls if the library requires.
 std::recursive_mutex& calls() {
   static std::recursive_mutex mutex;
   return mutex;
 }
 bool one_at_a_time = false;
-/// MPI_Finalize would wait for ranks that have failed.
+/// set to skip MPI_Finalize, which would wait for failed ranks.
 std::atomic<bool> failed{false};
 
 std::string text_of(int error) {
@@ -54,8 +54,8 @@ std::string text_of(int error) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-/// A message of a group that has failed is still active: MPI would write to its memory, which is the application's
-/// again, while it is called for another group.
+/// set while messages of a failed group are still active: MPI would write to memory returned to the application when
+/// called for another group.
 std::atomic<bool> unsafe{false};
 
 template <class Call>
@@ -70,7 +70,7 @@ void check(const char* what, Call call) {
   if (error != MPI_SUCCESS) throw std::runtime_error(std::string(what) + ": " + text_of(error));
 }
 
-/// MPI is initialised once in a process, and ends with it.
+/// Initialises MPI once per process; MPI ends with the process.
 void initialise() {
   const std::lock_guard lock(calls());
   int initialised = 0, finalised = 0, level = 0;
@@ -118,8 +118,7 @@ std::string hear(const tern_engine_place& place, const char* about, int rank) {
   return text;
 }
 
-/// MPI's own calls wait for ranks without an end: before them, the ranks tell each other that all are ready, or what
-/// `problem` one has.
+/// Exchanges readiness, or a rank's `problem`, before MPI calls: MPI itself waits for missing ranks forever.
 void meet(const tern_engine_place& place, const std::string& problem) {
   tell(place, "mpi", problem);
   if (!problem.empty()) throw std::runtime_error(problem);
@@ -129,7 +128,7 @@ void meet(const tern_engine_place& place, const std::string& problem) {
   }
 }
 
-/// Whether all ranks say yes.
+/// True if all ranks agree.
 bool agree(const tern_engine_place& place, const char* about, bool yes) {
   tell(place, about, yes ? "yes" : "no");
   for (int r = 0; r < place.ranks; ++r) yes = hear(place, about, r) == "yes" && yes;
@@ -146,12 +145,12 @@ bool done_until(MPI_Request& request, std::chrono::steady_clock::time_point end)
   }
 }
 
-/// The largest power of two, less one, that is no larger than what MPI allows.
+/// The largest power of two minus 1 within MPI's limit.
 int most_tag() {
   int* most = nullptr;
   int found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
-  constexpr int kLeast = 32767;  // which every MPI allows
+  constexpr int kLeast = 32767;  // guaranteed by every MPI
   const auto limit = static_cast<unsigned>(found != 0 ? *most : kLeast);
   return static_cast<int>(std::bit_floor(limit + 1) - 1);
 }
@@ -160,7 +159,7 @@ bool has_parent(const tern_engine_place& place) {
   return place.size >= offsetof(tern_engine_place, members) + sizeof place.members && place.parent != nullptr;
 }
 
-/// What has no form that does not wait: a thread calls it, which is left behind if it takes too long.
+/// Runs a blocking MPI call without a non-blocking form on a thread; abandons the thread after a timeout.
 template <class Create>
 auto in_time(milliseconds timeout, const char* what, Create create) {
   if (one_at_a_time) return create();
@@ -194,16 +193,16 @@ MPI_Comm communicator_of_some(const tern_engine_place& place) {
 
 constexpr std::uintptr_t kAlignment = 64;
 
-/// MPI promises no alignment. The same bytes in every rank's mapping, which begins with a page.
+/// Aligns an address: MPI guarantees no alignment. Skips equally many bytes on every rank, because mappings begin at a
+/// page.
 void* aligned(void* address) {
   const auto past = reinterpret_cast<std::uintptr_t>(address) % kAlignment;
   return static_cast<char*>(address) + (kAlignment - past) % kAlignment;
 }
 
-/// A window of all ranks, where they are on one host. It stays until the process ends: to free it would wait for the
-/// other ranks.
+/// Creates a window shared by all ranks, if all run on one host. Never freed: freeing would wait for the other ranks.
 std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::uint64_t bytes) {
-  constexpr milliseconds kWindow{5000};  // where it fails on one rank, others wait in it
+  constexpr milliseconds kWindow{5000};  // timeout, because a failure on one rank leaves the others waiting
   const milliseconds timeout = std::min(kWindow, milliseconds(place.timeout_ms));
   return in_time(timeout, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
     MPI_Comm host = MPI_COMM_NULL;
@@ -212,7 +211,7 @@ std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::ui
     int here = 0;
     MPI_Comm_size(host, &here);
     std::vector<void*> addresses;
-    if (here == ranks) {  // and so on every rank
+    if (here == ranks) {  // equal on all ranks
       MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
       void* mine = nullptr;
       MPI_Win win = MPI_WIN_NULL;
@@ -233,11 +232,11 @@ std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::ui
   });
 }
 
-/// Messages serve where MPI has no windows, or the system no room for one, on some rank.
+/// Falls back to messages if some rank's MPI has no windows, or its system no memory for one.
 tern_engine_status share(tern_engine_group group, const tern_engine_place* place, std::uint64_t bytes,
                          void** addresses) {
   return guarded([&] {
-    static std::atomic<bool> none{false};  // one has failed in this process
+    static std::atomic<bool> none{false};  // set after a failure in this process
     if (!agree(*place, "may share", !none && !one_at_a_time)) return TERN_ENGINE_OK;
     std::vector<void*> shared;
     try {
@@ -245,7 +244,7 @@ tern_engine_status share(tern_engine_group group, const tern_engine_place* place
     } catch (const std::exception&) {
       none = true;
     }
-    // And all are zeros.
+    // Windows start as zeros.
     if (agree(*place, "shares", !shared.empty())) std::ranges::copy(shared, addresses);
     return TERN_ENGINE_OK;
   });
@@ -278,7 +277,7 @@ tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group
     const auto end = std::chrono::steady_clock::now() + milliseconds(place->timeout_ms);
     if (!done_until(request, end)) {
       failed = true;
-      made.release();  // MPI may still write to it
+      made.release();  // MPI may still write to the request
       throw std::runtime_error("MPI_Comm_idup has not ended in time");
     }
     MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
@@ -293,7 +292,7 @@ int tag_of(std::uint64_t tag, int most) {
 }
 
 constexpr std::uint64_t kMost = 1 << 30;
-constexpr milliseconds kCloses{1000};  ///< for all messages of a group
+constexpr milliseconds kCloses{1000};  ///< shared by all messages of a group
 
 template <class Start>
 tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engine_request* request, Start start) {
@@ -329,8 +328,7 @@ tern_engine_status receive(tern_engine_group group, std::int32_t peer, std::uint
   });
 }
 
-/// MPI makes progress only while it is asked. Others get the processor between questions, and after a while the thread
-/// sleeps between them.
+/// MPI makes progress only inside calls. The loop yields the processor between polls, and later sleeps.
 tern_engine_status wait(tern_engine_group group, tern_engine_request request, std::int64_t timeout_ms) {
   return guarded([&] {
     using Clock = std::chrono::steady_clock;
@@ -365,8 +363,8 @@ void interrupt(tern_engine_group group) {
   group->stopped = true;
 }
 
-/// MPI cannot take back a send, nor a receive that has met its message: those are given time to end. Since MPI moves
-/// elements only while it is called, what is active then ends the use of MPI in this process.
+/// MPI can cancel neither sends nor matched receives: they get time to finish. Because MPI transfers data only inside
+/// calls, still active messages end the use of MPI in this process.
 void close_group(tern_engine_group group) {
   guarded([&] {
     group->stopped = true;
@@ -378,7 +376,7 @@ void close_group(tern_engine_group group) {
           check("ending a message", [&] { return MPI_Cancel(&part); });
           if (!done_until(part, end)) failed = unsafe = true;
         } catch (const std::exception&) {
-          failed = true;  // the others end all the same
+          failed = true;  // continues ending the other messages
         }
       }
       r->parts.clear();
@@ -403,7 +401,7 @@ constexpr tern_engine kEngine = {
     wait,
     interrupt,
     close_group,
-    destroy_group<tern_engine_group_s>,  // without MPI_Comm_free, which would wait for the other ranks
+    destroy_group<tern_engine_group_s>,  // skips MPI_Comm_free, which would wait for the other ranks
     share};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Solves Kepler's equation for thousands of orbits, by a program that loops until all have converged.
+// Solves Kepler's equation for thousands of orbits, with a program looping until all have converged.
 //
 //   kepler KEPLER.tern
 #include <tern/tern.h>
@@ -26,7 +26,7 @@ double largest_residual(const tern::Tensor& mean, const tern::Tensor& e, const t
 int main(int argc, char** argv) try {
   const tern::Model model = tern::Model::open(argc > 1 ? argv[1] : "kepler.tern");
   tern::PrepareOptions options;
-  options.max_iterations = 50;  // a loop that has not ended by then is an error
+  options.max_iterations = 50;  // a loop exceeding this limit is an error
   tern::Session session(model.prepare(options));
 
   bool exact = true;

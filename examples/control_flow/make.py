@@ -37,7 +37,7 @@ if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
     orbits = {0: Dim("orbits", max=1 << 20)}
     program = export(Kepler(), (torch.rand(3).double(), torch.rand(3).double()), dynamic_shapes=(orbits, orbits))
-    for graph in program.graph_module.modules():  # without the paths of this machine
+    for graph in program.graph_module.modules():  # removes the paths of this machine
         for node in graph.graph.nodes:
             node.meta.pop("stack_trace", None)
     save(program, "kepler.pt2")

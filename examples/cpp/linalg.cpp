@@ -1,5 +1,5 @@
-// Fits parabolas to a thousand series of points at once, by Tern's kernels and without an archive: prints
-// "y = 2.000 x^2 - 3.000 x + 1.000".
+// Fits parabolas to a thousand series of points at once, with Tern's kernels and without an archive: prints "y = 2.000
+// x^2 - 3.000 x + 1.000".
 #include <tern/linalg.h>
 
 #include <cstdio>

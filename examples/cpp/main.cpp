@@ -1,4 +1,4 @@
-// The C++ example of README.md, word for word below these lines; the tests compile and run it.
+// The C++ example of README.md, repeated exactly below these lines; the tests compile and run it.
 #include <tern/tern.h>
 
 #include <cstdio>

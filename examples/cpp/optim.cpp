@@ -1,4 +1,4 @@
-// Fits a line to points with AdamW, by Tern's kernels and without an archive: prints "y = 2.000 x + 1.000".
+// Fits a line to points with AdamW, with Tern's kernels and without an archive: prints "y = 2.000 x + 1.000".
 #include <tern/optim.h>
 
 #include <cstdio>

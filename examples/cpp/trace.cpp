@@ -1,4 +1,4 @@
-// Traces runs of a program, alone or as one of several ranks (docs/traces.md):
+// Traces runs of a program, alone or on several ranks (docs/traces.md):
 //   trace MODEL TRACE [DEVICE]                         e.g. trace digits.tern run.json.gz
 //   RANK=0 WORLD_SIZE=2 trace MODEL TRACE cpu ADDRESS  in each of two processes; ADDRESS is rank 0's: 127.0.0.1:4711
 #include <tern/collective.h>

@@ -1,4 +1,4 @@
-# Makes rope.pt2 and rope.safetensors: a program that calls an operator which PyTorch does not have.
+# Creates rope.pt2 and rope.safetensors: a program calling an operator missing in PyTorch.
 #   pip install torch safetensors && python make_program.py
 import torch
 from safetensors.torch import save_file

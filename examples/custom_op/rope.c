@@ -1,12 +1,12 @@
-/* mylib::rope for Tern: rotary position embedding (Su et al. 2021), as make_program.py defines it. */
+/* mylib::rope for Tern: rotary position embedding (Su et al. 2021), equal to make_program.py. */
 #include <stdio.h>
 #include <tern/custom_kernel.h>
 #include <tern/custom_op.h>
 
 enum { FLOAT32 = 12 };
 
-/* One pair of neighbours of x [..., position, 2 * pairs]: on the CPU a function of this library, on other devices text that
- * Tern compiles. */
+/* A pair of neighbours of x [..., position, 2 * pairs]: on the CPU a function of this library, on other devices text
+ * compiled by Tern. */
 TERN_OP_TEXT(rope_text, TERN_FN void rope(tern_i64 pair, TERN_GLOBAL const tern_f32* x, TERN_GLOBAL tern_f32* y,
                                           tern_i64 positions, tern_i64 pairs, tern_i64 offset, float log_base) {
   const tern_i64 i = pair % pairs;
@@ -36,7 +36,7 @@ static int infer(tern_op_call* call) {
   return 0;
 }
 
-/* What the function is called with on every device. */
+/* The function and its arguments on devices. */
 static int plan(tern_op_call* call, tern_op_plan* plan) {
   const tern_tensor* x = call->arguments[0].tensors;
   plan->text = rope_text;

@@ -1,6 +1,6 @@
-// A device plugin from outside: the "device" is the host itself. Its memory is the host's, its streams run everything
-// at once, and its kernels are C++ that the system's compiler makes into shared libraries. It shows every required
-// function of tern/device.h, and is a start for a real one.
+// An out-of-tree device plugin: the "device" is the host itself. Its memory is the host's, its streams run work
+// immediately, and its kernels are C++ compiled to shared libraries by the system's compiler. The plugin implements
+// every required function of tern/device.h, and can serve as a template.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -23,15 +23,15 @@ namespace fs = std::filesystem;
 
 using Function = void (*)(const void* const* args, long begin, long end);
 
-// What the handles point to.
-struct tern_device_stream_s {};  // nothing is ever under way
+// Definitions of the handles.
+struct tern_device_stream_s {};  // never has pending work
 struct tern_device_event_s {};
 struct tern_device_kernel_s {
   Function function;
 };
 struct tern_device_module_s {
   void* library;
-  std::forward_list<tern_device_kernel_s> kernels;  // that were asked for
+  std::forward_list<tern_device_kernel_s> kernels;  // kernels requested so far
 };
 
 namespace {
@@ -53,7 +53,7 @@ tern_device_status count(std::int32_t* n) {
 
 tern_device_status properties(std::int32_t, tern_device_properties* p) {
   tern_device_properties mine{};
-  // A caller that is older than this plugin has fewer members.
+  // A caller older than this plugin has fewer members.
   mine.size = p->size < sizeof mine ? p->size : sizeof mine;
   mine.dialect = TERN_DIALECT_CPP;
   mine.features = TERN_DEVICE_DOUBLE | TERN_DEVICE_HOST_MEMORY;
@@ -92,7 +92,7 @@ tern_device_status copy_within(std::int32_t, tern_device_stream, tern_device_add
   return TERN_DEVICE_OK;
 }
 
-// Work is done when the call that asks for it returns, so waiting is nothing.
+// Work is complete when its call returns, so there is nothing to wait for.
 tern_device_status stream_create(std::int32_t, tern_device_stream* stream) {
   *stream = new tern_device_stream_s;
   return TERN_DEVICE_OK;
@@ -122,7 +122,7 @@ tern_device_status stream_wait(std::int32_t, tern_device_stream, tern_device_eve
   return TERN_DEVICE_OK;
 }
 
-/// Where this process keeps its sources and libraries; gone when it ends.
+/// Folder for this process's sources and libraries, removed at the end.
 class Workshop {
  public:
   Workshop() {
@@ -133,7 +133,7 @@ class Workshop {
     std::error_code ignored;
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
-  /// A path that no other call gets, without an extension; empty when there is no folder.
+  /// A unique path without an extension; empty without a folder.
   std::string next() {
     const std::lock_guard lock(mutex_);
     return folder_.empty() ? std::string() : folder_ + "/kernel" + std::to_string(number_++);
@@ -145,11 +145,11 @@ class Workshop {
   int number_ = 0;
 };
 
-/// Runs the compiler, without a shell; what it says goes to `log`.
+/// Runs the compiler, without a shell; its output goes to `log`.
 bool compile(const std::string& source, const std::string& library, const std::string& log) {
   const char* compiler = std::getenv("CXX");
   if (compiler == nullptr || *compiler == 0) compiler = "c++";
-  // No contraction: Tern's kernels say where a product and a sum are one rounding.
+  // No contraction: Tern's kernels mark fused products and sums explicitly.
   const char* const arguments[] = {
       compiler,          "-std=c++17", "-O1",           "-w",           "-shared", "-fPIC", "-ffp-contract=off",
       "-fno-math-errno", "-o",         library.c_str(), source.c_str(), nullptr};

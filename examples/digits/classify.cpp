@@ -1,5 +1,4 @@
-// Classifies the held-out digits with an archive, draws one of them, and compares with the logits that PyTorch
-// computed.
+// Classifies the held-out digits with an archive, draws a digit, and compares with PyTorch's logits.
 #include <tern/tern.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ std::size_t best(std::span<const float> scores) {
   return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-/// Softmax of one of the scores.
+/// Softmax of a single score.
 double probability(std::span<const float> logits, std::size_t i) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - logits[i]);
@@ -79,7 +78,7 @@ int classify(const std::string& archive, const std::string& held_out, const char
   for (std::size_t i = 0; i < count * kClasses; ++i) {
     const double reference = expected.span<float>()[i], ours = logits.span<float>()[i];
     largest = std::max(largest, std::abs(reference));
-    // Written so that a NaN counts as a difference.
+    // The negated form counts NaN as a difference.
     if (!(std::abs(ours - reference) <= difference)) difference = std::abs(ours - reference);
   }
 

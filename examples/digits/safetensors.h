@@ -1,4 +1,4 @@
-// Reads a .safetensors file that the example trusts: [u64 length of the header][header: JSON][data].
+// Reads a trusted .safetensors file: [u64 length of the header][header: JSON][data].
 #pragma once
 
 #include <tern/error.h>

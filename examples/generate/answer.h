@@ -1,4 +1,4 @@
-// One answer under way: what the model reads next, and what becomes of the tokens that it gives.
+// An answer being generated: the model's next input, and the handling of its tokens.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,23 @@
 #include "tokenizer.h"
 
 struct Time {
-  double first = 0, others = 0;  ///< seconds to the first token, and for those after it
+  double first = 0, others = 0;  ///< seconds to the first token, and for later tokens
   std::int64_t prompt = 0, made = 0;
 };
 
 class Answer {
  public:
-  /// To prompt `number`. Its text goes to `answers` unless that is null. Throws std::runtime_error if the prompt has no
-  /// tokens, or more than the cache holds.
+  /// Answer to prompt `number`. Its text goes to `answers` unless null. Throws std::runtime_error for a prompt without
+  /// tokens, or with more tokens than the cache holds.
   Answer(const Options& options, const ModelFacts& facts, const Tokenizer& tokenizer, std::size_t number,
          Answers* answers);
 
-  /// The prompt at first, then the last token.
+  /// The prompt at first, later the last token.
   std::span<const std::int64_t> next() const { return next_; }
   const Sampling& sampling() const { return sampling_; }
   std::size_t number() const { return number_; }
-  /// Takes the model's next token; `room` is how many more it can read. Returns whether the answer goes on.
+  /// Takes the model's next token; `room` is the number of tokens the model can still read. Returns true if the answer
+  /// continues.
   bool add(std::int64_t token, std::int64_t room);
   const Time& time() const { return time_; }
 

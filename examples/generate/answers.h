@@ -1,4 +1,4 @@
-// Shows the answers to several prompts in order, each as it grows, although they are made at once.
+// Shows the answers to several prompts in order and as they grow, while all are generated at once.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-/// Any thread may call its functions.
+/// Any thread may call the member functions.
 class Answers {
  public:
   explicit Answers(std::size_t count) : texts_(count), done_(count, false) {}
-  /// Shows the text, or keeps it until the answers before it are complete.
+  /// Shows the text, or keeps it until the earlier answers are complete.
   void add(std::size_t answer, const std::string& text);
   void finish(std::size_t answer);
 
@@ -18,7 +18,7 @@ class Answers {
   void show();
 
   std::mutex mutex_;
-  std::vector<std::string> texts_;  ///< what has not been shown
+  std::vector<std::string> texts_;  ///< text not yet shown
   std::vector<bool> done_;
   std::size_t current_ = 0;
 };

@@ -1,4 +1,4 @@
-// A text that a model continues: one session with its key/value cache, over an archive of `tern export --llm`.
+// A text continued by a model: a session with its key/value cache, for an archive of `tern export --llm`.
 #pragma once
 
 #include <tern/tern.h>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-/// What the archive says of its model.
+/// The model's properties stored in the archive.
 struct ModelFacts {
   std::int64_t context = 0;         ///< positions of the cache: tokens of prompt and answer together
   std::int64_t vocabulary = 0;      ///< token ids are 0 to vocabulary - 1
-  std::optional<std::int64_t> bos;  ///< the token that begins a text
-  std::vector<std::int64_t> eos;    ///< tokens that end it
-  std::int64_t batch = 0;           ///< slots for texts: see slots.h; 0: a session has one text
+  std::optional<std::int64_t> bos;  ///< the token beginning a text
+  std::vector<std::int64_t> eos;    ///< tokens ending a text
+  std::int64_t batch = 0;           ///< slots for texts: see slots.h; 0: a session has a single text
 
   bool ends(std::int64_t token) const;
 };
@@ -25,24 +25,25 @@ ModelFacts facts_of(const tern::Model& model);
 
 struct Sampling {
   float temperature = 0;   ///< 0: always the most likely token
-  std::int64_t top_k = 0;  ///< draw from so many of the most likely tokens; 0: from all
-  float top_p = 1;         ///< draw from the fewest whose probabilities add up to this
-  std::uint64_t seed = 0;  ///< of the session's generator
+  std::int64_t top_k = 0;  ///< draw from this number of the most likely tokens; 0: from all
+  float top_p = 1;         ///< draw from the fewest tokens with probabilities adding up to this
+  std::uint64_t seed = 0;  ///< seed of the session's generator
 };
 
-/// Of an archive without slots. Use it from one thread at a time. Any number of them share one tern::Prepared.
+/// A conversation of an archive without slots. Belongs to one thread at a time. Any number of conversations share a
+/// tern::Prepared.
 class Conversation {
  public:
   Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling);
 
-  /// Reads tokens behind those read so far and returns the next one, which is not read yet. Throws tern::Error if the
-  /// cache has no room for them, or a token id is unknown.
+  /// Reads tokens after the earlier tokens and returns the next token (not read yet). Throws tern::Error if the cache
+  /// is full, or a token id is unknown.
   std::int64_t read(std::span<const std::int64_t> tokens);
-  /// float32[vocabulary], of the last read(). Valid until the next one.
+  /// float32[vocabulary], of the last read(). Valid until the next read().
   std::span<const float> logits() const { return session_.output("logits").span<const float>(); }
-  /// How many more tokens read() can take.
+  /// Number of tokens read() can still take.
   std::int64_t room() const { return facts_.context - position_; }
-  /// Takes back all tokens from `position` on: for another answer to the same beginning.
+  /// Drops all tokens from `position` on, to answer the same beginning again.
   void rewind(std::int64_t position) { position_ = position; }
   std::int64_t position() const { return position_; }
 

@@ -122,7 +122,7 @@ def one_by_one(model, facts, prompts, most, sampling):
 def together(model, facts, prompts, most, sampling):
     """The same, in slots: a prompt that waits takes the next slot that is free."""
     slots, waiting = Slots(model, facts.batch), list(enumerate(prompts))[::-1]
-    numbers, last, made = {}, {}, [0] * len(prompts)  # by slot: whose text it is, and its last token
+    numbers, last, made = {}, {}, [0] * len(prompts)  # number and last token of the text in each slot
     while waiting or numbers:
         came = slots.step(last) if last else {}
         for slot in range(facts.batch):
@@ -183,9 +183,9 @@ def main():
         print(a.prompts[0], end="", flush=True)
         for number, token in answers:
             print(texts[0].add(token), end="", flush=True)
-        print(texts[0].rest())  # an answer may end inside of a character
+        print(texts[0].rest())  # an answer may end inside a character
         return
-    whole = list(a.prompts)  # shown when all are there: they grow together
+    whole = list(a.prompts)  # shown at the end, because all texts grow together
     for number, token in answers:
         whole[number] += texts[number].add(token)
     for number, text in enumerate(whole):

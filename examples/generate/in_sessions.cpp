@@ -22,7 +22,7 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
 std::vector<Outcome> answer_in_sessions(const tern::Model& model, const ModelFacts& facts, const Tokenizer& tokenizer,
                                         const Options& o) {
   const auto cores = std::max(1U, std::thread::hardware_concurrency());
-  // Each prompt at work holds a cache: no more of them than cores.
+  // Each active prompt holds a cache: at most as many prompts as cores.
   const auto workers = std::min<std::size_t>(cores, o.prompts.size()), share = cores / workers;
   tern::PrepareOptions options;
   options.device = o.device;

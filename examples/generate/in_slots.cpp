@@ -33,7 +33,7 @@ class Queue {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// With --repeat, all prompts once, then all of them again.
+  /// --repeat runs all prompts once, then all prompts again.
   std::size_t total() const { return options_.prompts.size() * static_cast<std::size_t>(options_.repeat); }
 
   void begin(std::size_t slot) {
@@ -43,14 +43,14 @@ class Queue {
       Answer& answer = under_way_[slot].emplace(options_, facts_, tokenizer_, number, shown ? &answers_ : nullptr);
       const auto at = static_cast<std::int64_t>(slot);
       take(slot, slots_.begin(at, answer.next(), answer.sampling()));
-    } catch (const std::exception& error) {  // of this prompt: the others go on
+    } catch (const std::exception& error) {  // fails only this prompt: the others continue
       outcomes_[number].problem = error.what();
       if (shown) answers_.finish(number);
       under_way_[slot].reset();
     }
   }
 
-  /// All texts under way advance by a token. False if there are none.
+  /// Advances all active texts by a token. False without active texts.
   bool step() {
     std::vector<std::int64_t> slots, tokens;
     for (std::size_t slot = 0; slot < under_way_.size(); ++slot) {
@@ -86,10 +86,10 @@ class Queue {
   const Tokenizer& tokenizer_;
   const Options& options_;
   Answers answers_;
-  std::vector<std::optional<Answer>> under_way_;  ///< in each slot
+  std::vector<std::optional<Answer>> under_way_;  ///< active answer of each slot
   std::vector<Outcome> outcomes_;
   std::size_t begun_ = 0, made_ = 0, runs_ = 0;
-  double seconds_ = 0;  ///< in decode
+  double seconds_ = 0;  ///< seconds in decode
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ std::vector<Outcome> answer_in_slots(const tern::Model& model, const ModelFacts&
   tern::PrepareOptions options;
   options.device = o.device;
   options.threads = o.threads;
-  // A plan for each number of texts at once.
+  // Keeps a plan for each number of active texts.
   options.cached_plans = std::max(options.cached_plans, static_cast<int>(facts.batch));
   return Queue(model.prepare(options), facts, tokenizer, o).run();
 }

@@ -1,4 +1,4 @@
-// The two ways in which the program answers several prompts at once.
+// Two methods to answer several prompts at once.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 #include "answer.h"
 
-/// Of one prompt.
+/// Result of a prompt.
 struct Outcome {
-  std::string problem;      ///< empty if there was none
-  std::vector<Time> times;  ///< of each time that the answer was made
+  std::string problem;      ///< empty on success
+  std::vector<Time> times;  ///< a time for each repetition
 };
 
-/// A session for each prompt, on as many threads as there are cores.
+/// A session for each prompt, on as many threads as cores.
 std::vector<Outcome> answer_in_sessions(const tern::Model& model, const ModelFacts& facts, const Tokenizer& tokenizer,
                                         const Options& options);
 
-/// One session whose runs advance all texts: a prompt that waits takes the next slot that is free. Shows how fast all
-/// of them were with options.show_time.
+/// A single session advancing all texts: a waiting prompt takes the next free slot. Shows the total speed with
+/// options.show_time.
 std::vector<Outcome> answer_in_slots(const tern::Model& model, const ModelFacts& facts, const Tokenizer& tokenizer,
                                      const Options& options);

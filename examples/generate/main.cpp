@@ -1,4 +1,4 @@
-// Continues texts by a model of `tern export --llm`: examples/generate/README.md.
+// Continues texts with a model of `tern export --llm`: examples/generate/README.md.
 #include <tern/tern.h>
 
 #include <cstdio>

@@ -104,7 +104,8 @@ def main(out):
     model.eval()
     program = decoder_program(model, CONTEXT)
     for node in program.graph.nodes:
-        for key in ("stack_trace", "torch_fn", "nn_module_stack"):  # paths of this machine, and a fourth of the file
+        for key in ("stack_trace", "torch_fn", "nn_module_stack"):  # removes paths of this machine, and a fourth of the
+                                                                    # file's size
             node.meta.pop(key, None)
     torch.export.save(program, out / "seabirds.pt2")
     (out / "tokenizer.model").write_bytes(processor.serialized_model_proto())

@@ -1,4 +1,4 @@
-// Several texts that a model continues together: one session, over an archive of `tern export --llm --batch`.
+// Several texts continued together by a model: a single session, for an archive of `tern export --llm --batch`.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 #include "conversation.h"
 
-/// Each text is in a slot of its own, numbered from 0 to facts.batch - 1. What a text says depends neither on its slot
-/// nor on the others. Use it from one thread at a time.
+/// Each text has its own slot, numbered from 0 to facts.batch - 1. A text depends neither on its slot nor on the other
+/// texts. Belongs to one thread at a time.
 class Slots {
  public:
   Slots(const tern::Prepared& prepared, const ModelFacts& facts);
 
-  /// A text begins in the slot, in place of the one that was there: reads its tokens and returns the next one, which is
-  /// not read yet. Throws tern::Error as Conversation::read does.
+  /// Starts a text in the slot, replacing the previous text: reads its tokens and returns the next token (not read
+  /// yet). Throws tern::Error like Conversation::read.
   std::int64_t begin(std::int64_t slot, std::span<const std::int64_t> tokens, const Sampling& sampling);
-  /// Texts read one more token each: tokens[i] in slots[i]. Returns the next token of each. Slots that are not named
-  /// wait, and cost nothing.
+  /// Reads another token of several texts: tokens[i] in slots[i]. Returns the next token of each. Other slots wait, and
+  /// cost nothing.
   std::vector<std::int64_t> step(std::span<const std::int64_t> slots, std::span<const std::int64_t> tokens);
-  /// How many more tokens the slot's text can read.
+  /// Number of tokens the slot's text can still read.
   std::int64_t room(std::int64_t slot) const { return facts_.context - at(slot).position; }
 
  private:

@@ -79,7 +79,7 @@ class SentencePiece : public Tokenizer {
 #endif
 
 bool is_cut(const std::string& text) {
-  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // what SentencePiece gives for half a character
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // SentencePiece's text for an incomplete character
   if (text.ends_with(kReplacement)) return true;
   std::size_t tail = 0;  // bytes 10xxxxxx at the end
   while (tail < text.size() && tail < 4 && (static_cast<unsigned char>(text[text.size() - 1 - tail]) & 0xC0) == 0x80)
@@ -90,7 +90,7 @@ bool is_cut(const std::string& text) {
   return tail < wanted;
 }
 
-constexpr std::size_t kKept = 4;  ///< tokens before the next one that decoding may look at
+constexpr std::size_t kKept = 4;  ///< number of preceding tokens affecting the decoding of the next
 
 }  // namespace
 

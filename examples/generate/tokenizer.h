@@ -14,28 +14,28 @@ class Tokenizer {
   virtual std::string decode(std::span<const std::int64_t> tokens) const = 0;
 };
 
-/// A SentencePiece model (`tokenizer.model`). Throws std::runtime_error if the file is none, or if this program was
-/// built without the library.
+/// A SentencePiece model (`tokenizer.model`). Throws std::runtime_error for other files, or if this program was built
+/// without the library.
 std::unique_ptr<Tokenizer> sentencepiece_tokenizer(const std::string& path);
 /// Token ids are the bytes of the text.
 std::unique_ptr<Tokenizer> byte_tokenizer();
-/// Text is token ids, with commas or spaces between: for models whose tokenizer another program runs.
+/// Text consists of token ids, separated by commas or spaces: for models with an external tokenizer.
 std::unique_ptr<Tokenizer> id_tokenizer();
 
-/// Gives the text of an answer as it grows: whole characters only, although a token may end inside of one.
+/// Converts an answer to text token by token: whole characters only, even if a token ends inside a character.
 class TextStream {
  public:
-  /// `context`: tokens before the answer, which decide whether it begins with a space.
+  /// `context`: tokens before the answer; they decide about a leading space.
   TextStream(const Tokenizer& tokenizer, std::span<const std::int64_t> context);
-  /// The text that the token adds; empty while a character is incomplete.
+  /// The text added by the token; empty while a character is incomplete.
   std::string add(std::int64_t token);
-  /// What add() still keeps, for an answer that ends there.
+  /// The text still kept by add(), for the end of an answer.
   std::string rest();
 
  private:
   std::string show(const std::string& text);
 
   const Tokenizer& tokenizer_;
-  std::vector<std::int64_t> tokens_;  ///< the last few, and those since the last whole character
-  std::string shown_;                 ///< their text up to here
+  std::vector<std::int64_t> tokens_;  ///< the last few tokens, and the tokens since the last whole character
+  std::string shown_;                 ///< text shown so far
 };

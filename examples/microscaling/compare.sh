@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# compare.sh [BUILD]: the digits model in each microscaled format: bytes of the archive, and how many of 360 images are
-# right, with weights in the format and with activations in it, too. BUILD (build) has tern and digits_classify.
+# compare.sh [BUILD]: the digits model in each microscaled format: bytes of the archive, and the number of correct
+# images among 360, with weights in the format, and also with activations. BUILD (build) has tern and digits_classify.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${1:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# right NAME OPTION...: exports NAME.tern, and prints how many images are right.
+# right NAME OPTION...: exports NAME.tern, and prints the number of correct images.
 right() {
   local name=$1
   shift
   "$build/tern" export examples/digits/digits.pt2 -o "$work/$name.tern" "$@" >/dev/null
-  # It ends with 1 where logits are not those of float32.
+  # digits_classify exits with 1 for logits other than float32's.
   { "$build/digits_classify" "$work/$name.tern" examples/digits/digits_test.safetensors 2>/dev/null || true; } |
     sed -n 's/^Right: \([0-9]*\) of .*/\1/p'
 }

@@ -13,8 +13,8 @@ int combining_class(char32_t c) {
   return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
 }
 
-/// Ranges in which later versions of Unicode than 8 have marks, punctuation and format characters. `tokenizers` keeps
-/// the categories of Unicode 8, where nothing or letters stand there.
+/// Ranges with marks, punctuation and format characters in Unicode versions after 8. `tokenizers` keeps the categories
+/// of Unicode 8: unassigned or letters.
 constexpr char32_t kLater[][2] = {
     {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},   {0x09FD, 0x09FE},   {0x0A76, 0x0A76},
     {0x0AFA, 0x0AFF},   {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},   {0x0C77, 0x0C77},   {0x0C84, 0x0C84},
@@ -29,7 +29,7 @@ bool is_in(char32_t c, std::span<const char32_t[2]> ranges) {
   return std::any_of(ranges.begin(), ranges.end(), [c](const auto& range) { return range[0] <= c && c <= range[1]; });
 }
 
-/// The category in Unicode 8, as far as marks, punctuation, spaces and control characters go.
+/// The category in Unicode 8, limited to marks, punctuation, spaces and control characters.
 utf8proc_category_t category(char32_t c) {
   if (c == 0x166D || c == 0x111C9) return UTF8PROC_CATEGORY_PO;  // other kinds in later versions
   if (c == 0x1734) return UTF8PROC_CATEGORY_MN;
@@ -51,7 +51,7 @@ bool is_dropped(char32_t c) {
   return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_CO;
 }
 
-/// The blocks that `tokenizers` counts; the one that begins at 2B920 is U+2B820 in Unicode.
+/// The blocks counted by `tokenizers`; the block beginning at 2B920 is U+2B820 in Unicode.
 bool is_ideograph(char32_t c) {
   static constexpr char32_t kBlocks[][2] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
                                             {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F},
@@ -81,13 +81,13 @@ std::u32string cleaned(std::string_view utf8) {
 std::u32string decomposed(const std::u32string& text) {
   std::u32string result;
   for (const char32_t c : text) {
-    utf8proc_int32_t parts[8];  // the longest decomposition of one character has four
+    utf8proc_int32_t parts[8];  // the longest decomposition of a character has four
     int boundary = 0;
     const auto count =
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 8, UTF8PROC_DECOMPOSE, &boundary);
     for (utf8proc_ssize_t i = 0; i < count; ++i) result.push_back(static_cast<char32_t>(parts[i]));
   }
-  // Marks on one letter are in the order of their classes.
+  // Sorts the marks of a letter by class.
   for (auto at = result.begin(); at != result.end();) {
     at = std::find_if(at, result.end(), [](char32_t c) { return combining_class(c) != 0; });
     const auto end = std::find_if(at, result.end(), [](char32_t c) { return combining_class(c) == 0; });

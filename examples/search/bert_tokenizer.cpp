@@ -9,9 +9,9 @@
 
 namespace {
 
-constexpr std::size_t kLongestWord = 100;  // in characters; a longer one is unknown as a whole
+constexpr std::size_t kLongestWord = 100;  // characters; longer words are unknown as a whole
 
-/// A text may name them as they stand here.
+/// A text may contain these tokens literally.
 constexpr std::array<std::string_view, 5> kSpecial = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 }  // namespace
@@ -57,7 +57,7 @@ std::vector<std::int64_t> BertTokenizer::encode(std::string_view text, std::size
   return numbers;
 }
 
-/// Words lie between spaces; each punctuation mark is a word.
+/// Words are separated by spaces; each punctuation mark is a word.
 void BertTokenizer::add_words(std::string_view text, std::vector<std::int64_t>& numbers) const {
   const std::u32string normal = normalize(text);
   const std::u32string_view all = normal;
@@ -71,8 +71,8 @@ void BertTokenizer::add_words(std::string_view text, std::vector<std::int64_t>& 
   }
 }
 
-/// The longest piece that the word begins with, then the longest that goes on, and so forth. A word with a rest that no
-/// piece begins is unknown.
+/// The longest piece at the beginning of the word, then the longest continuation, and so on. A word with an unmatched
+/// rest is unknown.
 void BertTokenizer::add_pieces(std::u32string_view word, std::vector<std::int64_t>& numbers) const {
   if (word.size() > kLongestWord) return numbers.push_back(unknown_);
   const std::size_t before = numbers.size();

@@ -1,4 +1,4 @@
-// BERT's uncased tokenizer: a text becomes the numbers of word pieces, those that PyPI's `tokenizers` gives.
+// BERT's uncased tokenizer: converts a text to numbers of word pieces, equal to PyPI's `tokenizers`.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 #include <unordered_map>
 #include <vector>
 
-/// Immutable once made: any number of threads may use one.
+/// Immutable after construction: any number of threads may share a tokenizer.
 class BertTokenizer {
  public:
-  /// Reads a vocab.txt: a piece in each line, whose number is that of the line, from 0. Pieces inside a word begin with
-  /// "##". Throws std::runtime_error if the file cannot be read or lacks [PAD], [UNK], [CLS], [SEP] or [MASK].
+  /// Reads a vocab.txt: a piece in each line, numbered by line from 0. Pieces inside a word begin with "##". Throws
+  /// std::runtime_error if the file cannot be read or lacks [PAD], [UNK], [CLS], [SEP] or [MASK].
   explicit BertTokenizer(const std::string& path);
 
-  /// [CLS], the pieces of `text`, [SEP]: `limit` numbers (at least 2), without the pieces that are too many. `text` is
-  /// UTF-8; bytes that are not are left out.
+  /// [CLS], the pieces of `text`, [SEP]: at most `limit` numbers (at least 2), dropping further pieces. `text` is
+  /// UTF-8; invalid bytes are skipped.
   std::vector<std::int64_t> encode(std::string_view text, std::size_t limit) const;
 
-  /// The number of [PAD], which fills a batch.
+  /// The number of [PAD], used to fill a batch.
   std::int64_t padding() const { return padding_; }
 
  private:

@@ -9,7 +9,7 @@ constexpr std::size_t kBatch = 32;
 /// The model was trained on texts of this length (sentence_bert_config.json).
 constexpr std::int64_t kTrainedTokens = 256;
 
-/// The most tokens that the program takes.
+/// The program's largest number of tokens.
 std::size_t longest(const tern::Model& model) {
   for (const tern::FunctionInfo& function : model.functions()) {
     if (function.name != "embed") continue;
@@ -32,7 +32,7 @@ tern::Tensor Embedder::embed(std::span<const std::string> texts) {
   std::vector<std::vector<std::int64_t>> tokens;
   tokens.reserve(texts.size());
   for (const std::string& text : texts) tokens.push_back(tokenizer_.encode(text, limit_));
-  // Texts of nearly equal length share a batch, so that little of it is padding.
+  // Texts of similar length share a batch, to reduce padding.
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -54,7 +54,7 @@ tern::Tensor Embedder::embed(std::span<const std::string> texts) {
   return all;
 }
 
-/// A row for each text: its numbers, then padding, which the mask hides. The result lasts until the next run.
+/// A row for each text: its numbers, then padding, hidden by the mask. The result is valid until the next run.
 tern::Tensor Embedder::embed_batch(std::span<const std::vector<std::int64_t>* const> texts) {
   const std::size_t width = texts.back()->size();  // the longest
   const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(texts.size()), static_cast<std::int64_t>(width)};

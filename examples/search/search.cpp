@@ -1,4 +1,4 @@
-// Finds the sentences of a file that are nearest in meaning to a query. README.md shows how.
+// Finds the sentences of a file nearest in meaning to a query. README.md shows the usage.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -55,7 +55,7 @@ int search(const Options& options) {
       print(options.queries[i], found[i], sentences);
     }
   }
-  // Bytes of the command line that are not UTF-8 would end the program here.
+  // Replaces invalid UTF-8 from the command line, which would otherwise throw.
   if (options.json) std::puts(report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return 0;
 }

@@ -50,7 +50,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(lambda body: ask(url, body), bodies))
         refused = [ask(url, body)[0] for body in NO_IMAGES]
-        # 50 MB behind 50 kB; a long body whose length is not declared, which the server need not read to its end.
+        # 50 MB behind 50 kB; a long body of undeclared length, not necessarily read to its end.
         large = [ask(url, gzip.compress(b" " * 50_000_000), {"Content-Encoding": "gzip"})[0], ask(url, iter([b" " * 70_000]))[0]]
         elsewhere = ask(url + "/x", bodies[0])[0]
     finally:

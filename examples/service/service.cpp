@@ -1,8 +1,8 @@
-// A server that classifies handwritten digits: one Prepared, and a Session in each thread that answers.
+// A server classifying handwritten digits: a Prepared, and a Session in each answering thread.
 //
 //   service DIGITS.tern [PORT]      POST /classify: 64 numbers from 0 to 1, line by line, as a JSON list
 //
-// Prints its address. Ends at SIGTERM or Ctrl-C, after the requests that have begun.
+// Prints its address. Ends at SIGTERM or Ctrl-C, after the requests in progress.
 #include <httplib.h>
 #include <tern/tern.h>
 
@@ -29,9 +29,9 @@ namespace {
 constexpr const char* kPath = "/classify";
 constexpr std::size_t kPixels = 64;
 constexpr std::size_t kLargestBody = 1 << 16;  // in bytes
-constexpr std::time_t kSeconds = 2;            // that a client may let the server wait for its next bytes
+constexpr std::time_t kSeconds = 2;            // limit for a client's pause between bytes
 
-/// Sessions that no request uses now. There are never more than threads that answer at the same time.
+/// Idle sessions. Their number never exceeds the number of concurrent answers.
 class Sessions {
  public:
   explicit Sessions(tern::Prepared prepared) : prepared_(std::move(prepared)) {}
@@ -67,11 +67,11 @@ nlohmann::json classify(Sessions& sessions, const std::vector<float>& pixels) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - *best);
   const nlohmann::json answer = {{"digit", best - logits.begin()}, {"probability", 1 / sum}};
-  sessions.give_back(std::move(session));  // a session whose run failed is dropped instead
+  sessions.give_back(std::move(session));  // a session with a failed run is dropped instead
   return answer;
 }
 
-/// Nothing if the body is not what a client has to send.
+/// Empty for an invalid body.
 std::optional<std::vector<float>> pixels_of(const std::string& body) {
   const auto list = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   const auto is_pixel = [](const nlohmann::json& value) {
@@ -87,7 +87,7 @@ void refuse(httplib::Response& response, int status, const std::string& why) {
 }
 
 void answer(Sessions& sessions, httplib::Response& response, const httplib::ContentReader& read) {
-  // Counted as it comes, decompressed: the server's own limit is for the length that a client declares.
+  // Counts decompressed bytes as they arrive: the server's own limit applies to the declared length.
   std::string body;
   const bool complete = read([&](const char* data, std::size_t size) {
     if (body.size() + size > kLargestBody) return false;
@@ -104,7 +104,7 @@ void answer(Sessions& sessions, httplib::Response& response, const httplib::Cont
   }
 }
 
-/// Opens the port of 127.0.0.1 that `text` names, any free one if it is null. -1 if that cannot be.
+/// Opens the port of 127.0.0.1 in `text`, any free port if null. -1 on failure.
 int open_port(httplib::Server& server, const char* text) {
   if (text == nullptr) return server.bind_to_any_port("127.0.0.1");
   int port = 0;
@@ -118,7 +118,7 @@ int open_port(httplib::Server& server, const char* text) {
 
 int main(int argc, char** argv) try {
   if (argc < 2) return std::fputs("usage: service DIGITS.tern [PORT]\n", stderr), 2;
-  // Every thread has these signals blocked: only the one below takes them.
+  // Blocks these signals in every thread: only the thread below receives them.
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
@@ -126,18 +126,18 @@ int main(int argc, char** argv) try {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 
   tern::PrepareOptions options;
-  options.threads = 1;      // requests run beside each other, each on the thread that answers it
-  options.max_seconds = 5;  // a run that takes longer is an error of its request
+  options.threads = 1;      // requests run concurrently, each on its answering thread
+  options.max_seconds = 5;  // longer runs are errors of their requests
   Sessions sessions(tern::Model::open(argv[1]).prepare(options));
 
-  classify(sessions, std::vector<float>(kPixels));  // another program than the digits' ends here
+  classify(sessions, std::vector<float>(kPixels));  // a program other than the digits' fails here
 
   httplib::Server server;
   server.set_payload_max_length(kLargestBody);
   server.set_read_timeout(kSeconds);
   server.set_write_timeout(kSeconds);
   server.set_keep_alive_timeout(kSeconds);
-  // Before the body is read.
+  // Runs before the body is read.
   server.set_pre_routing_handler([](const auto& request, auto& response) {
     if (request.method == "POST" && request.path == kPath) return httplib::Server::HandlerResponse::Unhandled;
     refuse(response, 404, std::string("it answers POST ") + kPath);
@@ -159,7 +159,7 @@ int main(int argc, char** argv) try {
   });
   const bool asked = server.listen_after_bind();
   ended = true;
-  pthread_kill(waiting.native_handle(), SIGTERM);  // where the server ended by itself
+  pthread_kill(waiting.native_handle(), SIGTERM);  // if the server ended by itself
   waiting.join();
   return asked ? 0 : 1;
 } catch (const std::exception& error) {

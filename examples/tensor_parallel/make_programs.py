@@ -102,7 +102,7 @@ class Llama(nn.Module):
 
         def weights(rows, columns):
             w = torch.randn(rows, columns, generator=generator) / columns**0.5
-            return w.bfloat16().float()  # which the file holds in less
+            return w.bfloat16().float()  # the file stores fewer bits
 
         self.ranks, self.each = ranks, s.width // s.heads
         self.words = nn.Parameter(weights(s.words, s.width), requires_grad=False)
@@ -128,7 +128,7 @@ class Llama(nn.Module):
         logits = self.logits(self.norm(x))[0]
         if self.ranks == 1:
             return logits
-        # parts of rows, one below the other
+        # parts of rows, stacked
         return collectives.all_gather_tensor(logits.t().contiguous(), 0, dist.group.WORLD).t()
 
 

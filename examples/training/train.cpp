@@ -1,8 +1,8 @@
-// Trains an archive of `tern export --train` in C++, as a program does that learns where it runs.
+// Trains an archive of `tern export --train` in C++, for programs learning at the place of use.
 //
 //   train_digits DIGITS.tern [DEVICE]     e.g. train_digits digits.tern xpu
 //
-// The data are made here: each class is a pattern of its own, with noise. docs/training.md explains the calls.
+// The data are generated here: each class is a different pattern, with noise. docs/training.md explains the calls.
 #include <tern/tern.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 32, kPixels = 64, kClasses = 10;
 
-/// Pixel p of class c is bright where a fixed pattern says so.
+/// Pixel p of class c is bright according to a fixed pattern.
 void make_batch(std::mt19937& random, tern::Tensor& images, tern::Tensor& labels) {
   std::uniform_int_distribution<std::int64_t> any_class(0, kClasses - 1);
   std::normal_distribution<float> noise(0, 0.3f);
@@ -33,9 +33,11 @@ void make_batch(std::mt19937& random, tern::Tensor& images, tern::Tensor& labels
 int main(int argc, char** argv) try {
   const tern::Model model = tern::Model::open(argc > 1 ? argv[1] : "digits.tern");
   tern::PrepareOptions options;
-  if (argc > 2) options.device = argv[2];  // weights, gradients and the optimizer's states stay there between steps
+  if (argc > 2)
+    options.device = argv[2];  // weights, gradients and the optimizer's states stay on the device between
+                               // steps
   tern::Session session(model.prepare(options));
-  session.set_seed(1);  // of dropout
+  session.set_seed(1);  // random numbers of dropout
 
   std::mt19937 random(1);
   tern::Tensor images(tern::DType::f32, {kBatch, 1, 8, 8}), labels(tern::DType::i64, {kBatch});
@@ -46,12 +48,12 @@ int main(int argc, char** argv) try {
     if (step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, loss);
   }
 
-  // The same session answers with what it has learnt: `forward` and `loss` are in evaluation mode.
+  // The same session uses the trained parameters: `forward` and `loss` are in evaluation mode.
   make_batch(random, images, labels);
   const std::vector<tern::Tensor>& results = session.run("loss", {{images, labels}});
   std::printf("new images  loss %.4f\n", results[0].span<const float>()[0]);
 
-  // Parameters are states, by PyTorch's names: they can be read, and given other values.
+  // Parameters are states, by PyTorch's names: programs can read and write them.
   tern::Tensor bias = session.read_state("classifier.bias");
   std::printf("classifier.bias[0] %s\n", bias.span<float>()[0] != 0 ? "has been trained" : "is 0");
   session.write_state("classifier.bias", bias);

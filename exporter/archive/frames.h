@@ -15,7 +15,7 @@ class Frames {
   static constexpr std::uint64_t kBatch = std::uint64_t{32} * kFrameSize;
 
   explicit Frames(int level) : level_(level) {}
-  /// Appends one frame for each kFrameSize bytes (the last may be shorter) to `stored`, and its size to `sizes`.
+  /// Appends one frame per kFrameSize bytes (the last may be shorter) to `stored`, and its size to `sizes`.
   void compress(std::span<const std::byte> bytes, std::vector<std::byte>& stored, std::vector<std::uint32_t>& sizes);
 
  private:

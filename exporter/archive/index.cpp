@@ -46,7 +46,7 @@ class IndexWriter {
   }
 
  private:
-  /// No vector at all for an empty one.
+  /// Omits empty vectors.
   template <class T>
   VectorOffset<T> scalars(const std::vector<T>& v) {
     return v.empty() ? 0 : b_.CreateVector(v);

@@ -1,4 +1,4 @@
-// A program as the FlatBuffer that an archive ends with (schema/archive.fbs).
+// Program as the FlatBuffer at an archive's end (schema/archive.fbs).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the parts of an index share by number: texts, sizes, types. Internal to the writer: it brings in FlatBuffers.
+// Tables shared by number across an index: texts, sizes, types. Internal to the writer: includes FlatBuffers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class IndexTables {
  public:
   explicit IndexTables(const ExprPool& pool);
 
-  /// The number of a text; fails (invalid_argument) on one that the format does not hold.
+  /// Number of a text; fails (invalid_argument) on text outside the format's limits.
   std::uint32_t name(std::string_view text) { return text_number(text, kName); }
   std::uint32_t symbol_name(std::string_view text) { return text_number(text, kSymbolName); }
   std::uint32_t text(std::string_view text) { return text_number(text, kText); }

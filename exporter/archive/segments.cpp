@@ -15,7 +15,7 @@
 namespace tern::writing {
 namespace {
 
-/// Bytes that are hashed and written at a time.
+/// Bytes hashed and written at a time.
 constexpr std::uint64_t kBatch = 256 * kHashPiece;
 
 bool all_zero(std::span<const std::byte> bytes) {
@@ -45,7 +45,7 @@ class Storages {
   }
 
  private:
-  /// Numbers the storages that states view, in the states' order, then packed ones, then kernels.
+  /// Numbers the storages viewed by states, in state order, then packed storages, then kernels.
   void number() {
     out_.renumbered.assign(program_.storages.size(), WrittenStorages::kUnused);
     for (const State& s : program_.states) {
@@ -125,7 +125,7 @@ class Storages {
     return static_cast<std::int32_t>(out_.segments.size() - 1);
   }
 
-  /// False when compressing gains nothing, or would make the archive expand more than readers take.
+  /// False if compression gains nothing, or if the archive would expand beyond the readers' limit.
   bool compress(std::span<const std::byte> bytes, WrittenSegment& segment) {
     Frames frames(options_.level);
     const std::uint64_t limit = bytes.size() - bytes.size() / 16;
@@ -157,7 +157,7 @@ class Storages {
 
   /// Pieces of zeros become holes of the file.
   void write_sparse(std::span<const std::byte> bytes) {
-    std::uint64_t pending = 0;  // bytes before `at` that are not written yet
+    std::uint64_t pending = 0;  // unwritten bytes before `at`
     for (std::uint64_t at = 0; at < bytes.size(); at += kHashPiece) {
       const std::uint64_t size = std::min<std::uint64_t>(kHashPiece, bytes.size() - at);
       if (size == kHashPiece && all_zero(bytes.subspan(at, size))) {

@@ -25,8 +25,8 @@ struct WrittenStorages {
     std::int32_t segment = -1;
   };
   std::vector<WrittenSegment> segments;
-  std::vector<Entry> storages;            ///< those that states view
-  std::vector<std::uint32_t> renumbered;  ///< by the program's number; kUnused for the others
+  std::vector<Entry> storages;            ///< storages viewed by states
+  std::vector<std::uint32_t> renumbered;  ///< keyed by the program's number; kUnused for others
   static constexpr std::uint32_t kUnused = 0xffffffff;
 };
 

@@ -1,4 +1,4 @@
-// Where an archive's bytes go: a file, or memory.
+// Destination of an archive's bytes: a file, or memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void write(std::span<const std::byte> bytes) = 0;
-  /// Appends zeros; a file system that can leaves a hole.
+  /// Appends zeros, as a hole if the file system supports holes.
   virtual void write_zeros(std::uint64_t count) = 0;
   virtual void overwrite(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual std::uint64_t size() const = 0;

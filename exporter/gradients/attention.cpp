@@ -24,7 +24,7 @@ ValueId in_groups(Builder& b, ValueId v, Dim groups) {
   return b.reshape(v, sizes);
 }
 
-/// A query that sees no key has scores of -inf alone, gives zeros, and passes nothing on.
+/// A query without visible keys has scores of -inf alone, yields zeros, and passes no gradient on.
 ValueId masked_softmax(Builder& b, ValueId scores, DType t) {
   const ValueId top = b.reduce(scores, "max", {-1}, true, t);
   const ValueId powers = b.expr("t == -inf ? 0 : exp(s - t)", {{"s", scores}, {"t", top}}, t);
@@ -56,7 +56,7 @@ void differentiate_attention(GradientCall& c) {
   } else if (!c.node.has(AttrKey::scale)) {
     scale = ExprArg("f", b.expr("rsqrt(d)", {{"d", b.from_dim(depth)}}, wide));
   }
-  // The queries are scaled instead of the scores, which are many more.
+  // Scales the queries instead of the far more numerous scores.
   const ValueId scaled_q = b.expr("q * f", {{"q", q}, scale}, wide), wide_k = b.cast(k, wide);
   std::vector<ExprArg> args = {{"s", times(b, scaled_q, b.transpose(wide_k, -2, -1), wide)}};
   std::string text = "s";

@@ -5,14 +5,14 @@
 namespace tern {
 namespace {
 
-/// `v`, one number for each place along axis `axis`, as a value that broadcasts over the other of `rank` axes.
+/// Reshapes `v`, one number per position along `axis`, to broadcast over the other of `rank` axes.
 ValueId along(Builder& b, ValueId v, std::size_t axis, std::size_t rank) {
   Dims sizes(rank, 1);
   sizes[axis] = b.size(v, 0);
   return b.reshape(v, sizes);
 }
 
-/// How many elements each window of one axis divides by.
+/// Element count of each window along one axis, the divisor of the average.
 ValueId window_lengths(Builder& b, Dim windows, Dim input, std::int64_t kernel, std::int64_t stride,
                        std::int64_t padding, bool count_pads, DType t) {
   return b.expr(
@@ -67,7 +67,7 @@ ValueId adaptive_average_gradient(Builder& b, ValueId g, Dims shape, std::size_t
   for (std::size_t i = 0; i < n; ++i) {
     const auto axis = static_cast<std::int64_t>(shape.size() - 1 - i);
     const ValueId shares = adaptive_shares(b, b.size(g, axis), shape[shape.size() - 1 - i], wide);
-    // Of vectors there is one axis alone, and a product needs two.
+    // Vectors have a single axis; a product needs two.
     const bool vector = b.rank(g) == 1;
     ValueId y = vector ? b.unsqueeze(g, 0) : b.move_axis(g, axis, -1);
     y = b.matmul(y, shares);

@@ -1,4 +1,4 @@
-// Gradients of averages over windows: the same for all elements of a window.
+// Gradients of averages over windows: equal for all elements of a window.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace tern {
 
-/// What reaches an image of `shape` from the averages `g` over the windows `w` of its last axes. `count_pads`: padding
-/// counts as elements; `divisor`: instead of the number of elements. In the type that sums of g have.
-/// `shape` is a copy: that of a value moves when nodes are added.
+/// Gradient of an image of `shape` from the averages `g` over the windows `w` of its last axes. `count_pads`: padding
+/// counts as elements; `divisor` replaces the number of elements. The result has the sum type of g. `shape` is a copy:
+/// a reference into a value moves when nodes are added.
 ValueId average_gradient(Builder& b, ValueId g, Dims shape, const Windows& w, const Dims& kernel, bool count_pads,
                          std::optional<double> divisor);
 
-/// The same of windows that divide the last n axes of `shape` into those of g.
+/// Gradient for windows dividing the last n axes of `shape` into the last n of g.
 ValueId adaptive_average_gradient(Builder& b, ValueId g, Dims shape, std::size_t n);
 
 }  // namespace tern

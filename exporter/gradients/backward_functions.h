@@ -1,4 +1,4 @@
-// What the calls of one body share: its backward functions, each made once however often the body runs.
+// Backward functions common to the calls of one body: each is created once, however often the body runs.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace tern {
 
-/// A body with further results: what its backward function cannot compute again. Those are its random numbers.
+/// Body with additional results: its random numbers, beyond recomputation by the backward function.
 struct KeptBody {
   std::uint32_t function = 0;
-  std::size_t outputs = 0;       ///< of the body before; the values that are kept follow
+  std::size_t outputs = 0;       ///< count of the original body; the kept values follow
   std::vector<TensorType> kept;  ///< their types
 };
 
-/// Lives as long as one differentiate(), for the bodies inside of bodies as well. Functions are numbers in
-/// Program::functions. Bodies that layers share call one another, so without it the work doubles with each level.
+/// Lives as long as the outermost differentiate(), covering nested bodies too. Functions are indices into
+/// Program::functions. Bodies of repeated layers call one another; without the table, work doubles with each level.
 struct BackwardFunctions {
-  std::map<std::uint32_t, KeptBody> bodies;  ///< by the body before
-  /// By KeptBody::function, which of its results have a gradient, and the operands whose gradients are wanted.
+  std::map<std::uint32_t, KeptBody> bodies;  ///< keyed by original body
+  /// Key: KeptBody::function, the presence of each result's gradient, the operands wanting a gradient.
   std::map<std::tuple<std::uint32_t, std::vector<bool>, std::vector<std::size_t>>, std::uint32_t> made;
-  std::map<std::int32_t, std::int32_t> origins;  ///< of gradients' nodes, by those of forward nodes
+  std::map<std::int32_t, std::int32_t> origins;  ///< origins of gradient nodes, by origin of the forward node
 };
 
 }  // namespace tern

@@ -15,7 +15,7 @@ bool is_assertion(Op op) {
   return op == Op::assert_dim || op == Op::assert_true;
 }
 
-/// Whether a node of the functions, or of those that they run, has the property. Looks at each function once.
+/// True if a node of the functions, or of functions run by them, has the property. Visits each function once.
 bool any_node(const Program& program, std::vector<std::uint32_t> functions,
               const std::function<bool(const Node&)>& has) {
   std::set<std::uint32_t> seen(functions.begin(), functions.end());
@@ -32,7 +32,7 @@ bool any_node(const Program& program, std::vector<std::uint32_t> functions,
   return false;
 }
 
-/// What the nodes of a function run.
+/// Functions run by a function's nodes.
 std::vector<std::uint32_t> functions_of(const Function& function) {
   std::set<std::uint32_t> all;
   for (const Node& n : function.nodes) all.insert(n.functions.begin(), n.functions.end());

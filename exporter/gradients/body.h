@@ -1,4 +1,4 @@
-// The backward function of a body that control flow runs.
+// Backward function of a control flow body.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace tern {
 
-/// A copy of the body with its random numbers as further results, one for all its calls; the body itself where it has
-/// none. Refuses bodies with sizes that the data determine, and random numbers in bodies of bodies.
+/// Copies the body with its random numbers as additional results, once for all its calls; returns the body itself if
+/// free of random numbers. Refuses bodies with data-dependent sizes, and random numbers in nested bodies.
 KeptBody keep_random(GradientCall& c, std::uint32_t body);
 
-/// The types of the body's inputs of kind user, and of its results.
+/// Types of the body's inputs of kind user, and of its results.
 std::vector<TensorType> input_types(const Program& program, std::uint32_t function);
 std::vector<TensorType> output_types(const Program& program, std::uint32_t function);
 
-/// The value that the user input is inside.
+/// Value of a user input inside the body.
 ValueId input_value(const Program& program, std::uint32_t function, std::size_t input);
 
 /// A function under construction: the body's nodes again, then their gradients.
 class BackwardBody {
  public:
-  /// `inputs` and `kept` are values of the function of `b`: what the body's user inputs are, and the random numbers of
-  /// its first run.
+  /// `inputs` and `kept` are values of the function of `b`: the body's user inputs, and the random numbers of its first
+  /// run.
   BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs, const std::vector<ValueId>& kept);
 
   ValueId output(std::size_t i) const { return outputs_[i]; }
-  /// Gradients of the inputs `wanted`, zeros where none flows. `seeds` has an entry for each result of the body;
-  /// kNoValue where none arrives.
+  /// Gradients of the inputs `wanted`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
+  /// body, or kNoValue.
   std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
                                  BackwardFunctions& known);
 
@@ -38,7 +38,7 @@ class BackwardBody {
   std::vector<ValueId> inputs_, outputs_;
 };
 
-/// A new function of the program, and an input of kind user for it.
+/// Adds a function to the program, and inputs of kind user to the function.
 std::uint32_t new_function(Program& program, const std::string& name);
 ValueId new_input(Builder& b, const TensorType& type, const std::string& name);
 void new_output(Builder& b, ValueId value);

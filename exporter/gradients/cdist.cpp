@@ -1,4 +1,4 @@
-// The rule of distances: of d = |x - y|_p, (x - y) |x - y|^(p - 2) / d^(p - 1), and nothing where d is 0.
+// Rule of distances: d = |x - y|_p gives (x - y) |x - y|^(p - 2) / d^(p - 1), and nothing for d = 0.
 #include <cmath>
 
 #include "exporter/gradients/rules.h"
@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// From so many rows on, p = 2 is done by products, as PyTorch does.
+/// p = 2 uses products from this row count on, like PyTorch.
 constexpr std::int64_t kManyRows = 25;
 
 bool is_long(Dim rows) {

@@ -4,7 +4,7 @@
 namespace tern {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kContractionsRules[] = {
     {Op::attention, differentiate_attention},
     {Op::cdist, differentiate_cdist},
 };
@@ -12,7 +12,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_contractions() {
-  return kRules;
+  return kContractionsRules;
 }
 
 }  // namespace tern

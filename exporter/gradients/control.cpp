@@ -1,5 +1,5 @@
-// Gradients of control flow. A branch, or a body that runs once, computes its values again in its backward function. A
-// loop runs backwards over what each of its rounds began with, which the forward loop stacks.
+// Gradients of control flow. The backward function of a branch, or of a body run once, recomputes its values. A loop
+// runs backwards over the initial values of each round, stacked by the forward loop.
 #include "exporter/gradients/body.h"
 #include "exporter/gradients/differentiate.h"
 #include "exporter/gradients/rule.h"
@@ -11,7 +11,7 @@ bool is_number(const TensorType& t) {
   return is_floating(t.dtype) || is_complex(t.dtype);
 }
 
-/// The node runs `functions` instead, which give `more` results behind the others. Returns these.
+/// Makes the node run `functions`, with results `more` behind the others. Returns the added results.
 std::vector<ValueId> run_instead(GradientCall& c, const std::vector<std::uint32_t>& functions,
                                  const std::vector<TensorType>& more) {
   std::vector<ValueId> added;
@@ -31,15 +31,14 @@ std::vector<std::size_t> wanted_from(GradientCall& c, std::size_t first, std::si
   return wanted;
 }
 
-/// The body's backward function: it takes the operands, the gradients of those results that have one, and the values
-/// that are kept, and gives the gradients of the wanted operands. Of the values kept in `all_kept` it reads `count`
-/// from number `first` on, its own.
+/// Creates the body's backward function. Inputs: the operands, the gradients of results with a gradient, the kept
+/// values. Results: the gradients of the wanted operands. Of the values in `all_kept`, the body's own start at `first`.
 std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<std::size_t>& wanted,
                      const std::vector<TensorType>& all_kept, std::size_t first) {
   Program& program = c.b.program();
   std::vector<bool> arriving;
   for (std::size_t i = 0; i < body.outputs; ++i) arriving.push_back(c.grad(i) != kNoValue);
-  const bool shared = all_kept.size() == body.kept.size();  // else it reads another branch's values as well
+  const bool shared = all_kept.size() == body.kept.size();  // false: another branch has values in it
   const auto key = std::tuple(body.function, arriving, wanted);
   if (const auto known = c.backward.made.find(key); shared && known != c.backward.made.end()) return known->second;
   const std::uint32_t number = new_function(program, program.functions[body.function].name + ".gradient");
@@ -58,7 +57,7 @@ std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<st
   return number;
 }
 
-/// Operands, gradients and kept values, in the order in which branch() takes them.
+/// Operands, gradients and kept values, in the order of branch()'s inputs.
 std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const std::vector<ValueId>& kept) {
   std::vector<ValueId> operands(c.node.inputs.begin() + static_cast<std::ptrdiff_t>(first), c.node.inputs.end());
   for (std::size_t i = 0; i < c.output_count(); ++i) {
@@ -68,7 +67,7 @@ std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const s
   return operands;
 }
 
-/// The branch with zeros for the values that only the other branch keeps, before or behind its own.
+/// Copies the branch and adds zeros for the other branch's kept values, before or behind its own.
 std::uint32_t with_zeros(Program& program, const KeptBody& body, const std::vector<TensorType>& other, bool before) {
   if (other.empty()) return body.function;
   Function copy = program.functions[body.function];
@@ -120,7 +119,7 @@ void call(GradientCall& c) {
   for (std::size_t i = 0; i < wanted.size(); ++i) c.give(wanted[i], gradients[i]);
 }
 
-/// A loop over slices, with values carried from one round to the next: scan_loop, and map_loop without any.
+/// Loop over slices, with values carried from round to round: scan_loop, or map_loop without carried values.
 class LoopGradient {
  public:
   explicit LoopGradient(GradientCall& c)
@@ -164,7 +163,7 @@ class LoopGradient {
  private:
   ValueId backwards(ValueId v) { return b_.flip(v, {0}); }
 
-  /// What a round cannot compute again, stacked: the carried values that it began with, and its random numbers.
+  /// Stacks the values of a round beyond recomputation: the initial carried values and the random numbers.
   std::vector<ValueId> keep_rounds() {
     if (carried_ == 0 && body_.kept.empty()) return {};
     Program& program = b_.program();
@@ -182,9 +181,9 @@ class LoopGradient {
     return run_instead(c_, {static_cast<std::uint32_t>(program.functions.size() - 1)}, types);
   }
 
-  /// Takes gradients of the carried values and sums for the additional operands; slices of what is stacked, of the
-  /// loop's operands and of its results' gradients; the additional operands. Gives the new gradients and sums, and the
-  /// gradients of the slices.
+  /// Creates the body of the backward loop. Inputs: gradients of the carried values and sums for the additional
+  /// operands; slices of the stacked values, of the loop's operands and of its results' gradients; the additional
+  /// operands. Results: the new gradients and sums, and the gradients of the slices.
   std::uint32_t backward_body() {
     Program& program = b_.program();
     const std::uint32_t number = new_function(program, program.functions[body_.function].name + ".gradient");
@@ -219,14 +218,14 @@ class LoopGradient {
   const KeptBody body_;
   const std::vector<TensorType> types_;
   const std::vector<std::size_t> wanted_slices_, wanted_additional_;
-  std::vector<std::size_t> flowing_;  ///< carried values that have gradients
+  std::vector<std::size_t> flowing_;  ///< carried values with gradients
 };
 
 void loop(GradientCall& c) {
   LoopGradient(c).give();
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kControlRules[] = {
     {Op::cond, cond},
     {Op::call, call},
     {Op::scan_loop, loop},
@@ -236,7 +235,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_control() {
-  return kRules;
+  return kControlRules;
 }
 
 }  // namespace tern

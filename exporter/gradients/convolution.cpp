@@ -1,4 +1,4 @@
-// The rule of convolution, with its transposed form: each is the gradient of the other.
+// Rules of convolution and transposed convolution: each is the gradient of the other.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "exporter/gradients/sliding.h"

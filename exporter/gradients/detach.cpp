@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// The last operand as it is.
+/// Returns the last operand unchanged.
 ValueId marked(Builder& b, std::vector<ValueId> inputs) {
   Instruction load;
   load.op = Scalar::load;
@@ -45,7 +45,7 @@ bool flows_to(const Node& node, std::size_t i) {
 
 void remove_detached(Program& program) {
   for (Function& f : program.functions) {
-    // By value: what stands for it. Nodes come in order, so one pass finds the end of each chain.
+    // Replacement of each value. Nodes are in order, so one pass finds the end of each chain.
     std::vector<ValueId> stands(f.values.size());
     for (std::size_t v = 0; v < stands.size(); ++v) stands[v] = static_cast<ValueId>(v);
     const auto replace = [&](ValueId& v) {

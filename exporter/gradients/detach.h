@@ -1,20 +1,20 @@
-// Where PyTorch stops gradients: detach() and regions under no_grad.
+// Gradient stops of PyTorch: detach() and regions under no_grad.
 #pragma once
 
 #include "exporter/builder.h"
 
 namespace tern {
 
-/// x, through which no gradient flows: a node that remove_detached() takes away again.
+/// Marks x as detached: gradients stop at a node later removed by remove_detached().
 ValueId detached(Builder& b, ValueId x);
-/// What `x` becomes when `view`, which is detached, is written to: the values of `view`, and the gradient goes to x.
+/// New `x` after a write to its detached `view`: the values of `view`, with the gradient sent to x.
 ValueId written_detached(Builder& b, ValueId x, ValueId view);
 
-/// Whether a gradient that arrives at the node's results can reach operand i.
+/// True if a gradient of the node's results can reach operand i.
 bool flows_to(const Node& node, std::size_t i);
 bool is_detached(const Node& node);
 
-/// The nodes that read a detached value read the value itself.
+/// Makes readers of detached values read the original values.
 void remove_detached(Program& program);
 
 }  // namespace tern

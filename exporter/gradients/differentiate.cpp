@@ -19,7 +19,7 @@ bool carries(const TensorType& t) {
   return (is_floating(t.dtype) || is_complex(t.dtype)) && !t.quantized();
 }
 
-/// The nodes between `wrt` and the seeds, and the walk back over them.
+/// Nodes between `wrt` and the seeds, and the backward walk over them.
 class Walk {
  public:
   Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt, BackwardFunctions& known)
@@ -47,7 +47,7 @@ class Walk {
   std::size_t values() const { return b_.function().values.size(); }
   const Node& node(std::size_t n) const { return b_.function().nodes[n]; }
 
-  /// Marks the values that depend on `wrt` through ops that a gradient flows through.
+  /// Marks the values depending on `wrt` through differentiable ops.
   void find_dependent(std::span<const ValueId> wrt) {
     for (ValueId v : wrt) {
       if (v < 0 || at(v) >= values()) fail(ErrorCode::internal, "differentiate: no such value");
@@ -68,7 +68,7 @@ class Walk {
     }
   }
 
-  /// Marks the values between: a gradient reaches those that `depends_`, too.
+  /// Marks the values with a gradient among `depends_`.
   void find_reaching() {
     for (std::size_t n = nodes_; n-- > 0;) {
       bool any = false;
@@ -81,7 +81,7 @@ class Walk {
     }
   }
 
-  /// A body that reads a state of `wrt` by itself, not as an operand, would keep its part of the gradient.
+  /// A body reading a state of `wrt` directly, not as an operand, would withhold its part of the gradient.
   void refuse_states_of_bodies(std::span<const ValueId> wrt) const {
     for (const FunctionInput& in : b_.function().inputs) {
       if (in.kind != FunctionInput::Kind::state || std::ranges::find(wrt, in.value) == wrt.end()) continue;
@@ -94,10 +94,10 @@ class Walk {
       }
     }
   }
-  /// `without`: functions that are known not to.
+  /// `without`: functions known not to read the state.
   bool reads_state(const Node& n, std::uint32_t state, std::set<std::uint32_t>& without) const {
     return std::ranges::any_of(n.functions, [&](std::uint32_t number) {
-      if (!without.insert(number).second) return false;  // the first that does ends the search
+      if (!without.insert(number).second) return false;  // the first function with the state ends the search
       const Function& f = b_.program().functions[number];
       const auto is_state = [&](const FunctionInput& in) {
         return in.kind == FunctionInput::Kind::state && in.state == state;
@@ -122,7 +122,7 @@ class Walk {
     return in && out;
   }
 
-  /// All ops on the path that have no gradient, in one message.
+  /// Reports all ops on the path without a gradient, in one message.
   void refuse_missing() const {
     constexpr int kListed = 20;
     std::string list;
@@ -160,7 +160,8 @@ class Walk {
     }
   }
 
-  /// The forward node's line; what its operator says of gradients is not true of this node's own.
+  /// Origin with the forward node's line and its own operator name: the forward operator's gradient rules do not apply
+  /// to a gradient node.
   std::int32_t origin_of_gradient(std::int32_t forward) {
     std::vector<Origin>& origins = b_.program().origins;
     if (forward < 0) return forward;
@@ -179,7 +180,7 @@ class Walk {
   BackwardFunctions& known_;
   Producers producers_;
   const std::size_t nodes_;
-  std::vector<bool> depends_, reaches_;  ///< of the values that the function had
+  std::vector<bool> depends_, reaches_;  ///< cover the values of the original function
   std::vector<ValueId> grads_;
 };
 

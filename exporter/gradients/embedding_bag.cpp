@@ -1,4 +1,4 @@
-// The rule of embedding_bag: each row of a bag gets the bag's gradient, or for maxima the row that each one came from.
+// Rule of embedding_bag: each row of a bag gets the bag's gradient; maxima send theirs to the row of origin.
 #include "exporter/gradients/notes.h"
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"

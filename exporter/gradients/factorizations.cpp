@@ -1,12 +1,12 @@
-// The rules of factorizations: cholesky, qr, LU. The gradient of a hermitian matrix is hermitian, as in PyTorch,
-// although only one of its triangles is read.
+// Rules of factorizations: cholesky, qr, LU. The gradient of a hermitian matrix is hermitian, as in PyTorch, although
+// the factorization reads one triangle.
 #include "exporter/gradients/matrices.h"
 #include "exporter/gradients/rules.h"
 
 namespace tern {
 namespace {
 
-/// Of A = Q R with R square: (g_Q + Q M) R^-H, where M is hermitian with the upper triangle of g_R R^H - Q^H g_Q.
+/// Gradient of A = Q R for square R: (g_Q + Q M) R^-H, with M hermitian with the upper triangle of g_R R^H - Q^H g_Q.
 ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
   ValueId m = gr == kNoValue ? kNoValue : times(b, gr, hermitian(b, r));
   if (gq != kNoValue) {
@@ -21,7 +21,7 @@ ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
 /// P x, of the pivots of an LU factorization of `rows` rows.
 ValueId permuted(Builder& b, ValueId pivots, ValueId x, Transpose op) {
   const Dim m = b.size(x, -2), k = b.size(pivots, -1);
-  if (!b.pool().proved_equal(m, k)) {  // rows behind the pivots stay where they are
+  if (!b.pool().proved_equal(m, k)) {  // rows behind the pivots stay
     const Dim rest = b.pool().sub(m, k);
     Dims sizes(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
     sizes.push_back(rest);
@@ -32,7 +32,7 @@ ValueId permuted(Builder& b, ValueId pivots, ValueId x, Transpose op) {
   return lu_solve(b, ones, pivots, x, true, op);
 }
 
-/// A zero on the diagonal becomes the smallest step from 1: a determinant has a gradient where its matrix is singular.
+/// Replaces zeros on the diagonal by the machine epsilon: the determinant of a singular matrix then has a gradient.
 ValueId without_zeros(Builder& b, ValueId upper) {
   const ValueId one = identity(b, b.size(upper, -1), DType::boolean);
   return b.expr("o && u == 0 ? e : u", {{"o", one}, {"u", upper}, {"e", machine_epsilon(b.dtype(upper))}},
@@ -84,7 +84,7 @@ void differentiate_qr(GradientCall& c) {
   c.give(0, b.concat({qr_gradient(b, q, b.slice(r, -1, 0, m), gq, gu), gy}, -1));
 }
 
-/// With k = min(m, n), L = [L1; L2] and U = [U1 U2]: L2 = A2 U1^-1 and U2 = L1^-1 A2, in rows in the order of L.
+/// Let k = min(m, n), L = [L1; L2], U = [U1 U2]: L2 = A2 U1^-1 and U2 = L1^-1 A2, rows in the order of L.
 void differentiate_lu_factor(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
@@ -120,7 +120,8 @@ void differentiate_lu_factor(GradientCall& c) {
   c.give(0, permuted(b, c.out(1), ga, Transpose::transpose));
 }
 
-/// X of op(A) X = B, or X op(A) = B: B gets the solution with op(A)^H; what that does to op(A) goes on to the factors.
+/// Rule for X of op(A) X = B, or X op(A) = B: B gets the solution with op(A)^H; the gradient of op(A) goes on to the
+/// factors.
 void differentiate_lu_solve(GradientCall& c) {
   Builder& b = c.b;
   const ValueId lu = c.in(0), pivots = c.in(1), x = c.out(0), g = c.grad(0);
@@ -138,7 +139,7 @@ void differentiate_lu_solve(GradientCall& c) {
   ValueId ga = left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
   if (op == Transpose::adjoint) ga = hermitian(b, ga);
   if (op == Transpose::transpose) ga = transposed(b, ga);
-  // Of the batches that the right hand sides share one matrix in.
+  // Sums over the batches of right hand sides with a common matrix.
   const Dims sizes = b.shape(lu);
   std::vector<std::int64_t> shared;
   const std::size_t more = b.shape(ga).size() - sizes.size();

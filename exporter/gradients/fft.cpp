@@ -1,13 +1,12 @@
-// The rule of Fourier transforms, which are linear: their adjoint is the transform with the other sign and the same
-// scale.
+// Rule of Fourier transforms. They are linear; the adjoint is the transform with the other sign and the same scale.
 #include "exporter/gradients/rules.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern {
 namespace {
 
-/// `v` [..., half] with its last transformed axis multiplied by `edge` where a half spectrum holds an element once (at
-/// 0, and in the middle of an even length), and by `inner` where it stands for two.
+/// Scales `v` [..., half] along its last transformed axis: by `edge` the elements stored once in a half spectrum (at 0,
+/// and in the middle of an even length), by `inner` the elements standing for two.
 ValueId weigh(Builder& b, ValueId v, std::int64_t axis, Dim length, double edge, double inner) {
   Dims along(b.shape(v).size(), 1);
   along[static_cast<std::size_t>(axis)] = b.size(v, axis);

@@ -1,5 +1,5 @@
-// The rule of grid_sample. A point reads taps along each axis (two for linear, four for cubic sampling), each with a
-// weight that depends on the position; the image gets the weights, the grid their slopes.
+// Rule of grid_sample. A point reads taps along each axis (two for linear, four for cubic sampling), each with a
+// position-dependent weight. The image's gradient uses the weights, the grid's their slopes.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "exporter/lower/reduction.h"
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// All of shape [n, points]; `slope` is d weight / d grid, kNoValue where it is 0.
+/// Tap of one axis, each value of shape [n, points]; `slope` is d weight / d grid, kNoValue if 0.
 struct Tap {
   ValueId place = kNoValue, inside = kNoValue, weight = kNoValue, slope = kNoValue;
 };
@@ -28,7 +28,7 @@ class Sampling {
     const Dims image = b_.shape(c_.in(0)), grid = b_.shape(c_.in(1));
     points_ = b_.pool().product(std::span<const Dim>(grid).subspan(1, grid.size() - 2));
     const ValueId positions = b_.reshape(c_.in(1), {grid[0], points_, grid.back()});
-    std::vector<std::vector<Tap>> taps;  // of each axis, the innermost first
+    std::vector<std::vector<Tap>> taps;  // per axis, the innermost first
     for (std::size_t a = 0; a < axes_; ++a) {
       taps.push_back(taps_of(b_.select(positions, 2, static_cast<std::int64_t>(a)), image[image.size() - 1 - a]));
     }
@@ -61,7 +61,7 @@ class Sampling {
     const ValueId at = b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
     return {at, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
   }
-  /// Reflected or held inside of the image; the slope is 0 where a position is held at an edge.
+  /// Reflects or clamps positions into the image; the slope is 0 for clamped positions.
   std::pair<ValueId, ValueId> padded(ValueId v, ValueId slope, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
     if (padding_ == GridPadding::reflection) {
@@ -85,7 +85,7 @@ class Sampling {
   std::vector<Tap> taps_of(ValueId grid, Dim size) {
     auto [v, slope] = unnormalised(grid, size);
     if (mode_ != GridMode::cubic) std::tie(v, slope) = padded(v, slope, size);
-    v = b_.expr("abs(v) < 1e9 ? v : -100", {{"v", v}}, wide_);  // what no integer holds lies outside
+    v = b_.expr("abs(v) < 1e9 ? v : -100", {{"v", v}}, wide_);  // values beyond integer range lie outside
     if (mode_ == GridMode::nearest) {
       Tap t = tap(b_.expr("round(v)", {{"v", v}}, wide_, DType::i64), size);
       t.weight = b_.full({}, 1, wide_);
@@ -102,7 +102,7 @@ class Sampling {
       }
       return taps;
     }
-    // The cubic convolution of Keys with a = -0.75, and its derivative.
+    // Keys' cubic convolution with a = -0.75, and its derivative.
     constexpr const char* kWeights[] = {
         "x = t + 1; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a", "((a + 2) * t - (a + 3)) * t * t + 1",
         "x = 1 - t; ((a + 2) * x - (a + 3)) * x * x + 1", "x = 2 - t; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a"};
@@ -120,7 +120,7 @@ class Sampling {
     return taps;
   }
 
-  /// The element that tap at[a] of each axis a names.
+  /// Adds the element at tap at[a] of each axis a.
   void visit(const std::vector<std::vector<Tap>>& taps, const std::vector<std::size_t>& at) {
     const Dims shape = b_.shape(c_.in(0));
     Dim stride = 1;
@@ -135,7 +135,7 @@ class Sampling {
       stride = b_.pool().mul(stride, shape[shape.size() - 1 - a]);
     }
     const ValueId index = b_.expand(b_.unsqueeze(place, 1), b_.shape(g_));
-    /// The weights of all axes multiplied, that of axis `a` replaced by its slope.
+    /// Product of the weights of all axes, the weight of axis `sloping` replaced by its slope.
     const auto weight = [&](std::size_t sloping) {
       ValueId w = kNoValue;
       for (std::size_t a = 0; a < axes_; ++a) {

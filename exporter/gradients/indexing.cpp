@@ -1,4 +1,4 @@
-// Gradients of what picks elements: they go back to where those came from, and add up where that was used twice.
+// Gradients of element selections: each gradient returns to the element's origin; repeated origins add up.
 #include <numeric>
 
 #include "exporter/gradients/notes.h"
@@ -21,8 +21,8 @@ void gather(GradientCall& c) {
   c.give(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
 }
 
-/// What PyTorch's embedding says of its gradient: nothing for row padding_idx, and with scale_grad_by_freq rows divided
-/// by how often they are read.
+/// Applies PyTorch's embedding options: row padding_idx gets no gradient; scale_grad_by_freq divides rows by their read
+/// count.
 ValueId table_gradient(GradientCall& c, ValueId g) {
   Builder& b = c.b;
   const ValueId index = c.in(1);
@@ -38,12 +38,12 @@ ValueId table_gradient(GradientCall& c, ValueId g) {
   return g;
 }
 
-void index_select(GradientCall& c) {
+void index_select_rule(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), index = c.in(1);
   const auto axis = static_cast<std::int64_t>(c.axis());
   if (axis == 0) return c.give(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
-  // The axes of the index to the front, and the indexed one of x.
+  // Moves the axes of the index, and the indexed axis of x, to the front.
   const std::int64_t k = b.rank(index);
   std::vector<std::int64_t> order(static_cast<std::size_t>(k));
   std::iota(order.begin(), order.end(), axis);
@@ -62,7 +62,7 @@ void index(GradientCall& c) {
   c.give(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
 }
 
-/// The result's gradient with zeros at the places of `indices`.
+/// The result's gradient with zeros at positions `indices`.
 ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
   Builder& b = c.b;
   std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};
@@ -70,14 +70,14 @@ ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
   return b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))});
 }
 
-/// What is replaced gets nothing. Where positions repeat, each of the values gets the gradient of its place.
+/// Replaced elements get no gradient. Repeated positions give each of their values the gradient of the position.
 void index_put(GradientCall& c) {
   Builder& b = c.b;
   const std::vector<ValueId> indices(c.node.inputs.begin() + 2, c.node.inputs.end());
   if (c.wants(0) && c.flag(AttrKey::accumulate)) c.give(0, c.grad(0));
   if (c.wants(0) && !c.flag(AttrKey::accumulate)) c.give(0, written(c, indices));
   if (c.wants(1) && c.operator_name().starts_with("aten.index_fill")) {
-    // One value for all places: each counts once, however often it is named.
+    // A single value for all positions: each position counts once, however often listed.
     const ValueId kept = c.given(0) != kNoValue ? c.given(0) : written(c, indices);
     const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", kept}}, b.dtype(c.in(1)));
     c.give(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
@@ -89,27 +89,27 @@ void index_put(GradientCall& c) {
 }
 
 /// Element i of what the mask is true for is number i among those.
-void masked_select(GradientCall& c) {
+void masked_select_rule(GradientCall& c) {
   Builder& b = c.b;
   const ValueId mask = c.in(1), x = c.in(0);
-  const ValueId both = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // of their shape
+  const ValueId both = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // broadcast
   const Dims shape = b.shape(both);
   const ValueId flat = b.flatten(b.expand(mask, shape));
   const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
-  // One element more, so that there is something to take where nothing was selected.
+  // Appends a spare element, read if the mask selects nothing.
   const ValueId padded = b.pad(c.grad(0), {0}, {1});
   const ValueId place = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
   const ValueId taken = b.index_select(padded, place, 0);
   c.give(0, b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", taken}}, b.dtype(x)), shape));
 }
 
-/// Of each element the sum over its repetitions.
+/// Sums the gradient over the repetitions of each element.
 void repeat_interleave(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0);
   const auto axis = static_cast<std::int64_t>(c.axis());
   const Dim n = b.size(x, axis);
-  // Element j came from the first slice that ends behind j.
+  // Element j came from the first slice ending behind j.
   const ValueId repeats = b.expand(b.cast(c.in(1), DType::i64), {n});
   const ValueId ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
   const ValueId places = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
@@ -121,13 +121,13 @@ void repeat_interleave(GradientCall& c) {
   c.give(0, b.move_axis(sum, 0, axis));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kIndexingRules[] = {
     {Op::gather, gather},
-    {Op::index_select, index_select},
+    {Op::index_select, index_select_rule},
     {Op::index, index},
     {Op::index_put, index_put},
     {Op::scatter, differentiate_scatter},
-    {Op::masked_select, masked_select},
+    {Op::masked_select, masked_select_rule},
     {Op::embedding_bag, differentiate_embedding_bag},
     {Op::repeat_interleave, repeat_interleave},
 };
@@ -135,7 +135,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_indexing() {
-  return kRules;
+  return kIndexingRules;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Makes the instructions of a pointwise expression one by one.
+// Builds the instructions of a pointwise expression.
 #pragma once
 
 #include <complex>
@@ -10,8 +10,7 @@
 
 namespace tern {
 
-/// Numbers of instructions are given back and taken; equal instructions are one. Results are in compute types, but
-/// those of load().
+/// Refers to instructions by number; equal instructions are merged. Results have compute types, except for load().
 class Instructions {
  public:
   using Ref = std::uint16_t;
@@ -21,22 +20,22 @@ class Instructions {
   Ref constant(std::complex<double> value, DType type);
   /// Input `input` of type `type`, converted to its compute type.
   Ref load(std::size_t input, DType type);
-  /// x in another type; the real part of a complex one that becomes real.
+  /// Converts x to another type; complex to real takes the real part.
   Ref convert(Ref x, DType to);
   DType dtype(Ref x) const { return code_[x].dtype; }
   bool is_constant(Ref x) const { return code_[x].op == Scalar::constant; }
 
-  // Operands of two types are converted to the wider one, real ones to complex.
+  // Operands of two types are converted to the wider type, real to complex.
   Ref add(Ref a, Ref b) { return both(Scalar::add, a, b); }
   Ref mul(Ref a, Ref b) { return both(Scalar::mul, a, b); }
-  Ref scaled(Ref a, std::complex<double> by);  ///< complex where `by` is
-  Ref part(Scalar op, Ref x);  ///< real, imag or conj of complex numbers, x itself (imag: 0) of real ones
+  Ref scaled(Ref a, std::complex<double> by);  ///< complex for a complex `by`
+  Ref part(Scalar op, Ref x);                  ///< real, imag or conj; a real x yields x itself (imag: 0)
 
-  /// A text of exporter/expr_text.h over named parts, of one type, which is that of the result.
+  /// Text of exporter/expr_text.h over named values of one type, also the result's type.
   Ref text(std::string_view text, std::initializer_list<std::pair<std::string_view, Ref>> names);
 
-  /// The expression whose result is `last`, without what it does not read. Its inputs are numbered anew: `inputs` gets
-  /// the numbers that load() was given, in order.
+  /// Expression with result `last`, without unread instructions. Renumbers its inputs: `inputs` receives the original
+  /// numbers passed to load(), in order.
   PointwiseExpr finish(Ref last, std::vector<std::size_t>* inputs) const;
 
  private:

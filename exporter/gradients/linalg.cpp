@@ -4,7 +4,7 @@
 namespace tern {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kLinalgRules[] = {
     {Op::cholesky, differentiate_cholesky},       {Op::qr, differentiate_qr},
     {Op::householder, differentiate_householder}, {Op::lu_factor, differentiate_lu_factor},
     {Op::lu_solve, differentiate_lu_solve},       {Op::triangular_solve, differentiate_triangular_solve},
@@ -14,7 +14,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_linalg() {
-  return kRules;
+  return kLinalgRules;
 }
 
 }  // namespace tern

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// A boolean matrix: where row and column are equal.
+/// Boolean matrix, true on the diagonal.
 ValueId on_diagonal(Builder& b, ValueId x) {
   const Dim rows = b.size(x, -2), columns = b.size(x, -1);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1}), column = b.iota(columns, DType::i64);

@@ -1,4 +1,4 @@
-// Matrix algebra that the rules of linear algebra are written in. Matrices are the last two axes.
+// Matrix algebra for the rules of linear algebra. Matrices are the last two axes.
 #pragma once
 
 #include "exporter/gradients/rule.h"
@@ -11,17 +11,17 @@ ValueId times(Builder& b, ValueId x, ValueId y);
 ValueId hermitian(Builder& b, ValueId x);
 /// The diagonal alone, as matrices.
 ValueId diagonal_part(Builder& b, ValueId x);
-/// The lower triangle with half of its diagonal: what a hermitian matrix is the sum of, with its adjoint.
+/// Lower triangle with half of the diagonal: a hermitian matrix is the sum of this triangle and its adjoint.
 ValueId lower_half(Builder& b, ValueId x);
-/// x + x^H, and half of it.
+/// x + x^H, and half of x + x^H.
 ValueId with_adjoint(Builder& b, ValueId x);
 ValueId hermitian_part(Builder& b, ValueId x);
 /// x with column j, or row i, multiplied by v[..., j] or v[..., i].
 ValueId scale_columns(Builder& b, ValueId x, ValueId v);
 ValueId scale_rows(Builder& b, ValueId x, ValueId v);
-/// v[..., j] - v[..., i] in place i, j.
+/// v[..., j] - v[..., i] at position i, j.
 ValueId differences(Builder& b, ValueId v);
-/// The sum; one of them where the other is kNoValue.
+/// Sum of x and y; a missing operand (kNoValue) counts as zero.
 ValueId plus(Builder& b, ValueId x, ValueId y);
 /// Imaginary part of the diagonal as a complex diagonal matrix i * im; for complex x only.
 ValueId imaginary_diagonal(Builder& b, ValueId x);

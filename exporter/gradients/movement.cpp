@@ -1,4 +1,4 @@
-// Gradients of what moves elements: each moves back to its place, and what several results read adds up.
+// Gradients of element moves: each gradient moves back, and several reads of one element add up.
 #include "exporter/gradients/differentiate.h"
 #include "exporter/gradients/permuted.h"
 #include "exporter/gradients/rule.h"
@@ -25,7 +25,7 @@ void permute(GradientCall& c) {
   c.give(0, permuted(c, c.grad(0), back));
 }
 
-/// Zeros of the type of `like`, but for the elements of a slice.
+/// Zeros of the type of `like` around the elements `g` of a slice.
 ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis, Dim start, std::int64_t step) {
   Builder& b = c.b;
   const Dim size = b.size(like, axis), length = b.size(g, axis);
@@ -40,7 +40,7 @@ ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis
                 attr(AttrKey::step, step)});
 }
 
-void slice(GradientCall& c) {
+void slice_rule(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   c.give(0, around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
 }
@@ -49,7 +49,7 @@ void expand(GradientCall& c) {
   c.give(0, c.grad(0));
 }
 
-/// The places in the run of elements that a view by strides reads, one for each of its elements.
+/// Positions read by a strided view in the underlying storage, one per element of the view.
 ValueId places(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
   ValueId at = b.from_dim(offset);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -61,7 +61,7 @@ ValueId places(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
   return b.reshape(b.expand(at, sizes), {b.pool().product(sizes)});
 }
 
-/// Adds `g` at the places of a view by strides to zeros of the type of `like`.
+/// Adds `g` at the positions of a strided view to zeros of the type of `like`.
 ValueId around_strided(GradientCall& c, ValueId like, ValueId g) {
   Builder& b = c.b;
   const ValueId at = places(b, Dims(b.shape(g)), c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
@@ -74,7 +74,7 @@ void as_strided(GradientCall& c) {
   c.give(0, around_strided(c, c.in(0), c.grad(0)));
 }
 
-/// Between a complex value and its two real parts nothing changes but the view. Bytes taken for another type's have no
+/// A complex value and its two real components differ by the view alone. Bytes reinterpreted as another type have no
 /// gradient, as in PyTorch.
 void bitcast(GradientCall& c) {
   if (!c.flag(AttrKey::k)) return;
@@ -91,14 +91,14 @@ void concat(GradientCall& c) {
   }
 }
 
-/// One axis of a pad that repeats elements: what lies outside goes back to the elements that it repeats.
+/// Reverses one axis of a repeating pad: padding returns its gradient to the repeated elements.
 ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim before, Dim after, std::int64_t mode) {
   if (before.is(0) && after.is(0)) return g;
   enum { reflect = 1, replicate = 2 };
   ExprPool& p = b.pool();
   const Dim size = p.sub(p.sub(b.size(g, axis), before), after);
   ValueId total = b.slice(g, axis, before, size);
-  /// Adds elements start, start + 1, ... of g, `length` of them, to place `at` and those after it.
+  /// Adds elements start, start + 1, ... of g, `length` of them, to position `at` and its successors.
   const auto add_back = [&](Dim start, Dim length, Dim at) {
     if (length.is(0)) return;
     ValueId part = b.slice(g, axis, start, length);
@@ -160,10 +160,10 @@ void as_strided_scatter(GradientCall& c) {
   if (c.wants(1)) c.give(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kMovementRules[] = {
     {Op::reshape, reshape},
     {Op::permute, permute},
-    {Op::slice, slice},
+    {Op::slice, slice_rule},
     {Op::expand, expand},
     {Op::as_strided, as_strided},
     {Op::bitcast, bitcast},
@@ -176,7 +176,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_movement() {
-  return kRules;
+  return kMovementRules;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The ops without a rule: nothing flows to their operands, or a gradient that reaches them is refused.
+// Ops without a rule: their operands get no gradient, or an arriving gradient is refused.
 #include "exporter/gradients/registry.h"
 
 namespace tern {
@@ -23,7 +23,6 @@ constexpr NoGradient kOps[] = {
      "the number of rounds is not known before it runs; use scan, which PyTorch differentiates"},
     {Op::custom, refused, "an operator of another library: export the joint graph from PyTorch"},
     {Op::mx_pack, refused, "quantized weights are not trained"},
-    {Op::mx_dequantize, refused, "quantized weights are not trained"},
     {Op::dequantize, refused, "quantized weights are not trained"},
     {Op::optim, refused, "a step of an optimizer is not differentiated"},
     {Op::ldl_factor, refused, "PyTorch has none either"},

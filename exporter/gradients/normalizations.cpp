@@ -1,41 +1,34 @@
 // Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is
 // rstd * (g - mean(g) - h * mean(g * h)), over the axes that mean and rstd are computed over. Gradients of mean and
 // rstd as results are left out, as PyTorch leaves them out.
+#include "exporter/gradients/normalizations.h"
+
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 
 namespace tern {
-namespace {
 
-/// The operands as a normalization sees them: `axes` are normalized, mean and rstd have them with size 1.
-struct Normalized {
-  ValueId x, mean, rstd, weight = kNoValue;  ///< weight broadcasts; kNoValue: none
-  std::vector<std::int64_t> axes;
-};
-struct Parts {
-  ValueId x = kNoValue, weighted = kNoValue,
-          plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
-};
-
-Parts normalized_gradients(Builder& b, const Normalized& n, ValueId grad) {
+NormalizedGradients normalized_gradients(Builder& b, const Normalized& n, ValueId grad) {
   const DType wide = compute_type(b.dtype(n.x));
-  // h is computed anew wherever it is read: storing it costs more than its two operations.
+  // Recomputes h at each read: storing h costs more than its two operations.
   const auto expr = [&](std::string_view text, std::vector<ExprArg> args) {
     args.insert(args.end(), {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}, {"g", grad}});
     if (n.weight != kNoValue) args.emplace_back("w", n.weight);
     return b.expr(text, std::move(args), wide);
   };
   const bool scaled = n.weight != kNoValue;
-  Parts p;
-  p.plain = b.cast(grad, wide);
-  p.weighted = expr("g * ((x - m) * r)", {});
-  const ValueId g = scaled ? b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide) : p.plain;
-  const ValueId gh = scaled ? expr("g * w * ((x - m) * r)", {}) : p.weighted;
+  NormalizedGradients p;
+  p.bias = b.cast(grad, wide);
+  p.weight = expr("g * ((x - m) * r)", {});
+  const ValueId g = scaled ? b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide) : p.bias;
+  const ValueId gh = scaled ? expr("g * w * ((x - m) * r)", {}) : p.weight;
   const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide), mean_gh = b.reduce(gh, "mean", n.axes, true, wide);
   p.x = expr(scaled ? "r * (g * w - a - (x - m) * r * b)" : "r * (g - a - (x - m) * r * b)",
              {{"a", mean_g}, {"b", mean_gh}});
   return p;
 }
+
+namespace {
 
 void layer_norm(GradientCall& c) {
   if (c.grad(0) == kNoValue) return;
@@ -44,10 +37,10 @@ void layer_norm(GradientCall& c) {
   const auto k = static_cast<int>(c.node.integer(AttrKey::k));
   Normalized n{x, c.out(1), c.out(2), c.in(1), {}};
   for (int i = b.rank(x) - k; i < b.rank(x); ++i) n.axes.push_back(i);
-  const Parts p = normalized_gradients(b, n, c.grad(0));
+  const NormalizedGradients p = normalized_gradients(b, n, c.grad(0));
   c.give(0, p.x);
-  c.give(1, p.weighted);
-  c.give(2, p.plain);
+  c.give(1, p.weight);
+  c.give(2, p.bias);
 }
 
 /// h = x * r with r = rsqrt(mean(x^2) + epsilon): r * (g - h * mean(g * h)).
@@ -84,16 +77,16 @@ void group_norm(GradientCall& c) {
                      b.reshape(c.out(2), per_group),
                      in_groups(c.in(1), {1, groups, each, 1}),
                      {2, 3}};
-  const Parts p = normalized_gradients(b, n, b.reshape(c.grad(0), grouped));
+  const NormalizedGradients p = normalized_gradients(b, n, b.reshape(c.grad(0), grouped));
   c.give(0, b.reshape(p.x, shape));
   const auto by_channel = [&](ValueId v) {
     return b.reshape(b.reduce(v, "sum", {0, 3}, false, b.dtype(v)), {channels});
   };
-  if (c.wants(1)) c.give(1, by_channel(p.weighted));
-  if (c.wants(2)) c.give(2, by_channel(p.plain));
+  if (c.wants(1)) c.give(1, by_channel(p.weight));
+  if (c.wants(2)) c.give(2, by_channel(p.bias));
 }
 
-/// Mean and variance are operands: what flows on to x through them is for the reductions that gave them.
+/// Mean and variance are operands: their gradients flow to x through the reductions.
 void batch_norm(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), grad = c.grad(0);
@@ -119,7 +112,7 @@ void batch_norm(GradientCall& c) {
   c.give(3, weighted);
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kNormalizationsRules[] = {
     {Op::layer_norm, layer_norm},
     {Op::rms_norm, rms_norm},
     {Op::group_norm, group_norm},
@@ -129,7 +122,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_normalizations() {
-  return kRules;
+  return kNormalizationsRules;
 }
 
 }  // namespace tern

@@ -33,12 +33,12 @@ constexpr std::string_view kFlat[] = {"aten.linalg_vector_norm",
                                       "aten.cosine_similarity",
                                       "aten.std"};
 constexpr std::string_view kNoFormula[] = {"aten._fake_quantize_learnable_"};
-constexpr OperatorSlope kSlopes[] = {
+constexpr OperatorSlope kOperatorSlopesSlopes[] = {
     {"aten.special_entr", Scalar::where, Scalar::log, "-log(x) - 1", ""},
     {"aten.xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
     {"aten.special_xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
     {"aten.special_xlog1py", Scalar::where, Scalar::log1p, "f / (x + 1)", "f == 0 && x <= -1 ? 0 : log1p(x)"},
-    // Its logarithms stop at -100, where its derivative goes on.
+    // PyTorch clamps the logarithms at -100, not the derivative.
     {"aten.binary_cross_entropy.", Scalar::sub, Scalar::log, "(x - f) / max((1 - x) * x, 1e-12)", "log1p(-x) - log(x)"},
 };
 
@@ -70,8 +70,8 @@ bool has_no_formula(std::string_view op) {
 }
 
 const OperatorSlope* find_operator_slope(std::string_view op) {
-  const auto* found = std::ranges::find_if(kSlopes, [&](const OperatorSlope& s) { return op.starts_with(s.op); });
-  return found == std::end(kSlopes) ? nullptr : found;
+  const auto* found = std::ranges::find_if(kOperatorSlopesSlopes, [&](const OperatorSlope& s) { return op.starts_with(s.op); });
+  return found == std::end(kOperatorSlopesSlopes) ? nullptr : found;
 }
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// What depends on the operator of PyTorch that a pointwise node was made of: subgradients, and formulas that differ
-// from those of its lowering.
+// Gradients specific to the PyTorch operator behind a pointwise node: subgradients, and formulas different from the
+// derivative of the lowering.
 #pragma once
 
 #include <string_view>
@@ -8,27 +8,27 @@
 
 namespace tern {
 
-/// Which of two equal operands of min and max gets the gradient.
+/// Gradient of min and max for two equal operands.
 enum class Ties {
-  strict,     ///< none of a bound, but a NaN has one: relu and hardtanh have slope 0 at their bounds
-  inclusive,  ///< the first operand, or the one that is bounded, unless it is a NaN: clamp has slope 1 at its bounds
+  strict,     ///< no slope at the bound, except for NaN: relu and hardtanh have slope 0 at their bounds
+  inclusive,  ///< the first or the bounded operand, except for NaN: clamp has slope 1 at its bounds
   split,      ///< a half each: maximum
 };
-/// `op` is an operator's name, "aten.relu.default"; empty where it is not known. `fixed`: one of the two is a number.
+/// `op` is an operator's name, "aten.relu.default", or empty if unknown. `fixed`: an operand is a number.
 Ties ties_of(std::string_view op, bool fixed);
 
-/// Norms and deviations have slope 0 at 0, where their roots have an infinite one.
+/// True for norms and deviations: slope 0 at 0, in place of the root's infinite slope.
 bool is_flat_at_zero(std::string_view op);
 
-/// PyTorch has a formula for it that is not the derivative of what its forward pass computes, and Tern lacks it.
+/// True if PyTorch's formula differs from the derivative of its forward pass, and Tern lacks the formula.
 bool has_no_formula(std::string_view op);
 
-/// The derivatives that PyTorch has for an operator as a whole, which holds a product f * log(x). They replace those of
-/// the last instruction `core` of its expression.
+/// PyTorch's derivatives for a whole operator with a product f * log(x), in place of the derivatives of the last
+/// instruction `core` of its expression.
 struct OperatorSlope {
   std::string_view op;
   Scalar core, log;
-  std::string_view by_argument, by_factor;  ///< over x and f; empty: f is no operand of its own
+  std::string_view by_argument, by_factor;  ///< over x and f; empty: f is no operand
 };
 const OperatorSlope* find_operator_slope(std::string_view op);
 

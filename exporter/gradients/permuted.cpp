@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// The permute that makes x, or null.
+/// Permute node producing x, or null.
 const Node* producer(GradientCall& c, ValueId x) {
   const Node* node = c.producers.of(c.b.function(), x);
   return node != nullptr && node->op == Op::permute ? node : nullptr;

@@ -1,4 +1,4 @@
-// Permutations that take another one back disappear: what a weight's transposition becomes in the backward function.
+// Cancels inverse permutations, such as a weight's transposition in the backward function.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace tern {
 
-/// c.b.permute(x, axes); where x itself is the result of a permute, one node of both together, or none.
+/// Computes c.b.permute(x, axes); merges with a permute producing x, or cancels both.
 ValueId permuted(GradientCall& c, ValueId x, std::vector<std::int64_t> axes);
-/// Whether x is a matrix that a permute made.
+/// True if a permute produced matrix x.
 bool is_transposed(GradientCall& c, ValueId x);
 /// The last two axes in turn.
 ValueId transposed_matrix(GradientCall& c, ValueId x);

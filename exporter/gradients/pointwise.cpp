@@ -1,5 +1,5 @@
-// Gradients of pointwise expressions: for each operand, an expression of its own that computes the derivative from the
-// operands, the result where its derivative is a function of it, and the result's gradient.
+// Gradients of pointwise expressions. Each operand has an expression of its own, computing the derivative from the
+// operands, the result (for derivatives in terms of the result), and the result's gradient.
 #include <cctype>
 #include <optional>
 
@@ -18,8 +18,8 @@ bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
-/// The derivative of a value by an operand z. Of a real operand it is d/dz; of a complex one there are two, and a real
-/// value's second is the conjugate of its first.
+/// Derivative by an operand z: d/dz for a real operand, two derivatives for a complex operand. A real value's second
+/// derivative is the conjugate of its first.
 struct Slopes {
   Slope dz = Slope::zero(), dzbar = Slope::zero();
 };
@@ -56,7 +56,7 @@ class OperandGradient {
       return c_.give(operand_, c_.grad(0));
     const DType wide = wider(compute_type(type_), compute_type(t));
     Ref result = total.materialize(out_, complex_ ? wide : part_type(wide));
-    // A sum over broadcast axes follows: round after it.
+    // A sum over broadcast axes follows: round afterwards.
     if (c_.b.shape(c_.in(operand_)) == c_.b.shape(c_.grad(0))) result = out_.convert(result, type_);
     std::vector<std::size_t> inputs;
     Node n;
@@ -69,7 +69,7 @@ class OperandGradient {
  private:
   static constexpr std::size_t kGradient = 1U << 20, kResult = kGradient + 1;
 
-  /// Where the operator's own derivatives apply.
+  /// Instructions covered by the operator's own derivatives.
   struct Own {
     const OperatorSlope* slope = nullptr;
     std::size_t core = 0, argument = 0, factor = 0;
@@ -87,7 +87,7 @@ class OperandGradient {
       }
       if (i.op == own.slope->log) log = k;
       if (i.op != Scalar::mul || !log) continue;
-      // The logarithm itself, or one with a bound.
+      // Matches the logarithm itself, or a bounded logarithm.
       const bool bounded = in_[i.b].op == Scalar::max && in_[i.b].a == *log;
       if (i.b != *log && !bounded) continue;
       own.argument = in_[*log].a;
@@ -127,7 +127,7 @@ class OperandGradient {
     return *slopes_[k];
   }
   Slope dz(std::size_t k) { return slopes(k).dz; }
-  /// By the conjugate of a complex operand.
+  /// Derivative by the conjugate of a complex operand.
   Slope dzbar(std::size_t k) {
     if (!complex_) return Slope::zero();
     return is_complex(in_[k].dtype) ? slopes(k).dzbar : dz(k).part(out_, Scalar::conj);
@@ -171,7 +171,7 @@ class OperandGradient {
       case Scalar::sgn:
       case Scalar::abs: return of_parts(i);
       case Scalar::log1p:
-        if (in_[i.a].op == Scalar::exp && depends(i.a)) {  // log(1 + e^u), which has e^u / (1 + e^u): no overflow
+        if (in_[i.a].op == Scalar::exp && depends(i.a)) {  // log(1 + e^u) has e^u / (1 + e^u): no overflow
           const std::size_t u = in_[i.a].a;
           return times(u, out_.emit(Scalar::sigmoid, i.dtype, forward(u)));
         }
@@ -187,7 +187,7 @@ class OperandGradient {
   Slopes by_table(std::size_t k) {
     const Instruction& i = in_[k];
     const ScalarSlope* row = find_scalar_slope(i.op);
-    if (row == nullptr) return {};  // of integers and booleans
+    if (row == nullptr) return {};  // integers and booleans
     Slopes total;
     for (int side = 0; side < scalar_info(i.op).operands; ++side) {
       const std::size_t x = side == 0 ? i.a : i.b;
@@ -206,7 +206,7 @@ class OperandGradient {
     return total;
   }
 
-  /// The text over the operands and the result, computing those alone that it names.
+  /// Evaluates the text over the operands and the result, computing only the named ones.
   Ref derivative(std::size_t k, std::string_view text) {
     const Instruction& i = in_[k];
     const auto names = [&](char name) { return has_word(text, name); };
@@ -261,7 +261,7 @@ class OperandGradient {
         const Scalar has = !at_bound ? ahead : is_max ? Scalar::ge : Scalar::le;
         part = choice(compare(has, mine, other), part, {});
       } else {  // the bound wins, but a NaN has the gradient of the operand
-        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result says it as well
+        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result serves for the comparison too
         const Ref wins = compare(ahead, x, other);
         const Ref keeps = out_.emit(Scalar::or_, DType::boolean, wins, out_.emit(Scalar::isnan, DType::boolean, x));
         part = choice(keeps, part, {});
@@ -271,7 +271,7 @@ class OperandGradient {
     return total;
   }
 
-  /// fmax and fmin: the second operand where it is larger, or the first is NaN.
+  /// fmax and fmin choose the second operand if larger, or if the first is NaN.
   Slopes number_wins(const Instruction& i) {
     if (!depends(i.a) && !depends(i.b)) return {};
     const Ref a = forward(i.a), b = forward(i.b);
@@ -280,7 +280,7 @@ class OperandGradient {
     return choice(out_.emit(Scalar::or_, DType::boolean, ahead, alone), slopes(i.a), slopes(i.b));
   }
 
-  /// n where the instruction is 1 + exp(n): the logistic function's denominator.
+  /// Returns n for an instruction 1 + exp(n): the logistic function's denominator.
   std::optional<std::size_t> logistic_exponent(std::size_t k) const {
     const Instruction& i = in_[k];
     if (i.op != Scalar::add || is_complex(i.dtype)) return std::nullopt;
@@ -289,7 +289,7 @@ class OperandGradient {
     if (one(i.b) && in_[i.a].op == Scalar::exp) return in_[i.a].a;
     return std::nullopt;
   }
-  /// a / (1 + e^n) = a s with s = sigmoid(-n), whose derivative by n is -s (1 - s): no overflow.
+  /// a / (1 + e^n) = a s with s = sigmoid(-n), and derivative -s (1 - s) by n: no overflow.
   Slopes divided_by_logistic(const Instruction& i, std::size_t n) {
     if (!depends(i.a) && !depends(n)) return {};
     const Ref s = out_.emit(Scalar::sigmoid, i.dtype, out_.emit(Scalar::neg, i.dtype, forward(n)));
@@ -364,19 +364,20 @@ class OperandGradient {
 };
 
 void pointwise(GradientCall& c) {
-  if (is_detached(c.node)) return c.give(0, c.grad(0));  // one that was written to; others are not reached
+  // A detached node with a gradient is a view after a write; the gradient goes to the written tensor.
+  if (is_detached(c.node)) return c.give(0, c.grad(0));
   if (has_no_formula(c.operator_name())) c.refuse("PyTorch has a formula of its own for it, and Tern none yet");
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (c.wants(i)) OperandGradient(c, i).give();
   }
 }
 
-constexpr GradientEntry kRules[] = {{Op::pointwise, pointwise}};
+constexpr GradientEntry kPointwiseRules[] = {{Op::pointwise, pointwise}};
 
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_pointwise() {
-  return kRules;
+  return kPointwiseRules;
 }
 
 }  // namespace tern

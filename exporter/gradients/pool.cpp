@@ -1,4 +1,4 @@
-// The rules of pooling and of fold: elements go back to the window that they came from.
+// Rules of pooling and of fold: elements return to their window.
 #include <optional>
 
 #include "exporter/gradients/averages.h"
@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// To the elements that `indices` names within the last n axes of the operand.
+/// Adds the gradient to the elements at `indices` within the last n axes of the operand.
 ValueId to_places(Builder& b, ValueId x, ValueId indices, ValueId g, std::size_t n) {
   const auto lead = static_cast<std::int64_t>(b.shape(x).size() - n);
   const Dims shape = b.shape(x);
@@ -57,7 +57,7 @@ void differentiate_fractional_pool(GradientCall& c) {
   c.give(0, to_places(c.b, c.in(0), c.out(1), c.grad(0), c.node.dims(AttrKey::kernel).size()));
 }
 
-/// Each column gets the window that it was added to.
+/// Each column gets the gradient of the window it was added to.
 void differentiate_fold(GradientCall& c) {
   Builder& b = c.b;
   ExprPool& p = b.pool();

@@ -10,15 +10,15 @@ ValueId numbers(Builder& b, ValueId quantized, DType t) {
   return b.add(Op::dequantize, {quantized}, {attr_dtype(t)});
 }
 
-/// The rows of all batches as one matrix.
+/// Joins the rows of all batches into one matrix.
 ValueId as_rows(Builder& b, ValueId x) {
   const Dims sizes = b.shape(x);
   const Dim rows = b.pool().product(std::span(sizes).first(sizes.size() - 1));
   return b.reshape(x, {rows, sizes.back()});
 }
 
-/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. What the leading axes broadcast is summed by give(); a
-/// matrix b that all batches share gets its sum from one product over all of their rows.
+/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. give() sums broadcast leading axes; a matrix b common
+/// to all batches gets its sum from one product over all rows.
 void matmul(GradientCall& c) {
   Builder& b = c.b;
   // A product in the dtype of the result: 16-bit operands can have a float32 result.
@@ -33,7 +33,7 @@ void matmul(GradientCall& c) {
   if (c.wants(1)) {
     const bool shared = b.rank(w) == 2 && b.rank(x) > 2;
     const ValueId rows = shared ? as_rows(b, x) : x, of_rows = shared ? as_rows(b, g) : g;
-    // A weight that lies transposed gets its gradient as it lies: (a^H g)^T = g^T conj(a).
+    // A transposed weight gets its gradient in the stored order: (a^H g)^T = g^T conj(a).
     if (b.rank(rows) == 2 && is_transposed(c, w)) {
       c.give(1, transposed_matrix(c, b.matmul(transposed_matrix(c, of_rows), c.conj(rows))));
     } else {
@@ -42,8 +42,8 @@ void matmul(GradientCall& c) {
   }
 }
 
-/// Rows are multiplied by the transposed matrix of their group. A matrix gets x^H g over the rows of its group: of all
-/// rows, with zeros for those of others.
+/// Rows are multiplied by the transposed matrix of their group. A matrix gets x^H g over the rows of its group,
+/// computed over all rows with zeros for the rows of other groups.
 void grouped_matmul(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), weight = c.in(1), offsets = c.in(2);
@@ -64,12 +64,12 @@ void grouped_matmul(GradientCall& c) {
   c.give(1, b.matmul(rows, g));
 }
 
-constexpr GradientEntry kRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};
+constexpr GradientEntry kProductsRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};
 
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_products() {
-  return kRules;
+  return kProductsRules;
 }
 
 }  // namespace tern

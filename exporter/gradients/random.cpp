@@ -9,12 +9,12 @@ void random(GradientCall& c) {
     c.refuse("the derivative of gamma variates by their shape is not known here");
 }
 
-constexpr GradientEntry kRules[] = {{Op::random, random}};
+constexpr GradientEntry kRandomRules[] = {{Op::random, random}};
 
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_random() {
-  return kRules;
+  return kRandomRules;
 }
 
 }  // namespace tern

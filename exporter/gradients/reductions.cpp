@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// The axes that a reduce combines, from 0, in order.
+/// Axes combined by a reduction, from 0, in order.
 std::vector<std::int64_t> reduced_axes(GradientCall& c) {
   std::vector<std::int64_t> axes;
   for (Dim a : c.node.dims(AttrKey::axes)) axes.push_back(c.b.normal_axis(c.in(0), a.value()));
@@ -23,7 +23,7 @@ ValueId with_axes(GradientCall& c, ValueId v, const std::vector<std::int64_t>& a
   return c.b.reshape(v, sizes);
 }
 
-/// How many elements become one.
+/// Element count combined into one result.
 Dim count_of(GradientCall& c, const std::vector<std::int64_t>& axes) {
   Dim n = 1;
   for (std::int64_t a : axes) n = c.b.pool().mul(n, c.b.size(c.in(0), a));
@@ -34,7 +34,7 @@ ExprArg as_operand(Builder& b, std::string_view name, Dim d) {
   return {name, b.from_dim(d)};
 }
 
-/// For each element the product of the others of its line, which quotients do not give where one is 0.
+/// Product of the other elements of each line; quotients fail for lines with zeros.
 ValueId product_of_others(Builder& b, ValueId lines) {
   const std::int64_t last = b.rank(lines) - 1;
   const auto before = [&](ValueId x) {
@@ -72,8 +72,8 @@ void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   c.give(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
 }
 
-/// All elements that are the extreme one share its gradient. Where that is a NaN, max() and min() give it to the NaN,
-/// and amax and amin make the line's gradient NaN.
+/// All elements equal to the extreme share its gradient. For a NaN extreme, max() and min() give the gradient to the
+/// NaN; amax and amin make the line's gradient NaN.
 void extreme(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
   const ValueId x = c.in(0), y = with_axes(c, c.out(0), axes);
@@ -115,7 +115,7 @@ void reduce(GradientCall& c) {
   }
 }
 
-/// The element that was selected has the gradient.
+/// Sends the gradient to the selected element.
 void select_reduce(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
@@ -140,7 +140,7 @@ void softmax(GradientCall& c) {
   c.give(0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kReductionsRules[] = {
     {Op::reduce, reduce},
     {Op::select_reduce, select_reduce},
     {Op::softmax, softmax},
@@ -149,7 +149,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_reductions() {
-  return kRules;
+  return kReductionsRules;
 }
 
 }  // namespace tern

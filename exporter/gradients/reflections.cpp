@@ -1,4 +1,4 @@
-// The rule of products of Householder reflections: one reflection after the other, H = 1 - t v v^H.
+// Rule of products of Householder reflections: one reflection H = 1 - t v v^H after another.
 #include <fmt/format.h>
 
 #include "exporter/gradients/matrices.h"
@@ -7,15 +7,15 @@
 namespace tern {
 namespace {
 
-/// The gradient has a dozen nodes for each reflection: a file must not ask for any number of them.
+/// Each reflection adds a dozen nodes: bounds a file's demand.
 constexpr std::int64_t kMost = 1024;
 
-struct Step {
+struct ReflectionsStep {
   std::int64_t column;
   ValueId v, t;  ///< [.., m, 1] and [.., 1, 1]
 };
 
-/// Column k of `vectors` with a 1 in place k and zeros before it.
+/// Column k of `vectors` with a 1 at position k and zeros before.
 ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
   const Dim rows = b.size(vectors, -2);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
@@ -50,7 +50,7 @@ void differentiate_householder(GradientCall& c) {
   ValueId g = right ? hermitian(b, c.grad(0)) : c.grad(0);
 
   // Q = H_1 .. H_k applies the last one first, Q^H the adjoint of the first one.
-  std::vector<Step> steps;
+  std::vector<ReflectionsStep> steps;
   std::vector<ValueId> before;  // what each step is applied to
   for (std::int64_t i = 0; i < count.value(); ++i) {
     const std::int64_t k = adjoint ? i : count.value() - 1 - i;
@@ -63,7 +63,7 @@ void differentiate_householder(GradientCall& c) {
   }
   std::vector<ValueId> gv(steps.size()), gt(steps.size());
   for (std::size_t i = steps.size(); i-- > 0;) {
-    const Step& s = steps[i];
+    const ReflectionsStep& s = steps[i];
     const ValueId vh = hermitian(b, s.v), w = times(b, vh, before[i]), vg = times(b, vh, g);
     const ValueId wh = hermitian(b, w);
     const auto k = static_cast<std::size_t>(s.column);

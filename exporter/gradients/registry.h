@@ -1,4 +1,4 @@
-// Which ops have a gradient, and why others have none.
+// Ops with a gradient, and the others' reasons.
 #pragma once
 
 #include <span>
@@ -15,16 +15,16 @@ GradientRule find_gradient_rule(Op op);
 struct NoGradient {
   Op op;
   enum class Kind {
-    zero,     ///< nothing flows to its operands: results are positions, booleans, or steps
-    refused,  ///< a gradient that reaches it is an error
+    zero,     ///< operands get no gradient: results are positions, booleans, or steps
+    refused,  ///< an arriving gradient is an error
   } kind;
   std::string_view reason;  ///< "its results are positions"
 };
 std::span<const NoGradient> ops_without_gradient();
-/// Null for an op that has a rule, and for one that has none yet.
+/// Null for ops with a rule, and for ops still without one.
 const NoGradient* find_no_gradient(Op op);
 
-/// "yes", "none flows: its results are positions", "refused: ..."; for people.
+/// Text for messages: "yes", "none flows: its results are positions", "refused: ...".
 std::string gradient_text(Op op);
 
 }  // namespace tern

@@ -1,6 +1,6 @@
-// The rule of recurrent layers. The forward op keeps the states of the last layer alone, so the layers are run again,
-// each direction as a layer of its own. Gates are then products over all steps at once; only what a step hands to the
-// one before it is a loop, from the last step to the first.
+// Rule of recurrent layers. The forward op outputs the states of the last layer alone, so all layers run again, each
+// direction as its own layer. Gates then are products over all steps at once; only the gradient flow from step to
+// previous step remains a loop, from the last step to the first.
 #include "exporter/gradients/body.h"
 #include "exporter/gradients/differentiate.h"
 #include "exporter/gradients/rules.h"
@@ -14,9 +14,9 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// A function with inputs of the types of a loop's operands: those mapped without their first axis.
-class Body {
+class RnnBody {
  public:
-  Body(Builder& outer, std::string name) : outer_(outer), number_(new_function(outer.program(), std::move(name))) {}
+  RnnBody(Builder& outer, std::string name) : outer_(outer), number_(new_function(outer.program(), std::move(name))) {}
   Builder builder() { return Builder(outer_.program(), number_); }
   ValueId carried(Builder& b, ValueId like) { return new_input(b, TensorType(outer_.type(like)), "carried"); }
   ValueId slice(Builder& b, ValueId like) {
@@ -43,7 +43,7 @@ Values loop(Builder& b, std::uint32_t body, const Values& carried, const Values&
   return b.add(std::move(n));
 }
 
-/// One direction of one layer: operands in the type that sums have, sequences in the order of its steps.
+/// A layer in one direction: operands in the type of sums, sequences in the order of steps.
 struct Layer {
   ValueId x, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr;
   ValueId h;           ///< the states after each step
@@ -90,7 +90,7 @@ class Cells {
   ValueId backwards(ValueId v) { return b_.flip(v, {0}); }
   ValueId gate(Builder& b, ValueId v, int k, Dim hidden) { return b.slice(v, -1, b.pool().mul(k, hidden), hidden); }
 
-  /// What holds for all cells: `from_x` and `from_h` are the gradients of what W_ih x + b_ih and W_hh h + b_hh give.
+  /// Gradients common to all cells. `from_x` and `from_h` are the gradients of W_ih x + b_ih and W_hh h + b_hh.
   LayerGradients weights(ValueId from_x, ValueId from_h, ValueId h0) {
     LayerGradients r;
     r.x = b_.matmul(from_x, l_.w_ih);
@@ -104,7 +104,7 @@ class Cells {
 
   LayerGradients plain() {
     const char* slope = kind_ == RnnKind::tanh ? "d * (1 - h * h)" : "h > 0 ? d : 0";
-    Body body(b_, "rnn.gradient");
+    RnnBody body(b_, "rnn.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh);
     const ValueId gy = body.slice(s, l_.gy), h = body.slice(s, l_.h), w = body.carried(s, l_.w_hh);
@@ -126,7 +126,7 @@ class Cells {
     const ValueId reset = sigmoid_of(0), keep = sigmoid_of(1), state = gate(b_, from_h, 2, hidden);
     const ValueId fresh =
         b_.expr("tanh(x + r * h)", {{"x", gate(b_, from_x, 2, hidden)}, {"r", reset}, {"h", state}}, t_);
-    Body body(b_, "gru.gradient");
+    RnnBody body(b_, "gru.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh), gy = body.slice(s, l_.gy);
     const ValueId r = body.slice(s, reset), z = body.slice(s, keep), n = body.slice(s, fresh), u = body.slice(s, state);
@@ -159,7 +159,7 @@ class Cells {
     const ValueId before = shifted(l_.c0, states);
     const bool projects = l_.w_hr != kNoValue;
 
-    Body body(b_, "lstm.gradient");
+    RnnBody body(b_, "lstm.gradient");
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh), gc = body.carried(s, l_.gc), gy = body.slice(s, l_.gy);
     const ValueId i = body.slice(s, in), f = body.slice(s, forget), g = body.slice(s, cell), o = body.slice(s, out);
@@ -191,9 +191,9 @@ class Cells {
     }
     return result;
   }
-  /// The cell after each step: what is kept of the one before, and what is new.
+  /// Cell state after each step: the remembered part of the previous cell, and the new part.
   ValueId cells(ValueId forget, ValueId fresh) {
-    Body body(b_, "lstm.cells");
+    RnnBody body(b_, "lstm.cells");
     Builder s = body.builder();
     const ValueId c = body.carried(s, l_.c0), f = body.slice(s, forget), n = body.slice(s, fresh);
     const ValueId next = s.expr("f * c + n", {{"f", f}, {"c", c}, {"n", n}}, t_);
@@ -220,7 +220,7 @@ void differentiate_rnn(GradientCall& c) {
   const auto operands = [](std::int64_t layer) { return static_cast<std::size_t>(3 + 5 * layer); };
   const auto first_slice = [&](ValueId v, std::int64_t k) { return v == kNoValue ? v : b.slice(v, 0, k, 1); };
 
-  // What each layer reads, and its states by direction in the order of their steps.
+  // Input of each layer, and its states by direction in the order of steps.
   Values inputs = {c.in(0)};
   std::vector<Values> states;
   for (std::int64_t l = 0; l < layers; ++l) {

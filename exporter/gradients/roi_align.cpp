@@ -1,5 +1,5 @@
-// The rule of roi_align. A bin of a box is a sum over rows and columns of the image of row weight times column weight:
-// the image gets, for each of its rows and columns, those weights times the bin's gradient.
+// Rule of roi_align. A bin of a box sums row weight times column weight over the image: each row and column of the
+// image gets these weights times the bin's gradient.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "exporter/lower/reduction.h"
@@ -28,7 +28,7 @@ class Boxes {
     const ValueId box_of = b_.reshape(column(0), {boxes_, 1, 1});
     const ValueId own = b_.expr("n == i ? w : 0", {{"n", number}, {"i", box_of}, {"w", rows}}, wide_);
     const ValueId by_bin = b_.reshape(b_.permute(own, {2, 0, 3, 1}), {bins_y, 1, p.mul(images, height), boxes_});
-    // [boxes, channels, bins_y, bins_x, width]: what each bin gives to a column of the image.
+    // [boxes, channels, bins_y, bins_x, width]: contribution of each bin to a column of the image.
     const ValueId g = b_.unsqueeze(b_.cast(c_.grad(0), wide_), -1);
     const bool by_position = kind_ == RoiKind::position_align || kind_ == RoiKind::position_pool;
     const ValueId across = b_.reshape(columns, {boxes_, 1, 1, bins_x, width});
@@ -51,7 +51,7 @@ class Boxes {
   /// Number k of each box: [boxes].
   ValueId column(std::int64_t k) { return b_.cast(b_.select(c_.in(1), 1, k), wide_); }
 
-  /// The weight of each place of an axis of the image in each bin: [boxes, bins, size].
+  /// Weight of each position of an image axis in each bin: [boxes, bins, size].
   ValueId weights(std::int64_t axis, Dim bins, Dim size) {
     const double scale = c_.node.number(AttrKey::scale);
     const auto spread = [&](ValueId v) { return b_.reshape(v, {boxes_, 1, 1}); };
@@ -59,7 +59,7 @@ class Boxes {
     const ValueId bin = b_.reshape(b_.iota(bins, wide_), {bins, 1}), place = b_.iota(size, wide_);
     const ExprArg n = size_arg(b_, "n", size), m = size_arg(b_, "m", bins);
     if (kind_ == RoiKind::position_pool) {
-      // Bins from floor to ceil, without the last element of the image, which torchvision leaves out.
+      // Bins span floor to ceil, without the image's last element, omitted by torchvision.
       const ValueId inside = b_.expr(
           "f = sign(l) * floor(abs(l * z) + 0.5); w = max(sign(h) * floor(abs(h * z) + 0.5) - f, 1) / m;"
           "b = max(min(floor(k * w) + f, n - 1), 0); e = max(min(ceil((k + 1) * w) + f, n - 1), 0);"
@@ -71,7 +71,7 @@ class Boxes {
     const char* width = shift == 0 ? "max((h - l) * z, 1) / m" : "(h - l) * z / m";
     const ValueId from = b_.expr("l * z - f", {{"l", low}, {"z", scale}, {"f", shift}}, wide_);
     const ValueId length = b_.expr(width, {{"l", low}, {"h", high}, {"z", scale}, m}, wide_);
-    // The samples of a bin: as many as asked for, or as it is long.
+    // Sample count of a bin: the given count, or the bin's length.
     const std::int64_t given = c_.node.integer(AttrKey::k);
     const Dim most = given > 0 ? Dim(given) : b_.pool().add(b_.pool().mul(size, 2), 2);
     const ValueId count = given > 0

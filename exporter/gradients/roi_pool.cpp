@@ -1,5 +1,5 @@
-// The rule of boxes pooled by their largest elements. The op does not say which those are: a loop over the boxes finds
-// them again, columns first and then rows, so that it is the first in row-major order.
+// Rule of boxes pooled by their maxima. The op does not output the positions: a loop over the boxes finds them again,
+// columns first and then rows, giving the first maximum in row-major order.
 #include <limits>
 
 #include "exporter/gradients/body.h"
@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// Which places of an axis of `size` lie in which of `bins`: a boolean [bins, size]. low, high: the box's edges.
+/// Boolean [bins, size]: true for positions of an axis of `size` inside a bin. low, high: the box's edges.
 ValueId inside(Builder& b, ValueId low, ValueId high, double scale, Dim bins, Dim size) {
   const DType t = b.dtype(low);
   return b.expr(
@@ -31,7 +31,7 @@ std::vector<ValueId> largest(Builder& b, ValueId x, ValueId mask, std::int64_t a
                    {attr(AttrKey::kind, Dim(static_cast<int>(SelectKind::max))), attr(AttrKey::axis, axis)});
 }
 
-/// A function of a box [5] and the images: the place of the largest element of each bin in the flat images, or -1.
+/// Function of a box [5] and the images: position of each bin's largest element in the flat images, or -1.
 std::uint32_t places_of_box(GradientCall& c) {
   const TensorType images = c.b.type(c.in(0));
   TensorType row = c.b.type(c.in(1));

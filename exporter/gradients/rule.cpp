@@ -33,7 +33,7 @@ ValueId GradientCall::out(std::size_t i) {
   if (i < node.outputs.size() && node.outputs[i] != kNoValue) {
     return b.function().nodes[index].outputs[i];
   }
-  std::vector<ValueId> outputs = b.function().nodes[index].outputs;  // an earlier call may have added it
+  std::vector<ValueId> outputs = b.function().nodes[index].outputs;  // an earlier call may have added the output
   if (i < outputs.size() && outputs[i] != kNoValue) return outputs[i];
   std::vector<const TensorType*> inputs;
   for (ValueId v : node.inputs) inputs.push_back(v == kNoValue ? nullptr : &b.type(v));

@@ -1,4 +1,4 @@
-// Gradient rules: for one node, the nodes that compute the gradients of its operands from those of its results.
+// Gradient rules: each computes the gradients of a node's operands from the gradients of its results.
 #pragma once
 
 #include <initializer_list>
@@ -11,15 +11,15 @@
 
 namespace tern {
 
-/// Origins of nodes that compute gradients: this and the name of the forward node's operator.
+/// Prefix of a gradient node's origin, before the name of the forward node's operator.
 inline constexpr std::string_view kGradientOf = "gradient of ";
 
 struct BackwardFunctions;
 
-/// Finds the node that makes a value of a function whose nodes are only ever appended.
+/// Finds the producer of a value in an append-only function.
 class Producers {
  public:
-  /// The node whose only result `value` is, or null.
+  /// Node with the only result `value`, or null.
   const Node* of(const Function& function, ValueId value);
 
  private:
@@ -27,9 +27,9 @@ class Producers {
   std::size_t seen_ = 0;            ///< nodes
 };
 
-/// A forward node whose results have gradients, as a rule sees it. The gradient of a value has the value's dtype and
-/// shape. That of a complex value z is dL/d(re z) + i dL/d(im z), as in PyTorch: where y = f(z) is holomorphic, the
-/// gradient of z is that of y times conj(f'(z)).
+/// Forward node with gradients of its results, in the view of a rule. A gradient has its value's dtype and shape. The
+/// gradient of a complex value z is dL/d(re z) + i dL/d(im z), as in PyTorch: for a holomorphic y = f(z), the gradient
+/// of z is the gradient of y times conj(f'(z)).
 ///
 /// A rule adds nodes with `b` and gives the operands' gradients:
 ///
@@ -38,19 +38,19 @@ class Producers {
 ///       if (c.wants(1)) c.give(1, c.b.matmul(c.b.transpose(c.in(0), -1, -2), c.grad(0)));
 ///     }
 ///
-/// Rules follow torch.autograd where a function has no derivative. All of a rule's forward values come from in() and
-/// out(), so that a later pass can decide whether each is kept or computed again. Ops that find out a size when they
-/// run (masked_select) cannot be computed again: their results' shapes have symbols of their own.
+/// Rules follow torch.autograd for functions without a derivative. All forward values of a rule come from in() and
+/// out(): a later pass can then decide to store or recompute each. Ops with data-dependent sizes (masked_select) cannot
+/// be recomputed: their results' shapes have symbols of their own.
 class GradientCall {
  public:
-  /// `grads` has an entry for each result of the node, `wanted` one for each operand.
+  /// `grads` has an entry for each result of the node, `wanted` for each operand.
   GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted,
                BackwardFunctions& backward_functions, Producers& node_producers);
 
   Builder& b;
   BackwardFunctions& backward;
   Producers& producers;
-  const std::size_t index;  ///< of the node in b.function().nodes
+  const std::size_t index;  ///< index of the node in b.function().nodes
   const Node node;          ///< a copy: adding nodes moves the function's own
 
   std::size_t input_count() const { return node.inputs.size(); }
@@ -58,33 +58,31 @@ class GradientCall {
   bool has(std::size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   /// Operand i, or kNoValue.
   ValueId in(std::size_t i) const { return has(i) ? node.inputs[i] : kNoValue; }
-  /// Result i. One that nothing reads in the forward function becomes a result of the node now.
+  /// Result i. A result unread by the forward function is added to the node here.
   ValueId out(std::size_t i);
-  /// The gradient of result i; kNoValue where nothing flows. At least one result has one.
+  /// Gradient of result i, or kNoValue. At least one result has a gradient.
   ValueId grad(std::size_t i) const { return i < grads_.size() ? grads_[i] : kNoValue; }
   ValueId grad_or_zeros(std::size_t i);
-  /// Operand i is there, and its gradient is asked for.
+  /// True if operand i is present and wants its gradient.
   bool wants(std::size_t i) const { return has(i) && i < wanted_.size() && wanted_[i]; }
-  /// The gradient of operand i, or a part of it: what is given more than once adds up. It may have the shape of
-  /// anything that the operand broadcasts to, and any floating or complex dtype: it is summed and converted to the
-  /// operand's type. An operand that is not wanted, or kNoValue, is ignored.
+  /// Adds to the gradient of operand i. The gradient may have any shape the operand broadcasts to, and any floating or
+  /// complex dtype: sums and converts to the operand's type. Unwanted operands, and kNoValue, are ignored.
   void give(std::size_t i, ValueId gradient);
 
-  /// The gradient that was given for operand i, or kNoValue: for the walk over the function.
+  /// Gradient given for operand i, or kNoValue: for the walk over the function.
   ValueId given(std::size_t i) const { return given_[i]; }
 
-  /// An expression (exporter/expr_text.h) over tensors and numbers that is computed and stored in the compute type of
-  /// `like`: float32 for 16-bit values.
+  /// Expression (exporter/expr_text.h) over tensors and numbers, computed and stored in the compute type of `like`:
+  /// float32 for 16-bit values.
   ValueId expr(std::string_view text, std::vector<ExprArg> args, ValueId like);
-  /// The conjugate of a complex value; any other as it is.
+  /// Conjugate of a complex value; a real value is returned unchanged.
   ValueId conj(ValueId x);
 
   // Attributes of the node: axes counted from 0.
   std::size_t axis(AttrKey key = AttrKey::axis);
   bool flag(AttrKey key) const { return node.integer(key) != 0; }
 
-  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known, and for a
-  /// node that computes a gradient.
+  /// PyTorch operator behind the node, "aten.amax.default"; empty if unknown, and for gradient nodes.
   std::string_view operator_name() const;
 
   /// Fails (unsupported): this node has no gradient, because of `why`. The message names the op and the Python line.

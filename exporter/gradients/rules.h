@@ -1,4 +1,4 @@
-// The rules that have a file of their own, for the tables of their families.
+// Rules with a file of their own, for the tables of their families.
 #pragma once
 
 #include "exporter/gradients/rule.h"

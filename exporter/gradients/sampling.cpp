@@ -15,7 +15,7 @@ void give_resized(GradientCall& c, Op op) {
   c.give(0, b.add(std::move(n)).front());
 }
 
-/// Both are linear, and each the adjoint of the other.
+/// Resize and its gradient are linear, each the adjoint of the other.
 void resize(GradientCall& c) {
   give_resized(c, Op::resize_gradient);
 }
@@ -23,7 +23,7 @@ void resize_gradient(GradientCall& c) {
   give_resized(c, Op::resize);
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSamplingRules[] = {
     {Op::resize, resize},
     {Op::resize_gradient, resize_gradient},
     {Op::grid_sample, differentiate_grid_sample},
@@ -33,7 +33,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_sampling() {
-  return kRules;
+  return kSamplingRules;
 }
 
 }  // namespace tern

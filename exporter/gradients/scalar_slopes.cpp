@@ -3,10 +3,9 @@
 namespace tern {
 namespace {
 
-// Formulas: Abramowitz and Stegun, chapters 4, 6, 7 and 9. Where a function has no derivative, or an infinite one,
-// these are the formulas of torch.autograd.
+// Formulas: Abramowitz and Stegun, chapters 4, 6, 7 and 9. Missing or infinite derivatives follow torch.autograd.
 // clang-format off
-constexpr ScalarSlope kSlopes[] = {
+constexpr ScalarSlope kScalarSlopesSlopes[] = {
     {Scalar::add, "1", "1"},
     {Scalar::sub, "1", "-1"},
     {Scalar::mul, "b", "a"},
@@ -100,7 +99,7 @@ constexpr ScalarSlope kSlopes[] = {
 }  // namespace
 
 const ScalarSlope* find_scalar_slope(Scalar op) {
-  for (const ScalarSlope& s : kSlopes) {
+  for (const ScalarSlope& s : kScalarSlopesSlopes) {
     if (s.op == op) return &s;
   }
   return nullptr;

@@ -14,8 +14,8 @@ ValueId from_end(Builder& b, ValueId x, ScanKind kind, std::int64_t axis) {
   return b.flip(scan(b, b.flip(x, {axis}), kind, axis), {axis});
 }
 
-/// Before the first zero of a line, element i gets the sum over j >= i of g[j] y[j] / x[i]. The zero itself gets that
-/// of g[j] times the product of all but itself; what follows it nothing.
+/// Before a line's first zero, element i gets the sum over j >= i of g[j] y[j] / x[i]. The zero gets the sum of g[j]
+/// times the product of the other factors; later elements get nothing.
 ValueId of_products(GradientCall& c, std::int64_t axis, DType t) {
   Builder& b = c.b;
   const ValueId x = b.cast(c.in(0), t), g = b.cast(c.grad(0), t), y = b.cast(c.out(0), t);

@@ -1,4 +1,4 @@
-// The rule of scatter, for each way to join what arrives with what is there.
+// Rule of scatter, for each kind of combination.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "schema/kinds.h"
@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// The call with src cut to the shape of the index, which says what takes part.
+/// Call with src cut to the index's shape, the extent of scatter.
 class Scatter {
  public:
   explicit Scatter(GradientCall& c)
@@ -48,7 +48,7 @@ class Scatter {
     c_.give(0, self_ ? each : written(each));
     give_src(at_index(each));
   }
-  /// Of each factor the product of the others: where one alone is zero, that of the rest, and none where two are.
+  /// Each factor gets the product of the others: a lone zero gets the product of the non-zeros; several zeros give 0.
   void product() {
     const ValueId src_zero = b_.expr("s == 0 ? 1 : 0", {{"s", src_}}, wide_);
     const ValueId src_factor = b_.expr("s == 0 ? 1 : s", {{"s", src_}}, wide_);
@@ -69,7 +69,7 @@ class Scatter {
       give_src(flow(at_index(g_), at_index(zeros), src_zero, at_index(factors), src_factor));
     }
   }
-  /// All elements that equal the result share its gradient.
+  /// All elements equal to the result share its gradient.
   void extremum() {
     const ValueId y = c_.out(0);
     const ValueId own =
@@ -78,7 +78,7 @@ class Scatter {
     const ValueId count = joined(own, from, ScatterKind::sum);
     const ValueId each = b_.expr("n == 0 ? 0 : g / n", {{"g", g_}, {"n", count}}, wide_);
     if (c_.wants(0)) {
-      // What nothing was written to keeps its own value.
+      // Unwritten elements have their own value.
       const ValueId kept = self_ ? b_.expr("m * e", {{"m", own}, {"e", each}}, wide_) : written(g_);
       c_.give(0, kept);
     }
@@ -91,7 +91,7 @@ class Scatter {
     return src;
   }
   ValueId at_index(ValueId v) { return b_.gather(v, index_, axis_); }
-  /// v with zeros at the places written.
+  /// v with zeros at written positions.
   ValueId written(ValueId v) {
     return b_.add(Op::scatter, {v, index_, b_.full({}, 0, b_.dtype(v))},
                   {attr(AttrKey::axis, axis_), attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))});
@@ -100,7 +100,7 @@ class Scatter {
     return b_.add(Op::scatter, {own, index_, src},
                   {attr(AttrKey::axis, axis_), attr(AttrKey::kind, Dim(static_cast<int>(kind)))});
   }
-  /// Elements of src that the index leaves out get nothing.
+  /// Elements of src outside the index get no gradient.
   void give_src(ValueId g) {
     if (!c_.wants(2)) return;
     const ValueId src = c_.in(2);

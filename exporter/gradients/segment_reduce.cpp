@@ -1,4 +1,4 @@
-// The rule of segment_reduce: each element gets a share of the gradient of its segment.
+// Rule of segment_reduce: each element gets a share of its segment's gradient.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "exporter/lower/reduction.h"
@@ -13,7 +13,7 @@ void differentiate_segment_reduce(GradientCall& c) {
   const DType wide = compute_type(b.dtype(x));
   const Dims shape = b.shape(x);
   const Dim segments = b.size(g, axis);
-  // The segment of each element, for all axes up to the one that is reduced.
+  // Segment of each element, for all axes up to the reduced axis.
   const Dims lines(shape.begin(), shape.begin() + axis + 1);
   const ValueId place = b.expand(b.iota(lines.back(), b.dtype(offsets)), lines);
   const ValueId after =
@@ -44,7 +44,7 @@ void differentiate_segment_reduce(GradientCall& c) {
       break;
     }
     case ScatterKind::prod: {
-      // The product of the others: the factors but zeros, if no other one is zero.
+      // Product of the others: the non-zero factors, unless another factor is zero.
       const ValueId zero = b.expr("x == 0 ? 1 : 0", {{"x", x}}, wide);
       const ValueId factor = b.expr("x == 0 ? 1 : x", {{"x", x}}, wide);
       const ValueId zeros = joined(zero, ScatterKind::sum), factors = joined(factor, ScatterKind::prod);

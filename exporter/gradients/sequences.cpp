@@ -1,11 +1,11 @@
-// Gradients of what runs along an axis: scans, sorting, segments, recurrence.
+// Gradients along an axis: scans, sorting, segments, recurrence.
 #include "exporter/gradients/rules.h"
 #include "schema/kinds.h"
 
 namespace tern {
 namespace {
 
-/// Each element to the place that it was taken from; no two were taken from one.
+/// Sends each gradient to the element's origin; origins are distinct.
 void to_places(GradientCall& c) {
   Builder& b = c.b;
   if (c.grad(0) == kNoValue) return;
@@ -14,7 +14,7 @@ void to_places(GradientCall& c) {
                    attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))}));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSequencesRules[] = {
     {Op::scan, differentiate_scan}, {Op::sort, to_places},
     {Op::topk, to_places},          {Op::segment_reduce, differentiate_segment_reduce},
     {Op::rnn, differentiate_rnn},
@@ -23,7 +23,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_sequences() {
-  return kRules;
+  return kSequencesRules;
 }
 
 }  // namespace tern

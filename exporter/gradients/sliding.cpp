@@ -7,14 +7,13 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// From so many channels of a group on, a product for each element of the kernel costs less than one product with all
-/// windows written out.
+/// Channels per group from which a product per kernel element costs less than one product over unfolded windows.
 constexpr std::int64_t kManyChannels = 32;
 
-/// No more products than that for one weight.
+/// Largest number of products for one weight.
 constexpr std::int64_t kMostProducts = 256;
-/// How many places a padded image may have for each window, for products over all places not to take longer than
-/// copies of the windows.
+/// Largest ratio of padded image positions to windows: beyond it, products over all positions take longer than copying
+/// the windows.
 constexpr double kMostPlaces = 1.2;
 
 ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Windows& w, const Sizes& after,
@@ -25,8 +24,8 @@ ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Wind
                 attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
 }
 
-/// With strides of 1 the gradient is a convolution by the kernel turned around, with the padding that the other one
-/// left of the kernel's reach. Convolutions that are not transposed have the faster kernels.
+/// Strides of 1: the gradient is a convolution by the reversed kernel; its padding is the kernel's reach less the
+/// original padding. Plain convolutions have faster kernels than transposed ones.
 bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, Sizes* after) {
   for (std::size_t i = 0; i < w.strides.size(); ++i) {
     const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
@@ -54,8 +53,8 @@ ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
   return b.reshape(b.permute(b.reshape(b.flip(weight, spatial), split), order), merged);
 }
 
-/// The elements of `x` [n, groups * each, spatial...] that position `from` of each window reads, with a kernel axis for
-/// each of `kernel`: a view [groups, each, kernel..., n, windows...].
+/// Elements of `x` [n, groups * each, spatial...] read by position `from` of each window, with a kernel axis for each
+/// of `kernel`: a view [groups, each, kernel..., n, windows...].
 ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& from, const Dims& count) {
   ExprPool& p = b.pool();
   const Dims steps = row_major(b, b.shape(x));
@@ -78,9 +77,8 @@ ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel
   return b.as_strided(x, sizes, strides, offset);
 }
 
-/// The kernel slides in steps of 1 over an image that is much larger than itself: writing the windows of `narrow` at
-/// their places in the padded image costs little, and what an element of the kernel reads is then the whole image, some
-/// places further on.
+/// True for a kernel in steps of 1 over a much larger image. Writing the windows of `narrow` at their positions in the
+/// padded image then costs little, and a kernel element reads the whole image, shifted.
 bool slides_densely(const Windows& w, const Dims& padded, const Dims& windows) {
   double places = 1, used = 1;
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -123,7 +121,7 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const Dim windows = b.size(g, axis), kernel = b.size(weight, axis);
     if (!windows.is_const() || !kernel.is_const() || !sizes[i].is_const()) break;
-    ExprPool& p = b.pool();  // all constants, but they may overflow
+    ExprPool& p = b.pool();  // all constants; sums may overflow
     const Dim steps = p.mul(p.sub(windows, 1), w.strides[i]), kernel_reach = p.mul(w.dilations[i], p.sub(kernel, 1));
     const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.before[i]), w.after[i]);
     const std::int64_t rest = p.sub(sizes[i], reach).value();
@@ -131,7 +129,8 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
     more.push_back(rest);
   }
   if (more.size() == n) return transposed_convolution(b, g, weight, w, w.after, more);
-  // Sizes known at run time, or windows beyond the padding: all that the windows reach, cut or filled up to the image.
+  // Sizes known at run time, or windows beyond the padding: computes the whole reach of the windows, then crops or pads
+  // to the image.
   const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
   Dims rest = {0, 0};
   for (std::size_t i = 0; i < n; ++i) {
@@ -144,7 +143,7 @@ ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const W
   ValueId y = b.add(Op::convolution, {g, weight, kNoValue},
                     {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
                      attr(AttrKey::before, w.before), attr(AttrKey::after, w.after), attr(AttrKey::groups, w.groups)});
-  // Output padding of a stride or more has windows that the image has no element for.
+  // Output padding of a stride or more creates windows without an image element.
   for (std::size_t i = 0; i < sizes.size(); ++i) y = b.slice(y, static_cast<std::int64_t>(i) + 2, 0, sizes[i]);
   return y;
 }
@@ -169,7 +168,7 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
   Dims at(n, 0);
   if (apart && slides_densely(w, padded, windows)) {
-    // Channels first: [channels, samples, places], where a step along an axis is a fixed number of places.
+    // Channels first: [channels, samples, positions]; a step along an axis is a fixed number of positions.
     const ValueId x = b.pad(b.transpose(wide, 0, 1), before, after);
     Dims rest = {0, 0};
     for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));
@@ -184,8 +183,8 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
       return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
     };
     const ValueId left = rows(g, outputs, 0);
-    // A batch of products, one for each element of the kernel, which threads share. Products of 16 bits copy what they
-    // read by strides: of all elements of the kernel at once, that would be as many images.
+    // Batch of products, one per kernel element, shared by the threads. 16-bit products copy strided operands: a batch
+    // would copy the image once per kernel element.
     if (w.groups == 1 && element_size(b.dtype(wide)) > 2) {
       Dims sizes = kernel, strides, many = kernel;
       Sizes order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) + 1};

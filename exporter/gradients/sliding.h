@@ -1,4 +1,4 @@
-// Gradients of windows that slide over an image: to the image, and to the weight.
+// Gradients of sliding windows: for the image, and for the weight.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// How the windows of a convolution lie, by spatial axis.
+/// Geometry of a convolution's windows, by spatial axis.
 struct Windows {
   std::vector<std::int64_t> strides, dilations, before, after;
   std::int64_t groups = 1;
@@ -17,15 +17,15 @@ struct Windows {
 /// Strides in elements of a row-major value.
 Dims row_major(Builder& b, const Dims& sizes);
 
-/// What reaches the image `sizes` (spatial axes alone) from `g` [n, o, windows...] through `weight` [o, c / groups,
+/// Gradient of the image of `sizes` (spatial axes alone) from `g` [n, o, windows...] through `weight` [o, c / groups,
 /// kernel...]: [n, c, sizes...]. Windows may end beyond the image and its padding.
 ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes);
 
-/// The same of a transposed convolution: a convolution of `g` with its weight [c, o / groups, kernel...].
+/// Gradient of a transposed convolution's image: a convolution of `g` with its weight [c, o / groups, kernel...].
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes);
 
-/// The gradient of a weight [narrow's channels, wide's channels / groups, kernel...]: `wide` is the image that the
-/// kernel slides over, `narrow` has a number for each window.
+/// Gradient of a weight [narrow's channels, wide's channels / groups, kernel...]: the kernel slides over image `wide`;
+/// `narrow` has a number for each window.
 ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w);
 
 }  // namespace tern

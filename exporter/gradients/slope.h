@@ -1,6 +1,6 @@
-// A partial derivative inside an expression, as instructions. What is known to be 0 or 1 is not computed, and where an
-// expression chooses between two parts the derivative does, too: what the other part's derivative is there (infinite,
-// often) does not matter.
+// Partial derivative inside an expression, as instructions. Known zeros and ones cost no instruction. An expression
+// choosing between two operands has a derivative with the same choice: the unchosen derivative, often infinite, is
+// ignored.
 #pragma once
 
 #include <functional>
@@ -26,15 +26,15 @@ class Slope {
   Slope times(Instructions& code, Ref by) const;
   Slope scaled(Instructions& code, std::complex<double> by) const;
   Slope plus(Instructions& code, const Slope& other) const;
-  /// Scalar::real, imag or conj of it.
+  /// Applies Scalar::real, imag or conj.
   Slope part(Instructions& code, Scalar op) const;
-  /// As an instruction, in `type` where it is a constant.
+  /// Instruction of the slope; constants have type `type`.
   Ref materialize(Instructions& code, DType type) const;
 
  private:
   enum class Kind { zero, one, value, choice };
   explicit Slope(Kind kind) : kind_(kind) {}
-  /// Of each part that is a value; `of_one` where it is 1.
+  /// Applies f to each value; `of_one` replaces each 1.
   Slope mapped(const std::function<Ref(Ref)>& f, const std::function<Slope()>& of_one) const;
   DType type(const Instructions& code, DType otherwise) const;
 

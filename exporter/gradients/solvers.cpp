@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// The gradient of A from that of its pseudoinverse P (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+/// Gradient of A from the gradient of its pseudoinverse P (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
 ValueId pseudoinverse_gradient(Builder& b, ValueId a, ValueId p, ValueId gp) {
   const DType t = b.dtype(a);
   const ValueId ph = hermitian(b, p), gh = hermitian(b, gp);
@@ -44,13 +44,13 @@ void differentiate_triangular_solve(GradientCall& c) {
   ValueId ga = form.left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
   if (op == Transpose::adjoint) ga = hermitian(b, ga);
   if (op == Transpose::transpose) ga = transposed(b, ga);
-  // PyTorch gives both triangles of a factor that these read one of.
+  // PyTorch returns both triangles of the gradient, although the ops read one triangle of the factor.
   if (c.operator_name().starts_with("aten.cholesky_")) return c.give(0, b.expr("-g", {{"g", ga}}, t));
   const std::int64_t skip = form.unit ? (form.upper ? 1 : -1) : 0;
   c.give(0, b.expr("-g", {{"g", triangle(b, ga, !form.upper, skip)}}, t));
 }
 
-/// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric one with its conjugate.
+/// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric A with its conjugate.
 void differentiate_ldl_solve(GradientCall& c) {
   Builder& b = c.b;
   if (c.wants(0)) c.refuse("PyTorch has none of LDL factors");

@@ -1,12 +1,12 @@
-// The rules of eigenvalues, singular values and the matrix exponential. Complex vectors are determined up to a factor
-// of size 1: gradients hold for losses that do not depend on it, as in PyTorch.
+// Rules of eigenvalues, singular values and the matrix exponential. Complex vectors are determined up to a factor of
+// magnitude 1: as in PyTorch, gradients hold for losses independent of the factor.
 #include "exporter/gradients/matrices.h"
 #include "exporter/gradients/rules.h"
 
 namespace tern {
 namespace {
 
-/// x / (v_j - v_i) off the diagonal, on which it is 0.
+/// x / (v_j - v_i) off the diagonal, 0 on the diagonal.
 ValueId divided(Builder& b, ValueId x, ValueId differences_of_v) {
   const ValueId ones = identity(b, b.size(x, -1), DType::boolean);
   return b.expr("o ? 0 : x / e", {{"o", ones}, {"x", x}, {"e", differences_of_v}}, b.dtype(x));
@@ -57,8 +57,8 @@ void differentiate_eig(GradientCall& c) {
   c.give(0, solved(b, vh, times(b, inner, vh)));
 }
 
-/// U (skew(U^H g_U) / E S + S skew(V^H g_V) / E + diag(g_S)) V^H with E_ij = s_j^2 - s_i^2, and what g_U and g_V have
-/// outside of the spaces of U and V. Vectors of null spaces (`full`) get nothing, as in PyTorch.
+/// U (skew(U^H g_U) / E S + S skew(V^H g_V) / E + diag(g_S)) V^H with E_ij = s_j^2 - s_i^2, plus the components of g_U
+/// and g_V outside the spaces of U and V. Vectors of null spaces (`full`) get nothing, as in PyTorch.
 void differentiate_svd(GradientCall& c) {
   Builder& b = c.b;
   const ValueId a = c.in(0), s = c.out(1);

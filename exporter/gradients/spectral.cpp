@@ -1,10 +1,10 @@
-// Gradients of Fourier transforms and of what works with spectra.
+// Gradients of Fourier transforms and of spectral ops.
 #include "exporter/gradients/rules.h"
 
 namespace tern {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kSpectralRules[] = {
     {Op::fft, differentiate_fft},
     {Op::eigh, differentiate_eigh},
     {Op::eig, differentiate_eig},
@@ -15,7 +15,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_spectral() {
-  return kRules;
+  return kSpectralRules;
 }
 
 }  // namespace tern

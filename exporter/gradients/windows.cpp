@@ -4,7 +4,7 @@
 namespace tern {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr GradientEntry kWindowsRules[] = {
     {Op::convolution, differentiate_convolution},
     {Op::pool, differentiate_pool},
     {Op::adaptive_pool, differentiate_adaptive_pool},
@@ -15,7 +15,7 @@ constexpr GradientEntry kRules[] = {
 }  // namespace
 
 std::span<const GradientEntry> gradients_of_windows() {
-  return kRules;
+  return kWindowsRules;
 }
 
 }  // namespace tern

@@ -36,7 +36,7 @@ void Aliases::count_replay() {
 
 ValueId Aliases::read(RefId ref) {
   const std::uint32_t now = bases_[at(ref).base].version;
-  std::vector<RefId> stale;  // from the view to its base
+  std::vector<RefId> stale;  // ordered from the view to its base
   for (RefId r = ref; at(r).version != now && at(r).of >= 0; r = at(r).of) stale.push_back(r);
   while (!stale.empty()) {
     count_replay();

@@ -1,4 +1,4 @@
-// Turns mutation into values: which tensors of the traced program share memory, and what each holds now.
+// Turns mutation into values: tensors of the traced program with shared memory, and their current values.
 #pragma once
 
 #include <functional>
@@ -9,37 +9,36 @@
 
 namespace tern::importing {
 
-/// How to compute a view from its base, and how to write a new value of the view back.
+/// Computes a view from its base, and writes a new value of the view back.
 struct ViewStep {
   std::string op;  ///< for messages
   std::function<ValueId(ValueId of)> forward;
   std::function<ValueId(ValueId of, ValueId view)> inverse;  ///< empty: cannot be written through
 };
 
-/// A tensor of the traced program, in the sense of Python: an object that others may share memory with.
+/// Tensor of the traced program, in Python's sense: an object possibly sharing memory with others.
 using RefId = std::int32_t;
 
-/// Each Ref is a base, which has memory of its own, or a view of another Ref. A base has a current value and counts its
-/// versions; a view whose base has moved on is computed anew when it is read. Nothing is computed twice where nothing
-/// is mutated.
+/// A Ref is a base with memory of its own, or a view of another Ref. A base has a current value and a version count; a
+/// read recomputes a view after its base has changed. Without mutation, nothing is computed twice.
 class Aliases {
  public:
   RefId own(ValueId value);
   RefId view(RefId of, ValueId value, ViewStep step);
 
-  /// How many were made: those from this number on are made later.
+  /// Number of Refs; later Refs get numbers from here on.
   std::size_t count() const { return refs_.size(); }
   /// The current content.
   ValueId read(RefId ref);
-  /// Makes `value`, of the same type, the content of `ref` and of all that share its memory.
+  /// Makes `value`, of the same type, the content of `ref` and of all Refs with the same memory.
   void write(RefId ref, ValueId value);
-  /// Something was written to the memory of this Ref since it was made.
+  /// True after a write to this Ref's memory.
   bool changed(RefId ref) const { return bases_[at(ref).base].version != 0; }
   RefId base(RefId ref) const { return bases_[at(ref).base].ref; }
   bool is_view(RefId ref) const { return at(ref).of >= 0; }
-  /// The operators that lead from the base to a view, in order.
+  /// Operators from the base to a view, in order.
   std::vector<std::string> path(RefId ref) const;
-  /// What `ref` would hold if its base held `base`.
+  /// Value of `ref` for a base with value `base`.
   ValueId replay(RefId ref, ValueId base);
 
  private:
@@ -52,12 +51,12 @@ class Aliases {
     RefId of = -1;
     ViewStep step;
     ValueId value = kNoValue;
-    std::uint32_t version = 0;  ///< of the base, when `value` was computed
+    std::uint32_t version = 0;  ///< version of the base when `value` was computed
   };
   const Ref& at(RefId ref) const { return refs_[static_cast<std::size_t>(ref)]; }
   Ref& at(RefId ref) { return refs_[static_cast<std::size_t>(ref)]; }
 
-  /// A file may nest views and writes so that replaying takes the square of its size: refused beyond this many steps.
+  /// Limits replay steps: nested views and writes of a file could make replaying quadratic in its size.
   static constexpr std::size_t kMaxReplays = 2'000'000;
   void count_replay();
 

@@ -1,4 +1,4 @@
-// The arguments of a call, by the names of its operator's schema.
+// Arguments of a call, by the names of its operator's schema.
 #include "exporter/import/arguments.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a name of a traced graph stands for while it is imported.
+// Meaning of a traced graph's name during import.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@ namespace tern::importing {
 
 struct Binding {
   enum class Kind : std::uint8_t {
-    none,       ///< None, a token
+    none,       ///< a None or a token
     tensor,     ///< ref
     integer,    ///< dim
     boolean,    ///< dim: 0 or 1
-    real,       ///< value, a float64 tensor of no dimensions; or `number` where value is kNoValue
-    object,     ///< a custom object: text is its class
+    real,       ///< value, a float64 tensor of no dimensions; or `number` if value is kNoValue
+    object,     ///< a custom object; text is its class
     text,       ///< a literal
     quantized,  ///< quantized: a tensor subclass
   };

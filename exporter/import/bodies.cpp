@@ -9,7 +9,7 @@
 
 namespace tern::importing {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
                   std::size_t mapped_begin, std::size_t mapped_count) {
@@ -40,7 +40,7 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
       inner.builder().function().inputs.push_back({FunctionInput::Kind::user, v, 0, in.name, {}});
       if (b.kind == BindingKind::real) {
         b = Binding::real_value(v);
-      } else if (in.kind == Kind::sym_int || in.kind == Kind::sym_bool || in.kind == Kind::sym_float) {
+      } else if (in.kind == ArgumentKind::sym_int || in.kind == ArgumentKind::sym_bool || in.kind == ArgumentKind::sym_float) {
         pt2::Node read;
         read.outputs = {in};
         b = body.walker->scalars().from_tensor(read, v);
@@ -55,7 +55,7 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
   inner.enter(graph);
   for (const Binding& b : inner.outputs_of(graph)) {
     ValueId v = inner.value_of(b);
-    if (v == kNoValue) v = inner.builder().full({}, 0, DType::boolean);  // None: never read
+    if (v == kNoValue) v = inner.builder().full({}, 0, DType::boolean);  // never read
     inner.builder().function().outputs.push_back(
         {FunctionOutput::Kind::tensor, v, fmt::format("out{}", body.outputs++)});
   }

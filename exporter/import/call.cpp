@@ -1,4 +1,4 @@
-// Operators that compute: arguments bound to the schema, lowered, results bound to names.
+// Computing operators: binds arguments to the schema, lowers the call, binds results to names.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -15,8 +15,8 @@
 namespace tern::importing {
 namespace {
 
-/// Operators that return their operand itself, or a view of it, without saying so in their schema. (Dropout only when
-/// it is not training.)
+/// Operators returning their operand itself, or a view of it, although their schema says otherwise. (Dropout: only
+/// outside training.)
 bool aliases_silently(std::string_view base) {
   static const std::set<std::string_view> names = {
       "aten::type_as",           "aten::atleast_1d",      "aten::atleast_2d",    "aten::atleast_3d",

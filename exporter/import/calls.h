@@ -1,4 +1,4 @@
-// Operators that compute: lowered, strided views of memory, or operators of other libraries.
+// Computing operators: lowerings, strided views of memory, and operators of other libraries.
 #pragma once
 
 #include "exporter/import/results.h"
@@ -9,9 +9,9 @@ namespace tern::importing {
 class Calls : ScopeUser {
  public:
   Calls(Scope& scope, Results& results) : ScopeUser(scope), results_(results) {}
-  /// An operator that writes none of its arguments.
+  /// Runs an operator without written arguments.
   void run(const pt2::Node& node, const pt2::Schema* schema, const Call& call);
-  /// By the lowering that the call's target has.
+  /// Applies the lowering of the call's target.
   std::vector<ValueId> lower(const Call& call);
 
  private:

@@ -1,4 +1,4 @@
-// Control flow: subgraphs become functions, and calls of them nodes.
+// Control flow: subgraphs become functions, calls become nodes.
 #include "exporter/import/control.h"
 
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 
 namespace tern::importing {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 namespace {
 
-/// The symbols u0, u1 ... of data-dependent sizes in what was recorded of a tensor.
+/// Collects the symbols u0, u1 ... of data-dependent sizes in a tensor's record.
 void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set<std::string>* symbols) {
   const pt2::TensorMeta* meta = graph.tensor_values.find(name);
   if (meta == nullptr) return;
@@ -33,7 +33,7 @@ void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set
   }
 }
 
-/// A result has a size that the subgraph itself finds out.
+/// True if a result has a size determined inside the subgraph.
 bool gives_new_sizes(const pt2::Graph& graph) {
   std::set<std::string> known, given;
   for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &known);
@@ -46,7 +46,7 @@ bool gives_new_sizes(const pt2::Graph& graph) {
 }  // namespace
 
 const pt2::Graph& ControlFlow::graph_of(const pt2::Node& node, std::size_t input) const {
-  if (input < node.inputs.size() && node.inputs[input].arg.kind == Kind::graph &&
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::graph &&
       node.inputs[input].arg.graph != nullptr) {
     return *node.inputs[input].arg.graph;
   }
@@ -69,7 +69,7 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
       const std::size_t at = i++;
       if (name.empty()) continue;
       if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph gives no output for '{}'", name));
-      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
         pt2::Node one;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, results[at]));
@@ -117,7 +117,7 @@ void ControlFlow::cond(const pt2::Node& node) {
 
 void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
-  // A call cannot tell its caller a size; the caller's own nodes can.
+  // A call cannot return a size to its caller; inlined nodes can.
   if (gives_new_sizes(graph)) return inlined(node, 0, 2);
   const std::vector<Binding> operands =
       scope_.flattened(std::span(node.inputs).subspan(std::min<std::size_t>(2, node.inputs.size())));
@@ -147,7 +147,7 @@ void ControlFlow::invoke_subgraph(const pt2::Node& node) {
   write_back(written, operands, results);
 }
 
-/// A body that runs once and in place: its nodes become nodes of this function.
+/// Inlines a body run once: its nodes become nodes of this function.
 void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at) {
   const pt2::Graph& graph = graph_of(node, graph_at);
   const std::vector<Binding> operands =
@@ -172,7 +172,7 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
   }
 }
 
-/// A region under no_grad: its results are detached, except for tensors from outside that it writes.
+/// Inlines a region under no_grad: its results are detached, except for outer tensors written by the region.
 void ControlFlow::without_gradient(const pt2::Node& node) {
   const std::size_t outside = aliases_.count();
   inlined(node, 1, 2);
@@ -216,7 +216,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
     const DType outer = scope_.autocast;
     const bool enabled = node.inputs.size() > 4 && scope_.binding_of(node.inputs[2].arg).dim.is(1);
     scope_.autocast = !enabled                                       ? DType::invalid
-                      : node.inputs[1].arg.kind == Kind::scalar_type ? node.inputs[1].arg.dtype()
+                      : node.inputs[1].arg.kind == ArgumentKind::scalar_type ? node.inputs[1].arg.dtype()
                                                                      : DType::bf16;
     inlined(node, 4, 5);
     scope_.autocast = outer;

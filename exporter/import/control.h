@@ -1,4 +1,4 @@
-// Control flow: subgraphs become functions, and calls of them nodes.
+// Control flow: subgraphs become functions, calls become nodes.
 #pragma once
 
 #include "exporter/import/bodies.h"
@@ -8,7 +8,7 @@ namespace tern::importing {
 
 class ControlFlow : ScopeUser {
  public:
-  /// `walker` walks graphs that run once and in place.
+  /// `walker` walks inlined graphs.
   ControlFlow(Scope& scope, Scalars& scalars, Results& results, Walker& walker)
       : ScopeUser(scope), scalars_(scalars), results_(results), walker_(walker), bodies_(scope) {}
   /// `name`: of the higher-order operator.

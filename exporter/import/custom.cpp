@@ -1,4 +1,4 @@
-// Operators of other libraries: a custom node for each, with its arguments as they were given.
+// Operators of other libraries: one custom node each, with the original arguments.
 #include <fmt/format.h>
 
 #include <span>

@@ -13,21 +13,21 @@
 namespace tern::importing {
 namespace {
 
-enum class Step { make, unpack, unwrap, enter, leave };
+enum class DualStep { make, unpack, unwrap, enter, leave };
 struct Target {
   std::string_view name;
-  Step step;
+  DualStep step;
 };
 constexpr Target kTargets[] = {
-    {"torch._functorch.predispatch._make_dual", Step::make},
-    {"torch.ops.aten._make_dual.default", Step::make},
-    {"torch._functorch.predispatch._unpack_dual", Step::unpack},
-    {"torch.ops.aten._unpack_dual.default", Step::unpack},
-    {"torch._functorch.predispatch._unwrap_for_grad", Step::unwrap},
-    {"torch._functorch.predispatch._jvp_increment_nesting", Step::enter},
-    {"torch._functorch.predispatch._jvp_decrement_nesting", Step::leave},
+    {"torch._functorch.predispatch._make_dual", DualStep::make},
+    {"torch.ops.aten._make_dual.default", DualStep::make},
+    {"torch._functorch.predispatch._unpack_dual", DualStep::unpack},
+    {"torch.ops.aten._unpack_dual.default", DualStep::unpack},
+    {"torch._functorch.predispatch._unwrap_for_grad", DualStep::unwrap},
+    {"torch._functorch.predispatch._jvp_increment_nesting", DualStep::enter},
+    {"torch._functorch.predispatch._jvp_decrement_nesting", DualStep::leave},
 };
-/// A level of forward_ad without jvp is one that cannot be nested.
+/// A forward_ad level without jvp cannot be nested.
 constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
                                         "torch._functorch.predispatch._exit_dual_level"};
 
@@ -44,7 +44,7 @@ bool makes_duals(const pt2::Graph& graph) {
   };
   return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
     const Target* target = find(node.target);
-    return (target != nullptr && target->step == Step::make) ||
+    return (target != nullptr && target->step == DualStep::make) ||
            std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
   });
 }
@@ -54,11 +54,11 @@ bool Duals::call(const pt2::Node& node) {
   const Target* target = find(node.target);
   if (target == nullptr) return false;
   switch (target->step) {
-    case Step::make: make(node); break;
-    case Step::unpack: unpack(node); break;
-    case Step::unwrap: bind(node, 0, tensor_at(node, 0)); break;
-    case Step::enter: ++level_; break;
-    case Step::leave: leave(); break;
+    case DualStep::make: make(node); break;
+    case DualStep::unpack: unpack(node); break;
+    case DualStep::unwrap: bind(node, 0, tensor_at(node, 0)); break;
+    case DualStep::enter: ++level_; break;
+    case DualStep::leave: leave(); break;
   }
   return true;
 }
@@ -79,7 +79,7 @@ void Duals::make(const pt2::Node& node) {
   if (duals_.size() >= kMaxDuals)
     fail(ErrorCode::unsupported, fmt::format("more than {} dual numbers at a time", kMaxDuals));
   const ValueId x = tensor_at(node, 0);
-  // A value of its own, through which derivatives of the levels around it flow.
+  // Creates a separate value, passing on derivatives of the outer levels.
   const ValueId primal = written_detached(builder_, x, x);
   duals_.push_back({primal, scope_.like(tensor_at(node, 1), x), level_});
   bind(node, 0, primal);
@@ -94,7 +94,7 @@ ValueId Duals::tangent_of(ValueId value) {
   }
   const DType t = builder_.dtype(value);
   if (primals.empty() || !(is_floating(t) || is_complex(t))) return zeros_like(builder_, value);
-  // J v is the derivative of J^T u with respect to u, in which it is linear: any u will do.
+  // J v is the derivative of J^T u with respect to u; J^T u is linear in u, so any u will do.
   const ValueId u = detached(builder_, value);
   const GradientSeed cotangent{value, u};
   const std::vector<ValueId> transposed = differentiate(builder_, {&cotangent, 1}, primals);

@@ -1,5 +1,5 @@
-// Forward-mode derivatives that a traced program left open: between _make_dual and _unpack_dual of torch.func.jvp and
-// torch.autograd.forward_ad the file has only the primal computation.
+// Forward-mode derivatives left open by a traced program. Between _make_dual and _unpack_dual of torch.func.jvp and
+// torch.autograd.forward_ad, the file has only the primal computation.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ class Duals : ScopeUser {
  public:
   explicit Duals(Scope& scope) : ScopeUser(scope) {}
 
-  /// False when the node has nothing to do with dual numbers.
+  /// False for nodes unrelated to dual numbers.
   bool call(const pt2::Node& node);
 
  private:

@@ -10,21 +10,21 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 using In = pt2::InputSpec::Kind;
 using Out = pt2::OutputSpec::Kind;
 
-/// A literal as Python writes it.
+/// Literal in Python's notation.
 std::string python_text(const pt2::Argument& a) {
   switch (a.kind) {
-    case Kind::none: return "None";
-    case Kind::boolean:
-    case Kind::sym_bool: return a.boolean ? "True" : "False";
-    case Kind::integer:
-    case Kind::sym_int: return fmt::format("{}", a.integer);
-    case Kind::real:
-    case Kind::sym_float: return fmt::format("{}", a.real);
-    case Kind::string: return fmt::format("'{}'", a.text);
+    case ArgumentKind::none: return "None";
+    case ArgumentKind::boolean:
+    case ArgumentKind::sym_bool: return a.boolean ? "True" : "False";
+    case ArgumentKind::integer:
+    case ArgumentKind::sym_int: return fmt::format("{}", a.integer);
+    case ArgumentKind::real:
+    case ArgumentKind::sym_float: return fmt::format("{}", a.real);
+    case ArgumentKind::string: return fmt::format("'{}'", a.text);
     default: return pt2::tag_of(a.kind);
   }
 }
@@ -96,8 +96,8 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
     case In::constant_input: return no_input(name, python_text(arg));
     case In::user_input: break;
   }
-  if (arg.kind == Kind::tensor) return tensor_input(arg, name);
-  if ((arg.kind == Kind::sym_int || arg.kind == Kind::sym_bool || arg.kind == Kind::sym_float) && !arg.name.empty()) {
+  if (arg.kind == ArgumentKind::tensor) return tensor_input(arg, name);
+  if ((arg.kind == ArgumentKind::sym_int || arg.kind == ArgumentKind::sym_bool || arg.kind == ArgumentKind::sym_float) && !arg.name.empty()) {
     return number_input(arg, name);
   }
   no_input(name, python_text(arg));
@@ -123,7 +123,7 @@ void Entry::state_input(const pt2::InputSpec& spec) {
   walker_->scope().bind(spec.arg.name, Binding::tensor(ref));
 }
 
-/// Its plain inner tensors, of all levels, become states. The depth is limited where the pickle is read.
+/// Turns the plain inner tensors of all levels into states. The pickle reader limits the depth.
 std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
                                                        const std::string& name) {
   auto result = std::make_shared<QuantizedTensor>();
@@ -156,10 +156,10 @@ void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
   walker_->scope().bind(arg.name, Binding::tensor(memory_.back().second));
 }
 
-/// An integer that the caller gives is a tensor of no dimensions, and a node binds the symbol of the program to it.
+/// Adds an integer input as a tensor of no dimensions; a node binds the program's symbol to the value.
 void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
   Builder& b = walker_->scope().builder();
-  const DType dtype = arg.kind == Kind::sym_int ? DType::i64 : arg.kind == Kind::sym_bool ? DType::boolean : DType::f64;
+  const DType dtype = arg.kind == ArgumentKind::sym_int ? DType::i64 : arg.kind == ArgumentKind::sym_bool ? DType::boolean : DType::f64;
   const ValueId v = b.add_value({dtype, {}}, name);
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
   walker_->scalars().bind_number(model_.graph, arg, v);
@@ -169,8 +169,7 @@ void Entry::no_input(const std::string& name, const std::string& constant) {
   walker_->scope().builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
 }
 
-/// Tied states are one memory; states that overlap otherwise, and of which one is written, are views of their whole
-/// storage.
+/// Tied states share one memory. Other overlapping states, if one of them is written, are views of their whole storage.
 void Entry::share_storages() {
   Builder& b = walker_->scope().builder();
   const std::set<std::string> written = written_inputs(model_.graph);
@@ -186,7 +185,7 @@ void Entry::share_storages() {
     const pt2::InputSpec& spec = model_.signature.inputs[i];
     if (subclasses_.contains(spec.target)) continue;
     if (!is_state(spec.kind)) {
-      m += spec.kind == In::user_input && spec.arg.kind == Kind::tensor;
+      m += spec.kind == In::user_input && spec.arg.kind == ArgumentKind::tensor;
       continue;
     }
     const auto [input, ref] = memory_[m++];
@@ -227,7 +226,7 @@ void Entry::share_storages() {
       }
       continue;
     }
-    std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory: one Ref
+    std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory share a Ref
     for (const Placed& p : placed) {
       const State& s = shared_.program.states[p.state];
       std::vector<std::int64_t> key = {s.offset};
@@ -257,17 +256,17 @@ void Entry::mutation(const pt2::OutputSpec& spec) {
     fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is none of its inputs", spec.target));
   }
   pt2::Argument arg = spec.arg;
-  arg.kind = Kind::tensor;
+  arg.kind = ArgumentKind::tensor;
   const ValueId like = walker_->scope().builder().function().inputs[it->second].value;
   write_back(it->second, walker_->scope().like(walker_->scope().tensor_of(arg), like));
 }
 
 void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
   pt2::Argument arg = spec.arg;
-  if (spec.kind != Out::user_output) arg.kind = Kind::tensor;
+  if (spec.kind != Out::user_output) arg.kind = ArgumentKind::tensor;
   FunctionOutput out;
   out.name = name;
-  const Binding b = arg.kind == Kind::string ? Binding{} : walker_->scope().binding_of(arg);
+  const Binding b = arg.kind == ArgumentKind::string ? Binding{} : walker_->scope().binding_of(arg);
   switch (b.kind) {
     case Binding::Kind::integer: out.kind = FunctionOutput::Kind::integer; break;
     case Binding::Kind::boolean: out.kind = FunctionOutput::Kind::boolean; break;
@@ -307,7 +306,7 @@ void Entry::outputs() {
   }
 }
 
-/// A traced program does not list what it writes: what changed is written back.
+/// Writes back every changed state: a traced program does not list its writes.
 void Entry::written() {
   for (const auto& [input, ref] : inner_) {
     if (!walker_->scope().aliases().changed(ref)) continue;

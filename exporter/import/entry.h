@@ -1,4 +1,4 @@
-// One model of a .pt2 file as an entry function: its inputs, its body, its outputs and what it writes back.
+// Model of a .pt2 file as an entry function: inputs, body, outputs and write-backs.
 #pragma once
 
 #include <set>
@@ -37,11 +37,10 @@ class Entry {
   std::uint32_t function_;
   std::shared_ptr<Walker> walker_;
   std::map<std::string, std::size_t>
-      input_of_;  ///< by target of the input's spec or name of the graph's input: position in Function::inputs
-  std::vector<std::pair<std::size_t, RefId>>
-      memory_;  ///< inputs that a traced program may write, and what they are in it
-  std::vector<std::pair<std::size_t, RefId>> inner_;  ///< those of tensor subclasses, which none may write
-  std::set<std::string> subclasses_;                  ///< targets of specs that are tensor subclasses
+      input_of_;  ///< position in Function::inputs, keyed by spec target or graph input name
+  std::vector<std::pair<std::size_t, RefId>> memory_;  ///< inputs a traced program may write, with their Refs
+  std::vector<std::pair<std::size_t, RefId>> inner_;   ///< inner tensors of subclasses, closed to writes
+  std::set<std::string> subclasses_;                   ///< targets of specs of tensor subclasses
 };
 
 }  // namespace tern::importing

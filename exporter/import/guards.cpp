@@ -16,7 +16,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 using In = pt2::InputSpec::Kind;
 
 /// Longer relations are cut in messages.
@@ -56,7 +56,7 @@ class Guards {
   }
 
  private:
-  /// The number of the user's input that a path leads to.
+  /// Index of the user's input at a path.
   std::optional<std::size_t> position_of(const std::vector<std::string>& path) const {
     const auto at = [this](const std::vector<std::string>& p) -> std::optional<std::size_t> {
       const auto found = positions_.find(p);
@@ -105,15 +105,15 @@ class Guards {
       fail(ErrorCode::unsupported, fmt::format("{} is no integer of the program's inputs", source.text));
     };
     if (source.property == pt2::GuardSource::Property::value) {
-      if (arg.kind == Kind::boolean) return arg.boolean ? 1 : 0;
-      if (arg.kind == Kind::integer) return arg.integer;
-      if (arg.kind != Kind::sym_int && arg.kind != Kind::sym_bool) refuse();
+      if (arg.kind == ArgumentKind::boolean) return arg.boolean ? 1 : 0;
+      if (arg.kind == ArgumentKind::integer) return arg.integer;
+      if (arg.kind != ArgumentKind::sym_int && arg.kind != ArgumentKind::sym_bool) refuse();
       const Binding b = scope_.binding_of(arg);
       if (!b.is_dim()) refuse();
       return b.dim;
     }
     const pt2::TensorMeta* meta =
-        arg.kind == Kind::tensor ? scope_.shared().model.graph.tensor_values.find(arg.name) : nullptr;
+        arg.kind == ArgumentKind::tensor ? scope_.shared().model.graph.tensor_values.find(arg.name) : nullptr;
     if (meta == nullptr) refuse();
     switch (source.property) {
       case pt2::GuardSource::Property::size: return element(meta->sizes, source);
@@ -134,7 +134,7 @@ class Guards {
     const Interval range = scope_.pool().bounds(condition);
     if (range.min > 0 || range.max < 0) return;
     if (!condition.is_const() && !asserted_.insert(condition.index()).second) return;
-    // Sizes that export fixed are no news.
+    // Sizes fixed by export are omitted.
     Dims shown;
     std::string names;
     for (std::size_t i = 0; i < sources.size() && shown.size() < kMaxShownSizes; ++i) {

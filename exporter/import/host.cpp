@@ -1,4 +1,4 @@
-// Operators that ask for sizes, read a number off a tensor, assert something, or have no effect outside PyTorch.
+// Operators to query sizes, read a number off a tensor, assert, or with no effect outside PyTorch.
 #include "exporter/import/host.h"
 
 #include <fmt/format.h>
@@ -11,11 +11,11 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 std::string text_of(const pt2::Node& node, std::string_view argument, std::string_view otherwise) {
   const pt2::Argument* a = node.find_input(argument);
-  return a != nullptr && a->kind == Kind::string ? a->text : std::string(otherwise);
+  return a != nullptr && a->kind == ArgumentKind::string ? a->text : std::string(otherwise);
 }
 
 }  // namespace
@@ -47,10 +47,10 @@ bool HostCalls::call(const pt2::Node& node, std::string_view target) {
   }
   if (target == "aten.sym_stride.int" || target == "aten.sym_storage_offset.default" ||
       target == "aten.sym_is_contiguous.default") {
-    // Memory here is laid out anew: what PyTorch recorded of the tensor is what the program means.
+    // Tern lays out memory anew: the program means PyTorch's record of the tensor.
     Dim d;
     if (!node.outputs.empty() && scope_.recorded(node.outputs[0], &d)) {
-      return set(node.outputs[0].kind == Kind::sym_bool ? Binding::boolean(d) : Binding::integer(d));
+      return set(node.outputs[0].kind == ArgumentKind::sym_bool ? Binding::boolean(d) : Binding::integer(d));
     }
     const pt2::TensorMeta* meta = scope_.meta_of(input(0).name);
     if (meta == nullptr) fail(ErrorCode::bad_file, "the strides of the tensor are not recorded");

@@ -1,4 +1,4 @@
-// Operators that ask for sizes, read a number off a tensor, assert something, or have no effect outside PyTorch.
+// Operators to query sizes, read a number off a tensor, assert, or with no effect outside PyTorch.
 #pragma once
 
 #include "exporter/import/scalars.h"
@@ -8,7 +8,7 @@ namespace tern::importing {
 class HostCalls : ScopeUser {
  public:
   HostCalls(Scope& scope, Scalars& scalars) : ScopeUser(scope), scalars_(scalars) {}
-  /// False for operators that compute. `target`: without "torch.ops.".
+  /// False for computing operators. `target`: without "torch.ops.".
   bool call(const pt2::Node& node, std::string_view target);
 
  private:

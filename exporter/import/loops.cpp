@@ -7,7 +7,7 @@
 namespace tern::importing {
 namespace {
 
-/// PyTorch's own export refuses such bodies: what a round writes would be seen by the next, or by the caller, or not.
+/// PyTorch's export refuses such bodies too: writes in a round may or may not reach the next round or the caller.
 void refuse_writes(const Body& body, const pt2::Graph& graph, const char* what) {
   if (body.written.empty()) return;
   fail(ErrorCode::unsupported,
@@ -26,7 +26,7 @@ void ControlFlow::while_loop(const pt2::Node& node) {
   const pt2::Graph &condition = graph_of(node, 0), &loop = graph_of(node, 1);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
   std::vector<Binding> operands = scope_.flattened(inputs.subspan(2, std::min<std::size_t>(1, inputs.size() - 2)));
-  for (Binding& b : operands) {  // what is carried from round to round is a tensor, integers too
+  for (Binding& b : operands) {  // carried values are tensors, integers included
     if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(scope_.value_of(b)));
   }
   const std::size_t carried = operands.size();

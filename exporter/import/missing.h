@@ -1,4 +1,4 @@
-// Collects the operators and guards that cannot be imported, so that one message names them all.
+// Collects unsupported operators and guards, to name all of them in one message.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace tern::importing {
 class Missing {
  public:
   void add(const pt2::Node& node, const std::string& reason = {});
-  /// A relation between sizes that the program assumes, as the file has it.
+  /// Size relation assumed by the program, in the file's text.
   void add_guard(const std::string& text, const std::string& reason) { guards_.push_back({text, reason}); }
   bool any() const { return !ops_.empty(); }
   const std::vector<MissingOp>& ops() const { return ops_; }
-  /// Throws unsupported, naming every one, when there are any.
+  /// Throws unsupported, naming every collected operator and guard, unless the list is empty.
   void check() const;
   /// Throws unsupported, naming every guard; guards become warnings instead if `accept`.
   void check_guards(bool accept, std::vector<std::string>* warnings) const;

@@ -1,4 +1,4 @@
-// Operators that write their arguments: the functional operator that computes the same, and its results written back.
+// Operators with written arguments: lowers the functional equivalent and writes its results back.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -14,9 +14,9 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
-/// In-place operators that change how a tensor is viewed, not what it holds.
+/// True for in-place operators changing a tensor's view, not its contents.
 bool is_inplace_view(std::string_view base) {
   for (std::string_view name : {"aten::squeeze_", "aten::unsqueeze_", "aten::transpose_", "aten::t_", "aten::swapaxes_",
                                 "aten::swapdims_", "aten::as_strided_", "aten::detach_"}) {
@@ -27,12 +27,12 @@ bool is_inplace_view(std::string_view base) {
 
 std::vector<std::string> tensor_names(const pt2::Argument* a) {
   if (a == nullptr) return {};
-  if (a->kind == Kind::tensor) return {a->name};
-  if (a->kind == Kind::tensors || a->kind == Kind::optional_tensors) return a->names;
+  if (a->kind == ArgumentKind::tensor) return {a->name};
+  if (a->kind == ArgumentKind::tensors || a->kind == ArgumentKind::optional_tensors) return a->names;
   return {};
 }
 
-/// The names that the twin gives to arguments at the same place: the self of dropout_ is the input of dropout.
+/// Renames arguments to the twin's argument at the same position: self of dropout_ is input of dropout.
 void name_as_twin(Call* call, const pt2::Schema* twin) {
   if (twin == nullptr) return;
   for (std::size_t i = 0; i < call->args.size() && i < twin->arguments.size(); ++i) {
@@ -43,7 +43,7 @@ void name_as_twin(Call* call, const pt2::Schema* twin) {
 }  // namespace
 
 void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
-  // Memory keeps its elements in order; what is new is not determined, and zero here.
+  // Memory keeps its elements in order; new elements are undefined in PyTorch, and zero here.
   const std::string& name = node.inputs.at(0).arg.name;
   const ValueId old = scope_.tensor_of(node.inputs[0].arg);
   const Dim have = builder_.numel(old), want = pool().product(sizes);
@@ -58,7 +58,7 @@ void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
   if (!node.outputs.empty()) scope_.bind(node.outputs[0].name, resized);
 }
 
-/// All names of the tensor stand for a detached view of it; views that were made before keep their gradients.
+/// Rebinds all names of the tensor to a detached view; earlier views keep their gradients.
 Binding Mutations::detach(const Binding& self) {
   if (self.kind != BindingKind::tensor) return self;
   const RefId ref = self.ref;
@@ -73,7 +73,7 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
   const std::string_view base = base_of(schema.name);
   if (!contains(special_mutations(), base)) return false;
   const auto finish = [&](const Binding& self) {
-    if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) scope_.bind(node.outputs[0].name, self);
+    if (!node.outputs.empty() && node.outputs[0].kind == ArgumentKind::tensor) scope_.bind(node.outputs[0].name, self);
     return true;
   };
   const auto self = [&] { return scope_.binding_of(node.inputs.at(0).arg); };
@@ -102,7 +102,7 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
   } else if (base == "aten::detach_") {
     return finish(shared_.is_differentiated ? detach(self()) : self());
   } else if (base == "aten::requires_grad_" || base == "aten::retain_grad") {
-    // nothing that a program without autograd could see
+    // invisible to a program without autograd
   } else if (is_inplace_view(base)) {
     pt2::Node twin = node;
     twin.target = "torch.ops." + functional_twin(schema);
@@ -131,20 +131,20 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
     scope_.substitute(node);
     return;
   }
-  // What is written: by name of the argument, which tensors.
+  // Written tensors, by argument.
   std::vector<std::pair<const pt2::SchemaArgument*, std::vector<Binding>>> written;
   for (const pt2::SchemaArgument& a : schema.arguments) {
     if (!a.is_mutated) continue;
     std::vector<Binding> targets;
     for (const std::string& name : tensor_names(node.find_input(a.name))) {
       pt2::Argument one;
-      one.kind = name.empty() ? Kind::none : Kind::tensor;
+      one.kind = name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
       one.name = name;
       targets.push_back(scope_.binding_of(one));
     }
     written.emplace_back(&a, std::move(targets));
   }
-  // An in-place result has the type of what it overwrites, and PyTorch computes in the common type of the operands.
+  // An in-place result has the overwritten tensor's type; PyTorch computes in the common type of the operands.
   if (call.declared.empty() && !written.empty()) {
     for (const Binding& b : written[0].second) call.declared.push_back(builder_.type(scope_.value_of(b)));
   }
@@ -157,7 +157,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   }
   const std::vector<ValueId> results = calls_.lower(call);
 
-  // Results come in the order of the schema's returns; what is written but not returned follows.
+  // Results follow the order of the schema's returns; written but unreturned arguments come last.
   std::size_t next = 0;
   std::vector<bool> done(written.size());
   std::vector<std::vector<Binding>> returned;
@@ -197,7 +197,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   }
 }
 
-/// batch_norm and its like update the running statistics in training, and their schemas do not say so.
+/// batch_norm and similar ops update the running statistics in training; their schemas do not state the update.
 bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   if (call.target == "aten.instance_norm.default") {
     if (!call.flag("use_input_stats") || !(call.has("running_mean") || call.has("running_var"))) return false;

@@ -1,4 +1,4 @@
-// Operators that write their arguments: the functional operator that computes the same, and its results written back.
+// Operators with written arguments: lowers the functional equivalent and writes its results back.
 #pragma once
 
 #include "exporter/import/arguments.h"
@@ -11,8 +11,8 @@ class Mutations : ScopeUser {
   Mutations(Scope& scope, Arguments& arguments, Results& results, Calls& calls)
       : ScopeUser(scope), arguments_(arguments), results_(results), calls_(calls) {}
   void call(const pt2::Node& node, const pt2::Schema& schema);
-  /// batch_norm and its like update the running statistics in training, and their schemas do not say so. False for
-  /// other calls.
+  /// Handles batch_norm and similar ops in training: they update the running statistics, contrary to their schemas.
+  /// False for other calls.
   bool batch_norm_training(const pt2::Node& node, const Call& call);
 
  private:

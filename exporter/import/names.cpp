@@ -60,7 +60,7 @@ constexpr std::string_view kSpecialMutations[] = {
     "aten::squeeze_",   "aten::unsqueeze_", "aten::requires_grad_", "aten::transpose_",
     "aten::t_",         "aten::swapaxes_",  "aten::swapdims_",      "aten::as_strided_"};
 
-constexpr std::string_view kScalars[] = {
+constexpr std::string_view kNamesScalars[] = {
     "abs",   "acos",     "add", "and_", "asin",  "atan", "ceil", "cos",  "cosh", "eq",      "exp",    "float",
     "floor", "floordiv", "ge",  "gt",   "index", "int",  "ite",  "le",   "log",  "log2",    "lshift", "lt",
     "max",   "min",      "mod", "mul",  "ne",    "neg",  "not",  "not_", "or_",  "pos",     "pow",    "pow_by_natural",
@@ -90,7 +90,7 @@ std::span<const std::string_view> special_mutations() {
   return kSpecialMutations;
 }
 std::span<const std::string_view> scalar_functions() {
-  return kScalars;
+  return kNamesScalars;
 }
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {

@@ -1,4 +1,4 @@
-// What went wrong at a node of the graph, and where the node comes from.
+// Error at a node of the graph, with the node's origin.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace tern::importing {
 
 class NodeError : public Error {
  public:
-  /// `where` as origins.h has it.
+  /// `where` follows origins.h.
   NodeError(ErrorCode code, std::string reason_, std::string target_, std::string where_)
       : Error(code, fmt::format("{} ({}, {})", reason_, target_, where_)),
         reason(std::move(reason_)),

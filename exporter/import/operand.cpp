@@ -9,9 +9,9 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
-/// As the schema's default it may stand for a list: 1 for int[2] is [1, 1].
+/// A schema default may stand for a list: 1 for int[2] is [1, 1].
 void widen(Operand& o, const pt2::SchemaType& type) {
   if (!type.is_list) return;
   const auto count = static_cast<std::size_t>(std::max(type.list_size, 1));
@@ -30,7 +30,7 @@ void widen(Operand& o, const pt2::SchemaType& type) {
   }
 }
 
-/// As PyTorch's is_contiguous; true where the layout is not known.
+/// Follows PyTorch's is_contiguous; true for unknown layouts.
 bool row_major(const Layout& l) {
   std::int64_t step = 1;
   if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
@@ -41,7 +41,7 @@ bool row_major(const Layout& l) {
   return true;
 }
 
-/// Axis 1 is the innermost one; false where the layout is not known.
+/// True if axis 1 is the innermost; false for unknown layouts.
 bool channels_last(Layout l) {
   if (!l.known || l.sizes.size() < 3) return false;
   std::rotate(l.sizes.begin() + 1, l.sizes.begin() + 2, l.sizes.end());
@@ -69,8 +69,8 @@ Operand Arguments::operand(const pt2::Argument& a) {
     }
   };
   switch (a.kind) {
-    case Kind::none: break;
-    case Kind::tensor: {
+    case ArgumentKind::none: break;
+    case ArgumentKind::tensor: {
       const Binding b = scope_.binding_of(a);
       if (b.kind == BindingKind::none) break;
       if (b.kind == BindingKind::tensor || b.kind == BindingKind::quantized) {
@@ -84,36 +84,36 @@ Operand Arguments::operand(const pt2::Argument& a) {
       }
       break;
     }
-    case Kind::tensors:
-    case Kind::optional_tensors:
+    case ArgumentKind::tensors:
+    case ArgumentKind::optional_tensors:
       o.kind = OK::tensors;
       for (const std::string& name : a.names) {
         pt2::Argument one;
-        one.kind = Kind::tensor;
+        one.kind = ArgumentKind::tensor;
         one.name = name;
         o.values.push_back(name.empty() ? kNoValue : scope_.tensor_of(one));
       }
       break;
-    case Kind::integer:
-    case Kind::boolean:
-    case Kind::real:
-    case Kind::sym_int:
-    case Kind::sym_bool:
-    case Kind::sym_float: scalar(scope_.binding_of(a)); break;
-    case Kind::ints:
-    case Kind::bools:
-      o.kind = a.kind == Kind::ints ? OK::integers : OK::booleans;
+    case ArgumentKind::integer:
+    case ArgumentKind::boolean:
+    case ArgumentKind::real:
+    case ArgumentKind::sym_int:
+    case ArgumentKind::sym_bool:
+    case ArgumentKind::sym_float: scalar(scope_.binding_of(a)); break;
+    case ArgumentKind::ints:
+    case ArgumentKind::bools:
+      o.kind = a.kind == ArgumentKind::ints ? OK::integers : OK::booleans;
       o.integers.assign(a.ints.begin(), a.ints.end());
       break;
-    case Kind::reals:
+    case ArgumentKind::reals:
       o.kind = OK::numbers;
       o.numbers = a.reals;
       break;
-    case Kind::sym_ints:
+    case ArgumentKind::sym_ints:
       o.kind = OK::integers;
       for (const auto& s : a.sym_ints) {
         pt2::Argument one;
-        one.kind = Kind::sym_int;
+        one.kind = ArgumentKind::sym_int;
         one.name = s.name;
         one.integer = s.value;
         const Binding b = scope_.binding_of(one);
@@ -121,21 +121,21 @@ Operand Arguments::operand(const pt2::Argument& a) {
         o.integers.push_back(b.dim);
       }
       break;
-    case Kind::sym_bools:
+    case ArgumentKind::sym_bools:
       o.kind = OK::booleans;
       for (const auto& s : a.sym_bools) {
         pt2::Argument one;
-        one.kind = Kind::sym_bool;
+        one.kind = ArgumentKind::sym_bool;
         one.name = s.name;
         one.boolean = s.value;
         o.integers.push_back(scope_.binding_of(one).dim);
       }
       break;
-    case Kind::sym_floats:
+    case ArgumentKind::sym_floats:
       o.kind = OK::numbers;
       for (const auto& s : a.sym_floats) {
         pt2::Argument one;
-        one.kind = Kind::sym_float;
+        one.kind = ArgumentKind::sym_float;
         one.name = s.name;
         one.real = s.value;
         const Binding b = scope_.binding_of(one);
@@ -145,42 +145,42 @@ Operand Arguments::operand(const pt2::Argument& a) {
         o.numbers.push_back(b.number);
       }
       break;
-    case Kind::complex:
+    case ArgumentKind::complex:
       o.kind = OK::complex;
       o.number = a.real;
       o.imaginary = a.imag;
       break;
-    case Kind::string:
-    case Kind::op:
+    case ArgumentKind::string:
+    case ArgumentKind::op:
       o.kind = OK::text;
       o.text = a.text;
       break;
-    case Kind::strings:
+    case ArgumentKind::strings:
       o.kind = OK::text;
       for (const std::string& s : a.names) o.text += (o.text.empty() ? "" : ",") + s;
       break;
-    case Kind::scalar_type:
+    case ArgumentKind::scalar_type:
       o.kind = OK::dtype;
       o.dtype = a.dtype();
       if (o.dtype == DType::invalid)
         fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", a.integer));
       break;
-    case Kind::device:
+    case ArgumentKind::device:
       o.kind = OK::device;
       o.text = a.text;
       break;
-    case Kind::layout:
+    case ArgumentKind::layout:
       if (a.integer != static_cast<std::int64_t>(pt2::Layout::strided)) {
         fail(ErrorCode::unsupported, "layouts other than dense are not supported");
       }
       o.kind = OK::layout;
       o.integer = a.integer;
       break;
-    case Kind::memory_format:
+    case ArgumentKind::memory_format:
       o.kind = OK::memory_format;
       o.integer = a.integer;
       break;
-    case Kind::nested_tensors:
+    case ArgumentKind::nested_tensors:
       o.kind = OK::tensors;
       for (const pt2::Argument& item : a.items) {
         const Operand list = operand(item);

@@ -10,7 +10,7 @@
 namespace tern::importing {
 namespace {
 
-/// File names only: the folders are those of the machine that exported.
+/// Drops folders: they are the exporting machine's.
 std::string source_of(const pt2::SourceInfo& info) {
   if (info.file.empty()) return {};
   const std::size_t slash = info.file.find_last_of("/\\");

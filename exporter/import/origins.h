@@ -1,4 +1,4 @@
-// Where nodes of the program come from: the ATen op, the module and the line of Python, kept once each.
+// Origins of the program's nodes: ATen op, module and line of Python, each stored once.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace tern::importing {
 
-/// "aten.add.Tensor" of "torch.ops.aten.add.Tensor"; other targets as they are.
+/// "aten.add.Tensor" for "torch.ops.aten.add.Tensor"; other targets are unchanged.
 std::string_view short_target(std::string_view target);
 
 /// "encoder.attn, model.py:42, node 'add_3'", for messages.
@@ -27,7 +27,7 @@ class Origins {
   std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> known_;
 };
 
-/// What the user attached to the node with torch.fx.traceback.annotate.
+/// Annotations from torch.fx.traceback.annotate on the node.
 std::vector<Annotation> annotations_of(const pt2::Node& node);
 
 }  // namespace tern::importing

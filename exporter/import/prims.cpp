@@ -18,7 +18,7 @@ constexpr std::string_view kSelf = "a=self";
 constexpr std::string_view kReduction = "inp=self dims=dim output_dtype=dtype";
 constexpr std::string_view kCreation = "a=self shape=size device= requires_grad=";
 
-// torch/_prims/__init__.py says what each computes.
+// torch/_prims/__init__.py defines each operator.
 // clang-format off
 constexpr Row kRows[] = {
     {"abs", "abs.default", ""}, {"acos", "acos.default", ""}, {"acosh", "acosh.default", ""},
@@ -71,7 +71,7 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
-/// ATen's name of an argument; empty where it is left out.
+/// ATen's name of an argument; empty for an omitted argument.
 std::string_view renamed(std::string_view name, std::string_view names) {
   while (!names.empty()) {
     const std::string_view pair = names.substr(0, names.find(' '));

@@ -1,4 +1,4 @@
-// Operators of torch._prims, which make_fx and PyTorch's decompositions leave, as those of ATen.
+// Translates operators of torch._prims, left by make_fx and PyTorch's decompositions, to ATen.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace tern::importing {
 
-/// The same call of an ATen operator; nothing where there is none, or where the operator has a lowering of its own.
+/// Equivalent ATen call; nothing if none exists, or if the operator has a lowering of its own.
 std::optional<pt2::Node> aten_call_of(const pt2::Node& prim);
 
-/// The operators that have such a call, and ATen's: "prims.add.default", "aten.add.Tensor".
+/// Translated operators with their ATen names: "prims.add.default", "aten.add.Tensor".
 std::vector<std::pair<std::string, std::string>> prims_as_aten();
 
 }  // namespace tern::importing

@@ -1,9 +1,9 @@
-// What PyTorch recorded of a graph's values.
+// PyTorch's records of a graph's values.
 #include "exporter/import/scope.h"
 
 namespace tern::importing {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 const pt2::TensorMeta* Scope::meta_of(std::string_view name) const {
   return graph_->tensor_values.find(name);
@@ -40,8 +40,8 @@ bool Scope::recorded(const pt2::Argument& output, Dim* dim) const {
     }
     return shared_.symbols.try_dim(value->expr, dim);
   };
-  if (output.kind == Kind::sym_int) return take(graph_->sym_int_values.find(output.name));
-  if (output.kind == Kind::sym_bool) return take(graph_->sym_bool_values.find(output.name));
+  if (output.kind == ArgumentKind::sym_int) return take(graph_->sym_int_values.find(output.name));
+  if (output.kind == ArgumentKind::sym_bool) return take(graph_->sym_bool_values.find(output.name));
   return false;
 }
 
@@ -49,11 +49,11 @@ void Scope::substitute(const pt2::Node& node) {
   for (const pt2::Argument& output : node.outputs) {
     for (const std::string& name : output_names_of(output)) {
       if (name.empty() || find(name) != nullptr) continue;
-      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool) {
         Dim d;
         if (!recorded(output, &d)) d = pool().new_symbol("size", -kNoBound, kNoBound);
-        bind(name, output.kind == Kind::sym_int ? Binding::integer(d) : Binding::boolean(d));
-      } else if (output.kind == Kind::sym_float) {
+        bind(name, output.kind == ArgumentKind::sym_int ? Binding::integer(d) : Binding::boolean(d));
+      } else if (output.kind == ArgumentKind::sym_float) {
         bind(name, Binding::real_value(builder_.add_value({DType::f64, {}}, name)));
       } else if (const pt2::TensorMeta* meta = meta_of(name)) {
         bind(name, Binding::tensor(aliases_.own(builder_.add_value(symbols().hint(*meta), name))));

@@ -18,7 +18,7 @@ constexpr std::string_view kMapped =
     "it reads or writes memory that all ranks map, and Tern's ranks exchange messages: call a collective of "
     "torch.distributed._functional_collectives";
 
-/// The first line that fits counts.
+/// The first matching line counts.
 constexpr Refusal kTable[] = {
     {"higher_order.flex_attention",
      "write its score function as terms of attn_mask of torch.nn.functional.scaled_dot_product_attention, which runs "

@@ -1,4 +1,4 @@
-// Operators that the importer refuses, with the reason and a replacement. docs/ops.md lists them.
+// Refused operators, each with a reason and a replacement. docs/ops.md lists them.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct Refusal {
 };
 std::span<const Refusal> refusals();
 
-/// The reason against an operator that cannot be imported; empty if the table has none. `target` may have an overload.
+/// Reason for refusing an operator; empty if the table has none. `target` may have an overload.
 std::string_view reason_against(std::string_view target);
 
 }  // namespace tern::importing

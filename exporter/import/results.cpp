@@ -1,4 +1,4 @@
-// The results of a call, bound to the names of its node: values of their own, or views of an operand.
+// Results of a call, bound to the names of its node: new values, or views of an operand.
 #include "exporter/import/results.h"
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 const pt2::Argument* only_tensor(const pt2::Argument* a) {
-  return a != nullptr && a->kind == Kind::tensor ? a : nullptr;
+  return a != nullptr && a->kind == ArgumentKind::tensor ? a : nullptr;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
         fail(ErrorCode::bad_file,
              fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
       }
-      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
         pt2::Node one = node;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, value));
@@ -64,7 +64,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
   }
 }
 
-/// Views that are no views here: the parts of complex numbers, and conjugates.
+/// Real and imaginary parts, and conjugates: views in PyTorch, computed values here.
 void Results::part_of_complex(const std::string& target, ViewStep* step) {
   Builder& b = builder_;
   const auto inverse = [&](std::string_view text) {
@@ -79,8 +79,8 @@ void Results::part_of_complex(const std::string& target, ViewStep* step) {
   if (target == "aten._neg_view.default") step->inverse = inverse("-v");
 }
 
-/// Notes a result of another type than PyTorch recorded: either the lowering is wrong, or PyTorch's own shape rule
-/// (those of bincount and embedding_bag do not say what their kernels give).
+/// Warns if a result's type differs from PyTorch's record. Either the lowering is wrong or PyTorch's own shape rule
+/// (the rules of bincount and embedding_bag differ from their kernels).
 void Results::check(const pt2::Node& node, const std::string& name, ValueId value) {
   const pt2::TensorMeta* meta = scope_.meta_of(name);
   if (meta == nullptr) return;

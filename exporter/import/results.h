@@ -1,4 +1,4 @@
-// What the results of a call stand for.
+// Bindings of a call's results.
 #pragma once
 
 #include "exporter/import/scalars.h"
@@ -8,7 +8,7 @@ namespace tern::importing {
 class Results : ScopeUser {
  public:
   Results(Scope& scope, Scalars& scalars) : ScopeUser(scope), scalars_(scalars) {}
-  /// `view_of`: the operand that results may be views of, or null. `first_node`: the first that the call made.
+  /// `view_of`: operand possibly viewed by results, or null. `first_node`: first node of the call.
   void bind(const pt2::Node& node, const std::vector<ValueId>& results, std::size_t first_node,
             const pt2::Argument* view_of, const Call& call);
   /// Notes a result of another type than PyTorch recorded.

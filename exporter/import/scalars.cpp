@@ -1,5 +1,5 @@
-// Numbers that Python computed on the host while tracing: integers and booleans become sizes, floats become tensors of
-// no dimensions.
+// Numbers computed by Python on the host during tracing: integers and booleans become sizes, floats tensors of no
+// dimensions.
 #include "exporter/import/scalars.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 /// "add" of "_operator.add", "torch.sym_sqrt" and "torch._sym_sqrt" become "sqrt".
 std::string_view function_of(std::string_view target) {
@@ -65,20 +65,20 @@ constexpr RealFunction kRealFunctions[] = {
 
 }  // namespace
 
-/// A scalar that is read off a tensor: bound, when running, by a node `item`.
+/// Scalar read off a tensor; a node `item` binds it at run time.
 Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
   const pt2::Argument& output = node.outputs.at(0);
   if (builder_.rank(value) != 0) value = builder_.reshape(value, {});
-  if (output.kind == Kind::sym_float || output.kind == Kind::tensor) {
+  if (output.kind == ArgumentKind::sym_float || output.kind == ArgumentKind::tensor) {
     return Binding::real_value(builder_.cast(value, DType::f64));
   }
-  const bool truth = output.kind == Kind::sym_bool;
+  const bool truth = output.kind == ArgumentKind::sym_bool;
   if (!is_integral(builder_.dtype(value)) && builder_.dtype(value) != DType::boolean) {
     value = builder_.expr(truth ? "x != 0" : "trunc(x)", {{"x", value}}, builder_.dtype(value), DType::i64);
   }
   Dim expected;
   const bool known = scope_.recorded(output, &expected);
-  // PyTorch names the result by a symbol of its own; a boolean is written Eq(u0, 1).
+  // PyTorch names the result by a new symbol; a boolean is written Eq(u0, 1).
   if (known && !truth && pool().symbol_of(expected) >= 0) {
     builder_.add_all(Op::item, {value}, {attr(AttrKey::symbols, expected)});
     return Binding::integer(expected);
@@ -100,7 +100,7 @@ Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
 
 void Scalars::assert_dim(Dim condition, const std::string& text) {
   const Interval range = pool().bounds(condition);
-  if (range.min > 0 || range.max < 0) return;  // true for all sizes that the symbols allow
+  if (range.min > 0 || range.max < 0) return;  // true for all sizes in the symbols' ranges
   builder_.add_all(Op::assert_dim, {}, {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text)});
 }
 
@@ -111,13 +111,13 @@ void Scalars::bind_number(const pt2::Graph& graph, const pt2::Argument& argument
   scope_.bind(argument.name, from_tensor(read, value));
 }
 
-/// Where the program computes a scalar of floats, the recorded expression is better if integers can express it: no run
-/// is needed to know it.
+/// Prefers the recorded expression to a computed scalar of floats if integers can express it: the value is then known
+/// without a run.
 Binding Scalars::recorded_or(const pt2::Node& node, Binding otherwise) {
   Dim d;
   const pt2::Argument& output = node.outputs.at(0);
   if (otherwise.is_dim() || !scope_.recorded(output, &d)) return otherwise;
-  return output.kind == Kind::sym_int ? Binding::integer(d) : Binding::boolean(d);
+  return output.kind == ArgumentKind::sym_int ? Binding::integer(d) : Binding::boolean(d);
 }
 
 Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, const std::vector<Binding>& args) {
@@ -142,7 +142,7 @@ Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, 
     std::vector<ExprArg> operands = {{"a", tensor(args[0])}};
     if (f.operands == 2) operands.emplace_back("b", tensor(args[1]));
     const ValueId value = builder_.expr(f.text, operands, DType::f64, f.truth ? DType::boolean : DType::f64);
-    if (f.truth || output.kind != Kind::sym_float) return from_tensor(node, value);
+    if (f.truth || output.kind != ArgumentKind::sym_float) return from_tensor(node, value);
     return Binding::real_value(value);
   }
   if (function == "ite" && args.size() == 3) {
@@ -223,20 +223,20 @@ bool Scalars::call(const pt2::Node& node) {
   if (function.empty() || node.outputs.size() != 1) return false;
   std::vector<Binding> args;
   for (const pt2::NamedArgument& in : node.inputs) {
-    if (in.arg.kind == Kind::sym_ints) {
+    if (in.arg.kind == ArgumentKind::sym_ints) {
       for (const auto& s : in.arg.sym_ints) {
         pt2::Argument one;
-        one.kind = Kind::sym_int;
+        one.kind = ArgumentKind::sym_int;
         one.name = s.name;
         one.integer = s.value;
         args.push_back(scope_.binding_of(one));
       }
-    } else if (in.arg.kind == Kind::ints) {
+    } else if (in.arg.kind == ArgumentKind::ints) {
       for (std::int64_t v : in.arg.ints) args.push_back(Binding::integer(v));
     } else {
       args.push_back(scope_.binding_of(in.arg));
       if (args.back().kind == BindingKind::none) args.pop_back();
-      // Python's operators on tensors reach the trace as such only rarely: a scalar that .item() gave.
+      // Python's operators apply to tensors only in rare cases: scalars from .item().
       if (!args.empty() && args.back().kind == BindingKind::tensor) {
         args.back() =
             Binding::real_value(builder_.cast(builder_.reshape(scope_.value_of(args.back()), {}), DType::f64));

@@ -1,4 +1,4 @@
-// Numbers that Python computed on the host while tracing.
+// Numbers computed by Python on the host during tracing.
 #pragma once
 
 #include "exporter/import/scope.h"
@@ -10,9 +10,9 @@ class Scalars : ScopeUser {
   explicit Scalars(Scope& scope) : ScopeUser(scope) {}
   /// A node of Python's own functions on numbers; false for others.
   bool call(const pt2::Node& node);
-  /// A scalar that is read off a tensor: bound, when running, by a node `item`.
+  /// Scalar read off a tensor; a node `item` binds it at run time.
   Binding from_tensor(const pt2::Node& node, ValueId value);
-  /// A number that is an input: `value`, a tensor of no dimensions.
+  /// Binds a number input: `value`, a tensor of no dimensions.
   void bind_number(const pt2::Graph& graph, const pt2::Argument& argument, ValueId value);
   void assert_dim(Dim condition, const std::string& text);
 

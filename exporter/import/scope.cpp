@@ -7,13 +7,13 @@
 
 namespace tern::importing {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
 std::vector<std::string> output_names_of(const pt2::Argument& output) {
   switch (output.kind) {
-    case Kind::tensors:
-    case Kind::optional_tensors: return output.names;
-    case Kind::none: return {""};
+    case ArgumentKind::tensors:
+    case ArgumentKind::optional_tensors: return output.names;
+    case ArgumentKind::none: return {""};
     default: return {output.name};
   }
 }
@@ -36,16 +36,16 @@ Binding Scope::binding_of(const pt2::Argument& a) const {
     fail(ErrorCode::bad_file, fmt::format("'{}' is used before it is defined", name));
   };
   switch (a.kind) {
-    case Kind::none: return {};
-    case Kind::tensor:
-    case Kind::custom_obj: return named(a.name);
-    case Kind::integer: return Binding::integer(a.integer);
-    case Kind::boolean: return Binding::boolean(a.boolean);
-    case Kind::real: return Binding::real(a.real);
-    case Kind::sym_int: return a.name.empty() ? Binding::integer(a.integer) : named(a.name);
-    case Kind::sym_bool: return a.name.empty() ? Binding::boolean(a.boolean) : named(a.name);
-    case Kind::sym_float: return a.name.empty() ? Binding::real(a.real) : named(a.name);
-    case Kind::string: {
+    case ArgumentKind::none: return {};
+    case ArgumentKind::tensor:
+    case ArgumentKind::custom_obj: return named(a.name);
+    case ArgumentKind::integer: return Binding::integer(a.integer);
+    case ArgumentKind::boolean: return Binding::boolean(a.boolean);
+    case ArgumentKind::real: return Binding::real(a.real);
+    case ArgumentKind::sym_int: return a.name.empty() ? Binding::integer(a.integer) : named(a.name);
+    case ArgumentKind::sym_bool: return a.name.empty() ? Binding::boolean(a.boolean) : named(a.name);
+    case ArgumentKind::sym_float: return a.name.empty() ? Binding::real(a.real) : named(a.name);
+    case ArgumentKind::string: {
       Binding b;
       b.kind = Binding::Kind::text;
       b.text = a.text;
@@ -77,20 +77,20 @@ std::vector<Binding> Scope::flattened(std::span<const pt2::NamedArgument> argume
     const pt2::Argument& a = in.arg;
     pt2::Argument one;
     switch (a.kind) {
-      case Kind::tensors:
-      case Kind::optional_tensors:
+      case ArgumentKind::tensors:
+      case ArgumentKind::optional_tensors:
         for (const std::string& name : a.names) {
-          one.kind = name.empty() ? Kind::none : Kind::tensor;
+          one.kind = name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
           one.name = name;
           result.push_back(binding_of(one));
         }
         break;
-      case Kind::ints:
+      case ArgumentKind::ints:
         for (std::int64_t v : a.ints) result.push_back(Binding::integer(v));
         break;
-      case Kind::sym_ints:
+      case ArgumentKind::sym_ints:
         for (const auto& s : a.sym_ints) {
-          one.kind = Kind::sym_int;
+          one.kind = ArgumentKind::sym_int;
           one.name = s.name;
           one.integer = s.value;
           result.push_back(binding_of(one));

@@ -1,4 +1,4 @@
-// The names of a traced graph and what they stand for, while one function is built from it.
+// Names of a traced graph and their bindings during the construction of one function.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ class Scope {
   const Binding* find(std::string_view name) const;
   Names& names() { return names_; }
 
-  /// The scalar, tensor or None that an argument is.
+  /// Scalar, tensor or None of an argument.
   Binding binding_of(const pt2::Argument& argument) const;
   /// The current value of a tensor, or a tensor of no dimensions with the number.
   ValueId value_of(const Binding& binding);
@@ -42,25 +42,24 @@ class Scope {
 
   /// The value with the dtype and the sizes of another.
   ValueId like(ValueId value, ValueId other);
-  /// What a tensor holds from now on; the value takes its dtype and sizes. Under no_grad its gradient stays that of
-  /// what it held.
+  /// Sets a tensor's new value, converted to the tensor's dtype and sizes. Under no_grad the old gradient stays.
   void write(const Binding& target, ValueId value);
 
-  /// What PyTorch recorded is looked up in this graph's tables from now on.
+  /// Looks up PyTorch's records in this graph's tables from now on.
   void enter(const pt2::Graph& graph) { graph_ = &graph; }
   const pt2::Graph* graph() const { return graph_; }
   const pt2::TensorMeta* meta_of(std::string_view name) const;
   Layout layout_of(const std::string& name) const;
   /// The expression of a scalar.
   bool recorded(const pt2::Argument& output, Dim* dim) const;
-  /// Of the tensor whose memory of its own this is: null where PyTorch recorded nothing. False for others.
+  /// Record of the tensor owning this memory: null without a PyTorch record. False for other Refs.
   bool memory(RefId owner, const pt2::TensorMeta** meta) const;
-  /// Binds the outputs to values of the recorded types, so that the walk can go on and find what else is missing.
+  /// Binds the outputs to values of the recorded types, so the walk can continue and find further missing operators.
   void substitute(const pt2::Node& node);
 
   DType autocast = DType::invalid;  ///< inside wrap_with_autocast
   bool no_grad = false;             ///< inside wrap_with_set_grad_enabled, and somebody asks for gradients
-  int vmaps = 0;                    ///< around what is walked
+  int vmaps = 0;                    ///< depth of enclosing vmaps
 
  private:
   Shared& shared_;
@@ -71,7 +70,7 @@ class Scope {
   const pt2::Graph* graph_ = nullptr;
 };
 
-/// What works on a scope.
+/// Base of classes over a scope.
 class ScopeUser {
  protected:
   using BindingKind = Binding::Kind;
@@ -86,7 +85,7 @@ class ScopeUser {
   Aliases& aliases_;
 };
 
-/// The names that an output argument defines, in order; "" for None.
+/// Names defined by an output argument, in order; "" for None.
 std::vector<std::string> output_names_of(const pt2::Argument& output);
 
 }  // namespace tern::importing

@@ -1,4 +1,4 @@
-// What the functions of one model have in common while they are imported.
+// State common to the functions of one model during import.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace tern::importing {
 
-/// True if the graph or one of its subgraphs makes dual numbers: duals.cpp.
+/// True if the graph or a subgraph makes dual numbers: duals.cpp.
 bool makes_duals(const pt2::Graph& graph);
 
 struct Shared {
@@ -28,7 +28,7 @@ struct Shared {
         origins(p),
         is_differentiated(options.transform || makes_duals(m.graph)) {}
 
-  /// A function of invoke_subgraph, and the operands that it writes.
+  /// Function of invoke_subgraph, and its written operands.
   struct Subgraph {
     std::uint32_t function = 0;
     std::vector<std::size_t> written;
@@ -40,10 +40,10 @@ struct Shared {
   Missing& missing;
   const ImportOptions& options;
   Origins origins;
-  /// Derivatives are taken of the lowered functions: nodes keep their operators' names, and what PyTorch detaches is
+  /// Derivatives are taken of the lowered functions: nodes keep their operators' names, and PyTorch's detach points are
   /// marked.
   const bool is_differentiated;
-  std::map<const pt2::Graph*, std::set<std::string>> names_read;  ///< keyed by graphs that were walked
+  std::map<const pt2::Graph*, std::set<std::string>> names_read;  ///< keyed by walked graphs
   std::map<std::string, Subgraph, std::less<>> subgraphs;         ///< keyed by identifier and operand types
   std::size_t traced_nodes = 0;
   std::vector<std::string> warnings;

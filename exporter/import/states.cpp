@@ -12,18 +12,17 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::InputSpec::Kind;
+using InputSpecKind = pt2::InputSpec::Kind;
 
-const char* kind_name(Kind kind) {
-  return kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "constant";
+const char* kind_name(InputSpecKind kind) {
+  return kind == InputSpecKind::parameter ? "parameter" : kind == InputSpecKind::buffer ? "buffer" : "constant";
 }
 
-/// The bytes [first, last) that a state can reach. Sizes and strides were checked against the storage when the file was
-/// read.
+/// Bytes [first, last) reachable by a state. The reader has checked sizes and strides against the storage.
 std::pair<std::int64_t, std::int64_t> extent(const State& s) {
   const std::int64_t size = element_size(s.type.dtype);
   std::int64_t last = s.offset;
-  if (std::ranges::find(s.type.shape, Dim(0)) != s.type.shape.end()) return {0, 0};  // its offset was not checked
+  if (std::ranges::find(s.type.shape, Dim(0)) != s.type.shape.end()) return {0, 0};  // its offset is unchecked
   for (std::size_t i = 0; i < s.strides.size(); ++i) {
     last += (s.type.shape[i].value() - 1) * s.strides[i];
   }
@@ -37,14 +36,14 @@ std::int64_t literal(const pt2::SymInt& v, const std::string& name) {
 }
 
 const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& spec) {
-  const bool in_weights = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
+  const bool in_weights = spec.kind == InputSpecKind::parameter || (spec.kind == InputSpecKind::buffer && spec.persistent);
   const auto &first = in_weights ? model.weights : model.constants,
              &second = in_weights ? model.constants : model.weights;
   const pt2::Payload* payload = first.find(spec.target);
   return payload != nullptr ? payload : second.find(spec.target);
 }
 
-/// Errors say which state it is.
+/// Adds the state's name to errors.
 const pt2::PickledTensor& read_pickle(ArchiveSource& source, const pt2::Payload& payload, const pt2::InputSpec& spec) {
   try {
     return source.pickled(payload.entry);
@@ -64,7 +63,7 @@ void reserve_storages_of(const pt2::PickledTensor& tensor, const std::string& en
 
 void reserve_storages(const pt2::Program& model, ArchiveSource& source, Program& program) {
   for (const pt2::InputSpec& spec : model.signature.inputs) {
-    if (spec.kind != Kind::parameter && spec.kind != Kind::buffer && spec.kind != Kind::tensor_constant) continue;
+    if (spec.kind != InputSpecKind::parameter && spec.kind != InputSpecKind::buffer && spec.kind != InputSpecKind::tensor_constant) continue;
     const pt2::Payload* payload = payload_of(model, spec);
     if (payload == nullptr || !payload->has_tensor) continue;
     if (payload->use_pickle) {
@@ -143,10 +142,10 @@ std::uint32_t States::pickled_state(const pt2::InputSpec& spec, const std::strin
 
 std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::string& name, State state) {
   state.name = name;
-  state.kind = spec.kind == Kind::parameter ? State::Kind::parameter
-               : spec.kind == Kind::buffer  ? State::Kind::buffer
+  state.kind = spec.kind == InputSpecKind::parameter ? State::Kind::parameter
+               : spec.kind == InputSpecKind::buffer  ? State::Kind::buffer
                                             : State::Kind::constant;
-  state.persistent = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
+  state.persistent = spec.kind == InputSpecKind::parameter || (spec.kind == InputSpecKind::buffer && spec.persistent);
   const bool empty = std::ranges::any_of(state.type.shape, [](Dim d) { return d.is(0); });
   if (state.type.rank() > kMaxRank) {
     fail(ErrorCode::unsupported,
@@ -175,7 +174,7 @@ void States::require_booleans(const State& state, const std::string& name) {
   if (state.type.dtype != DType::boolean) return;
   auto [first, last] = extent(state);
   if (first == last) return;
-  // Many states may lie in one storage: each byte is read once.
+  // Many states may lie in one storage: reads each byte once.
   std::map<std::int64_t, std::int64_t>& checked = known_.booleans[state.storage];
   auto next = checked.upper_bound(first);
   if (next != checked.begin() && std::prev(next)->second >= first) --next;

@@ -45,7 +45,7 @@ std::uint32_t ArchiveSource::storage_of(const std::string& entry, std::string_vi
   if (found != from.numbers.end()) return found->second;
   const pt2::SavedPart* part = from.object.storages.find(key);
   if (part == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no storage '{}' in entry '{}'", key, entry));
-  const std::uint32_t number = add({part->bytes, nullptr, {}}, program);  // the CRC of the entry covers it
+  const std::uint32_t number = add({part->bytes, nullptr, {}}, program);  // covered by the entry's CRC
   from.numbers.emplace(key, number);
   return number;
 }

@@ -1,4 +1,4 @@
-// The storages of a program that is imported: entries of the .pt2 archive, mapped and never copied.
+// Storages of an imported program: entries of the .pt2 archive, mapped and never copied.
 #pragma once
 
 #include <map>
@@ -19,22 +19,21 @@ class ArchiveSource : public StorageSource {
  public:
   explicit ArchiveSource(pt2::Container container) : container_(std::move(container)) {}
 
-  /// The storage of the entry of that full name: adds it to the program when it is new. Throws bad_file when there is
-  /// no such entry.
+  /// Storage of the entry with the full name; adds new storages to the program. Throws bad_file if the entry is absent.
   std::uint32_t storage_of(const std::string& entry, Program& program);
-  /// The tensor that torch.save wrote into the entry. Reads it, and checks the entry's CRC, when it is first asked for.
+  /// Tensor written by torch.save into the entry. The first request reads it and checks the entry's CRC.
   const pt2::PickledTensor& pickled(const std::string& entry);
-  /// The storage of that key inside of such an entry: a part of the file, like others.
+  /// Storage of the key inside such an entry: a range of the file, like others.
   std::uint32_t storage_of(const std::string& entry, std::string_view key, Program& program);
   std::span<const std::byte> bytes(std::uint32_t storage) override;
 
  private:
   struct Part {
     std::span<const std::byte> bytes;
-    const pt2::Entry* unchecked;     ///< until its CRC is checked, when its bytes are first asked for
-    std::vector<std::byte> aligned;  ///< a copy, where the file does not align the entry (PyTorch's files do)
+    const pt2::Entry* unchecked;     ///< set until the first request for bytes checks the CRC
+    std::vector<std::byte> aligned;  ///< a copy of an entry not aligned in the file (rare)
   };
-  /// An entry that torch.save wrote.
+  /// Entry written by torch.save.
   struct Saved {
     pt2::SavedObject object;
     pt2::PickledTensor tensor;

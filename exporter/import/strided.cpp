@@ -1,5 +1,5 @@
-// as_strided looks at the storage of its operand, whatever part of that the operand is: it becomes a view of the tensor
-// that the storage was made for, laid out as PyTorch laid it out.
+// as_strided views the storage of its operand, regardless of the operand's own extent. Becomes a view of the storage's
+// original tensor, in PyTorch's layout.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -18,8 +18,8 @@ namespace {
        "as_strided looks at the memory of its operand, and " + why + "; index the tensor instead of its memory");
 }
 
-/// The axes from the outermost to the innermost in memory, when `strides` leave no gaps. False when they do, or when
-/// that cannot be told.
+/// Orders the axes from outermost to innermost in memory for `strides` without gaps. False for strides with gaps, or if
+/// undecidable.
 bool memory_order(ExprPool& pool, const Dims& sizes, const Dims& strides, std::vector<std::int64_t>* order) {
   std::vector<std::int64_t> left(sizes.size());
   std::iota(left.begin(), left.end(), 0);
@@ -57,7 +57,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   const DType dtype = b.dtype(aliases_.read(self.ref));
   const bool empty = b.numel(base).is(0);
 
-  // A base that has no name is a storage itself.
+  // An unnamed base is a storage itself.
   std::vector<std::int64_t> order;
   Dim begin = 0;
   if (const pt2::TensorMeta* meta = nullptr; scope_.memory(owner, &meta) && !empty) {
@@ -80,7 +80,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     begin = stride;
   }
 
-  // All in elements of the operand's dtype, which a bit cast may have changed.
+  // Counts in elements of the operand's dtype; a bit cast may have changed the dtype.
   const std::size_t first = b.function().nodes.size();
   ValueId memory = base;
   if (!std::is_sorted(order.begin(), order.end())) memory = b.permute(memory, order);

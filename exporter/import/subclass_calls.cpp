@@ -10,9 +10,9 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 
-/// Operators that torchao's classes answer with a tensor of the same class: those that change nothing, and views.
+/// Operators answered by torchao's classes with a tensor of the same class: identities and views.
 constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
                                             "aten.detach.default"};
 constexpr std::string_view kViews[] = {
@@ -40,7 +40,7 @@ Operand& operand(Call& call, std::string_view name) {
 }  // namespace
 
 std::shared_ptr<QuantizedTensor> SubclassCalls::quantized(const pt2::Argument* a) const {
-  if (a == nullptr || a->kind != Kind::tensor) return nullptr;
+  if (a == nullptr || a->kind != ArgumentKind::tensor) return nullptr;
   const Binding* b = scope_.find(a->name);
   return b == nullptr || b->kind != BindingKind::quantized ? nullptr : b->quantized;
 }
@@ -55,7 +55,7 @@ bool SubclassCalls::call(const pt2::Node& node, std::string_view target) {
 
 /// access_subclass_inner_tensor(tensor, attribute)
 void SubclassCalls::access(const pt2::Node& node) {
-  if (node.inputs.size() != 2 || node.inputs[1].arg.kind != Kind::string || node.outputs.size() != 1)
+  if (node.inputs.size() != 2 || node.inputs[1].arg.kind != ArgumentKind::string || node.outputs.size() != 1)
     fail(ErrorCode::bad_file, "it takes a tensor and a name, and gives a tensor");
   const std::string& name = node.inputs[1].arg.text;
   const auto of = quantized(&node.inputs[0].arg);
@@ -63,7 +63,7 @@ void SubclassCalls::access(const pt2::Node& node) {
   if (of->whole != nullptr) fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are used");
   if (const auto nested = of->nested.find(name); nested != of->nested.end())
     return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
-  of->value(name);  // names the class where there is no such tensor
+  of->value(name);  // names the class if the tensor is absent
   scope_.bind(node.outputs[0].name, Binding::tensor(of->inner.find(name)->second.ref));
 }
 
@@ -110,7 +110,7 @@ bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
     return true;
   }
   const DType dtype = builder_.dtype(product.x);
-  // The bias is not scaled: it is added last.
+  // The bias is unscaled: added last.
   ValueId bias = kNoValue;
   if (target == "aten.addmm.default") {
     bias = call.tensor("self");

@@ -1,4 +1,4 @@
-// Operators on tensor subclasses that quantize.
+// Operators on quantized tensor subclasses.
 #pragma once
 
 #include "exporter/import/arguments.h"
@@ -10,7 +10,7 @@ class SubclassCalls : ScopeUser {
  public:
   SubclassCalls(Scope& scope, Arguments& arguments, Results& results, Calls& calls)
       : ScopeUser(scope), arguments_(arguments), results_(results), calls_(calls) {}
-  /// False for nodes that need nothing special: an operand that is a subclass then stands for its numbers.
+  /// False for ordinary nodes: a subclass operand then stands for its numbers.
   bool call(const pt2::Node& node, std::string_view target);
 
  private:

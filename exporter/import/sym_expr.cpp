@@ -15,7 +15,7 @@ namespace {
 using pt2::SymNode;
 using pt2::SymOp;
 
-/// numerator / denominator, the denominator positive; or a double, whose bits are the numerator.
+/// numerator / denominator, the denominator positive; or a double, with its bits in the numerator.
 struct Fraction {
   Dim num = 0, den = 1;
   bool is_real = false;
@@ -43,7 +43,7 @@ class Converter {
   }
   Dim dim(const SymNode& n, std::size_t i) { return integer(child(n, i), "a fraction"); }
 
-  /// A fraction that must be whole: sympy writes s/2 only where it knows that 2 divides s.
+  /// Converts a whole fraction: sympy writes s/2 only for s known to be even.
   Dim integer(const Fraction& f, const char* otherwise) {
     if (f.is_real) throw Inexpressible{otherwise};
     return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den);
@@ -192,7 +192,7 @@ class Converter {
     return std::ranges::all_of(expr_.children_of(n),
                                [&](std::uint32_t i) { return values_[i].den.is(1) && !values_[i].is_real; });
   }
-  /// Of whole numbers: all at once, where one after the other is quadratic.
+  /// Sums whole numbers all at once; one by one is quadratic.
   Dim sum_of(const SymNode& n) {
     Dims terms;
     for (std::uint32_t i : expr_.children_of(n)) terms.push_back(values_[i].num);

@@ -9,17 +9,17 @@
 
 namespace tern::importing {
 
-/// Gives the size that a symbol of the expression stands for.
+/// Returns the size of a symbol in the expression.
 using SymbolLookup = std::function<Dim(const pt2::SymNode& symbol)>;
 
 enum class Quotients {
   exact,    ///< true division and fractions are exact and must end in a rounding (FloorToInt, CeilToInt, TruncToInt)
             ///< or cancel out
-  doubles,  ///< fractions and functions of them are doubles, as Python computes them
+  doubles,  ///< fractions and functions of fractions are doubles, as in Python
 };
 
-/// The expression's value as a Dim. False, with `why` naming the function, when it is no integer or needs a function
-/// that sizes do not have.
+/// Converts the expression to a Dim. False, with the function's name in `why`, for non-integers and functions unknown
+/// to sizes.
 bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol, Dim* out, std::string* why,
             Quotients quotients = Quotients::exact);
 

@@ -14,8 +14,8 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
   for (const pt2::RangeConstraint& r : ranges) {
     const auto name = pt2::plain_symbol(r.key);
     if (!name) continue;  // "s77 + 1": follows from the symbol's range
-    // Sizes s* are traced as 2 or more, and a range from 2 on says no more than that: Dim.AUTO and Dim.DYNAMIC write
-    // it. PyTorch checks no lower bound up to 2 when it runs the program, so that 0 and 1 are as good there.
+    // Sizes s* are traced as 2 or more: a range from 2 on adds no information (Dim.AUTO and Dim.DYNAMIC write it).
+    // PyTorch checks no lower bound up to 2 at run time, so 0 and 1 are valid.
     const bool is_size = name->starts_with('s');
     std::int64_t min = r.min.value_or(is_size ? 0 : -kNoBound);
     if (is_size) min = min == 2 ? 0 : std::max<std::int64_t>(min, 0);
@@ -28,7 +28,7 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
 Dim Symbols::symbol(const pt2::SymNode& node) {
   if (const auto pinned = pinned_.find(node.name); pinned != pinned_.end()) return pinned->second;
   const std::int64_t min = node.positive ? 1 : node.nonnegative ? 0 : -kNoBound;
-  return pool_.symbol(prefix_ + node.name, min, kNoBound);  // found where it has a declared range
+  return pool_.symbol(prefix_ + node.name, min, kNoBound);  // finds symbols with a declared range
 }
 
 bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {

@@ -1,4 +1,4 @@
-// The symbolic sizes of a .pt2 file: its symbols with their ranges, and expressions of them as sizes of the program.
+// Symbolic sizes of a .pt2 file: its symbols with their ranges, and expressions over them as sizes of the program.
 #pragma once
 
 #include <string>
@@ -13,23 +13,22 @@ namespace tern::importing {
 
 class Symbols {
  public:
-  /// Declares every symbol that has a range before any expression is built. The prefix keeps apart the symbols of the
-  /// models of one file.
+  /// Declares every symbol with a range before any expression is built. The prefix separates the symbols of a file's
+  /// models.
   Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges, std::string prefix = {});
 
   ExprPool& pool() { return pool_; }
-  /// Throws unsupported, naming the expression, when it needs more than integers.
+  /// Throws unsupported, naming the expression, if integers do not suffice.
   Dim dim(const pt2::SymInt& size);
   /// False when the text is no expression of integers.
   bool try_dim(const std::string& srepr, Dim* out);
-  /// A symbol that stands for this number from now on.
+  /// Replaces the symbol by this number from now on.
   void pin(const std::string& name, std::int64_t value) { pinned_.emplace(name, value); }
-  /// Sizes that cannot be expressed are errors.
+  /// Inexpressible sizes are errors.
   TensorType type(const pt2::TensorMeta& meta);
-  /// As type, but a size that cannot be expressed becomes a fresh symbol: what was recorded of a result is a hint only.
+  /// Like type(), but an inexpressible size becomes a fresh symbol: a result's record is only a hint.
   TensorType hint(const pt2::TensorMeta& meta);
-  /// Throws unsupported when an expression that was made since the last call is nested deeper than archives may have
-  /// it.
+  /// Throws unsupported if an expression built since the last call is nested more deeply than archives allow.
   void require_shallow();
 
  private:
@@ -39,8 +38,8 @@ class Symbols {
   ExprPool& pool_;
   std::string prefix_;
   std::unordered_map<std::string, std::int64_t> pinned_;
-  std::unordered_map<std::string, Dim> cache_;  ///< by srepr: the same few sizes recur on every node
-  std::vector<std::uint32_t> depths_;           ///< by node of the pool
+  std::unordered_map<std::string, Dim> cache_;  ///< keyed by srepr: the same few sizes recur on every node
+  std::vector<std::uint32_t> depths_;           ///< keyed by node of the pool
 };
 
 }  // namespace tern::importing

@@ -15,7 +15,7 @@ class Flattener {
  public:
   explicit Flattener(const pt2::Program& model) : model_(model) {}
 
-  /// Paths, which begin with `prefix`, of the leaves of a node of a pytree.
+  /// Collects the leaf paths of a pytree node; each begins with `prefix`.
   void flatten(const JsonValue& node, const std::vector<std::string>& prefix) {
     const auto type = node.find("type");
     if (!type) {
@@ -46,7 +46,7 @@ class Flattener {
           if (key.is_string()) keys.emplace_back(key.as_string());
           if (key.kind() == JsonValue::Kind::integer) keys.push_back(std::to_string(key.as_int()));
           if (key.kind() != JsonValue::Kind::array) continue;
-          for (const JsonValue field : key.array()) {  // a dataclass: its fields, and those that are None
+          for (const JsonValue field : key.array()) {  // a dataclass: lists its fields, and its None fields
             if (field.is_string()) keys.emplace_back(field.as_string());
           }
           break;

@@ -1,4 +1,4 @@
-// Names of a program's inputs and outputs, from the pytrees that describe how Python nests them.
+// Names of a program's inputs and outputs, from the pytrees of Python's nesting.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tern::importing {
 
-/// The way to each leaf of in_spec, (args, kwargs): the parameter's name, then keys, fields and positions. Empty when
-/// the file has no such description or it cannot be read.
+/// Path to each leaf of in_spec, (args, kwargs): the parameter's name, then keys, fields and positions. Empty if the
+/// file's description is absent or unreadable.
 std::vector<std::vector<std::string>> input_paths(const pt2::Program& model);
 
-/// One name for each leaf of in_spec, (args, kwargs): the parameter's name, with a path for what is nested: "x",
-/// "cache.0.key". Empty as input_paths().
+/// Name for each leaf of in_spec, (args, kwargs): the parameter's name, with a path for nested leaves: "x",
+/// "cache.0.key". Empty like input_paths().
 std::vector<std::string> input_names(const pt2::Program& model);
 
-/// One for each leaf of out_spec: a key or field where it is a dictionary or a named tuple, else "out0", "out1" ...
+/// Name for each leaf of out_spec: the key or field in a dictionary or named tuple, else "out0", "out1" ...
 std::vector<std::string> output_names(const pt2::Program& model);
 
 }  // namespace tern::importing

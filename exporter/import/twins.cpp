@@ -5,7 +5,7 @@
 namespace tern::importing {
 namespace {
 
-/// The arguments of `functional` are those of `mutating`, in name and order, but for out= arguments.
+/// True if `functional` has the arguments of `mutating`, in name and order, except out= arguments.
 bool same_arguments(const pt2::Schema& functional, const pt2::Schema& mutating, bool drop_outputs) {
   std::size_t i = 0;
   for (const pt2::SchemaArgument& a : mutating.arguments) {
@@ -19,7 +19,7 @@ bool same_arguments(const pt2::Schema& functional, const pt2::Schema& mutating, 
                      [](const pt2::SchemaArgument& a) { return a.has_default; });
 }
 
-/// Not an operator on numbers of the same name: ldexp.
+/// Excludes number operators of the same name: ldexp.
 bool gives_tensor(const pt2::Schema& s) {
   return !s.returns.empty() && s.returns[0].type.base == pt2::SchemaType::Base::tensor;
 }
@@ -28,7 +28,7 @@ std::string join(std::string_view base, std::string_view overload) {
   return overload == "default" ? std::string(base) : std::string(base) + "." + std::string(overload);
 }
 
-/// Looks through the overloads of `base` for one that mutates nothing and takes the same arguments.
+/// Finds an overload of `base` without mutation and with the same arguments.
 std::string find_overload(const std::string& base, const pt2::Schema& mutating, bool drop_outputs) {
   const auto lines = pt2::schema_lines();
   auto line = std::lower_bound(lines.begin(), lines.end(), std::string_view(base));

@@ -1,4 +1,4 @@
-// In-place and out= operators, and the functional operators that compute the same.
+// In-place and out= operators, and their functional equivalents.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tern::importing {
 
-/// "aten.add.Tensor" for aten::add_.Tensor, aten::add.out and aten::__iadd__.Tensor; "" when there is none.
+/// "aten.add.Tensor" for aten::add_.Tensor, aten::add.out and aten::__iadd__.Tensor; "" without an equivalent.
 std::string functional_twin(const pt2::Schema& schema);
 
-/// "aten::add" of "aten::add.Tensor", and "Tensor"; "default" where no overload is named.
+/// "aten::add" and "Tensor" for "aten::add.Tensor"; "default" without an overload name.
 std::string_view base_of(std::string_view schema_name);
 std::string_view overload_of(std::string_view schema_name);
 

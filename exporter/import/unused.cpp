@@ -11,12 +11,12 @@
 namespace tern::importing {
 namespace {
 
-/// Namespaces of operators that only write what their schemas say. Collectives have partners, and operators of others
-/// may do anything. An operator without a schema here is from a newer PyTorch, and writes if its name ends in an
+/// Namespaces of operators with effects limited to their schemas. Collectives have partners, and other libraries'
+/// operators may do anything. An operator without a schema is from a newer PyTorch, and writes if its name ends in an
 /// underscore.
 constexpr std::string_view kPure[] = {"aten.",       "prims.",  "quantized_decomposed.", "quantized.", "torchvision.",
                                       "torchaudio.", "torchao."};
-constexpr std::string_view kScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
+constexpr std::string_view kUnusedScalars[] = {"_operator.", "math.", "torch.sym_", "torch._sym_"};
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
   return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
@@ -24,11 +24,11 @@ bool starts_with_any(std::string_view text, std::span<const std::string_view> pr
 
 bool has_no_effect(const pt2::Node& node) {
   std::string_view name = node.target;
-  if (starts_with_any(name, kScalars)) return true;
+  if (starts_with_any(name, kUnusedScalars)) return true;
   constexpr std::string_view kOps = "torch.ops.";
   if (!name.starts_with(kOps)) return false;
   name.remove_prefix(kOps.size());
-  // Reading a number off a tensor gives a symbol its value.
+  // Reading a number off a tensor binds a symbol.
   if (!starts_with_any(name, kPure) || node.outputs.empty() || contains(host_names(), name) ||
       contains(names_without_effect(), name))
     return false;

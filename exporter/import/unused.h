@@ -1,4 +1,4 @@
-// Nodes of a traced graph whose results nothing reads.
+// Nodes of a traced graph with unread results.
 #pragma once
 
 #include <set>
@@ -8,14 +8,13 @@
 
 namespace tern::importing {
 
-/// Adds the names of the graph's values that an argument reads.
+/// Adds the names of the graph's values read by an argument.
 void add_names_read(const pt2::Argument& argument, std::set<std::string>* names);
 
-/// The names that outputs of the graph and nodes that must run read.
+/// Names read by the graph's outputs and by nodes with effects.
 std::set<std::string> names_read(const pt2::Graph& graph);
 
-/// True for a node without effect, none of whose results is among the names that are read. Its operator need not be
-/// known.
+/// True for a node without effect and without read results. Its operator may be unknown.
 bool is_unused(const pt2::Node& node, const std::set<std::string>& read);
 
 }  // namespace tern::importing

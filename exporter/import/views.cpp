@@ -8,7 +8,7 @@
 namespace tern::importing {
 namespace {
 
-/// The view nodes that lead from `of` to `result`, in order. False when something else lies between.
+/// Collects the view nodes from `of` to `result`, in order. False if another op lies between.
 bool chain_between(const Function& f, ValueId of, ValueId result, std::size_t first, std::vector<Node>* chain) {
   for (std::size_t i = f.nodes.size(); result != of && i-- > first;) {
     const Node& n = f.nodes[i];
@@ -25,8 +25,7 @@ ValueId repeat(Builder& b, const Node& step, ValueId of) {
   return b.add(step.op, {of}, step.attrs);
 }
 
-/// What `of` becomes when `view`, step's result of it, is replaced. kNoValue when a place of `of` shows up more than
-/// once in the view.
+/// New value of `of` after replacing `view`, the result of `step`. kNoValue if the view repeats a position of `of`.
 ValueId undo(Builder& b, const Node& step, ValueId of, ValueId view) {
   switch (step.op) {
     case Op::reshape: return b.reshape(view, Dims(b.shape(of)));
@@ -100,7 +99,7 @@ ViewStep detaching(Builder& b) {
   return step;
 }
 
-// As at::detail::computeStride: each run of old axes that is dense in memory can be divided anew.
+// Follows at::detail::computeStride: each run of old axes dense in memory can be divided anew.
 bool reshape_copies(const Layout& from, const Layout& to) {
   if (!from.known || !to.known) return false;
   const auto count = [](const std::vector<std::int64_t>& sizes) {
@@ -113,7 +112,7 @@ bool reshape_copies(const Layout& from, const Layout& to) {
   std::int64_t run_stride = from.strides.back(), run = 1, taken = 1;
   for (std::size_t a = from.sizes.size(); a-- > 0;) {
     run *= from.sizes[a];
-    // The run goes on while the next axis outwards steps over exactly what the run covers.
+    // The run continues while the next outer axis has the run's length as its stride.
     if (a > 0 && (from.sizes[a - 1] == 1 || from.strides[a - 1] == run * run_stride)) continue;
     while (view >= 0 && (taken < run || to.sizes[static_cast<std::size_t>(view)] == 1)) {
       taken *= to.sizes[static_cast<std::size_t>(view--)];

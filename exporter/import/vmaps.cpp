@@ -1,5 +1,5 @@
-// Traced vmap: between _vmap_increment_nesting and _vmap_decrement_nesting the program computes on single examples of
-// tensors whose batch axis _add_batch_dim hid, until _remove_batch_dim brings it back. That is a map over the batch.
+// Traced vmap: between _vmap_increment_nesting and _vmap_decrement_nesting the program computes on single examples.
+// _add_batch_dim hides a tensor's batch axis, _remove_batch_dim restores it: a map over the batch.
 #include "exporter/import/vmaps.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace tern::importing {
 namespace {
 
-using Kind = pt2::Argument::Kind;
+using ArgumentKind = pt2::Argument::Kind;
 constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
 
 bool is(const pt2::Node& node, std::string_view function) {
@@ -21,7 +21,7 @@ bool is(const pt2::Node& node, std::string_view function) {
 }
 
 std::int64_t integer(const pt2::Node& node, std::size_t input) {
-  if (input < node.inputs.size() && node.inputs[input].arg.kind == Kind::integer) return node.inputs[input].arg.integer;
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::integer) return node.inputs[input].arg.integer;
   fail(ErrorCode::unsupported, fmt::format("operand {} of {} is not a constant", input, node.target));
 }
 
@@ -118,7 +118,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
     results_.check(*unbatched[k], unbatched[k]->outputs[0].name, v);
     scope_.bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.own(v)));
   }
-  for (const auto& [name, b] : inner.names()) {  // sizes that were computed inside may be used outside
+  for (const auto& [name, b] : inner.names()) {  // outer code may use sizes computed inside
     if (b.is_dim() && scope_.find(name) == nullptr) scope_.bind(name, b);
   }
   return end + 1;

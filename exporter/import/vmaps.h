@@ -8,7 +8,7 @@ namespace tern::importing {
 class Vmaps : ScopeUser {
  public:
   Vmaps(Scope& scope, Results& results) : ScopeUser(scope), results_(results) {}
-  /// From nodes[begin], which begins a vmap, to its end; returns the position behind that.
+  /// Imports the vmap starting at nodes[begin]; returns the position behind its end.
   std::size_t region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace tern::importing {
 
-/// Does something for a node: what goes wrong is told with the node's place, and what is unsupported kept for the list.
+/// Runs `act` for a node: errors get the node's origin; unsupported operators are collected for the list.
 template <class Act>
 void Walker::at_node(const pt2::Node& node, Act act) {
   Shared& shared = scope_.shared();
@@ -26,7 +26,7 @@ void Walker::at_node(const pt2::Node& node, Act act) {
     act();
     scope_.symbols().require_shallow();
   } catch (const NodeError&) {
-    throw;  // of a node inside of this one
+    throw;  // the error of an inner node
   } catch (const WorkExceeded& e) {
     throw located(e.code(), e.what());
   } catch (const Error& e) {
@@ -59,7 +59,7 @@ void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
       continue;
     }
     if (nodes[i].target == "torch._functorch.predispatch._vmap_increment_nesting") {
-      std::size_t next = nodes.size();  // where a region that cannot be imported is no use to go on
+      std::size_t next = nodes.size();  // an unsupported region ends the walk
       at_node(nodes[i], [&] { next = vmaps_.region(graph, nodes, i); });
       i = next;
     } else {
@@ -77,7 +77,7 @@ void Walker::operator_call(const pt2::Node& node) {
   if (!mutations_.batch_norm_training(node, call)) calls_.run(node, schema, call);
 }
 
-/// torch.export makes regions of no_grad operators of their own; a bare switch says nothing about where it ends.
+/// torch.export turns regions of no_grad into operators; a bare switch does not mark the region's end.
 void Walker::turn_gradients(const pt2::Node& node) {
   if (node.inputs.empty() || node.inputs[0].arg.kind != pt2::Argument::Kind::boolean || node.inputs[0].arg.boolean)
     return;

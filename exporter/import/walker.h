@@ -1,4 +1,4 @@
-// Walks a traced graph node by node and builds a function of the program from it.
+// Walks a traced graph node by node and builds a function of the program.
 #pragma once
 
 #include "exporter/import/arguments.h"
@@ -22,7 +22,7 @@ class Walker {
   Scope& scope() { return scope_; }
   Scalars& scalars() { return scalars_; }
 
-  /// All nodes of the graph, or a part of them.
+  /// Walks all nodes of the graph, or some of them.
   void run(const pt2::Graph& graph) { run(graph, graph.nodes); }
   void run(const pt2::Graph& graph, std::span<const pt2::Node> nodes);
 

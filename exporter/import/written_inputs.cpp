@@ -1,4 +1,4 @@
-// Which inputs of a traced graph may be written, found by names alone before anything is imported.
+// Finds inputs possibly written by a traced graph, by names alone, before any import.
 #include <map>
 #include <numeric>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace tern::importing {
 namespace {
 
-/// Names in sets of those that may share memory.
+/// Sets of names with possibly shared memory.
 class Sets {
  public:
   std::size_t of(const std::string& name) {
@@ -45,7 +45,7 @@ std::set<std::string> written_inputs(const pt2::Graph& graph) {
   for (const pt2::Node& node : graph.nodes) {
     const pt2::Schema* schema = pt2::find_schema(node);
     std::vector<std::string>
-        shared;  // a call without a schema: all its tensors may share memory, and a body may write them
+        shared;  // a call without a schema: its tensors may share memory, and a body may write them
     bool aliases = schema == nullptr;
     if (schema != nullptr) {
       for (const pt2::SchemaArgument& r : schema->returns) aliases = aliases || r.is_alias();

@@ -41,7 +41,7 @@ std::vector<Module> record_all(const Program& program, const KernelTarget& targe
   return modules;
 }
 
-/// Compilers are programs of their own: one for each core.
+/// Compilers run as separate processes: one per core.
 void compile_all(std::vector<Module>& modules, const KernelTarget& target) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
@@ -68,7 +68,7 @@ void compile_all(std::vector<Module>& modules, const KernelTarget& target) {
 
 KernelReport add_kernels(Program& program, const KernelTarget& target, const SymbolSizes& sizes) {
   KernelReport report;
-  const std::string compiler = target.compiler();  // says at once that there is none
+  const std::string compiler = target.compiler();  // fails early if the compiler is missing
   std::vector<Module> modules = record_all(program, target, sizes, report);
   compile_all(modules, target);
   for (Module& m : modules) {
@@ -82,7 +82,7 @@ KernelReport add_kernels(Program& program, const KernelTarget& target, const Sym
   if (known == program.metadata.end()) {
     program.metadata.emplace_back("kernels", made);
   } else {
-    known->second += "; " + made;  // of an earlier target
+    known->second += "; " + made;  // modules of an earlier target
   }
   return report;
 }

@@ -1,4 +1,4 @@
-// Compiles the kernels that a program needs on a target's devices, and adds them to the program.
+// Compiles a program's kernels for a target's devices, and adds them to the program.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace tern {
 
 struct KernelReport {
-  std::size_t kernels = 0;            ///< modules that were added
+  std::size_t kernels = 0;            ///< modules added
   std::uint64_t bytes = 0;            ///< of theirs
-  std::vector<std::string> left_out;  ///< kinds of devices that cannot run the program, and why
+  std::vector<std::string> left_out;  ///< kinds of devices unable to run the program, with reasons
 };
 
-/// Fails where no kind of the target's devices can run the program.
+/// Fails if none of the target's kinds of devices can run the program.
 KernelReport add_kernels(Program& program, const KernelTarget& target, const SymbolSizes& sizes);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// The program tern_kernel_compiler: the compiler of a device plugin in a process of its own, which two vendors'
-// compilers cannot share, and which one that crashes takes along.
+// Program tern_kernel_compiler: a device plugin's compiler in a process of its own. Two vendors' compilers cannot share
+// a process, and a crash stays contained.
 //   tern_kernel_compiler PLUGIN TARGET                      prints the compiler's name and version
 //   tern_kernel_compiler PLUGIN TARGET NAME SOURCE MODULE   compiles the file SOURCE
 #include <dlfcn.h>

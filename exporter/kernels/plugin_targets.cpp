@@ -20,7 +20,7 @@
 namespace tern {
 namespace {
 
-/// The compilers of Tern's own plugins: the variable that names the compiler's library, and how its file is called.
+/// Compilers of Tern's own plugins: the variable with the library's path, and the library's file name.
 struct VendorCompiler {
   std::string_view plugin;
   const char *name, *variable, *library;
@@ -33,7 +33,7 @@ const VendorCompiler* vendor_compiler(std::string_view plugin) {
   return found == std::end(kVendorCompilers) ? nullptr : found;
 }
 
-/// The path of a library that this process has loaded, such as the NVRTC of a package of Python; empty without one.
+/// Path of a library loaded by this process, such as NVRTC from a Python package; empty if not loaded.
 std::string loaded_library(std::string_view name) {
   struct Search {
     std::string_view name;
@@ -50,7 +50,7 @@ std::string loaded_library(std::string_view name) {
   return search.path;
 }
 
-/// A compiler of this process serves the other one, too.
+/// Points the compiler process to a library loaded by this process.
 EnvironmentVariables variables_of(const VendorCompiler* vendor) {
   if (vendor == nullptr || std::getenv(vendor->variable) != nullptr) return {};
   const std::string path = loaded_library(vendor->library);
@@ -71,7 +71,7 @@ std::string compiler_program() {
                    kName, folders));
 }
 
-/// Runs the plugin's compiler with words that follow the target.
+/// Runs the plugin's compiler with further arguments behind the target.
 std::string run(const Plugin& plugin, const std::string& target, const std::string& work,
                 const std::vector<std::string>& words, const CompilerFolder* folder = nullptr) {
   const VendorCompiler* vendor = vendor_compiler(plugin.name());

@@ -1,4 +1,4 @@
-// The targets that device plugins compile kernels for (tern/device.h, "kernel_compiler").
+// Kernel targets of device plugins (tern/device.h, "kernel_compiler").
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tern {
 
-/// The targets of the plugin of this name; none where there is no such plugin. Its compiler runs in processes of its
-/// own (compile_kernel.cpp), and its driver is not started.
+/// Targets of the named plugin; none if the plugin is missing. Its compiler runs in separate processes
+/// (compile_kernel.cpp); its driver is not started.
 std::vector<KernelTarget> plugin_targets(const std::string& plugin);
 
 }  // namespace tern

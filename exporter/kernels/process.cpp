@@ -17,27 +17,12 @@
 #include <string_view>
 #include <thread>
 
+#include "user_files/descriptor.h"
+
 extern char** environ;
 
 namespace tern {
 namespace {
-
-/// A descriptor that is closed with it.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
 
 /// The child leads a process group: one signal ends what it has started, too.
 struct Actions {
@@ -100,7 +85,7 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
   const int error =
       posix_spawn(&child, path.c_str(), &actions.list, &actions.attributes, argv.data(), environment.data());
   if (error != 0) fail(ErrorCode::io, fmt::format("{} cannot be run: {}", path, std::strerror(error)));
-  write_end.close();
+  write_end = Descriptor(-1);
   constexpr std::size_t kMost = std::size_t{1} << 20;
   ProcessResult result;
   char piece[4096];
@@ -121,7 +106,7 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
     result.output.append(piece, std::min(static_cast<std::size_t>(n), kMost - result.output.size()));
   }
   int status = 0;
-  // The program may have closed its output and run on.
+  // The program may have closed its output and kept running.
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (!result.is_late && Clock::now() >= deadline) {
       result.is_late = true;

@@ -10,13 +10,13 @@
 namespace tern {
 namespace {
 
-// Texts depend on sizes where kernels take another way for few rows (tiles of 1, 2, 4, 6, 8 and more), for many, for
-// axes of one element, for rows of up to 512 elements, 1,024, 2,048 and so on, and for few rows of 4,096 and more.
-// Tiles of groups grow with the number of rows up to some hundreds (kernels/portable/product_tiles.cpp).
+// Sizes selecting different kernels: few rows (tiles of 1, 2, 4, 6, 8 and more), many rows, axes of one element, rows
+// of up to 512 elements, 1,024, 2,048 and so on, few rows of 4,096 and more. Tiles of groups grow with the number of
+// rows up to some hundreds (kernels/portable/product_tiles.cpp).
 constexpr std::int64_t kTypicalSizes[] = {1,   2,   4,   6,   8,   16,   32,   40,   48,  64,
                                           128, 176, 192, 256, 512, 1024, 2048, 4096, 8192};
 
-/// Storages of zeros, all in the same memory, which no page stands behind.
+/// Storages of zeros, all in one memory range without physical pages.
 class NoWeights : public StorageSource {
  public:
   explicit NoWeights(const Program& program) {
@@ -73,7 +73,7 @@ std::map<std::string, std::string> record_kernels(const Program& program, const 
     options.reproducible = reproducible;
     const auto prepared = prepare_program(bare, options, {.device = &recorder.device()});
     for (const std::vector<std::int64_t>& values : rehearsals(program, sizes)) {
-      for (const std::uint64_t found : {2, 1}) {  // some results have one element at most
+      for (const std::uint64_t found : {2, 1}) {  // some results have at most one element
         recorder.answer(found);
         rehearse(*prepared, values);
       }

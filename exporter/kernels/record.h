@@ -1,4 +1,4 @@
-// Which kernels a program needs on a kind of device, found without one.
+// Finds the kernels of a program for a kind of device, without a device.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace tern {
 
-/// Sizes of symbols by name: where there are several, the first ones of all symbols belong together, and so on.
+/// Sizes of symbols by name. The first sizes of all symbols belong together, likewise the second ones, and so on.
 using SymbolSizes = std::map<std::string, std::vector<std::int64_t>>;
 
-/// The name of each kernel, by its text, for runs of these sizes, with and without PrepareOptions::reproducible.
-/// Symbols without sizes take typical ones inside their range. No weight is looked at. Fails (unsupported) where the
-/// program cannot run on such devices.
+/// Maps the source of each kernel to its name, for runs of these sizes, with and without PrepareOptions::reproducible.
+/// Symbols without sizes take typical sizes inside their range. Never reads weights. Fails (unsupported) if such
+/// devices cannot run the program.
 std::map<std::string, std::string> record_kernels(const Program& program, const DeviceKind& kind,
                                                   const SymbolSizes& sizes);
 

@@ -15,7 +15,7 @@ thread_local RecordingDevice* current = nullptr;
 /// The functions of tern/device.h.
 struct RecordingFunctions {
   template <class Handle>
-  static tern_device_status make(Handle* handle) {  // nothing is behind one
+  static tern_device_status make(Handle* handle) {  // a handle without a device object
     static char thing;
     *handle = reinterpret_cast<Handle>(&thing);
     return TERN_DEVICE_OK;
@@ -42,7 +42,7 @@ struct RecordingFunctions {
                                            std::uint64_t) {
     return TERN_DEVICE_OK;
   }
-  /// The answer, as often as it fits as a number of 64 bits.
+  /// Fills the buffer with the answer, repeated as 64-bit numbers.
   static tern_device_status copy_to_host(std::int32_t, tern_device_stream, void* to, tern_device_address,
                                          std::uint64_t bytes) {
     const std::uint64_t number = current->answer_;
@@ -78,7 +78,7 @@ struct RecordingFunctions {
 namespace {
 
 using F = RecordingFunctions;
-constexpr tern_device_plugin kTable = {
+constexpr tern_device_plugin kRecordingDeviceTable = {
     sizeof(tern_device_plugin),
     TERN_DEVICE_ABI,
     "recording",
@@ -110,7 +110,7 @@ constexpr tern_device_plugin kTable = {
 RecordingDevice::RecordingDevice(const DeviceKind& kind) : kind_(kind), next_address_(4096) {
   if (current != nullptr) fail(ErrorCode::internal, "a thread records the kernels of one device at a time");
   current = this;
-  plugin_.table = &kTable;
+  plugin_.table = &kRecordingDeviceTable;
   plugin_.count = 1;
   try {
     device_ = std::make_unique<PluginDevice>(plugin_, 0);
@@ -119,7 +119,7 @@ RecordingDevice::RecordingDevice(const DeviceKind& kind) : kind_(kind), next_add
     throw;
   }
   device_->set_memory_limit(0);
-  device_->allow_compiling();  // nothing is compiled
+  device_->allow_compiling();  // compilation is recorded, not run
 }
 
 RecordingDevice::~RecordingDevice() {

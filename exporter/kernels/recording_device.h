@@ -1,4 +1,4 @@
-// A device for rehearsals: it keeps the text of every kernel that the runtime requests, and runs none.
+// Rehearsal device: records the source of every requested kernel, and runs none.
 #pragma once
 
 #include <tern/device.h>
@@ -10,15 +10,15 @@
 
 namespace tern {
 
-/// The properties that texts depend on.
+/// Device properties affecting kernel sources.
 struct DeviceKind {
-  const char* name;  ///< for people: "GPU without float64"
+  const char* name;  ///< name for messages: "GPU without float64"
   std::int32_t dialect;
   std::uint64_t features;
   std::uint32_t vector_floats;
 };
 
-/// Belongs to the thread that makes it; one at a time.
+/// Belongs to its creating thread; one at a time.
 class RecordingDevice {
  public:
   explicit RecordingDevice(const DeviceKind& kind);
@@ -27,9 +27,9 @@ class RecordingDevice {
   RecordingDevice& operator=(const RecordingDevice&) = delete;
 
   Device& device() { return *device_; }
-  /// The value of every read from the device, such as the number of elements of a result.
+  /// Sets the value of every read from the device, such as a result's element count.
   void answer(std::uint64_t number) { answer_ = number; }
-  /// The name of each kernel, by its text.
+  /// Maps the source of each kernel to its name.
   const std::map<std::string, std::string>& texts() const { return texts_; }
 
  private:

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSignals = 256;              // ProcessResult::status of a program that signal 0 would have ended
-constexpr std::size_t kMostOutput = 2000;  // characters of a compiler's output that a message shows
+constexpr int kSignals = 256;              // base of ProcessResult::status for signals: exit by signal n gives 256 + n
+constexpr std::size_t kMostOutput = 2000;  // characters of compiler output shown in a message
 
 std::chrono::seconds time_limit() {
   constexpr int kSeconds = 300, kMostSeconds = 1'000'000;

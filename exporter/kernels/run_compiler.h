@@ -1,4 +1,4 @@
-// Vendors' compilers, each in a process of its own: a crash or a hang of one is an error that names it.
+// Vendors' compilers, each in its own process: a crash or hang becomes an error naming the compiler.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct CompilerProgram {
   bool explains = false;  ///< true if a failure's output is the whole message
 };
 
-/// A folder for the files of one compilation, removed with it.
+/// Folder for the files of one compilation, removed by the destructor.
 class CompilerFolder {
  public:
   CompilerFolder();
@@ -25,25 +25,25 @@ class CompilerFolder {
   CompilerFolder(const CompilerFolder&) = delete;
   CompilerFolder& operator=(const CompilerFolder&) = delete;
   std::string file(const char* name) const { return path_ + "/" + name; }
-  /// The text without the folder's path: messages name no file that is gone.
+  /// Removes the folder's path from the text: messages name no deleted file.
   std::string without_path(std::string text) const;
 
  private:
   std::string path_;
 };
 
-/// Runs it and returns what it prints. Fails (unsupported) where it ends badly or takes more than TERN_COMPILER_SECONDS
-/// (300); `work` says in the error what it was doing: "compiling tern_pointwise". `folder` has the files that it reads.
+/// Runs the compiler and returns its output. Fails (unsupported) after a failed exit or more than TERN_COMPILER_SECONDS
+/// (300); `work` describes the task in the error: "compiling tern_pointwise". `folder` has the input files.
 std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
                          const std::vector<std::string>& arguments, const CompilerFolder* folder = nullptr,
                          const EnvironmentVariables& variables = {});
 
 /// Writes the text of a kernel. Fails (io).
 void write_source(const std::string& path, const std::string& text);
-/// The bytes of a file that a compiler wrote; none where it wrote none.
+/// Bytes of a compiler's output file; empty if the file is missing.
 std::vector<std::byte> read_module(const std::string& path);
 
-/// The module of a text, compiled when this process first asks for it. Thread-safe.
+/// Module of a source, compiled at the process's first request. Thread-safe.
 std::vector<std::byte> compile_once(const std::string& target, const std::string& text,
                                     const std::function<std::vector<std::byte>()>& compile);
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The two have to be of one version of LLVM; 15 is what the texts are tried with.
+// The programs need equal LLVM versions; the kernel sources are tested with 15.
 constexpr const char* kVersions[] = {"-15", "-16", "-17", "-18", "-19", "-20", "-21", ""};
 
 struct Tools {
@@ -49,7 +49,7 @@ std::vector<std::byte> compile(const std::string& name, const std::string& text)
   const std::string source = folder.file("kernel.cl"), bitcode = folder.file("kernel.bc"),
                     module = folder.file("kernel.spv");
   write_source(source, text);
-  // Optimised by the driver alone: what clang's passes leave is not always what llvm-spirv takes.
+  // The driver optimises: llvm-spirv rejects some output of clang's passes.
   run(folder, name, tools().clang,
       {"-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header",
        "-Xclang", "-fdeclare-opencl-builtins", "-O2", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off",

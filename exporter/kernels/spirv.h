@@ -7,12 +7,11 @@
 
 namespace tern {
 
-/// The module of a kernel's text: SPIR-V 1.0, without contraction. A text that this process has compiled before is not
-/// compiled again. Thread-safe. Fails (unsupported) where the programs are not installed, (internal) where they refuse
-/// the text.
+/// Module of a kernel's source: SPIR-V 1.0, without contraction. Each source is compiled once per process. Thread-safe.
+/// Fails (unsupported) if the programs are not installed, (internal) if they reject the source.
 std::vector<std::byte> compile_spirv(const std::string& name, const std::string& text);
 
-/// What compile_spirv runs, for people: "clang-15, llvm-spirv-15, spirv-val".
+/// Programs of compile_spirv, for messages: "clang-15, llvm-spirv-15, spirv-val".
 std::string spirv_compiler();
 
 }  // namespace tern

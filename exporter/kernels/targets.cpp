@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include "exporter/kernels/msl.h"
 #include "exporter/kernels/plugin_targets.h"
 #include "exporter/kernels/spirv.h"
 #include "runtime/devices/plugin/library.h"
@@ -14,7 +13,7 @@ namespace {
 constexpr auto kDouble = static_cast<std::uint64_t>(TERN_DEVICE_DOUBLE);
 constexpr auto kGroups = static_cast<std::uint64_t>(TERN_DEVICE_GROUPS);
 
-// As devices/opencl reports them. Most texts are the same for all kinds with float64.
+// Kinds reported by devices/opencl. Most kernel sources are equal for all kinds with float64.
 constexpr DeviceKind kOpenClKinds[] = {
     {"GPU", TERN_DIALECT_OPENCL, kDouble | kGroups, 0},
     {"GPU without float64", TERN_DIALECT_OPENCL, kGroups, 0},
@@ -25,12 +24,22 @@ constexpr DeviceKind kOpenClKinds[] = {
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
 };
 
-// As devices/metal reports them.
+// Kinds reported by devices/metal.
 constexpr DeviceKind kMetalKind = {"GPU", TERN_DIALECT_METAL, kGroups, 0};
+
+/// The text itself: the system of a Metal device compiles it.
+std::vector<std::byte> bytes_of_msl(const std::string& /*name*/, const std::string& text) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string msl_compiler() {
+  return "none: Metal's language is compiled by the device's system";
+}
 
 std::vector<KernelTarget> own_targets() {
   return {{"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler},
-          {"metal:msl", {kMetalKind}, compile_msl, msl_compiler}};
+          {"metal:msl", {kMetalKind}, bytes_of_msl, msl_compiler}};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The targets of `tern export --target` whose kernels an archive can bring compiled.
+// Targets of `tern export --target` with precompiled kernels.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,13 @@ namespace tern {
 
 struct KernelTarget {
   std::string name;               ///< "xpu:spirv", "cuda:sm_90"
-  std::vector<DeviceKind> kinds;  ///< of devices that take its modules
+  std::vector<DeviceKind> kinds;  ///< devices accepting the modules
   std::function<std::vector<std::byte>(const std::string& name, const std::string& text)> compile;
-  std::function<std::string()> compiler;  ///< for people; fails (unsupported) where it is missing
+  std::function<std::string()> compiler;  ///< name for messages; fails (unsupported) if missing
 };
 
-/// A target that Tern or a device plugin of this machine compiles for; a plugin needs no device for that, and only the
-/// plugin NAME of a target NAME:... is loaded. If the target does not exist, fails (invalid_argument) with the names of
-/// those that do.
+/// Target compiled by Tern or by a device plugin of this machine. A plugin needs no device to compile; a target
+/// NAME:... loads the plugin NAME alone. Fails (invalid_argument) for unknown targets, listing the known ones.
 KernelTarget kernel_target(std::string_view name);
 
 }  // namespace tern

@@ -33,15 +33,15 @@ std::vector<std::uint32_t> entries(const Program& program) {
   return found;
 }
 
-/// The nodes from `first` on go before all others: they check and prepare inputs.
+/// Moves the nodes from `first` on to the front: they check and prepare inputs.
 void move_to_front(Function& f, std::size_t first) {
   std::rotate(f.nodes.begin(), f.nodes.begin() + static_cast<std::ptrdiff_t>(first), f.nodes.end());
 }
 
-class Step {
+class AddGenerationStep {
  public:
   /// `slots`: the function will be one over slots, whose texts tell which number decides what they draw.
-  Step(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
+  AddGenerationStep(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
       : b_(program, function), signature_(signature), slots_(slots) {}
 
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
@@ -82,7 +82,7 @@ class Step {
     check_inputs(tokens, position);
     const ValueId as_tokens = b_.cast(tokens, b_.dtype(old_tokens));
     const ValueId as_position = positions(position, b_.type(old_position));
-    // Nodes that were there read what takes the place of the old inputs.
+    // Existing nodes read the replacements of the old inputs.
     use_instead(b_.function(), old_tokens, as_tokens);
     use_instead(b_.function(), old_position, as_position);
     for (const FunctionInput& in : before) {
@@ -101,7 +101,7 @@ class Step {
     }
     const ValueId start = b_.reshape(position, {});
     filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);
-    // Not p + n <= c: a huge position passes that, since the sum wraps.
+    // Not p + n <= c: the sum wraps for a huge position.
     check(b_.expr("p >= 0 && p <= c - n", {{"p", start}, {"n", b_.from_dim(n)}, {"c", static_cast<double>(slots)}},
                   DType::i64, DType::boolean),
           fmt::format("the cache is full: position and the number of tokens must together be at most {}, and position "
@@ -114,7 +114,7 @@ class Step {
     add_sampling_checks(b_, sampling_);
   }
 
-  /// The first position, or one for each token, as the program took them.
+  /// First position, or the position of each token, in the program's own form.
   ValueId positions(ValueId first, const TensorType type) {
     ValueId v = first;
     const bool each = type.rank() > 0 && !type.shape.back().is(1);
@@ -141,7 +141,7 @@ class Step {
   bool slots_;
   std::vector<FunctionInput> inputs_;
   SamplingInputs sampling_;
-  ValueId filled_ = kNoValue;  ///< positions that hold keys and values after the run
+  ValueId filled_ = kNoValue;  ///< positions with keys and values after the run
 };
 
 void check_token(std::int64_t id, std::int64_t vocabulary, std::string_view option) {
@@ -161,7 +161,7 @@ void note_metadata(Program& program, const GenerationOptions& options, const Gen
   if (!options.eos.empty()) note(llm::kEndKey, fmt::format("{}", fmt::join(options.eos, ", ")));
 }
 
-/// The file's own functions for several tokens and for one, if it has these two.
+/// The file's own functions for several tokens and for one token, if present.
 std::optional<std::pair<std::uint32_t, std::uint32_t>> own_steps(const Program& program) {
   const int prefill = program.find_entry(std::string(llm::kPrefill)),
             decode = program.find_entry(std::string(llm::kDecode));
@@ -169,7 +169,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> own_steps(const Program& 
   return std::pair{static_cast<std::uint32_t>(prefill), static_cast<std::uint32_t>(decode)};
 }
 
-/// Its own, or its only function and a copy of that.
+/// The program's own two functions, or its only function and a copy.
 std::pair<std::uint32_t, std::uint32_t> steps(Program& program, std::uint32_t function, const DecoderSignature& first) {
   if (const auto own = own_steps(program)) return *own;
   const int symbol = program.pool.symbol_of(first.count);
@@ -191,7 +191,7 @@ std::uint32_t first_entry(const Program& program) {
        fmt::format("--llm takes a file of one program, or of two named prefill and decode; this one has {}", names));
 }
 
-/// Both are functions of one text until here.
+/// The functions serve one text up to here.
 void work_in_slots(Program& program, std::uint32_t prefill, std::uint32_t decode, std::int64_t slots) {
   SlotOptions options{.slotted = give_slots(program, std::array{prefill, decode}, slots), .slots = slots};
   work_in_slot(program, prefill, options);
@@ -219,8 +219,8 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   }
   program.functions[prefill].name = llm::kPrefill;
   const bool slots = options.batch > 0;
-  Step(program, prefill, signature, slots).make();
-  report.attention = Step(program, decode, one, slots).make();
+  AddGenerationStep(program, prefill, signature, slots).make();
+  report.attention = AddGenerationStep(program, decode, one, slots).make();
   if (slots) work_in_slots(program, prefill, decode, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);

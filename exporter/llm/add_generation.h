@@ -1,4 +1,4 @@
-// Makes a decoder's program one that generates tokens: the functions prefill and decode, with sampling in both.
+// Turns a decoder's program into a token generator: functions prefill and decode, both with sampling.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 namespace tern {
 
 struct GenerationOptions {
-  std::int64_t context = 0;         ///< positions of the cache; 0: as the program's buffers tell
-  std::optional<std::int64_t> bos;  ///< the token that begins a text
-  std::vector<std::int64_t> eos;    ///< tokens that end it
-  std::int64_t batch = 0;           ///< slots for texts that are decoded together, from 2; 0: one text, without slots
+  std::int64_t context = 0;         ///< positions of the cache; 0: derived from the program's buffers
+  std::optional<std::int64_t> bos;  ///< first token of a text
+  std::vector<std::int64_t> eos;    ///< end tokens
+  std::int64_t batch = 0;           ///< slots for jointly decoded texts, from 2; 0: one text, without slots
 };
 
 struct GenerationReport {
   std::int64_t context = 0, vocabulary = 0;
-  std::size_t attention = 0;  ///< nodes of decode that read the filled part of the cache alone
+  std::size_t attention = 0;  ///< nodes of decode limited to the filled part of the cache
 };
 
-/// Replaces the program's only function, or its functions prefill and decode, by those of exporter/llm/names.h, which
-/// share the weights and the cache, and notes what a generation loop must know in the metadata. Throws
-/// invalid_argument, with advice, if the program is no decoder with a static cache.
+/// Replaces the program's only function, or its functions prefill and decode, by the functions of exporter/llm/names.h
+/// with the same weights and cache, and writes the generation loop's settings into the metadata. Throws
+/// invalid_argument, with advice, unless the program is a decoder with a static cache.
 GenerationReport add_generation(Program& program, const GenerationOptions& options);
 
 }  // namespace tern

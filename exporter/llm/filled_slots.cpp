@@ -9,8 +9,8 @@
 namespace tern {
 namespace {
 
-/// Which values are a state that the function updates, or that with other elements or in another form: a cache. Keys of
-/// something else, such as an encoder's, may happen to be as many.
+/// Marks values as cache: a state updated by the function, or the state with other elements or in another form. Keys of
+/// something else, such as an encoder's, may have the same count.
 std::vector<bool> caches(const Function& f) {
   std::vector<bool> found(f.values.size());
   for (const FunctionInput& in : f.inputs) {

@@ -2,37 +2,22 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <vector>
+
+#include "schema/def_use.h"
 
 namespace tern {
 namespace {
 
 class LastRow {
  public:
-  explicit LastRow(Builder& b) : b_(b) {
-    const Function& f = b.function();
-    readers_.resize(f.values.size());
-    producer_.resize(f.values.size(), -1);
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (const ValueId v : f.nodes[i].inputs) {
-        if (v != kNoValue) ++readers_[static_cast<std::size_t>(v)];
-      }
-      for (const ValueId v : f.nodes[i].outputs) {
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
-    }
-    for (const FunctionOutput& o : f.outputs) {
-      if (o.value != kNoValue) ++readers_[static_cast<std::size_t>(o.value)];
-    }
-    for (const WriteBack& w : f.writebacks) ++readers_[static_cast<std::size_t>(w.value)];
-  }
+  explicit LastRow(Builder& b) : b_(b), uses_(b.function()) {}
 
   ValueId of(ValueId v, std::size_t axis) {
     const Dim n = b_.shape(v)[axis];
     if (n.is(1)) return v;
     const auto known = made_.find(v);
     if (known != made_.end()) return known->second;
-    ValueId row = readers_[static_cast<std::size_t>(v)] == 1 ? computed(v, axis) : kNoValue;
+    ValueId row = uses_.read_count(v) == 1 ? computed(v, axis) : kNoValue;
     if (row == kNoValue) row = b_.slice(v, static_cast<std::int64_t>(axis), b_.pool().sub(n, 1), 1);
     made_.emplace(v, row);
     return row;
@@ -40,7 +25,7 @@ class LastRow {
 
  private:
   ValueId computed(ValueId v, std::size_t axis) {
-    const std::int64_t at = producer_[static_cast<std::size_t>(v)];
+    const std::int64_t at = uses_.producer(v);
     if (at < 0) return kNoValue;
     Node n = b_.function().nodes[static_cast<std::size_t>(at)];
     if (std::ranges::count(n.outputs, kNoValue) + 1 != std::ssize(n.outputs)) return kNoValue;
@@ -50,7 +35,7 @@ class LastRow {
     return kNoValue;
   }
 
-  /// Rows in front of the axes that are normalized.
+  /// Rows in front of the normalized axes.
   ValueId norm(Node n, std::size_t axis) {
     const std::int64_t in_front = b_.rank(n.inputs[0]) - n.integer(AttrKey::k);
     if (static_cast<std::int64_t>(axis) >= in_front) return kNoValue;
@@ -58,7 +43,7 @@ class LastRow {
     return again(std::move(n));
   }
 
-  /// Rows of a product are those of its first operand.
+  /// Rows of a product are rows of its first operand.
   ValueId product(Node n, std::size_t axis) {
     const auto rank = static_cast<std::size_t>(b_.rank(n.outputs[0]));
     const bool rows = static_cast<std::size_t>(b_.rank(n.inputs[0])) == rank && axis + 2 == rank;
@@ -88,8 +73,7 @@ class LastRow {
   }
 
   Builder& b_;
-  std::vector<int> readers_;            ///< of each value that was there before
-  std::vector<std::int64_t> producer_;  ///< node, or -1
+  const DefUse uses_;  ///< describes the function before the change
   std::unordered_map<ValueId, ValueId> made_;
 };
 

@@ -18,15 +18,15 @@
 namespace tern {
 namespace {
 
-/// topk gives so many in a fraction of the time that sorting a vocabulary takes.
+/// Candidate counts of topk, far faster than sorting a vocabulary.
 constexpr std::int64_t kCandidates[] = {256, 4096};
 
-using Operands = std::span<const ValueId>;
-using Body = std::function<ValueId(Builder&, Operands)>;
+using SamplingOperands = std::span<const ValueId>;
+using SamplingBody = std::function<ValueId(Builder&, SamplingOperands)>;
 
 struct Branch {
   std::string_view name;
-  Body body;
+  SamplingBody body;
 };
 
 ValueId add_cond(Builder& b, ValueId predicate, const std::vector<ValueId>& operands, const Branch& yes,
@@ -36,7 +36,7 @@ ValueId add_cond(Builder& b, ValueId predicate, const std::vector<ValueId>& oper
   n.inputs = {predicate};
   n.inputs.insert(n.inputs.end(), operands.begin(), operands.end());
   for (const Branch* branch : {&yes, &no}) {
-    const FillBody fill = [&](Builder& inner, Operands in) { return std::vector{branch->body(inner, in)}; };
+    const FillBody fill = [&](Builder& inner, SamplingOperands in) { return std::vector{branch->body(inner, in)}; };
     n.functions.push_back(add_body(b, fmt::format("{}.{}", b.function().name, branch->name), operands, fill));
   }
   return b.add(std::move(n)).front();
@@ -46,17 +46,17 @@ ValueId truth(Builder& b, std::string_view text, std::vector<ExprArg> args, DTyp
   return b.expr(text, std::move(args), compute, DType::boolean);
 }
 
-// Operands of every body: logits, temperature, top_k, top_p, and where the caller tells them seed and draw.
+// Operands of every body: logits, temperature, top_k, top_p, and optionally seed and draw.
 constexpr std::size_t kSeed = 4, kDraw = 5;
 
 /// In [0, 1): float64[].
-ValueId uniform(Builder& b, Operands in) {
+ValueId uniform(Builder& b, SamplingOperands in) {
   return in.size() > kDraw ? session_draw(b, in[kSeed], in[kDraw]) : random_value(b, "uniform", {}, DType::f64);
 }
 
 /// An index, drawn in proportion to `weights`. Sums are of doubles: those of a large vocabulary lose small weights
 /// otherwise.
-ValueId draw(Builder& b, ValueId weights, Operands in) {
+ValueId draw(Builder& b, ValueId weights, SamplingOperands in) {
   const Dim n = b.size(weights, 0);
   const ValueId sums = b.add(Op::scan, {weights},
                              {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScanKind::cumsum))),
@@ -68,7 +68,7 @@ ValueId draw(Builder& b, ValueId weights, Operands in) {
   return b.expr("min(c, last)", {{"c", count}, {"last", static_cast<double>(n.value() - 1)}}, DType::i64);
 }
 
-ValueId greedy(Builder& b, Operands in) {
+ValueId greedy(Builder& b, SamplingOperands in) {
   return b.reduce(in[0], "argmax", {0}, false, DType::i64);
 }
 
@@ -76,13 +76,13 @@ ValueId weights_of(Builder& b, ValueId logits, ValueId largest, ValueId temperat
   return b.expr("exp((x - m) / t)", {{"x", logits}, {"m", largest}, {"t", temperature}}, DType::f32);
 }
 
-ValueId without_limits(Builder& b, Operands in) {
+ValueId without_limits(Builder& b, SamplingOperands in) {
   const ValueId largest = b.reduce(in[0], "max", {0}, false, DType::f32);
   return draw(b, weights_of(b, in[0], largest, in[1]), in);
 }
 
 /// Of logits in falling order: `sum` is that of all weights.
-ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, Operands in) {
+ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, SamplingOperands in) {
   const ValueId t = in[1], k = in[2], p = in[3];
   const ValueId w = b.cast(weights_of(b, logits, b.select(logits, 0, 0), t), DType::f64);
   const ValueId rank = b.iota(b.size(logits, 0), DType::i64);
@@ -103,7 +103,7 @@ ValueId sum_of(Builder& b, ValueId weights) {
   return b.reduce(b.cast(weights, DType::f64), "sum", {0}, false, DType::f64);
 }
 
-ValueId all_sorted(Builder& b, Operands in) {
+ValueId all_sorted(Builder& b, SamplingOperands in) {
   const std::vector<ValueId> sorted =
       b.add_all(Op::sort, {in[0]},
                 {attr(AttrKey::axis, Dim(0)), attr(AttrKey::descending, Dim(1)), attr(AttrKey::stable, Dim(1))});
@@ -113,7 +113,7 @@ ValueId all_sorted(Builder& b, Operands in) {
 
 /// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken,
 /// in the end all.
-ValueId with_limits(Builder& b, Operands in, std::size_t step) {
+ValueId with_limits(Builder& b, SamplingOperands in, std::size_t step) {
   const Dim n = b.size(in[0], 0);
   if (step == std::size(kCandidates) || n.value() <= kCandidates[step]) return all_sorted(b, in);
   const std::int64_t candidates = kCandidates[step];
@@ -133,16 +133,16 @@ ValueId with_limits(Builder& b, Operands in, std::size_t step) {
   return add_cond(
       b, enough, operands,
       {"candidates",
-       [own](Builder& x, Operands v) { return of_sorted(x, v[own], v[own + 1], v[own + 2], v.first(own)); }},
-      {"more", [own, step](Builder& x, Operands v) { return with_limits(x, v.first(own), step + 1); }});
+       [own](Builder& x, SamplingOperands v) { return of_sorted(x, v[own], v[own + 1], v[own + 2], v.first(own)); }},
+      {"more", [own, step](Builder& x, SamplingOperands v) { return with_limits(x, v.first(own), step + 1); }});
 }
 
-ValueId drawn(Builder& b, Operands in) {
+ValueId drawn(Builder& b, SamplingOperands in) {
   const ValueId free =
       truth(b, "(k == 0 || k >= n) && p >= 1",
             {{"k", in[2]}, {"n", static_cast<double>(b.size(in[0], 0).value())}, {"p", in[3]}}, DType::f64);
   return add_cond(b, free, {in.begin(), in.end()}, {"all", without_limits},
-                  {"limited", [](Builder& x, Operands v) { return with_limits(x, v, 0); }});
+                  {"limited", [](Builder& x, SamplingOperands v) { return with_limits(x, v, 0); }});
 }
 
 }  // namespace

@@ -14,14 +14,14 @@ struct SamplingInputs {
   ValueId draw = kNoValue;  ///< int64[]: the numbers drawn before
 };
 
-/// Assertions that each is in its range, with messages for the caller.
+/// Asserts the range of each input, with messages for the caller.
 void add_sampling_checks(Builder& b, const SamplingInputs& inputs);
 
-/// The token, int64[], of logits float32[vocabulary]. Temperature 0 is the most likely one, the first of equals, and
-/// draws no random number. Else probabilities are softmax(logits / temperature); `top_k` keeps the most likely ones (0:
-/// all), and of those, renormalized, `top_p` keeps the fewest whose sum reaches it, as transformers' generate() does.
-/// One number decides: of the session's generator, or the one that a session with `seed` draws after `draw` others.
-/// Only where the few thousand most likely tokens do not decide, all are sorted.
+/// Samples a token, int64[], from logits float32[vocabulary]. Temperature 0 selects the most likely token, the first of
+/// equals, without a random number. Otherwise probabilities are softmax(logits / temperature); `top_k` keeps the most
+/// likely tokens (0: all), and `top_p` the fewest of these with a renormalized sum of at least top_p, like
+/// transformers' generate(). One random number decides: from the session's generator, or number `draw` of a session
+/// with `seed`. All tokens are sorted only if the few thousand most likely ones do not decide.
 ValueId add_sampling(Builder& b, ValueId logits, const SamplingInputs& inputs);
 
 }  // namespace tern

@@ -7,7 +7,7 @@ namespace tern {
 namespace {
 
 constexpr double kLow = 0xffffffff;                       ///< the low word of an int64
-constexpr double kFactors[] = {0xD2511F53, 0xCD9E8D57};   // of Philox 4x32
+constexpr double kSessionDrawFactors[] = {0xD2511F53, 0xCD9E8D57};   // of Philox 4x32
 constexpr double kKeySteps[] = {0x9E3779B9, 0xBB67AE85};  // of its key, each round
 constexpr int kRounds = 10;
 
@@ -15,7 +15,7 @@ using Words = std::array<ValueId, 4>;  ///< int64[], each in [0, 2^32)
 
 Words round_of(Builder& b, const Words& c, ValueId seed, int round) {
   const auto product = [&](std::size_t i) {
-    return b.expr("f * c", {{"f", kFactors[i]}, {"c", c[2 * i]}}, DType::i64);  // wraps: 64 bits are all of it
+    return b.expr("f * c", {{"f", kSessionDrawFactors[i]}, {"c", c[2 * i]}}, DType::i64);  // wraps: 64 bits are all of it
   };
   const auto key = [&](std::size_t i) {
     return b.expr(
@@ -38,7 +38,7 @@ ValueId session_draw(Builder& b, ValueId seed, ValueId draw) {
   Words words = {b.expr("d & low", {{"d", draw}, {"low", kLow}}, DType::i64),
                  b.expr("(d >> 32) & low", {{"d", draw}, {"low", kLow}}, DType::i64), zero, zero};
   for (int round = 0; round < kRounds; ++round) words = round_of(b, words, seed, round);
-  // 53 bits of two words, as curand_uniform_double; what would be 1 is 0.
+  // 53 bits of two words, as in curand_uniform_double; 1 becomes 0.
   const ValueId bits = b.expr("x ^ (y << 21)", {{"x", words[0]}, {"y", words[1]}}, DType::i64);
   const ValueId u =
       b.expr("z * scale + half", {{"z", bits}, {"scale", 0x1p-53}, {"half", 0x1p-54}}, DType::f64, DType::f64);

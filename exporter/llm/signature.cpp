@@ -30,7 +30,7 @@ bool is_index(const TensorType& t) {
   return t.dtype == DType::i64 || t.dtype == DType::i32;
 }
 
-/// [], [1], [n] or [1, n]. A program that reads the first position alone may have a size of its own for n.
+/// [], [1], [n] or [1, n]. A program reading the first position alone may have a different symbol for n.
 bool is_position(const Program& program, const TensorType& t, Dim n) {
   if (!is_index(t) || t.rank() > 2) return false;
   if (t.rank() == 2 && !t.shape[0].is(1)) return false;
@@ -76,7 +76,7 @@ void find_logits(const Program& program, const Function& f, DecoderSignature& s)
   for (const FunctionOutput& o : f.outputs) {
     if (o.kind != FunctionOutput::Kind::tensor || o.value == kNoValue) continue;
     const TensorType& t = f.values[static_cast<std::size_t>(o.value)].type;
-    const bool rows = t.rank() == 3 && t.shape[0].is(1);  // of all tokens, or those that the program keeps
+    const bool rows = t.rank() == 3 && t.shape[0].is(1);  // rows of all tokens, or of a selection
     const bool row = t.rank() == 2 && t.shape[0].is(1);
     if (!is_floating(t.dtype) || !(rows || row) || !t.shape.back().is_const())
       refuse(fmt::format("the first result, {}, is not the logits [1, n, vocabulary]", text_of(t, program.pool)));
@@ -87,7 +87,7 @@ void find_logits(const Program& program, const Function& f, DecoderSignature& s)
   refuse("the program has no result");
 }
 
-/// The cache is what floats the function writes; its positions are the last axis but one.
+/// Cache length: the last axis but one of the floats written by the function.
 std::int64_t cache_slots(const Program& program, const Function& f) {
   std::set<std::int64_t> sizes;
   for (const WriteBack& w : f.writebacks) {

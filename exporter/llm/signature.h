@@ -1,5 +1,4 @@
-// What a program needs to generate tokens: where its tokens, their position and its logits are, and how long its cache
-// is.
+// Requirements of generation: the program's tokens, their position, its logits, and the length of its cache.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +9,16 @@
 namespace tern {
 
 struct DecoderSignature {
-  std::size_t tokens = 0, position = 0;  ///< places in Function::inputs
+  std::size_t tokens = 0, position = 0;  ///< indices in Function::inputs
   ValueId logits = kNoValue;             ///< [1, rows, vocabulary], the last token's last, or [1, vocabulary]
-  Dim count = 1;                         ///< n: a symbol, or 1 for a function that takes one token
-  int position_symbol = -1;              ///< of the number of positions, where the program has one of its own for it
+  Dim count = 1;                         ///< n: a symbol, or 1 for a function of one token
+  int position_symbol = -1;              ///< symbol of the position count, if the program has a separate one
   std::int64_t vocabulary = 0;
   std::int64_t slots = 0;  ///< positions of the cache
 };
 
-/// Of a decoder with a static key/value cache in its states. `context` is what the user says of the cache's length, or
-/// 0. Throws invalid_argument, with how to export such a program, if `f` is none.
+/// Signature of a decoder with a static key/value cache in its states. `context` is the user's cache length, or 0.
+/// Throws invalid_argument, with export advice, for other programs.
 DecoderSignature decoder_signature(const Program& program, const Function& f, std::int64_t context);
 
 }  // namespace tern

@@ -56,8 +56,8 @@ class Replacement {
   }
 
  private:
-  /// True for a relation between inputs that the new sizes decide. Tracing assumes of a size that it differs from
-  /// another one, mostly 1, where it broadcasts: ops decide this again.
+  /// True for a relation between inputs settled by the new sizes. Tracing assumes a size different from another, mostly
+  /// 1, for broadcasting: ops decide again.
   bool is_settled(const Node& n) {
     if (n.op != Op::assert_dim || !n.has(AttrKey::sizes)) return false;
     const Dim before = n.dim(AttrKey::dim), condition = of(before);

@@ -1,4 +1,4 @@
-// Functions in which one symbolic size is another size.
+// Functions with a symbolic size replaced by another size.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace tern {
 
-/// Copies `function`, with its bodies, and replaces the symbol of that number by `value`. Symbols that nodes bind get
-/// fresh ones in the copy, since two nodes cannot bind one symbol. Returns the copy's number.
+/// Copies `function`, with its bodies, and replaces the numbered symbol by `value`. Symbols bound by nodes get fresh
+/// symbols in the copy: two nodes cannot bind one symbol. Returns the copy's number.
 std::uint32_t specialise(Program& program, std::uint32_t function, int symbol, std::int64_t value,
                          const std::string& name);
 
-/// Replaces the symbol of that number by `size` in `function` and its bodies, which nothing else runs.
+/// Replaces the numbered symbol by `size` in `function` and its bodies; no other function may run them.
 void replace_symbol(Program& program, std::uint32_t function, int symbol, Dim size);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Activations with modes, and those that split or reshape an operand.
+// Activations with modes, and activations over a split or reshaped operand.
 #include <array>
 
 #include "exporter/lower/pointwise.h"
@@ -16,7 +16,7 @@ Values gelu(Builder& b, const Call& c) {
   c.unsupported("approximation '" + mode + "'");
 }
 
-/// One weight for each channel (axis 1), or one for all.
+/// `weight` holds a value per channel (axis 1), or a single value.
 Values prelu(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   ValueId weight = c.tensor("weight");
@@ -38,7 +38,7 @@ Values glu(Builder& b, const Call& c) {
                  c.result_dtype())};
 }
 
-/// In training the slope is drawn anew for each element.
+/// Training draws a new slope for each element.
 Values rrelu(Builder& b, const Call& c) {
   if (!c.flag_or("training", false)) return {lower_text(b, c, "self > 0 ? self : self * ((lower + upper) / 2)")};
   const ValueId x = c.tensor("self");
@@ -50,12 +50,12 @@ Values rrelu(Builder& b, const Call& c) {
                  c.result_dtype())};
 }
 
-/// The value, and a buffer that only the gradient reads.
+/// Returns the value, and a buffer for the gradient alone.
 Values log_sigmoid_forward(Builder& b, const Call& c) {
   return {lower_text(b, c, "min(self, 0) - log1p(exp(-abs(self)))"), lower_text(b, c, "exp(-abs(self))")};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kActivationLowerings = {
     Lowering{"aten.gelu.default", gelu},           Lowering{"aten.prelu.default", prelu},
     Lowering{"aten._prelu_kernel.default", prelu}, Lowering{"aten.glu.default", glu},
     Lowering{"aten.rrelu.default", rrelu},         Lowering{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
@@ -64,7 +64,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> activation_lowerings() {
-  return kTable;
+  return kActivationLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The name of an operator's argument, as a lowering writes it: one that no operator has does not compile.
+// Name of an operator's argument, as a lowering writes it. A name unknown to every operator does not compile.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class ArgumentName {
   consteval ArgumentName(const char* name) : name_(name) {
     if (!std::ranges::binary_search(kArgumentNames, name_)) throw "no operator has an argument of this name";
   }
-  /// A name that is known when it runs. Reading an argument that the operator lacks fails.
+  /// Name computed at run time. Reading an argument fails if the operator lacks it.
   static constexpr ArgumentName of(std::string_view name) {
     ArgumentName n;
     n.name_ = name;

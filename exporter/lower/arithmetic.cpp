@@ -1,4 +1,4 @@
-// Elementwise arithmetic that one expression for all arguments cannot say: modes, optional bounds, special exponents.
+// Elementwise arithmetic beyond a single expression: modes, optional bounds, special exponents.
 #include <fmt/format.h>
 
 #include <array>
@@ -32,8 +32,8 @@ Values div_mode(Builder& b, const Call& c) {
   c.unsupported("rounding mode '" + mode + "'");
 }
 
-/// A product with a power, which is an operator of its own in PyTorch, but for whole numbers: those scale in three
-/// steps here, each of which any number bears.
+/// Product with a power, its own operator in PyTorch. Integer exponents scale in three steps here: each step's power is
+/// finite.
 Values ldexp(Builder& b, const Call& c) {
   const bool whole =
       c.is_tensor("other") && is_integral(b.dtype(c.tensor("other"))) && is_floating(b.dtype(c.tensor("self")));
@@ -47,7 +47,7 @@ Values ldexp(Builder& b, const Call& c) {
   return {lower_text(b, c, "self * exp2(other)", ComputeIn::factors)};
 }
 
-/// The exponents that PyTorch computes without pow().
+/// Exponents computed by PyTorch without pow().
 Values pow_scalar(Builder& b, const Call& c) {
   const Operand& e = c.arg("exponent");
   const bool known = e.kind == Operand::Kind::number || (e.kind == Operand::Kind::integer && e.integer.is_const()) ||
@@ -66,8 +66,8 @@ Values pow_scalar(Builder& b, const Call& c) {
   return {lower_text(b, c, "pow(self, exponent)")};
 }
 
-/// NaN passes; where min > max, max wins. Of two equal numbers, which are zeros of both signs at most, the second one
-/// of an extreme is taken: that of `self`, but where a bound is a tensor.
+/// NaN passes; max wins over a smaller min. Between equal numbers (zeros of both signs) an extreme takes its second
+/// operand: `self`, unless a bound is a tensor.
 Values clamp(Builder& b, const Call& c) {
   const bool low = c.has("min");
   const bool high = c.has("max");
@@ -78,8 +78,8 @@ Values clamp(Builder& b, const Call& c) {
   c.unsupported("neither min nor max is given");
 }
 
-/// Shifts are made in 64 bits, so that those by a narrower type's width or more, and by negative numbers, are told
-/// apart first: PyTorch shifts everything out.
+/// Shifts run in 64 bits. Shifts by the type's width or more, and by negative numbers, are handled first: PyTorch
+/// shifts everything out.
 Values shift(Builder& b, const Call& c, bool left) {
   const DType t = c.result_dtype();
   const int bits = 8 * element_size(t);
@@ -95,7 +95,7 @@ Values shift_right(Builder& b, const Call& c) {
   return shift(b, c, false);
 }
 
-/// log(exp(a) + exp(b)), with the larger (by its real part) taken out. Equal infinities stay.
+/// log(exp(a) + exp(b)), computed relative to the operand with the larger real part. Equal infinities stay.
 Values logaddexp(Builder& b, const Call& c) {
   if (is_complex(c.result_dtype())) {
     return {lower_text(b, c,
@@ -143,7 +143,8 @@ Values mvlgamma(Builder& b, const Call& c) {
   return {lower_text(b, c, text)};
 }
 
-/// The distribution of the normal law. For the 16-bit types PyTorch takes the plain formula and rounds its steps.
+/// Cumulative distribution of the standard normal law. PyTorch uses the plain formula for 16-bit types and rounds each
+/// step.
 Values ndtr(Builder& b, const Call& c) {
   if (element_size(c.result_dtype()) == 2) {
     return {lower_text(b, c, "rounded(1 + rounded(erf(rounded(self * 0.70710678118654752440)))) / 2")};
@@ -159,8 +160,7 @@ Values frexp(Builder& b, const Call& c) {
           b.expr("frexp_exponent(x)", {{"x", x}}, compute, c.result_dtype(1))};
 }
 
-/// Of the 16-bit types the neighbour is that of their own grid: their bits, made to count up from the most negative
-/// number, plus or minus one.
+/// 16-bit types step on their own grid: the bits, ordered from the most negative number up, plus or minus 1.
 Values nextafter(Builder& b, const Call& c) {
   const DType t = c.result_dtype();
   if (t == DType::f32 || t == DType::f64) return {lower_text(b, c, "nextafter(self, other)")};
@@ -203,7 +203,7 @@ Values zero(Builder& b, const Call& c) {
   return {b.full(b.shape(c.tensor("self")), 0.0, b.dtype(c.tensor("self")))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kArithmeticLowerings = {
     Lowering{"aten.div.Tensor_mode", div_mode},
     Lowering{"aten.div.Scalar_mode", div_mode},
     Lowering{"aten.divide.Tensor_mode", div_mode},
@@ -251,7 +251,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> arithmetic_lowerings() {
-  return kTable;
+  return kArithmeticLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,5 @@
 // Lowerings of scaled dot product attention and the variants that decompositions name.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/dropout.h"
 #include "exporter/lower/movement.h"
@@ -20,7 +21,7 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
   in.k = at_least(b, in.k, rank);
   in.v = at_least(b, in.v, rank);
   if (rank < 3) return in;
-  // The op lets heads of q share those of k; a single head of q among many of k is broadcasting.
+  // The op lets heads of q share heads of k; a single head of q among many of k is broadcasting.
   Dims q = b.shape(in.q);
   if (q[static_cast<std::size_t>(rank - 3)].is(1)) {
     q[static_cast<std::size_t>(rank - 3)] = b.size(in.k, rank - 3);
@@ -37,7 +38,8 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
   return in;
 }
 
-/// Of a variant that decompositions name: what its backward pass needs of the dropped numbers is in no result here.
+/// Reads the operands of a decomposed variant. Dropout is refused: the results lack the dropout mask, and the backward
+/// pass needs the mask.
 Inputs read(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0)
     c.unsupported("dropout inside a decomposed attention; export without run_decompositions, or in eval mode");
@@ -50,8 +52,7 @@ std::vector<Attr> attributes(const Call& c) {
   return attrs;
 }
 
-/// Keys and values are read where they lie, not from copies for each head of the queries: of a cache, that is all of
-/// it.
+/// Reads keys and values in place instead of copying them for each query head; copies would cover the whole cache.
 ValueId attend(Builder& b, const Call& c, const Inputs& in) {
   ValueId k = before_repeating_heads(b, in.k), v = before_repeating_heads(b, in.v);
   if (k == kNoValue || v == kNoValue || !(b.size(k, -3) == b.size(v, -3))) {
@@ -61,7 +62,7 @@ ValueId attend(Builder& b, const Call& c, const Inputs& in) {
   return b.add(Op::attention, {in.q, k, v, in.mask}, attributes(c));
 }
 
-/// Keys or values that several heads of the queries share, once for each of these heads.
+/// Repeats the keys or values shared by several query heads, once per head.
 ValueId repeated(Builder& b, ValueId x, ValueId q) {
   const int rank = b.rank(q);
   if (rank < 3 || b.size(x, -3) == b.size(q, -3) || b.size(x, -3).is(1)) return x;
@@ -101,7 +102,7 @@ ValueId logsumexp(Builder& b, ValueId s) {
   return b.squeeze(b.expr("m == -inf ? 0 : m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
 }
 
-/// The probabilities of the scores; zeros for a query that sees no key.
+/// Probabilities of the scores; zeros for a query without visible keys.
 ValueId probabilities(Builder& b, ValueId s, DType result) {
   const DType t = b.dtype(s);
   const ValueId max = b.reduce(s, "max", {-1}, true, t);
@@ -128,43 +129,18 @@ Values flash_cpu(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
-/// With the probabilities p = exp(scores - logsumexp) and the gradient dp = grad v^T of p, that of the scores is
-/// p * (dp - sum(grad * out)), the sum over the last axis. A query that sees no key has no part in any gradient.
 Values flash_cpu_backward(Builder& b, const Call& c) {
   const Inputs in = read(b, c, "attn_mask");
-  const DType t = b.dtype(in.q), wide = compute_type(t);
-  if (b.rank(in.q) != 4) c.unsupported("queries with other than four dimensions");
-  const ValueId grad = b.cast(c.tensor("grad_out"), wide), q = b.cast(in.q, wide);
-  const ValueId k = b.cast(repeated(b, in.k, in.q), wide), v = b.cast(repeated(b, in.v, in.q), wide);
-  // Joint graphs hold the forward pass as its decomposition and then name its probabilities logsumexp.
-  const ValueId s = scores(b, c, in), given = c.tensor("logsumexp");
-  const ValueId sums = b.unsqueeze(b.rank(given) == 3 ? given : logsumexp(b, s), -1);
-  const ValueId p = b.expr("s == -inf ? 0 : exp(s - l)", {{"s", s}, {"l", sums}}, wide);
-  const ValueId dp = product(b, grad, b.transpose(v, -1, -2), wide);
-  const ValueId weighted = b.expr("g * o", {{"g", grad}, {"o", c.tensor("out")}}, wide);
-  const ValueId sum = b.reduce(weighted, "sum", {-1}, true, wide);
-  std::vector<ExprArg> args{{"p", p}, {"d", dp}, {"sum", sum}};
-  if (c.has("scale")) {
-    args.emplace_back("scale", c.number("scale"));
-  } else {
-    args.emplace_back("n", b.from_dim(b.size(in.q, -1)));
-  }
-  const ValueId ds =
-      b.expr(c.has("scale") ? "p * (d - sum) * scale" : "p * (d - sum) / sqrt(n)", std::move(args), wide, wide);
-  // Heads that share a key add up.
-  const auto shared = [&](ValueId g, ValueId of) {
-    const Dims shape = b.shape(of);
-    if (!(b.size(g, 1) == shape[1])) {
-      const Dims grouped = {shape[0], shape[1], b.pool().floordiv(b.size(g, 1), shape[1]), shape[2], shape[3]};
-      g = b.reduce(b.reshape(g, grouped), "sum", {2}, false, wide);
-    }
-    return b.cast(g, t);
-  };
-  return {b.cast(product(b, ds, k, wide), t), shared(product(b, b.transpose(ds, -1, -2), q, wide), in.k),
-          shared(product(b, b.transpose(p, -1, -2), grad, wide), in.v)};
+  Node n;
+  n.op = Op::attention;
+  n.inputs = {in.q, in.k, in.v, in.mask};
+  n.attrs = attributes(c);
+  Values r = apply_gradient_rule(b, n, {c.tensor("grad_out")}, {true, true, true, false});
+  r.pop_back();  // the mask has no gradient
+  return r;
 }
 
-/// The CUDA kernels' results beside the first two only serve their backward passes.
+/// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
   const Inputs in = read(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
@@ -177,7 +153,7 @@ Values efficient(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kAttentionLowerings[] = {
     {"aten.scaled_dot_product_attention.default", sdpa},
     {"aten._scaled_dot_product_attention_math.default", sdpa_math},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default", flash_cpu},
@@ -189,7 +165,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> attention_lowerings() {
-  return kTable;
+  return kAttentionLowerings;
 }
 
 }  // namespace tern

@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kAudioNever = -std::numeric_limits<double>::infinity();
 
 /// A loop over the first axis of `mapped`. Operands of the body: carried, slices of mapped, captured.
 struct Scan {
@@ -27,7 +27,7 @@ struct Scan {
     for (ValueId v : captured) types.push_back(b.type(v));
     return types;
   }
-  /// The last values of what is carried, then the body's other results, stacked.
+  /// Returns the final carried values, then the body's other results, stacked.
   Values run(Builder& b, const std::string& name, const FillBody& body) const {
     Node loop;
     loop.op = Op::scan_loop;
@@ -41,15 +41,15 @@ struct Scan {
 };
 
 /// y[n] = x[n] - sum over k of a[k] * y[n - order + k], in float64. x: [B, C, N]; a: [C, order]; `past`: the outputs
-/// before y[0], [B, C, order]. Blocks of outputs are linear in their inputs and in the last outputs of the block
-/// before, so that only those are carried from block to block.
+/// before y[0], [B, C, order]. A block of outputs is linear in its inputs and in the last outputs of the previous
+/// block, so blocks carry only their last outputs.
 ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   ExprPool& p = b.pool();
   const Dim batch = b.size(x, 0), channels = b.size(x, 1), length = b.size(x, 2), order = b.size(a, 1);
   std::int64_t block = 128;
   while (block < order.value()) block *= 2;
 
-  // The matrix of a step on the column of the last outputs: they move up, and the last row computes the next one.
+  // Matrix of one step on the column of the last outputs: shifts them up; the last row computes the next output.
   const ValueId negative = b.unsqueeze(b.expr("-a", {{"a", a}}, DType::f64), 1);
   const ValueId row = b.unsqueeze(b.iota(p.sub(order, 1), DType::i64), 1);
   const ValueId shift = b.expr("i + 1 == j ? 1 : 0", {{"i", row}, {"j", b.iota(order, DType::i64)}}, DType::f64);
@@ -60,7 +60,7 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
     free = b.concat({free, b.matmul(free, power)}, 1);
     power = b.matmul(power, power);
   }
-  // The response to an impulse, and its matrix: column j is delayed by j.
+  // Impulse response, and its matrix: column j is the response delayed by j.
   const ValueId after =
       b.reshape(b.slice(b.slice(free, 1, 0, block - 1), 2, p.sub(order, 1), 1), {channels, block - 1});
   const ValueId response = b.concat({b.full({channels, 1}, 1, DType::f64), after}, 1);
@@ -101,7 +101,7 @@ Values lfilter(Builder& b, const Call& c) {
   const std::int64_t order = taps.value() - 1;
   const Dim length = b.size(x, 2);
   const ValueId past = b.slice(padded, 2, 0, order);
-  // The last coefficient multiplies what the result's memory holds before.
+  // The last coefficient multiplies the previous contents of the result's memory.
   const ValueId input =
       b.expr("x - old * a", {{"x", x}, {"old", b.slice(padded, 2, order, length)}, {"a", b.slice(a, 1, order, 1)}},
              DType::f64);
@@ -128,7 +128,7 @@ Values overdrive(Builder& b, const Call& c) {
   return {newest(temp), newest(out), b.expr("w * 0.5 + o * 0.75", {{"w", waveform}, {"o", out}}, DType::f64, t)};
 }
 
-/// Labels with blanks before, between and behind them: [2 * L + 1] of [L].
+/// Surrounds and separates labels [L] with blanks: [2 * L + 1].
 ValueId with_blanks(Builder& b, ValueId labels, double blank) {
   const Dim count = b.size(labels, 0);
   const ValueId pairs = b.concat({b.full({count, 1}, blank, DType::i64), b.unsqueeze(labels, 1)}, 1);
@@ -136,7 +136,7 @@ ValueId with_blanks(Builder& b, ValueId labels, double blank) {
 }
 
 /// forced_align(log_probs [1, T, C], targets [1, L], input_lengths, target_lengths, blank): the likeliest path of
-/// labels [1, T], and log_probs. The lengths are those of the tensors.
+/// labels [1, T], and log_probs. The tensors' sizes give the lengths.
 Values forced_align(Builder& b, const Call& c) {
   const ValueId log_probs = c.tensor("log_probs"), targets = c.tensor("targets");
   const DType t = b.dtype(log_probs);
@@ -149,11 +149,11 @@ Values forced_align(Builder& b, const Call& c) {
   const ValueId p = b.index_select(b.reshape(log_probs, {steps, b.size(log_probs, 2)}), labels, 1);
   const ValueId place = b.iota(places, DType::i64);
 
-  // The path that the last step continues: 0 stays, 1 comes from the label before, 2 skips a blank.
+  // Move of the last step: 0 stays, 1 comes from the previous label, 2 skips a blank.
   const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t);
   const Scan forward{{start}, {p}, {skips}};
   const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
-    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kNever); };
+    const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kAudioNever); };
     const std::vector<ExprArg> ways = {
         {"stay", in[0]}, {"one", before(1)}, {"two", before(2)}, {"s", in[2]}, {"p", in[1]}};
     return {f.expr("skip = s ? two : -inf; max(max(stay, one), skip) + p", ways, t),
@@ -196,8 +196,8 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId labels = b.pad(b.cast(c.tensor("targets"), DType::i64), {0, 0}, {0, 1});
   const ValueId emits = column(b.reshape(labels, {rows, 1, places, 1}));
 
-  // alpha[t, u] = logaddexp(alpha[t - 1, u] + blank[t - 1, u], alpha[t, u - 1] + emit[t, u - 1]): with E the sums of
-  // emit, alpha[t] - E is the cumulative logsumexp of what comes from t - 1, less E.
+  // alpha[t, u] = logaddexp(alpha[t - 1, u] + blank[t - 1, u], alpha[t, u - 1] + emit[t, u - 1]). Let E be the
+  // cumulative sums of emit: alpha[t] - E is the cumulative logsumexp of (the arrivals from t - 1) - E.
   const auto first_axis = [&](ValueId v) { return b.move_axis(v, 1, 0); };
   const ValueId sums =
       b.pad(scan_along(b, b.slice(emits, 2, 0, b.pool().sub(places, 1)), ScanKind::cumsum, 2, t), {0, 0, 1}, {0, 0, 0});
@@ -225,7 +225,7 @@ Values rnnt_loss(Builder& b, const Call& c) {
   return {b.squeeze(cost, 1), kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kAudioLowerings[] = {
     {"torchaudio._lfilter_core_loop.default", lfilter},
     {"torchaudio._overdrive_core_loop.default", overdrive},
     {"torchaudio.forced_align.default", forced_align},
@@ -235,7 +235,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> audio_lowerings() {
-  return kTable;
+  return kAudioLowerings;
 }
 
 }  // namespace tern

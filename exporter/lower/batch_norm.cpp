@@ -1,4 +1,4 @@
-// Batch normalization: in evaluation one node, in training statistics first and the running ones after.
+// Batch normalization: one node in evaluation; statistics, then updated running statistics in training.
 #include "exporter/lower/normalization.h"
 
 namespace tern {
@@ -10,7 +10,7 @@ ValueId nothing(Builder& b, DType t) {
   return b.full({0}, 0, t);
 }
 
-/// What a batch normalization gives: its result, what it normalised by, and the new running statistics.
+/// Results of a batch normalization: output, mean and reciprocal deviation, new running statistics.
 struct BatchNorm {
   ValueId y = kNoValue, mean = kNoValue, rstd = kNoValue, new_mean = kNoValue, new_var = kNoValue;
 };
@@ -28,15 +28,15 @@ BatchNorm batch_norm_eval(Builder& b, const Call& c) {
   return r;
 }
 
-/// The axes that statistics are taken over.
+/// Axes reduced by the statistics.
 std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
   std::vector<std::int64_t> axes = b.all_axes(x);
   axes.erase(axes.begin() + 1);
   return axes;
 }
 
-/// PyTorch's CPU kernels keep the mean and 1 / deviation of float16 and bfloat16 batches in that type, unless the
-/// weight is wider, and for bfloat16 the sum of squared distances and the variance too.
+/// PyTorch's CPU kernels store the mean and 1 / deviation of float16 and bfloat16 batches in the batch's type unless
+/// the weight is wider; bfloat16 also rounds the sum of squared distances and the variance.
 void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
                       BatchNorm* r) {
   ValueId rounded = *var;
@@ -64,7 +64,7 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
 
 BatchNorm batch_norm_train(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
-  if (b.numel(x).is(0)) {  // of any rank, and nothing to learn from
+  if (b.numel(x).is(0)) {  // no elements to learn from, any rank
     BatchNorm r;
     r.y = x;
     r.mean = r.rstd = nothing(b, compute_type(b.dtype(x)));
@@ -106,7 +106,7 @@ Values batch_norm(Builder& b, const Call& c) {
   if (b.numel(x).is(0)) return {x};
   return {batch_norm_of(b, c, c.flag("training") || !c.has("running_mean")).y};
 }
-/// y, the mean and 1 / deviation of a training batch (nothing in evaluation), the new running statistics.
+/// Returns y, the mean and 1 / deviation of a training batch (none in evaluation), and the new running statistics.
 Values with_statistics(Builder& b, const Call& c, bool train) {
   const BatchNorm r = batch_norm_of(b, c, train);
   if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};
@@ -142,9 +142,9 @@ Values batch_norm_no_update(Builder& b, const Call& c) {
   return r;
 }
 
-/// Each channel of each sample is normalised by itself: group_norm with a group per channel, or, where PyTorch rounds
-/// the statistics or there are running ones to learn, batch_norm of one sample with all those channels. The new running
-/// statistics, the averages over the samples, follow the result.
+/// Normalizes each channel of each sample alone. The node is group_norm with a group per channel; or, if PyTorch rounds
+/// the statistics or running statistics are learned, batch_norm of one sample with all the samples' channels. The new
+/// running statistics, averaged over the samples, follow the result.
 Values instance_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (!c.flag("use_input_stats")) return {batch_norm_eval(b, c).y};
@@ -172,7 +172,7 @@ Values instance_norm(Builder& b, const Call& c) {
   return {b.reshape(r.y, shape), averaged(r.new_mean), averaged(r.new_var)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kBatchNormLowerings[] = {
     {"aten.batch_norm.default", batch_norm},
     {"aten.native_batch_norm.default", native_batch_norm},
     {"aten._native_batch_norm_legit_functional.default", batch_norm_functional},
@@ -188,7 +188,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> batch_norm_lowerings() {
-  return kTable;
+  return kBatchNormLowerings;
 }
 
 }  // namespace tern

@@ -9,25 +9,25 @@
 namespace tern {
 namespace {
 
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
-const char* text_of(Kind kind) {
+const char* text_of(OperandKind kind) {
   switch (kind) {
-    case Kind::none: return "None";
-    case Kind::tensor: return "a tensor";
-    case Kind::integer: return "an integer";
-    case Kind::number: return "a number";
-    case Kind::boolean: return "a boolean";
-    case Kind::complex: return "a complex number";
-    case Kind::text: return "a text";
-    case Kind::dtype: return "a dtype";
-    case Kind::tensors: return "a list of tensors";
-    case Kind::integers: return "a list of integers";
-    case Kind::numbers: return "a list of numbers";
-    case Kind::booleans: return "a list of booleans";
-    case Kind::device: return "a device";
-    case Kind::layout: return "a layout";
-    case Kind::memory_format: return "a memory format";
+    case OperandKind::none: return "None";
+    case OperandKind::tensor: return "a tensor";
+    case OperandKind::integer: return "an integer";
+    case OperandKind::number: return "a number";
+    case OperandKind::boolean: return "a boolean";
+    case OperandKind::complex: return "a complex number";
+    case OperandKind::text: return "a text";
+    case OperandKind::dtype: return "a dtype";
+    case OperandKind::tensors: return "a list of tensors";
+    case OperandKind::integers: return "a list of integers";
+    case OperandKind::numbers: return "a list of numbers";
+    case OperandKind::booleans: return "a list of booleans";
+    case OperandKind::device: return "a device";
+    case OperandKind::layout: return "a layout";
+    case OperandKind::memory_format: return "a memory format";
   }
   return "of an unknown kind";
 }
@@ -59,28 +59,28 @@ const Operand& Call::arg(ArgumentName name) const {
 
 bool Call::has(ArgumentName name) const {
   const Operand* o = find(*this, name);
-  return o != nullptr && o->kind != Kind::none;
+  return o != nullptr && o->kind != OperandKind::none;
 }
 
 bool Call::is_tensor(ArgumentName name) const {
-  return arg(name).kind == Kind::tensor;
+  return arg(name).kind == OperandKind::tensor;
 }
 
 ValueId Call::tensor(ArgumentName name) const {
   const Operand& o = arg(name);
   switch (o.kind) {
-    case Kind::tensor: return o.value;
-    case Kind::integer: return builder->from_dim(o.integer);
-    case Kind::boolean: return builder->from_dim(o.integer, DType::boolean);
-    case Kind::number: return builder->scalar(o.number, DType::f32);
-    case Kind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
+    case OperandKind::tensor: return o.value;
+    case OperandKind::integer: return builder->from_dim(o.integer);
+    case OperandKind::boolean: return builder->from_dim(o.integer, DType::boolean);
+    case OperandKind::number: return builder->scalar(o.number, DType::f32);
+    case OperandKind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
     default: wrong(*this, name, "a tensor or a number");
   }
 }
 
 ValueId Call::tensor_as(ArgumentName name, DType dtype) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::number || (o.kind == Kind::complex && is_complex(dtype))) {
+  if (o.kind == OperandKind::number || (o.kind == OperandKind::complex && is_complex(dtype))) {
     return builder->full({}, {o.number, o.imaginary}, dtype);
   }
   return builder->cast(tensor(name), dtype);
@@ -92,16 +92,16 @@ ValueId Call::tensor_or_none(ArgumentName name) const {
 
 const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::tensors || o.kind == Kind::none) return o.values;
-  if ((o.kind == Kind::integers || o.kind == Kind::numbers) && o.integers.empty() && o.numbers.empty()) return o.values;
+  if (o.kind == OperandKind::tensors || o.kind == OperandKind::none) return o.values;
+  if ((o.kind == OperandKind::integers || o.kind == OperandKind::numbers) && o.integers.empty() && o.numbers.empty()) return o.values;
   wrong(*this, name, "a list of tensors");
 }
 
 Dim Call::dim(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::integer || o.kind == Kind::boolean) return o.integer;
-  if (o.kind == Kind::integers && o.integers.size() == 1) return o.integers[0];
-  if (o.kind == Kind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
+  if (o.kind == OperandKind::integer || o.kind == OperandKind::boolean) return o.integer;
+  if (o.kind == OperandKind::integers && o.integers.size() == 1) return o.integers[0];
+  if (o.kind == OperandKind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
     return static_cast<std::int64_t>(o.number);
   }
   wrong(*this, name, "an integer");
@@ -117,9 +117,9 @@ std::int64_t Call::integer_or(ArgumentName name, std::int64_t otherwise) const {
 
 double Call::number(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::number) return o.number;
-  if (o.kind == Kind::complex && o.imaginary == 0) return o.number;
-  if (o.kind == Kind::integer || o.kind == Kind::boolean) {
+  if (o.kind == OperandKind::number) return o.number;
+  if (o.kind == OperandKind::complex && o.imaginary == 0) return o.number;
+  if (o.kind == OperandKind::integer || o.kind == OperandKind::boolean) {
     return static_cast<double>(constant(*this, name, o.integer));
   }
   wrong(*this, name, "a number known at export");
@@ -131,7 +131,7 @@ double Call::number_or(ArgumentName name, double otherwise) const {
 
 bool Call::flag(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::boolean || o.kind == Kind::integer) return constant(*this, name, o.integer) != 0;
+  if (o.kind == OperandKind::boolean || o.kind == OperandKind::integer) return constant(*this, name, o.integer) != 0;
   wrong(*this, name, "a boolean");
 }
 
@@ -141,7 +141,7 @@ bool Call::flag_or(ArgumentName name, bool otherwise) const {
 
 std::string Call::text(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::text || o.kind == Kind::device) return o.text;
+  if (o.kind == OperandKind::text || o.kind == OperandKind::device) return o.text;
   wrong(*this, name, "a text");
 }
 
@@ -151,16 +151,16 @@ std::string Call::text_or(ArgumentName name, std::string_view otherwise) const {
 
 DType Call::dtype_or(ArgumentName name, DType otherwise) const {
   const Operand* o = find(*this, name);
-  if (o == nullptr || o->kind == Kind::none) return otherwise;
-  if (o->kind == Kind::dtype) return o->dtype;
+  if (o == nullptr || o->kind == OperandKind::none) return otherwise;
+  if (o->kind == OperandKind::dtype) return o->dtype;
   wrong(*this, name, "a dtype");
 }
 
 Dims Call::dims(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::integers || o.kind == Kind::booleans) return o.integers;
-  if (o.kind == Kind::integer) return {o.integer};
-  if (o.kind == Kind::none || (o.kind == Kind::tensors && o.values.empty())) return {};
+  if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) return o.integers;
+  if (o.kind == OperandKind::integer) return {o.integer};
+  if (o.kind == OperandKind::none || (o.kind == OperandKind::tensors && o.values.empty())) return {};
   wrong(*this, name, "a list of integers");
 }
 
@@ -172,15 +172,15 @@ std::vector<std::int64_t> Call::integers(ArgumentName name) const {
 
 std::vector<double> Call::numbers(ArgumentName name) const {
   const Operand& o = arg(name);
-  if (o.kind == Kind::numbers) return o.numbers;
-  if (o.kind == Kind::none) return {};
-  if (o.kind == Kind::integers || o.kind == Kind::booleans) {
+  if (o.kind == OperandKind::numbers) return o.numbers;
+  if (o.kind == OperandKind::none) return {};
+  if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) {
     std::vector<double> result;
     for (Dim d : o.integers) result.push_back(static_cast<double>(constant(*this, name, d)));
     return result;
   }
-  if (o.kind == Kind::number || o.kind == Kind::integer) return {number(name)};
-  if (o.kind == Kind::tensors && o.values.empty()) return {};
+  if (o.kind == OperandKind::number || o.kind == OperandKind::integer) return {number(name)};
+  if (o.kind == OperandKind::tensors && o.values.empty()) return {};
   wrong(*this, name, "a list of numbers");
 }
 

@@ -1,4 +1,4 @@
-// Conversions between dtypes, and the operators that only say where or how a tensor is kept.
+// Conversions between dtypes, and operators about a tensor's device or memory layout.
 #include <array>
 
 #include "exporter/lower/pointwise.h"
@@ -6,24 +6,24 @@
 namespace tern {
 namespace {
 
-/// Values have no memory of their own here, so that copies and views are the value itself.
+/// Values have no memory of their own here: copies and views are the value itself.
 Values same(Builder&, const Call& c) {
   return {c.tensor("self")};
 }
 
-/// The dtype is the recorded one: it covers dtype=None, a device alone, and _cast_Float and the like. Memory formats
-/// and devices say nothing about values.
+/// Converts to the recorded dtype, valid also for dtype=None, a lone device, _cast_Float and the like. Memory formats
+/// and devices do not affect values.
 Values cast(Builder& b, const Call& c) {
   return {convert_to(b, c, c.tensor("self"), c.result_dtype())};
 }
 
-/// What copy_ leaves in self: the source in self's dtype and shape.
+/// Returns the new self: the source in self's dtype and shape.
 Values copy(Builder& b, const Call& c) {
   const ValueId self = c.tensor("self");
   return {b.expand(convert_to(b, c, c.tensor("src"), b.dtype(self)), b.shape(self))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kCastLowerings = {
     Lowering{"aten.copy.default", copy},
     Lowering{"aten.to.dtype", cast},
     Lowering{"aten.to.dtype_layout", cast},
@@ -70,7 +70,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> cast_lowerings() {
-  return kTable;
+  return kCastLowerings;
 }
 
 }  // namespace tern

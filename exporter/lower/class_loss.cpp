@@ -1,4 +1,4 @@
-// Losses over classes: the second axis of the input, or the only one.
+// Losses over classes: the input's second axis, or its only axis.
 #include <array>
 #include <string>
 
@@ -13,11 +13,11 @@ ValueId batched(Builder& b, ValueId x, bool has_batch) {
   return has_batch ? x : b.unsqueeze(x, 0);
 }
 
-/// What the losses of class labels are made of; the class axis is 1, and gone from the values.
+/// Ingredients of class-label losses. The class axis is 1, absent from the values.
 struct Labels {
-  ValueId index;              ///< the label, 0 where it is ignored
-  ValueId kept;               ///< false where it is ignored
-  ValueId weight = kNoValue;  ///< of the label's class, 0 where it is ignored
+  ValueId index;              ///< the label, 0 if ignored
+  ValueId kept;               ///< false if ignored
+  ValueId weight = kNoValue;  ///< weight of the label's class, 0 if ignored
 };
 
 Labels read_labels(Builder& b, const Call& c, ValueId target, DType t) {
@@ -36,12 +36,12 @@ ValueId total(Builder& b, ValueId x, DType t) {
   return b.reduce(x, "sum", b.all_axes(x), false, t);
 }
 
-/// The sum of the labels' weights, or how many there are.
+/// Sum of the labels' weights, or the number of labels.
 ValueId total_weight(Builder& b, const Labels& l, DType t) {
   return total(b, l.weight != kNoValue ? l.weight : b.cast(l.kept, t), t);
 }
 
-/// Of class 1's log-probabilities, [N, C, ...]: minus the label's, weighted.
+/// Negated log-probability of the label, weighted. Classes are axis 1 of [N, C, ...].
 ValueId picked(Builder& b, ValueId logp, const Labels& l, DType t) {
   const ValueId p = b.squeeze(b.gather(logp, b.unsqueeze(l.index, 1), 1), 1);
   if (l.weight != kNoValue) return b.expr("kept ? -p * w : 0", {{"kept", l.kept}, {"p", p}, {"w", l.weight}}, t);
@@ -102,7 +102,7 @@ Values cross_entropy(Builder& b, const Call& c) {
   const double smoothing = c.number_or("label_smoothing", 0);
   ValueId losses = picked(b, logp, l, t);
   if (smoothing > 0) {
-    // Every class has a share of the target: its mean loss is mixed in.
+    // Label smoothing gives every class a share of the target: mixes in the mean loss of the classes.
     ValueId all = logp;
     if (c.has("weight")) {
       Dims sizes(static_cast<std::size_t>(b.rank(logp)), 1);
@@ -121,7 +121,7 @@ Values cross_entropy(Builder& b, const Call& c) {
   return {b.cast(reduce_weighted(b, c, losses, l, t), c.result_dtype())};
 }
 
-/// For each sample the mean over the other classes of max(0, margin - x[y] + x[j])^p.
+/// Mean over the other classes of max(0, margin - x[y] + x[j])^p, for each sample.
 Values multi_margin(Builder& b, const Call& c) {
   const DType t = loss_type(c);
   ValueId x = c.tensor("self");
@@ -158,7 +158,7 @@ Values multilabel_margin_both(Builder& b, const Call& c) {
   const ValueId least = scan_along(b, target, ScanKind::cummin, 1, b.dtype(target));
   const ValueId listed = b.expr("least >= 0", {{"least", least}}, DType::i64, DType::boolean);
   const ValueId index = b.expr("listed ? target : 0", {{"listed", listed}, {"target", target}}, DType::i64);
-  // [sample, place in the list, class]
+  // [sample, position in the list, class]
   const ValueId classes = b.iota(b.size(x, 1), DType::i64);
   const ValueId marks =
       b.expr("listed && index == class",
@@ -180,7 +180,7 @@ Values multilabel_margin(Builder& b, const Call& c) {
   return {multilabel_margin_both(b, c)[0]};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kClassLossLowerings = {
     Lowering{"aten.nll_loss.default", nll},
     Lowering{"aten.nll_loss2d.default", nll},
     Lowering{"aten.nll_loss_nd.default", nll},
@@ -195,7 +195,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> class_loss_lowerings() {
-  return kTable;
+  return kClassLossLowerings;
 }
 
 }  // namespace tern

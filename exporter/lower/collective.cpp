@@ -1,5 +1,5 @@
 // Communication between processes: torch.distributed's functional collectives. All start, as PyTorch's do;
-// exporter/simplify/overlap.cpp finds those that nothing runs beside.
+// exporter/passes/simplify/overlap.cpp finds those that nothing runs beside.
 #include "exporter/lower/collective.h"
 
 #include <tern/collective.h>
@@ -28,27 +28,26 @@ ValueId add_collective(Builder& b, const Call& c, ValueId x, CollectiveKind kind
 namespace {
 
 using Values = std::vector<ValueId>;
-using Kind = CollectiveKind;
 
 Values all_reduce(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_reduce, 0, c.text("reduce_op"))};
 }
 Values all_gather(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), Kind::all_gather, c.integer("group_size"), "")};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_gather, c.integer("group_size"), "")};
 }
 Values reduce_scatter(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
 }
 Values broadcast(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), Kind::broadcast, 0, "", c.integer("src"))};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::broadcast, 0, "", c.integer("src"))};
 }
 Values all_to_all(Builder& b, const Call& c) {
   const Dims given = c.dims("input_split_sizes"), taken = c.dims("output_split_sizes");
   const std::int64_t ranks = static_cast<std::int64_t>(given.size());
-  return {add_collective(b, c, c.tensor("input"), Kind::all_to_all, ranks, "", 0, given, taken)};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_to_all, ranks, "", 0, given, taken)};
 }
 
-/// Tensors of a list go one after the other, over the same channel.
+/// Sends the tensors of a list in order over the same channel.
 template <class F>
 Values each(const Call& c, F f) {
   Values results;
@@ -56,14 +55,14 @@ Values each(const Call& c, F f) {
   return results;
 }
 Values all_reduce_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add_collective(b, c, x, Kind::all_reduce, 0, c.text("reduce_op")); });
+  return each(c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_reduce, 0, c.text("reduce_op")); });
 }
 Values all_gather_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add_collective(b, c, x, Kind::all_gather, c.integer("group_size"), ""); });
+  return each(c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_gather, c.integer("group_size"), ""); });
 }
 Values reduce_scatter_list(Builder& b, const Call& c) {
   return each(c, [&](ValueId x) {
-    return add_collective(b, c, x, Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"));
+    return add_collective(b, c, x, CollectiveKind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"));
   });
 }
 
@@ -100,7 +99,7 @@ Values wait_list(Builder& b, const Call& c) {
   return results;
 }
 
-/// DTensor's change from a shard along one axis to a shard along another one. All ranks have shards of equal sizes.
+/// Moves DTensor's shard from one axis to another. All ranks have shards of equal sizes.
 Values shard_dim_all_to_all(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const auto axis_of = [&](std::int64_t axis) { return axis < 0 ? axis + b.rank(x) : axis; };
@@ -117,19 +116,19 @@ Values shard_dim_all_to_all(Builder& b, const Call& c) {
   rows = Dim(rows.value() / ranks);
   own = whole;
   const Dims counts(static_cast<std::size_t>(ranks), rows);
-  const ValueId all = add_collective(b, c, b.move_axis(x, divided, 0), Kind::all_to_all, ranks, "", 0, counts, counts);
+  const ValueId all = add_collective(b, c, b.move_axis(x, divided, 0), CollectiveKind::all_to_all, ranks, "", 0, counts, counts);
   Dims parts = b.type(all).shape;
   parts[0] = rows;
   parts.insert(parts.begin(), Dim(ranks));
   const ValueId back = b.move_axis(b.reshape(all, parts), 1, divided + 1);
   return {b.reshape(b.move_axis(back, 0, gathered), shape)};
 }
-Values same(Builder&, const Call& c) {
+Values same_collective(Builder&, const Call& c) {
   return {c.tensor("input")};
 }
 
-constexpr Lowering kTable[] = {
-    {"_c10d_functional._wrap_tensor_autograd.default", same},
+constexpr Lowering kCollectiveLowerings[] = {
+    {"_c10d_functional._wrap_tensor_autograd.default", same_collective},
     {"_c10d_functional.all_gather_into_tensor.default", all_gather},
     {"_c10d_functional.all_gather_into_tensor_coalesced.default", all_gather_list},
     {"_c10d_functional.all_gather_into_tensor_out.default", all_gather},
@@ -157,7 +156,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> collective_lowerings() {
-  return kTable;
+  return kCollectiveLowerings;
 }
 
 }  // namespace tern

@@ -9,8 +9,8 @@
 
 namespace tern {
 
-/// A call with the group that `c` names; `groups`: how many ranks it is for, 0 for any. It starts, and the read of its
-/// result waits for it. `x` itself in a group of one.
+/// Adds a collective over the group named by `c`; reading the result waits for completion. `groups`: the required
+/// number of ranks, 0 for any. A group of one returns `x` itself.
 ValueId add_collective(Builder& b, const Call& c, ValueId x, CollectiveKind kind, std::int64_t groups,
                        std::string_view reduce, std::int64_t root = 0, const Dims& sizes = {}, const Dims& counts = {});
 

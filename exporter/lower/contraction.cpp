@@ -1,4 +1,4 @@
-// The tables of products, windows, attention and recurrence as one.
+// Tables of products, windows, attention and recurrence, joined.
 #include "exporter/lower/contraction.h"
 
 #include <vector>

@@ -19,11 +19,11 @@ std::span<const Lowering> packed_recurrent_lowerings();  ///< lstm, gru and rnn 
 std::span<const Lowering> distance_lowerings();          ///< cdist, pdist, pairwise_distance, cosine_similarity
 std::span<const Lowering> covariance_lowerings();        ///< cov, corrcoef
 
-/// torch.matmul's product for operands of any rank from 1, with a result of type `dtype` (that of `a` if invalid).
+/// torch.matmul's product for operands of any rank from 1; the result's type is `dtype`, or the type of `a` if invalid.
 ValueId product(Builder& b, ValueId a, ValueId other, DType dtype = DType::invalid, ValueId bias = kNoValue);
-/// A Scalar argument, `otherwise` where it is absent.
+/// Scalar argument, or `otherwise` if absent.
 std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise);
-/// The conjugate of `x`, which is x itself when it is real.
+/// Conjugate of `x`; a real x is returned unchanged.
 ValueId conjugate(Builder& b, ValueId x);
 
 }  // namespace tern

@@ -7,7 +7,7 @@ namespace {
 using Values = std::vector<ValueId>;
 using Sizes = std::vector<std::int64_t>;
 
-/// `v` with one value for each spatial axis: PyTorch repeats a single one.
+/// Returns `v` with one value per spatial axis: PyTorch repeats a single value.
 Sizes for_axes(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
   if (v.empty()) v.push_back(otherwise);
   if (v.size() == 1) v.resize(n, v[0]);
@@ -32,8 +32,8 @@ ValueId convolve(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geom
   return b.add(Op::convolution, {x, weight, bias}, std::move(attrs));
 }
 
-/// Three real convolutions, as PyTorch has it: a = w_re x_re, b = w_im x_im, c = (w_re + w_im)(x_re + x_im) give
-/// a - b + i (c - a - b).
+/// Three real convolutions, as in PyTorch: a = w_re x_re, b = w_im x_im, c = (w_re + w_im)(x_re + x_im) give a - b + i
+/// (c - a - b).
 ValueId convolve_complex(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
   const DType complex = b.dtype(x), real = complex == DType::c128 ? DType::f64 : DType::f32;
   const auto part = [&](ValueId v, std::string_view text) {
@@ -84,7 +84,7 @@ Values conv(Builder& b, const Call& c) {
   return convolve(b, c, read(b, c, "padding"));
 }
 
-/// padding is a word: "same" keeps the sizes (stride 1), an odd element going to the far end; "valid" adds nothing.
+/// Padding by word: "same" preserves the sizes (stride 1), with an odd element at the far end; "valid" adds none.
 Values conv_padding(Builder& b, const Call& c) {
   Geometry g = read(b, c, {});
   const std::string word = c.text_or("padding", "valid");
@@ -111,7 +111,7 @@ Values conv_transpose(Builder& b, const Call& c) {
   return convolve(b, c, g);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kConvolutionLowerings[] = {
     {"aten.convolution.default", convolution},
     {"aten._convolution.default", convolution},
     {"aten._convolution.deprecated", convolution},
@@ -129,7 +129,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> convolution_lowerings() {
-  return kTable;
+  return kConvolutionLowerings;
 }
 
 }  // namespace tern

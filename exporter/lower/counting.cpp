@@ -1,4 +1,4 @@
-// Lowerings that count or look up: unique, histograms, bincount, searchsorted, segment_reduce.
+// Lowerings of counting and searching: unique, histograms, bincount, searchsorted, segment_reduce.
 #include <algorithm>
 
 #include "exporter/lower/reduction.h"
@@ -34,7 +34,7 @@ Values unique_of(Builder& b, const Call& c, ValueId x, bool has_axis, std::int64
   return b.add_all(Op::unique, {x}, std::move(attrs));
 }
 
-/// PyTorch gives empty tensors for what was not asked for.
+/// PyTorch returns empty tensors for unrequested results.
 Values asked(Builder& b, const Call& c, Values r) {
   if (!c.flag_or("return_inverse", true)) r[1] = b.full({0}, 0, DType::i64);
   if (!c.flag_or("return_counts", true)) r[2] = b.full({0}, 0, DType::i64);
@@ -81,7 +81,7 @@ ValueId search(Builder& b, ValueId sorted, ValueId values, bool right, DType res
                {attr(AttrKey::right, Dim(right)), attr_dtype(result)});
 }
 
-/// Histograms of points: self is [..., axes]; each axis has its edges. A point outside any of them counts nothing.
+/// Histograms of points: self is [..., axes]; each axis has its edges. Points outside any axis's edges are not counted.
 Values histogramdd(Builder& b, const Call& c) {
   const DType t = b.dtype(c.tensor("self"));
   const ValueId x = c.tensor("self");
@@ -115,7 +115,7 @@ Values histogramdd(Builder& b, const Call& c) {
     const ValueId low = b.select(edges[k], 0, 0), high = b.select(edges[k], 0, bins);
     const ValueId in =
         b.expr("x >= l && x <= h", {{"x", line}, {"l", low}, {"h", high}}, compute_type(t), DType::boolean);
-    // The last bin holds its upper edge.
+    // The last bin includes its upper edge.
     const ValueId bin = b.expr("max(min(i, n) - 1, 0)", {{"i", after}, size_arg(b, "n", bins)}, DType::i64);
     inside = inside == kNoValue ? in : b.expr("a && c", {{"a", inside}, {"c", in}}, DType::boolean);
     place =
@@ -186,7 +186,7 @@ Values segment_reduce(Builder& b, const Call& c) {
   return {b.add(Op::segment_reduce, {x, offsets}, std::move(attrs))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCountingLowerings[] = {
     {"aten._unique.default", unique2},
     {"aten._unique2.default", unique2},
     {"aten.unique_dim.default", unique_dim},
@@ -209,7 +209,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> counting_lowerings() {
-  return kTable;
+  return kCountingLowerings;
 }
 
 }  // namespace tern

@@ -14,7 +14,7 @@ ValueId squeezed(Builder& b, ValueId x) {
   return b.reshape(x, shape);
 }
 
-/// Of the variables in the rows of x.
+/// Covariance of the variables in the rows of x.
 ValueId covariance(Builder& b, const Call& c, ValueId x, double correction, ValueId weights, ValueId importance) {
   const DType t = c.result_dtype(), real = t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
   x = b.cast(b.rank(x) < 2 ? b.reshape(x, {1, b.numel(x)}) : x, t);
@@ -68,7 +68,7 @@ Values corrcoef(Builder& b, const Call& c) {
   return {squeezed(b, b.expr(clamp, {{"r", r}}, t))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCovarianceLowerings[] = {
     {"aten.cov.default", cov},
     {"aten.corrcoef.default", corrcoef},
 };
@@ -76,7 +76,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> covariance_lowerings() {
-  return kTable;
+  return kCovarianceLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Tensors made of nothing but numbers and sizes; an uninitialised one holds zeros.
+// Tensors created from numbers and sizes alone; an uninitialized tensor holds zeros.
 #include <cmath>
 
 #include "exporter/lower/lower.h"
@@ -8,14 +8,14 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
-/// All elements `operand`, which is a number, a (symbolic) integer, or a tensor of one element.
+/// Fills a tensor with `operand`: a number, a (symbolic) integer, or a tensor of one element.
 ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
-  if (operand.kind == Kind::tensor) {
+  if (operand.kind == OperandKind::tensor) {
     return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
   }
-  if (operand.kind == Kind::integer || operand.kind == Kind::boolean) {
+  if (operand.kind == OperandKind::integer || operand.kind == OperandKind::boolean) {
     return b.add(
         Op::full, {},
         {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::value, Dims{operand.integer}), attr_dtype(dtype)});
@@ -41,7 +41,7 @@ Values ones_like(Builder& b, const Call& c) {
 Values full_like(Builder& b, const Call& c) {
   return {filled(b, c.arg("fill_value"), b.shape(c.tensor("self")), c.result_dtype())};
 }
-Values fill(Builder& b, const Call& c) {
+Values fill_creation(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   return {filled(b, c.arg("value"), b.shape(x), b.dtype(x))};
 }
@@ -49,10 +49,10 @@ Values scalar_tensor(Builder& b, const Call& c) {
   return {filled(b, c.arg("s"), {}, c.result_dtype())};
 }
 
-/// How many numbers lie in start, start + step, .. before end.
+/// start, start + step, ... before end. Integer arguments may be symbolic.
 Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
   const DType t = c.result_dtype();
-  const auto whole = [](const Operand& o) { return o.kind == Kind::integer || o.kind == Kind::boolean; };
+  const auto whole = [](const Operand& o) { return o.kind == OperandKind::integer || o.kind == OperandKind::boolean; };
   if (whole(start) && whole(end) && whole(step)) {
     ExprPool& pool = b.pool();
     Dim n = pool.sub(end.integer, start.integer);
@@ -72,7 +72,7 @@ Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand&
 }
 Operand integer_operand(std::int64_t v) {
   Operand o;
-  o.kind = Kind::integer;
+  o.kind = OperandKind::integer;
   o.integer = v;
   return o;
 }
@@ -86,7 +86,7 @@ Values arange_step(Builder& b, const Call& c) {
   return arange_of(b, c, c.arg("start"), c.arg("end"), c.arg("step"));
 }
 
-/// As arange with its end included.
+/// arange with an inclusive end.
 Values range_of(Builder& b, const Call& c, double step) {
   const double start = c.number("start"), n = std::floor((c.number("end") - start) / step) + 1;
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
@@ -102,14 +102,14 @@ Values range_step(Builder& b, const Call& c) {
 /// An end of linspace: a number known here, or a tensor of no dimensions.
 ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_view name) {
   const Operand& o = c.arg(argument);
-  if (o.kind == Kind::tensor) return {name, b.reshape(o.value, {})};
-  if (o.kind == Kind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
-  if (o.kind == Kind::integer) return {name, static_cast<double>(o.integer.value())};
+  if (o.kind == OperandKind::tensor) return {name, b.reshape(o.value, {})};
+  if (o.kind == OperandKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
+  if (o.kind == OperandKind::integer) return {name, static_cast<double>(o.integer.value())};
   return {name, std::complex<double>(o.number, o.imaginary)};
 }
 
-/// `steps` numbers from one end to the other, each from the nearer end, as PyTorch's kernels do; or the powers of
-/// `base` of them.
+/// `steps` numbers between two ends, each computed from the nearer end, as PyTorch's kernels do; or the powers of
+/// `base` with these exponents.
 Values spaced(Builder& b, const Call& c, bool powers) {
   const std::int64_t steps = c.integer("steps");
   const DType t = c.result_dtype();
@@ -136,7 +136,7 @@ Values logspace(Builder& b, const Call& c) {
   return spaced(b, c, true);
 }
 
-/// Where column - row compares as `text` says with d: boolean [rows, columns].
+/// Compares column - row with d, as `text` says: boolean [rows, columns].
 ValueId band(Builder& b, std::string_view text, Dim rows, Dim columns, Dim diagonal) {
   const ValueId r = b.reshape(b.iota(rows, DType::i64), {rows, 1}), k = b.iota(columns, DType::i64);
   ExprArg d("d", static_cast<double>(diagonal.is_const() ? diagonal.value() : 0));
@@ -192,7 +192,7 @@ Values triu_indices(Builder& b, const Call& c) {
   return triangle_indices(b, c, false);
 }
 
-/// All choices of r elements of a list, in lexicographic order of their places.
+/// All choices of r elements of a list, in lexicographic order of positions.
 Values combinations(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, 0);
@@ -205,7 +205,7 @@ Values combinations(Builder& b, const Call& c) {
   constexpr std::size_t kMost = std::size_t{1} << 24;
   if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
-  // Depth first: `now` is the choice so far, `next` what to try at its end.
+  // Depth first: `now` is the choice so far, `next` the candidate for its end.
   std::int64_t next = 0;
   for (;;) {
     charge_work(1);
@@ -214,7 +214,7 @@ Values combinations(Builder& b, const Call& c) {
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }
-    // The rest must be enough to go on, where no element is chosen twice.
+    // Distinct choices need enough remaining elements.
     const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
     if (missing > 0 && next + apart * (missing - 1) < n) {
       now.push_back(next);
@@ -245,7 +245,7 @@ Values cartesian_prod(Builder& b, const Call& c) {
   return {b.concat(columns, 1)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCreationLowerings[] = {
     {"aten.zeros.default", zeros},
     {"aten.empty.memory_format", zeros},
     {"aten.empty_strided.default", zeros},
@@ -263,8 +263,8 @@ constexpr Lowering kTable[] = {
     {"aten.zero.default", zeros_like},
     {"aten.ones_like.default", ones_like},
     {"aten.full_like.default", full_like},
-    {"aten.fill.Scalar", fill},
-    {"aten.fill.Tensor", fill},
+    {"aten.fill.Scalar", fill_creation},
+    {"aten.fill.Tensor", fill_creation},
     {"aten.scalar_tensor.default", scalar_tensor},
     {"aten.range.default", range},
     {"aten.range.step", range_step},
@@ -292,7 +292,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> creation_lowerings() {
-  return kTable;
+  return kCreationLowerings;
 }
 
 }  // namespace tern

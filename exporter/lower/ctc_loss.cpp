@@ -10,9 +10,9 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kCtcLossNever = -std::numeric_limits<double>::infinity();
 
-/// Lengths as an int64 tensor [N], given as one or as a list.
+/// Lengths as an int64 tensor [N], given as a tensor or as a list.
 ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
   if (c.is_tensor(name)) return b.flatten(b.cast(c.tensor(name), DType::i64));
   Values each;
@@ -20,7 +20,7 @@ ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
   return each.empty() ? b.full({0}, 0, DType::i64) : b.concat(each, 0);
 }
 
-/// The targets as [N, S]: rows may lie one after the other in one list.
+/// Targets as [N, S]; the argument may concatenate the rows into a single list.
 ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
   const ValueId targets = b.cast(c.tensor("targets"), DType::i64);
   if (b.rank(targets) == 2) return targets;
@@ -28,7 +28,7 @@ ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
   if (most.is(0)) return b.full({rows, 0}, 0, DType::i64);
   const ValueId ends = scan_along(b, target_lengths, ScanKind::cumsum, 0, DType::i64);
   const ValueId begins = b.unsqueeze(b.expr("e - n", {{"e", ends}, {"n", target_lengths}}, DType::i64), 1);
-  // What lies behind a row's own targets is not looked at.
+  // Elements behind a row's own targets are never read.
   const ValueId place = b.expr(
       "min(begin + i, last)",
       {{"begin", begins}, {"i", b.iota(most, DType::i64)}, {"last", b.from_dim(b.pool().sub(most, 1))}}, DType::i64);
@@ -38,7 +38,7 @@ ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
 /// A step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
 /// lengths [N, 1]) to the new alpha.
 Values step(Builder& f, std::span<const ValueId> in) {
-  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kNever); };
+  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kCtcLossNever); };
   return {
       f.expr("skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
              "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
@@ -52,7 +52,7 @@ Values step(Builder& f, std::span<const ValueId> in) {
              f.dtype(in[0]))};
 }
 
-/// -log p(targets) of each row, infinite where it is impossible.
+/// -log p(targets) of each row; infinite for impossible targets.
 ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   ValueId p = c.tensor("log_probs");
   if (b.rank(p) == 2) p = b.unsqueeze(p, 1);
@@ -60,7 +60,8 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   const ValueId targets = target_rows(b, c, target_lengths);
   const Dim rows = b.size(p, 1), most = b.size(targets, 1);
   const double blank = static_cast<double>(c.integer_or("blank", 0));
-  // Labels: the targets with blanks before, between and behind them. A step may skip the blank between two that differ.
+  // Labels: the targets with blanks before, between and behind them. A step may skip the blank between two different
+  // targets.
   const Dim places = b.pool().add(b.pool().mul(most, 2), 1);
   const ValueId column = b.unsqueeze(targets, 2);
   const ValueId pairs = b.concat({b.full({rows, most, 1}, blank, DType::i64), column}, 2);
@@ -68,7 +69,7 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   const ValueId earlier = b.pad(labels, {0, 2}, {0, -2}, blank);
   const ValueId skips =
       b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
-  // Before the first step nothing was said, with probability 1.
+  // No label is emitted before the first step, with probability 1.
   const ValueId place = b.iota(places, DType::i64);
   const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t), {rows, places});
   const ValueId n = b.unsqueeze(lengths(b, c, "input_lengths"), 1);
@@ -84,7 +85,7 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   loop.functions = {add_body(b, b.function().name + ".ctc_step", types, step)};
   const ValueId alpha = b.add(std::move(loop)).at(0);
 
-  // It may end with the last target, or with the blank behind it.
+  // A path may end with the last target, or with the blank behind the target.
   const ValueId last = b.expr("2 * n", {{"n", b.unsqueeze(target_lengths, 1)}}, DType::i64);
   const ValueId before = b.expr("max(i - 1, 0)", {{"i", last}}, DType::i64);
   const ValueId loss = b.expr(
@@ -108,12 +109,12 @@ Values ctc_loss(Builder& b, const Call& c) {
   if (c.integer_or("reduction", 1) == 0 && b.rank(c.tensor("log_probs")) == 2) loss = b.squeeze(loss, 0);
   return {reduce_loss(b, c, loss)};
 }
-/// Its second result, the table of alphas, only the backward operator reads.
+/// Omits the second result, the table of alphas, used by the backward operator alone.
 Values ctc_loss_parts(Builder& b, const Call& c) {
   return {losses(b, c, lengths(b, c, "target_lengths")), kNoValue};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kCtcLossLowerings[] = {
     {"aten.ctc_loss.IntList", ctc_loss},
     {"aten.ctc_loss.Tensor", ctc_loss},
     {"aten._ctc_loss.default", ctc_loss_parts},
@@ -123,7 +124,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> ctc_loss_lowerings() {
-  return kTable;
+  return kCtcLossLowerings;
 }
 
 }  // namespace tern

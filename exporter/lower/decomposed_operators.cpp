@@ -1,4 +1,4 @@
-// quantized_decomposed: embeddings of packed rows, and sums of quantized tensors, as ExecuTorch has them.
+// quantized_decomposed: embeddings of packed rows, and sums of quantized tensors, following ExecuTorch.
 #include <string>
 
 #include "exporter/lower/indexing.h"
@@ -9,8 +9,8 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Rows of a table of which each byte holds `count` steps, as int8 from `least` on. The first step of a byte lies in
-/// the low bits of two-bit tables and in the high bits of four-bit ones.
+/// Unpacks a table with `count` steps per byte into int8 values from `least` up. Two-bit tables hold a byte's first
+/// step in the low bits, four-bit tables in the high bits.
 ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) {
   if (count == 1) return x;
   const std::int64_t bits = 8 / count;
@@ -26,7 +26,7 @@ ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) 
 }
 
 template <int kCount, int kLeast>
-Values embedding(Builder& b, const Call& c) {
+Values embedding_decomposed(Builder& b, const Call& c) {
   const ValueId table = unpacked(b, c.tensor("weight"), kCount, kLeast), scales = c.tensor("weight_scales");
   const Dim groups = b.rank(scales) == 2 ? b.size(scales, 1) : Dim(1);
   const ValueId rows =
@@ -35,7 +35,7 @@ Values embedding(Builder& b, const Call& c) {
   return {b.index_select(rows, as_index(b, c.tensor("indices")), 0)};
 }
 
-/// (a - zero_point) * scale for both operands or the number b, their sum, and that on the grid of the result.
+/// Adds (a - zero_point) * scale of both operands, or the number b, and rounds the sum to the result's grid.
 Values sum(Builder& b, const Call& c, ArgumentName first, bool relu) {
   std::vector<ExprArg> args = {{"a", c.tensor(first)},
                                {"a_scale", c.number("a_scale")},
@@ -66,13 +66,13 @@ Values add_number(Builder& b, const Call& c) {
   return sum(b, c, "qa", false);
 }
 
-constexpr Lowering kTable[] = {
-    {"quantized_decomposed.embedding_byte.default", embedding<1, 0>},
-    {"quantized_decomposed.embedding_byte.dtype", embedding<1, 0>},
-    {"quantized_decomposed.embedding_4bit.default", embedding<2, -8>},
-    {"quantized_decomposed.embedding_4bit.dtype", embedding<2, -8>},
-    {"quantized_decomposed.embedding_2bit.default", embedding<4, -2>},
-    {"quantized_decomposed.embedding_2bit.dtype", embedding<4, -2>},
+constexpr Lowering kDecomposedOperatorsLowerings[] = {
+    {"quantized_decomposed.embedding_byte.default", embedding_decomposed<1, 0>},
+    {"quantized_decomposed.embedding_byte.dtype", embedding_decomposed<1, 0>},
+    {"quantized_decomposed.embedding_4bit.default", embedding_decomposed<2, -8>},
+    {"quantized_decomposed.embedding_4bit.dtype", embedding_decomposed<2, -8>},
+    {"quantized_decomposed.embedding_2bit.default", embedding_decomposed<4, -2>},
+    {"quantized_decomposed.embedding_2bit.dtype", embedding_decomposed<4, -2>},
     {"quantized_decomposed.add.default", add},
     {"quantized_decomposed.add.scalar", add_number},
     {"quantized_decomposed.add_relu.default", add_relu},
@@ -81,7 +81,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> decomposed_operator_lowerings() {
-  return kTable;
+  return kDecomposedOperatorsLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// quantized_decomposed.choose_qparams: scales and zero points of what a run meets.
+// quantized_decomposed.choose_qparams: scales and zero points of run-time values.
 #include "exporter/lower/quantization.h"
 
 namespace tern {
@@ -6,7 +6,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The range of x, widened to include 0, as operands of one expression.
+/// Range of x, widened to include 0, as operands of one expression.
 struct Extremes {
   ValueId low, high;
 };
@@ -15,12 +15,12 @@ Extremes extremes(Builder& b, ValueId x, const std::vector<std::int64_t>& axes) 
   return {b.reduce(x, "min", axes, !axes.empty(), t), b.reduce(x, "max", axes, !axes.empty(), t)};
 }
 
-/// As a list of one element, scales in float64 and zero points in int64.
+/// Returns lists of one element: scales in float64, zero points in int64.
 Values as_lists(Builder& b, ValueId scale, ValueId zero_point) {
   return {b.reshape(scale, {1}), b.reshape(zero_point, {1})};
 }
 
-/// The range is computed in the input's dtype; the comparison with eps and all after it in float32.
+/// Computes the range in the input's dtype, the comparison with eps and all later steps in float32.
 Values choose_affine(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {});
   const double least = c.number("quant_min"), most = c.number("quant_max");
@@ -44,8 +44,8 @@ Values choose_symmetric(Builder& b, const Call& c) {
   return {b.reshape(scale, {1}), b.full({1}, c.dtype_or("dtype", DType::i8) == DType::u8 ? 128 : 0, DType::i64)};
 }
 
-/// The largest magnitude of each row over 127. The kernel gives both in the input's dtype (float32 for float16), though
-/// the shape function says float64 and int64.
+/// Largest magnitude of each row over 127. The kernel returns both results in the input's dtype (float32 for float16);
+/// the shape function states float64 and int64.
 Values choose_per_token(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (c.dtype_or("dtype", DType::i8) != DType::i8) c.unsupported("a dtype other than int8");
@@ -56,7 +56,7 @@ Values choose_per_token(Builder& b, const Call& c) {
   return {s.finish(scale), b.full(b.shape(magnitude), 0, result)};
 }
 
-/// The zero point is the one of the two ends of the range that errs less.
+/// The zero point follows the end of the range with the smaller error.
 Values choose_per_token_asymmetric(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {-1});
   constexpr double kLeast = -128, kMost = 127, kEps = 0x1p-23;
@@ -75,7 +75,7 @@ Values choose_per_token_asymmetric(Builder& b, const Call& c) {
   return {b.cast(scale, DType::f64), zero_point};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kDecomposedParametersLowerings[] = {
     {"quantized_decomposed.choose_qparams.tensor", choose_affine},
     {"quantized_decomposed.choose_qparams_symmetric.tensor", choose_symmetric},
     {"quantized_decomposed.choose_qparams_per_token.default", choose_per_token},
@@ -86,7 +86,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> decomposed_parameter_lowerings() {
-  return kTable;
+  return kDecomposedParametersLowerings;
 }
 
 }  // namespace tern

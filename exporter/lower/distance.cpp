@@ -31,7 +31,7 @@ Values pdist(Builder& b, const Call& c) {
   return {b.index_select(all, b.constant(DType::i64, {static_cast<std::int64_t>(places.size())}, places.data()), 0)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kDistanceLowerings[] = {
     {"aten.cdist.default", cdist},
     {"aten._cdist_forward.default", cdist},
     {"aten._euclidean_dist.default", euclidean_dist},
@@ -42,7 +42,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> distance_lowerings() {
-  return kTable;
+  return kDistanceLowerings;
 }
 
 }  // namespace tern

@@ -7,9 +7,9 @@
 namespace tern {
 namespace {
 
-// These are several operators in PyTorch: each step is made, and rounded or wrapped, in the type it has there.
+// PyTorch composes these losses from several operators: each step rounds or wraps in PyTorch's intermediate type.
 
-/// The differences wrap where the vectors are integers.
+/// Integer differences wrap.
 ValueId difference(Builder& b, ValueId x, ValueId y) {
   return b.expr("x - y", {{"x", x}, {"y", y}}, promote(b.dtype(x), b.dtype(y)));
 }
@@ -56,7 +56,7 @@ Values cosine_embedding(Builder& b, const Call& c) {
   return {reduce_loss(b, c, losses)};
 }
 
-/// Each vector is divided by its length first, or by eps where it is shorter.
+/// Divides each vector by max(length, eps) first.
 Values cosine_similarity(Builder& b, const Call& c) {
   const DType t = c.result_dtype();
   const std::int64_t axis = c.integer("dim");
@@ -72,7 +72,7 @@ Values cosine_similarity(Builder& b, const Call& c) {
   return {b.reduce(b.expr("x * y", {{"x", unit(x)}, {"y", unit(y)}}, t), "sum", {axis}, false, t)};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kDistanceLossLowerings = {
     Lowering{"aten.pairwise_distance.default", pairwise_distance},
     Lowering{"aten.triplet_margin_loss.default", triplet},
     Lowering{"aten.cosine_embedding_loss.default", cosine_embedding},
@@ -82,7 +82,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> distance_loss_lowerings() {
-  return kTable;
+  return kDistanceLossLowerings;
 }
 
 }  // namespace tern

@@ -1,11 +1,11 @@
-// Dropout, for lowerings of operators that have it inside.
+// Dropout inside other operators.
 #pragma once
 
 #include "exporter/builder.h"
 
 namespace tern {
 
-/// Each element of x with the probability `keep`, divided by it; else 0. Draws a number for each.
+/// Keeps each element of x with probability `keep`, divided by `keep`; zeros the others. Draws a number per element.
 ValueId dropped(Builder& b, ValueId x, double keep);
 
 }  // namespace tern

@@ -1,6 +1,6 @@
-// _dyn_quant_matmul_4bit: rows quantized to int8 as they come, times a weight of 4 bits. This is PyTorch's reference,
-// in which the packed weight is a list of float32: bytes of two steps each, the scales, then the bias, which it
-// ignores. Weights that KleidiAI packed on ARM have another size, by which they are told apart.
+// _dyn_quant_matmul_4bit: rows quantized to int8 at run time, times a 4-bit weight. Follows PyTorch's reference: the
+// packed weight is a float32 list of bytes (two steps each), scales, and the ignored bias. KleidiAI's weights, packed
+// on ARM, differ in size; the size tells the formats apart.
 #include <fmt/format.h>
 
 #include "exporter/lower/contraction.h"
@@ -41,7 +41,7 @@ Weight weight(Builder& b, const Call& c) {
           given == Dim(size + scales) ? kNoValue : b.slice(packed, 0, size + scales, n)};
 }
 
-/// Rows of x as int8, and what makes numbers of them again: x = (q - zero_point) / scale.
+/// Rows of x as int8, with the parameters of x = (q - zero_point) / scale.
 struct Rows {
   ValueId q, scale, zero_point;
 };
@@ -97,7 +97,7 @@ Values multiply(Builder& b, const Call& c) {
   return {c.result_dtype() == DType::bf16 ? truncated(b, y) : y};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kDynamicProductsLowerings[] = {
     {"aten._dyn_quant_pack_4bit_weight.default", pack},
     {"aten._dyn_quant_matmul_4bit.default", multiply},
 };
@@ -105,7 +105,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> dynamic_product_lowerings() {
-  return kTable;
+  return kDynamicProductsLowerings;
 }
 
 }  // namespace tern

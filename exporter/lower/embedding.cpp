@@ -1,4 +1,5 @@
 // Rows of tables: embedding, embedding_bag, and repeat_interleave.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/gradients/notes.h"
 #include "exporter/lower/indexing.h"
 
@@ -10,7 +11,7 @@ using Values = std::vector<ValueId>;
 Values embedding(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const ValueId y = b.index_select(weight, as_index(b, c.tensor("indices")), 0);
-  // -1 is no row; the public function counts other negative ones from the end before it calls this.
+  // -1 means no padding row; the public function has resolved other negative rows before the call.
   if (c.integer_or("padding_idx", -1) >= 0) {
     set_gradient_note(b.function().nodes.back(), kPaddingNote, c.integer("padding_idx"));
   }
@@ -18,7 +19,7 @@ Values embedding(Builder& b, const Call& c) {
   return {y};
 }
 
-/// Rows that `indices` names and whose norm is above max_norm are scaled down to it.
+/// Scales rows named by `indices` down to norm max_norm if above.
 Values embedding_renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType wide = compute_type(b.dtype(x));
@@ -35,7 +36,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
   const bool given = c.has("padding_idx");
   std::int64_t padding = given ? c.integer("padding_idx") : -1;
-  // In the public overload -1 is the last row, in the internal ones no row.
+  // -1 means the last row in the public overload, no row in the internal overloads.
   if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
     if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
@@ -51,27 +52,20 @@ Values embedding_bag(Builder& b, const Call& c) {
   return r;
 }
 
-/// Each row of the table receives the sum of the gradients of its uses.
+/// Adds the gradients of all uses of a row into the table's row.
 Values embedding_backward(Builder& b, const Call& c) {
-  const ValueId grad = c.tensor("grad_output"), index = b.flatten(as_index(b, c.tensor("indices")));
-  const Dim rows = c.dim("num_weights"), width = b.size(grad, -1), uses = b.numel(index);
-  ValueId g = b.reshape(grad, {uses, width});
-  const DType t = b.dtype(g);
-  const ValueId column = b.reshape(index, {uses, 1});
-  g = b.expr("keep ? g : 0",
-             {{"keep", b.expr("i != p", {{"i", column}, {"p", c.number("padding_idx")}}, DType::i64, DType::boolean)},
-              {"g", g}},
-             t);
-  if (c.flag("scale_grad_by_freq")) {
-    const ValueId counts =
-        b.add(Op::scatter, {b.full({rows}, 0, DType::i64), index, b.full({}, 1, DType::i64)},
-              {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))});
-    g = b.expr("g / n", {{"g", g}, {"n", b.reshape(b.index_select(counts, index, 0), {uses, 1})}}, t);
-  }
-  return {b.add(Op::index_put, {b.full({rows, width}, 0, t), g, index}, {attr(AttrKey::accumulate, Dim(1))})};
+  const ValueId grad = c.tensor("grad_output");
+  Node n;
+  n.op = Op::index_select;
+  n.inputs = {b.full({c.dim("num_weights"), b.size(grad, -1)}, 0, b.dtype(grad)), as_index(b, c.tensor("indices"))};
+  n.attrs = {attr(AttrKey::axis, Dim(0))};
+  const std::int64_t padding = c.integer("padding_idx");
+  if (padding >= 0) set_gradient_note(n, kPaddingNote, padding);
+  if (c.flag("scale_grad_by_freq")) set_gradient_note(n, kFrequencyNote, 1);
+  return {apply_gradient_rule(b, n, {grad}).front()};
 }
 
-/// Each slice the same number of times: by broadcasting.
+/// Equal repetition of all slices: broadcasts.
 Values repeat_all(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   if (!c.has("dim")) x = b.flatten(x);
@@ -102,7 +96,7 @@ Values repeat_positions(Builder& b, const Call& c) {
   return {b.cast(repeat_each(b, c, places, repeats, 0), c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kEmbeddingLowerings[] = {
     {"aten.embedding.default", embedding},
     {"aten.embedding_renorm.default", embedding_renorm},
     {"aten.embedding_bag.default", embedding_bag},
@@ -118,7 +112,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> embedding_lowerings() {
-  return kTable;
+  return kEmbeddingLowerings;
 }
 
 }  // namespace tern

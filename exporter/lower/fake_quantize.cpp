@@ -11,8 +11,8 @@ namespace {
 
 FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
                               double most) {
-  // Zero points of integers are added to the rounded number, those of floats before it is rounded. Then numbers are
-  // float64, which shows with floats alone.
+  // Integer zero points are added after rounding, float zero points before. The number is then float64: visible with
+  // float zero points alone.
   const bool floating = zero_point.value != kNoValue && is_floating(b.dtype(zero_point.value));
   const std::string q = floating ? "q = float32(round(zero_point + x * reciprocal(scale))); "
                                  : "q = zero_point + round(x * reciprocal(scale)); ";
@@ -69,7 +69,7 @@ Values channel_and_mask(Builder& b, const Call& c) {
   return {f.value, f.mask};
 }
 
-/// A tensor says whether anything happens.
+/// A tensor switches the quantization on or off.
 Values tensor_and_mask_switched(Builder& b, const Call& c) {
   const FakeQuantized f = by_tensor(b, c);
   const ValueId on = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");
@@ -77,13 +77,13 @@ Values tensor_and_mask_switched(Builder& b, const Call& c) {
           b.expr("!on || mask", {{"on", on}, {"mask", f.mask}}, DType::boolean)};
 }
 
-/// Zero points that are trained are floats; they count as the next integer in range.
+/// Trained zero points are floats; each counts as the nearest integer in range.
 ValueId trained_zero_point(Builder& b, const Call& c) {
   return b.expr("min(max(round(z), least), most)",
                 {{"z", c.tensor("zero_point")}, {"least", c.number("quant_min")}, {"most", c.number("quant_max")}},
                 DType::f32, DType::i32);
 }
-/// Its gradient is of the scale as well, which those of the other forms never is.
+/// Trained scales receive a gradient as well, unlike the scales of the other forms.
 ValueId trained(Builder& b, const Call& c, const ExprArg& scale, const ExprArg& zero_point) {
   return rounded_to_grid(b, c.tensor("self"), scale, zero_point, c.number("quant_min"), c.number("quant_max")).value;
 }
@@ -98,7 +98,7 @@ Values trained_channel(Builder& b, const Call& c) {
                   {"zero_point", per_channel(b, trained_zero_point(b, c), x, axis)})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kFakeQuantizeLowerings[] = {
     {"aten.fake_quantize_per_tensor_affine.default", tensor},
     {"aten.fake_quantize_per_tensor_affine.tensor_qparams", tensor},
     {"aten.fake_quantize_per_tensor_affine_cachemask.default", tensor_and_mask},
@@ -112,7 +112,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> fake_quantize_lowerings() {
-  return kTable;
+  return kFakeQuantizeLowerings;
 }
 
 }  // namespace tern

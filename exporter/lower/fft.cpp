@@ -43,14 +43,14 @@ FftNorm norm_of(const Call& c, bool forward) {
   return (text == "forward") == forward ? FftNorm::n : FftNorm::none;
 }
 
-/// What the _fft_ operators call their normalization.
+/// Normalization of the _fft_ operators.
 FftNorm norm_number(const Call& c) {
   const std::int64_t n = c.integer("normalization");
   if (n < 0 || n >= kFftNorms) c.unsupported("this normalization");
   return static_cast<FftNorm>(n);
 }
 
-/// The axes of a transform, and its sizes where the call gives them (else -1).
+/// Axes of a transform, and the sizes given by the call (else -1).
 struct Shape {
   Axes axes;
   Dims sizes;
@@ -59,7 +59,7 @@ struct Shape {
 Shape one_axis(Builder& b, const Call& c, ValueId x) {
   return {{b.normal_axis(x, c.integer("dim"))}, {c.has("n") ? c.dim("n") : Dim(-1)}};
 }
-/// Without axes: the last ones, as many as there are sizes, or all.
+/// Default axes: the last `s.size()` axes, or all axes.
 Shape many_axes(Builder& b, const Call& c, ValueId x) {
   Shape s;
   if (c.has("s")) s.sizes = c.dims("s");
@@ -75,7 +75,7 @@ Shape many_axes(Builder& b, const Call& c, ValueId x) {
   return s;
 }
 
-/// x with the sizes of the transform; `half`: the last axis is that of half a spectrum.
+/// Resizes x to the transform's sizes; `half`: the last axis holds half a spectrum.
 ValueId fitted(Builder& b, ValueId x, const Shape& s, bool half, Dim length) {
   for (std::size_t i = 0; i < s.axes.size(); ++i) {
     if (half && i + 1 == s.axes.size()) {
@@ -112,7 +112,7 @@ Values fft_many(Builder& b, const Call& c) {
   return transformed(b, c, kKind, kForward, many_axes(b, c, c.tensor("self")));
 }
 
-// The operators that those become where they are decomposed.
+// Decomposed forms of the operators above.
 
 Axes axes_of(Builder& b, const Call& c, ValueId x) {
   Axes axes = c.integers("dim");
@@ -158,7 +158,7 @@ Values prims_c2r(Builder& b, const Call& c) {
 constexpr FftKind kComplex = FftKind::complex_to_complex, kFromReal = FftKind::real_to_complex,
                   kToReal = FftKind::complex_to_real;
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kFftLowerings[] = {
     {"aten.fft_fft.default", fft_one<kComplex, true>},
     {"aten.fft_ifft.default", fft_one<kComplex, false>},
     {"aten.fft_rfft.default", fft_one<kFromReal, true>},
@@ -188,7 +188,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> transform_lowerings() {
-  return kTable;
+  return kFftLowerings;
 }
 
 std::span<const Lowering> fft_lowerings() {

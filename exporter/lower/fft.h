@@ -20,7 +20,7 @@ struct Transform {
   Dim length = 0;  ///< complex_to_real: of the last axis
 };
 ValueId transform(Builder& b, ValueId x, const Transform& t);
-/// x as complex numbers that transforms work on, complex64 or complex128.
+/// Converts x to complex64 or complex128, the types of transforms.
 ValueId as_complex(Builder& b, ValueId x);
 /// x as float32 or float64.
 ValueId as_real(Builder& b, ValueId x);

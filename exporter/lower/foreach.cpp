@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 /// "add" and "List" of "aten._foreach_add.List".
 std::pair<std::string, std::string> parts_of(const std::string& target) {
@@ -17,7 +17,7 @@ std::pair<std::string, std::string> parts_of(const std::string& target) {
   return {target.substr(prefix.size(), dot - prefix.size()), target.substr(dot + 1)};
 }
 
-/// Overloads of the operator on single tensors that may do what an overload on lists does, the likeliest first.
+/// Single-tensor overloads able to stand for an overload on lists, the likeliest first.
 std::vector<std::string_view> overloads_for(const std::string& overload) {
   if (overload == "List") return {"Tensor", "Tensor_Tensor", "default"};
   if (overload == "Scalar" || overload == "ScalarList") return {"Scalar", "Tensor_Scalar", "default", "Tensor"};
@@ -40,17 +40,17 @@ const pt2::Schema* single(const std::string& op, const std::string& overload, st
   return nullptr;
 }
 
-/// The element of a list, or what is the same for all.
+/// Element of a list, or the operand common to all elements.
 Operand element(const Operand& o, std::size_t i) {
   Operand e;
-  if (o.kind == Kind::tensors) {
-    e.kind = Kind::tensor;
+  if (o.kind == OperandKind::tensors) {
+    e.kind = OperandKind::tensor;
     e.value = o.values.at(i);
-  } else if (o.kind == Kind::integers || o.kind == Kind::booleans) {
-    e.kind = o.kind == Kind::integers ? Kind::integer : Kind::boolean;
+  } else if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) {
+    e.kind = o.kind == OperandKind::integers ? OperandKind::integer : OperandKind::boolean;
     e.integer = o.integers.at(i);
-  } else if (o.kind == Kind::numbers) {
-    e.kind = Kind::number;
+  } else if (o.kind == OperandKind::numbers) {
+    e.kind = OperandKind::number;
     e.number = o.numbers.at(i);
   } else {
     e = o;
@@ -61,13 +61,13 @@ Operand element(const Operand& o, std::size_t i) {
 Operand constant(const pt2::Argument& a) {
   Operand o;
   if (a.kind == pt2::Argument::Kind::integer) {
-    o.kind = Kind::integer;
+    o.kind = OperandKind::integer;
     o.integer = a.integer;
   } else if (a.kind == pt2::Argument::Kind::boolean) {
-    o.kind = Kind::boolean;
+    o.kind = OperandKind::boolean;
     o.integer = a.boolean;
   } else if (a.kind == pt2::Argument::Kind::real) {
-    o.kind = Kind::number;
+    o.kind = OperandKind::number;
     o.number = a.real;
   }
   return o;
@@ -77,7 +77,7 @@ Values foreach (Builder& b, const Call& c) {
   const auto [op, overload] = parts_of(c.target);
   std::size_t count = 0;
   for (const auto& [name, o] : c.args) {
-    if (o.kind == Kind::tensors) count = std::max(count, o.values.size());
+    if (o.kind == OperandKind::tensors) count = std::max(count, o.values.size());
   }
   std::string target;
   const pt2::Schema* schema = single(op, overload, &target);
@@ -91,7 +91,7 @@ Values foreach (Builder& b, const Call& c) {
     if (i < c.declared.size()) one.declared = {c.declared[i]};
     for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
       const pt2::SchemaArgument& a = schema->arguments[k];
-      const Operand* given = nullptr;  // by name, else by position
+      const Operand* given = nullptr;  // found by name, else by position
       for (const auto& [name, o] : c.args) {
         if (name == a.name) given = &o;
       }
@@ -103,13 +103,13 @@ Values foreach (Builder& b, const Call& c) {
   return results;
 }
 
-Values zero(Builder& b, const Call& c) {
+Values zero_foreach(Builder& b, const Call& c) {
   Values results;
   for (ValueId v : c.tensors("self")) results.push_back(b.full(Dims(b.shape(v)), 0, b.dtype(v)));
   return results;
 }
 
-Values copy(Builder& b, const Call& c) {
+Values copy_foreach(Builder& b, const Call& c) {
   Values results;
   const Values to = c.tensors("self"), from = c.tensors("src");
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -147,8 +147,8 @@ std::span<const Lowering> foreach_lowerings() {
   }();
   static const std::vector<Lowering> table = [] {
     std::vector<Lowering> t = {{"aten._foreach_clone.default", clone},
-                               {"aten._foreach_copy.default", copy},
-                               {"aten._foreach_zero.default", zero}};
+                               {"aten._foreach_copy.default", copy_foreach},
+                               {"aten._foreach_zero.default", zero_foreach}};
     for (const std::string& n : names) t.push_back({n, foreach});
     return t;
   }();

@@ -1,4 +1,4 @@
-// Gradients of activations and losses: one formula each, with g the gradient of the result.
+// Gradients of activations and losses: one formula each; g is the result's gradient.
 #include "exporter/lower/gradients.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr const char* kGeluTanh =
     "k = 0.79788456080286535588; i = k * (x + 0.044715 * x * x * x); t = tanh(i);"
     "g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k * (1 + 3 * 0.044715 * x * x))";
 
-Values gelu(Builder& b, const Call& c) {
+Values gelu_gradient(Builder& b, const Call& c) {
   return c.text("approximate") == "tanh" ? of_input<kGeluTanh>(b, c) : of_input<kGelu>(b, c);
 }
 Values hardtanh(Builder& b, const Call& c) {
@@ -80,7 +80,7 @@ Values shrink(Builder& b, const Call& c) {
                    {"x", c.tensor("self")},
                    {"l", rounded_to(c.number("lambd"), b.dtype(c.tensor("self")))}})};
 }
-Values glu(Builder& b, const Call& c) {
+Values glu_gradient(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), g = c.tensor("grad_output");
   const std::int64_t dim = b.normal_axis(x, c.integer("dim"));
   const Dim half = b.pool().floordiv(b.size(x, dim), 2);
@@ -89,17 +89,17 @@ Values glu(Builder& b, const Call& c) {
   const ValueId second = b.expr("s = sigmoid(b); g * a * s * (1 - s)", {{"g", g}, {"a", a}, {"b", gate}}, b.dtype(x));
   return {b.concat({first, second}, dim)};
 }
-Values dropout(Builder& b, const Call& c) {
+Values dropout_gradient(Builder& b, const Call& c) {
   return {formula(b, c, "m ? g * s : 0",
                   {{"g", c.tensor("grad_output")}, {"m", c.tensor("mask")}, {"s", c.number("scale")}})};
 }
-Values logit(Builder& b, const Call& c) {
+Values logit_gradient(Builder& b, const Call& c) {
   const double e = c.number_or("eps", -1);
   return {formula(b, c,
                   e < 0 ? "x < 0 || x > 1 ? nan : g / (x * (1 - x))" : "x < e || x > 1 - e ? 0 : g / (x * (1 - x))",
                   {{"g", c.tensor("grad_output")}, {"x", c.tensor("self")}, {"e", e}})};
 }
-Values prelu(Builder& b, const Call& c) {
+Values prelu_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_output"), x = c.tensor("self"), w = c.tensor("weight");
   return {b.expr("x > 0 ? g : w * g", {{"g", g}, {"x", x}, {"w", w}}, c.result_dtype(0)),
           b.expr("x > 0 ? 0 : x * g", {{"g", g}, {"x", x}}, c.result_dtype(1))};
@@ -120,16 +120,16 @@ Values loss(Builder& b, const Call& c, std::string_view text, double parameter =
                    {"n", mean_scale(b, c)},
                    {"p", parameter}})};
 }
-Values mse(Builder& b, const Call& c) {
+Values mse_gradient(Builder& b, const Call& c) {
   return loss(b, c, "n * 2 * (x - t) * g");
 }
-Values smooth_l1(Builder& b, const Call& c) {
+Values smooth_l1_gradient(Builder& b, const Call& c) {
   return loss(b, c, "d = x - t; n * g * (d <= -p ? -1 : d >= p ? 1 : d / p)", c.number("beta"));
 }
-Values huber(Builder& b, const Call& c) {
+Values huber_gradient(Builder& b, const Call& c) {
   return loss(b, c, "d = x - t; n * g * (d <= -p ? -p : d >= p ? p : d)", c.number("delta"));
 }
-Values soft_margin(Builder& b, const Call& c) {
+Values soft_margin_gradient(Builder& b, const Call& c) {
   return loss(b, c, "z = exp(-t * x); -n * t * g * z / (1 + z)");
 }
 Values binary_cross_entropy(Builder& b, const Call& c) {
@@ -142,7 +142,8 @@ Values binary_cross_entropy(Builder& b, const Call& c) {
                    {"n", mean_scale(b, c)}})};
 }
 
-/// -weight at the target's class, over the sum of the weights for a mean; classes are axis 1 (0 of one sample).
+/// -weight at the target's class, divided by the sum of the weights for a mean. Classes are axis 1 (axis 0 of one
+/// sample).
 Values nll_loss(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = b.rank(x) == 1 ? 0 : 1;
@@ -162,7 +163,7 @@ Values nll_loss(Builder& b, const Call& c) {
   return {b.expr("m ? -g * w / n : 0", {{"m", there}, {"g", g}, {"w", w}, {"n", total}}, t)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kGradientsLowerings[] = {
     {"aten.threshold_backward.default", threshold},
     {"aten.tanh_backward.default", tanh},
     {"aten.sigmoid_backward.default", sigmoid},
@@ -171,21 +172,21 @@ constexpr Lowering kTable[] = {
     {"aten.hardswish_backward.default", of_input<kHardswish>},
     {"aten.mish_backward.default", of_input<kMish>},
     {"aten.log_sigmoid_backward.default", of_input<kLogSigmoid>},
-    {"aten.gelu_backward.default", gelu},
+    {"aten.gelu_backward.default", gelu_gradient},
     {"aten.hardtanh_backward.default", hardtanh},
     {"aten.leaky_relu_backward.default", leaky_relu},
     {"aten.elu_backward.default", elu},
     {"aten.softplus_backward.default", softplus},
     {"aten.softshrink_backward.default", shrink},
     {"aten.hardshrink_backward.default", shrink},
-    {"aten.glu_backward.default", glu},
-    {"aten.native_dropout_backward.default", dropout},
-    {"aten.logit_backward.default", logit},
-    {"aten._prelu_kernel_backward.default", prelu},
-    {"aten.mse_loss_backward.default", mse},
-    {"aten.smooth_l1_loss_backward.default", smooth_l1},
-    {"aten.huber_loss_backward.default", huber},
-    {"aten.soft_margin_loss_backward.default", soft_margin},
+    {"aten.glu_backward.default", glu_gradient},
+    {"aten.native_dropout_backward.default", dropout_gradient},
+    {"aten.logit_backward.default", logit_gradient},
+    {"aten._prelu_kernel_backward.default", prelu_gradient},
+    {"aten.mse_loss_backward.default", mse_gradient},
+    {"aten.smooth_l1_loss_backward.default", smooth_l1_gradient},
+    {"aten.huber_loss_backward.default", huber_gradient},
+    {"aten.soft_margin_loss_backward.default", soft_margin_gradient},
     {"aten.binary_cross_entropy_backward.default", binary_cross_entropy},
     {"aten.nll_loss_backward.default", nll_loss},
     {"aten.nll_loss2d_backward.default", nll_loss},
@@ -194,7 +195,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> pointwise_gradient_lowerings() {
-  return kTable;
+  return kGradientsLowerings;
 }
 
 std::span<const Lowering> gradient_lowerings() {

@@ -1,4 +1,4 @@
-// Tables of the _backward operators that joint graphs of a forward and a backward pass hold.
+// Tables of the _backward operators found in joint graphs of forward and backward passes.
 #pragma once
 
 #include <span>

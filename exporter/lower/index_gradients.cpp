@@ -1,4 +1,5 @@
 // Gradients of what picks elements: they go back to where those came from, and add up where that was used twice.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/gradients.h"
 #include "exporter/lower/indexing.h"
 #include "exporter/lower/movement.h"
@@ -8,43 +9,50 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-ValueId nothing_of(Builder& b, Dims sizes, DType t) {
-  return b.full(std::move(sizes), 0, t);
+/// The gradient of operand 0 of a node by its rule. Rules of these ops read the type of operand 0, not its elements.
+ValueId operand_gradient(Builder& b, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs, ValueId grad) {
+  Node n;
+  n.op = op;
+  n.inputs = std::move(inputs);
+  n.attrs = std::move(attrs);
+  return apply_gradient_rule(b, n, {grad}).front();
+}
+ValueId zeros_with_sizes(Builder& b, Dims sizes, ValueId g) {
+  return b.full(std::move(sizes), 0, b.dtype(g));
 }
 
-Values select(Builder& b, const Call& c) {
-  const ValueId g = c.tensor("grad_output");
-  const ValueId zeros = nothing_of(b, c.dims("input_sizes"), b.dtype(g));
+ValueId slice_gradient(Builder& b, ValueId zeros, ValueId g, std::int64_t dim, Dim start, Dim step) {
+  return operand_gradient(b, Op::slice, {zeros},
+                          {attr(AttrKey::axis, dim), attr(AttrKey::start, start), attr(AttrKey::length, b.size(g, dim)),
+                           attr(AttrKey::step, step)},
+                          g);
+}
+Values select_gradient(Builder& b, const Call& c) {
+  const ValueId g = c.tensor("grad_output"), zeros = zeros_with_sizes(b, c.dims("input_sizes"), g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
-  const Dim at = clamp_index(b, c.dim("index"), b.size(zeros, dim));
-  return {b.add(Op::slice_scatter, {zeros, b.unsqueeze(g, dim)},
-                {attr(AttrKey::axis, dim), attr(AttrKey::start, at), attr(AttrKey::step, Dim(1))})};
+  return {slice_gradient(b, zeros, b.unsqueeze(g, dim), dim, clamp_index(b, c.dim("index"), b.size(zeros, dim)), 1)};
 }
-Values slice(Builder& b, const Call& c) {
-  const ValueId g = c.tensor("grad_output");
-  const ValueId zeros = nothing_of(b, c.dims("input_sizes"), b.dtype(g));
+Values slice_gradient(Builder& b, const Call& c) {
+  const ValueId g = c.tensor("grad_output"), zeros = zeros_with_sizes(b, c.dims("input_sizes"), g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim"));
-  const Dim start = clamp_index(b, c.dim("start"), b.size(zeros, dim));
-  return {b.add(Op::slice_scatter, {zeros, g},
-                {attr(AttrKey::axis, dim), attr(AttrKey::start, start), attr(AttrKey::step, c.dim("step"))})};
+  return {slice_gradient(b, zeros, g, dim, clamp_index(b, c.dim("start"), b.size(zeros, dim)), c.dim("step"))};
 }
-Values index_select(Builder& b, const Call& c) {
-  const ValueId g = c.tensor("grad");
-  return {put_along(b, nothing_of(b, c.dims("self_sizes"), b.dtype(g)), c.integer("dim"), c.tensor("index"), g, true)};
+/// The gradient of x, or of x as a list if x has no dimensions.
+ValueId indexed_gradient(Builder& b, Op op, const Dims& sizes, std::int64_t dim, ValueId index, ValueId g) {
+  const ValueId zeros = with_axis(b, zeros_with_sizes(b, sizes, g));
+  const ValueId places = with_axis(b, as_index(b, index)), grad = with_axis(b, g);
+  return b.reshape(operand_gradient(b, op, {zeros, places}, {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, grad),
+                   sizes);
 }
-
-ValueId scatter_add(Builder& b, Dims sizes, std::int64_t dim, ValueId index, ValueId g) {
-  const Dims shape = sizes;
-  const ValueId zeros = with_axis(b, nothing_of(b, std::move(sizes), b.dtype(g)));
-  return b.reshape(b.add(Op::scatter, {zeros, with_axis(b, as_index(b, index)), with_axis(b, g)},
-                         {attr(AttrKey::axis, b.normal_axis(zeros, dim)),
-                          attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))}),
-                   shape);
+Values index_select_gradient(Builder& b, const Call& c) {
+  return {indexed_gradient(b, Op::index_select, c.dims("self_sizes"), c.integer("dim"), c.tensor("index"),
+                           c.tensor("grad"))};
 }
-Values gather(Builder& b, const Call& c) {
-  return {scatter_add(b, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"), c.tensor("grad"))};
+Values gather_gradient(Builder& b, const Call& c) {
+  return {indexed_gradient(b, Op::gather, b.shape(c.tensor("self")), c.integer("dim"), c.tensor("index"),
+                           c.tensor("grad"))};
 }
-/// Of max.dim and its like: to the element selected.
+/// Sends the gradient of max.dim and the like to the selected element.
 Values selected(Builder& b, const Call& c) {
   ValueId g = c.tensor("grad"), index = c.tensor("indices");
   const Dims sizes = c.dims("sizes");
@@ -52,10 +60,10 @@ Values selected(Builder& b, const Call& c) {
     g = b.unsqueeze(g, c.integer("dim"));
     index = b.unsqueeze(index, c.integer("dim"));
   }
-  return {scatter_add(b, sizes, c.integer("dim"), index, g)};
+  return {indexed_gradient(b, Op::gather, sizes, c.integer("dim"), index, g)};
 }
 
-Values trace(Builder& b, const Call& c) {
+Values trace_gradient(Builder& b, const Call& c) {
   const Dims sizes = c.dims("sizes");
   const ValueId g = c.tensor("grad");
   const ValueId rows = b.reshape(b.iota(sizes.at(0), DType::i64), {sizes.at(0), 1}),
@@ -63,25 +71,17 @@ Values trace(Builder& b, const Call& c) {
   const ValueId on = b.expr("r == c", {{"r", rows}, {"c", columns}}, DType::i64, DType::boolean);
   return {b.expr("m ? g : 0", {{"m", on}, {"g", g}}, b.dtype(g))};
 }
-Values masked_select(Builder& b, const Call& c) {
-  // What masked_scatter does with the gradient as its source.
-  const ValueId mask = c.tensor("mask"), g = c.tensor("grad");
-  const Dims shape = b.shape(c.tensor("input"));
-  const ValueId flat = b.flatten(b.expand(b.cast(mask, DType::boolean), shape));
-  const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
-  // One element more, so that there is something to take where nothing was selected.
-  const ValueId padded = b.pad(g, {0}, {1});
-  const ValueId place = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
-  const ValueId taken = b.index_select(padded, place, 0);
-  return {b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", taken}}, b.dtype(g)), shape)};
+Values masked_select_gradient(Builder& b, const Call& c) {
+  const ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
+  return {operand_gradient(b, Op::masked_select, {c.tensor("input"), mask}, {}, c.tensor("grad"))};
 }
 
 /// grad_in has the windows' number at `dim` and their size as its last axis.
-Values unfold(Builder& b, const Call& c) {
+Values unfold_gradient(Builder& b, const Call& c) {
   const ValueId g = c.tensor("grad_in");
   const Dims sizes = c.dims("input_sizes");
   if (sizes.empty()) return {b.reshape(g, {})};
-  const ValueId zeros = nothing_of(b, sizes, b.dtype(g));
+  const ValueId zeros = zeros_with_sizes(b, sizes, g);
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim")), size = c.integer("size");
   const Dim windows = b.size(g, dim);
   const ValueId first = b.iota(windows, DType::i64, 0, static_cast<double>(c.integer("step")));
@@ -93,21 +93,21 @@ Values unfold(Builder& b, const Call& c) {
   return {put_along(b, zeros, dim, b.flatten(place), b.reshape(moved, merged), true)};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten.select_backward.default", select},
-    {"aten.slice_backward.default", slice},
-    {"aten.index_select_backward.default", index_select},
-    {"aten.gather_backward.default", gather},
+constexpr Lowering kIndexGradientsLowerings[] = {
+    {"aten.select_backward.default", select_gradient},
+    {"aten.slice_backward.default", slice_gradient},
+    {"aten.index_select_backward.default", index_select_gradient},
+    {"aten.gather_backward.default", gather_gradient},
     {"aten.value_selecting_reduction_backward.default", selected},
-    {"aten.trace_backward.default", trace},
-    {"aten.masked_select_backward.default", masked_select},
-    {"aten.unfold_backward.default", unfold},
+    {"aten.trace_backward.default", trace_gradient},
+    {"aten.masked_select_backward.default", masked_select_gradient},
+    {"aten.unfold_backward.default", unfold_gradient},
 };
 
 }  // namespace
 
 std::span<const Lowering> index_gradient_lowerings() {
-  return kTable;
+  return kIndexGradientsLowerings;
 }
 
 }  // namespace tern

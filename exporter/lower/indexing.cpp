@@ -1,4 +1,4 @@
-// NumPy's advanced indexing: index.Tensor and index_put, and the ops along one axis that are made of them.
+// NumPy's advanced indexing: index.Tensor and index_put, and the ops along one axis built on them.
 #include "exporter/lower/indexing.h"
 
 #include <algorithm>
@@ -28,16 +28,16 @@ Dims broadcast(Builder& b, const Dims& x, const Dims& y) {
   return r;
 }
 
-/// x[indices] brought to the form of Op::index: every axis up to the last one indexed has a list of positions, all of
-/// one shape. That shape followed by the other axes is the shape that NumPy gives the result: where None stands before
-/// or between the indices, positions count up along axes of their own.
+/// x[indices] in the form of Op::index: every axis up to the last indexed axis has a list of positions, all of one
+/// shape. NumPy's result has this shape followed by the other axes. None before or between the indices becomes
+/// positions counted along an axis of their own.
 struct Positions {
   Values lists;
   Dims shape;
 };
 
-/// Masks as positions of what is true in them; one entry for each axis, kNoValue for None. Where the call `reads`, its
-/// result has the size that the data determine.
+/// Replaces masks by the positions of their true elements; one entry for each axis, kNoValue for None. If the call
+/// `reads`, the data determine its result's size.
 Values without_masks(Builder& b, const Call& c, const Values& indices, bool reads) {
   Values r;
   for (ValueId v : indices) {
@@ -47,7 +47,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
     }
     const int rank = b.rank(v);
     if (rank == 0) c.unsupported("a mask of no dimensions as an index");
-    // The positions' axis is where the indices are: at this place unless None stands between them, then in front.
+    // The positions' axis takes the mask's place, or the front if None separates the indices.
     const Dim count = reads ? data_size(b, c, 0, r.size()) : b.pool().new_symbol("u", 0, kNoBound);
     const ValueId where = b.add(Op::nonzero, {v}, {attr(AttrKey::symbols, Dims{count})});
     for (int k = 0; k < rank; ++k) r.push_back(b.select(where, 1, k));
@@ -67,7 +67,7 @@ Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given
     groups += i == 0 || indices[i - 1] == kNoValue;
     common = broadcast(b, common, b.shape(indices[i]));
   }
-  // The axes of the result that the positions make: those of None, and the indices' own, which start at `own`.
+  // Result axes of the positions: an axis per None, and the indices' own axes from `own` on.
   Dims shape;
   const bool adjacent = groups <= 1;
   std::size_t own = 0;
@@ -76,7 +76,7 @@ Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given
     own = first;
   }
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(own), common.begin(), common.end());
-  std::vector<std::size_t> axis_of(indices.size());  // of the result, for a None
+  std::vector<std::size_t> axis_of(indices.size());  // axis of the result, for a None
   for (std::size_t i = 0; i < indices.size(); ++i) {
     axis_of[i] = adjacent ? i : shape.size();
     if (indices[i] == kNoValue && !adjacent) shape.push_back(b.size(x, static_cast<std::int64_t>(i)));
@@ -139,7 +139,7 @@ ValueId put_at(Builder& b, const Call& c, ValueId x, const Values& indices, Valu
   const bool single = !indices.empty() && std::count(indices.begin(), indices.end(), kNoValue) + 1 ==
                                               static_cast<std::ptrdiff_t>(indices.size());
   if (single && is_mask(b, indices.back()) && one_element(b, values)) {
-    // One value for all that the mask names: no positions needed.
+    // A single value for all masked elements needs no positions.
     Dims sizes(indices.size() - 1, 1);
     const Dims mask = b.shape(indices.back());
     sizes.insert(sizes.end(), mask.begin(), mask.end());
@@ -233,7 +233,7 @@ Values index_fill(Builder& b, const Call& c) {
   return {put_along(b, x, c.integer("dim"), c.tensor("index"), value, false)};
 }
 
-/// By scatter, with the index repeated over the other axes.
+/// Scatters with the index repeated over the other axes.
 Values index_reduce(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), line = with_axis(b, x), source = with_axis(b, c.tensor("source"));
   const std::int64_t axis = b.normal_axis(line, c.integer("dim"));
@@ -250,14 +250,14 @@ Values index_reduce(Builder& b, const Call& c) {
   return {b.reshape(y, shape)};
 }
 
-Values index_select(Builder& b, const Call& c) {
+Values index_select_indexing(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   ValueId index = as_index(b, c.tensor("index"));
   if (b.rank(x) == 0) return {b.reshape(b.index_select(with_axis(b, x), b.reshape(index, {}), 0), {})};
   return {b.index_select(x, with_axis(b, index), c.integer("dim"))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kIndexingLowerings[] = {
     {"aten.index.Tensor", index},
     {"aten.index.Tensor_hacked_twin", index},
     {"aten._unsafe_index.Tensor", index},
@@ -274,13 +274,13 @@ constexpr Lowering kTable[] = {
     {"aten.index_fill.int_Scalar", index_fill},
     {"aten.index_fill.int_Tensor", index_fill},
     {"aten.index_reduce.default", index_reduce},
-    {"aten.index_select.default", index_select},
+    {"aten.index_select.default", index_select_indexing},
 };
 
 }  // namespace
 
 std::span<const Lowering> advanced_index_lowerings() {
-  return kTable;
+  return kIndexingLowerings;
 }
 
 std::span<const Lowering> indexing_lowerings() {

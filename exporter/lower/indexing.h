@@ -1,4 +1,4 @@
-// Helpers and tables of the lowerings that read and write at positions held in tensors.
+// Helpers and tables for reads and writes at positions held in tensors.
 #pragma once
 
 #include <span>
@@ -14,8 +14,9 @@ std::span<const Lowering> embedding_lowerings();       ///< embedding, embedding
 
 /// An index as int64 (int32 stays).
 ValueId as_index(Builder& b, ValueId index);
-/// x with slices along `axis` at the positions of the list `index` replaced by, or increased by, those of `source`,
-/// which broadcasts to x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative positions count from the end.
+/// Replaces, or increases if `accumulate`, the slices of x along `axis` at the positions `index` by the slices of
+/// `source`. `source` broadcasts to x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative positions count from the
+/// end.
 ValueId put_along(Builder& b, ValueId x, std::int64_t axis, ValueId index, ValueId source, bool accumulate);
 
 }  // namespace tern

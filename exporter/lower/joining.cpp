@@ -1,4 +1,4 @@
-// cat and stack, padding, and the ops that repeat, turn or interleave elements.
+// cat and stack, padding, and ops to repeat, turn or interleave elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The operands in one dtype; PyTorch's legacy empty tensors of one dimension are left out.
+/// Casts the operands to one dtype; drops PyTorch's legacy empty tensors of one dimension.
 Values alike(Builder& b, const Call& c, const Values& xs) {
   int rank = 0;
   for (ValueId x : xs) rank = std::max(rank, b.rank(x));
@@ -60,7 +60,7 @@ Values column_stack(Builder& b, const Call& c) {
   return {b.concat(xs, 1)};
 }
 
-/// Each tensor padded to a multiple of `num_chunks` along `dim`, cut into that many rows, and the rows joined.
+/// Pads each tensor to a multiple of `num_chunks` along `dim`, cuts it into `num_chunks` rows, and joins the rows.
 Values chunk_cat(Builder& b, const Call& c) {
   const std::int64_t chunks = c.integer("num_chunks");
   Values rows;
@@ -98,7 +98,7 @@ Values block_diag(Builder& b, const Call& c) {
   return {b.concat(strips, 0)};
 }
 
-/// `xy` swaps the axes of the first two tensors: the sizes are those of the second, the first, the third ...
+/// `xy` swaps the axes of the first two tensors: the sizes come from the second, the first, the third ...
 Values meshgrid(Builder& b, const Call& c) {
   const bool xy = c.target.ends_with("indexing") && c.text("indexing") == "xy" && c.tensors("tensors").size() >= 2;
   Values xs = c.tensors("tensors");
@@ -115,7 +115,7 @@ Values meshgrid(Builder& b, const Call& c) {
   return results;
 }
 
-constexpr std::int64_t kConstantPad = 0, kCircularPad = 3;  // AttrKey::mode; between them reflection and replication
+constexpr std::int64_t kConstantPad = 0, kCircularPad = 3;  // AttrKey::mode; reflection and replication lie in between
 
 /// Negative padding as slices.
 ValueId crop(Builder& b, ValueId x, const Dims& before, const Dims& after) {
@@ -142,7 +142,7 @@ Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mod
   Dims wide_before, wide_after;
   for (Dim d : before) wide_before.push_back(b.pool().max(d, 0));
   for (Dim d : after) wide_after.push_back(b.pool().max(d, 0));
-  // Circular padding repeats what the crop leaves; the other modes see the whole axis.
+  // Circular padding repeats the cropped axis; the other modes see the whole axis.
   const bool circular = mode == kCircularPad;
   const ValueId y = b.add(Op::pad, {circular ? crop(b, x, before, after) : x},
                           {attr(AttrKey::before, wide_before), attr(AttrKey::after, wide_after),

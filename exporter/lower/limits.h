@@ -1,4 +1,4 @@
-// Limits of what a lowering makes of a node: what a file declares must not decide how much memory that takes.
+// Limits of a lowering's output: the sizes declared by a file must not decide its memory use.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// Fails unless the node names a result for each of the `count` that its operands and arguments give.
+/// Fails if the node names fewer results than `count`, the number given by its operands and arguments.
 inline void require_results(const Call& c, std::int64_t count) {
   if (count >= 0 && static_cast<std::uint64_t>(count) <= c.declared.size()) return;
   fail(ErrorCode::bad_file, fmt::format("its operands give {} results, and the node names {}; save the program again",

@@ -1,4 +1,4 @@
-// The tables of linear algebra as one, and the helpers that they share.
+// Tables of linear algebra, joined, and their shared helpers.
 #include "exporter/lower/linalg.h"
 
 #include <limits>

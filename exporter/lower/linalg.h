@@ -9,7 +9,7 @@
 
 namespace tern {
 
-std::span<const Lowering> factor_lowerings();    ///< cholesky, lu, qr, ldl and what is made of them
+std::span<const Lowering> factor_lowerings();    ///< cholesky, lu, qr, ldl and functions of the factors
 std::span<const Lowering> solve_lowerings();     ///< solve, inverse, triangular, least squares
 std::span<const Lowering> spectral_lowerings();  ///< eigh, eig, svd, pinv, rank, condition
 std::span<const Lowering> power_lowerings();     ///< determinants, powers, exp, vander, cross
@@ -22,22 +22,22 @@ double machine_epsilon(DType t);
 ValueId transposed(Builder& b, ValueId x);  ///< the last two axes
 ValueId adjoint(Builder& b, ValueId x);
 Dims batch_of(Builder& b, ValueId x);  ///< the sizes before the last two
-/// Those with more sizes after them.
+/// Appends `sizes` to the batch sizes.
 Dims with_sizes(Dims batch, std::initializer_list<Dim> sizes);
-/// [n, n] with ones on the diagonal.
+/// Identity matrix [n, n].
 ValueId identity(Builder& b, Dim n, DType t);
 /// x where column - row <= offset (lower) or >= offset, else zero.
 ValueId triangle(Builder& b, ValueId x, bool lower, std::int64_t offset = 0);
 /// The last two axes' diagonal.
 ValueId matrix_diagonal(Builder& b, ValueId x);
 ValueId conj(Builder& b, ValueId x);
-/// Whether a size is the constant 0, so that there is nothing to compute.
+/// True if a size is the constant 0: nothing to compute.
 bool is_empty(Builder& b, ValueId x);
-/// A result that PyTorch leaves empty.
+/// Empty tensor, as in PyTorch.
 ValueId no_result(Builder& b, DType t);
 
-/// Whether PyTorch factors A^T where it is asked for the determinant of A, or for a solution, and gives out the
-/// factors: for real matrices in row-major order. What it records for the backward pass relies on that.
+/// True if PyTorch factors A^T to solve or take the determinant, and returns the factors: real row-major matrices. Its
+/// records for the backward pass rely on the choice.
 bool factors_transpose(Builder& b, const Call& c);
 /// LU, pivots, info.
 std::vector<ValueId> lu_factor(Builder& b, ValueId a, bool check);
@@ -47,7 +47,7 @@ struct Triangle {
   Transpose op = Transpose::none;
 };
 ValueId triangular_solve(Builder& b, ValueId a, ValueId rhs, const Triangle& t);
-/// The inverse, and the info of its factorization.
+/// Inverse, and the info of its factorization.
 std::pair<ValueId, ValueId> inverse(Builder& b, ValueId a, bool check);
 /// The singular values, falling.
 ValueId singular_values(Builder& b, ValueId a);

@@ -57,12 +57,12 @@ Values linalg_lu_factor(Builder& b, const Call& c) {
   return {f[0], f[1]};
 }
 
-/// The permutation matrix P of A = P L U: the swaps undo themselves in the system P X = 1, whose solution is P^T.
+/// Permutation matrix P of A = P L U. The swaps undo themselves in the system P X = 1; its solution is P^T.
 ValueId permutation(Builder& b, ValueId lu, ValueId pivots) {
   const DType t = b.dtype(lu);
   const Dim m = b.size(lu, -2), k = b.size(pivots, -1);
   const ValueId one = identity(b, m, t);
-  if (!b.pool().proved_equal(m, k)) {  // rows beyond the pivots stay where they are
+  if (!b.pool().proved_equal(m, k)) {  // rows beyond the pivots stay
     const Dim rest = b.pool().sub(m, k);
     ValueId more = b.slice(b.iota(m, DType::i32, 1), 0, k, rest);
     Dims shape(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
@@ -151,7 +151,7 @@ Values ldl_solve(Builder& b, const Call& c) {
                 {attr(AttrKey::hermitian, Dim(c.flag("hermitian")))})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgFactorLowerings[] = {
     {"aten.cholesky.default", cholesky},
     {"aten.linalg_cholesky.default", cholesky},
     {"aten.linalg_cholesky_ex.default", cholesky_ex},
@@ -177,7 +177,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> factor_lowerings() {
-  return kTable;
+  return kLinalgFactorLowerings;
 }
 
 }  // namespace tern

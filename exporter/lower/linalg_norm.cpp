@@ -1,4 +1,4 @@
-// Lowerings of matrix norms and of linalg.norm, which is one or a norm of vectors.
+// Lowerings of matrix norms and of linalg.norm (a matrix or a vector norm).
 #include <cmath>
 
 #include "exporter/lower/linalg.h"
@@ -28,7 +28,7 @@ Axes normal_axes(Builder& b, const Call& c, ValueId x, Axes axes) {
   return axes;
 }
 
-/// Axes that a reduction dropped, with size 1.
+/// Restores reduced axes with size 1.
 ValueId with_axes(Builder& b, ValueId x, const Axes& axes, bool keepdims) {
   if (!keepdims) return x;
   x = b.unsqueeze(x, std::min(axes[0], axes[1]));
@@ -64,7 +64,7 @@ ValueId matrix_norm(Builder& b, const Call& c, ValueId x, std::string_view ord, 
 
 namespace {
 
-/// self, in the type that the call asks for.
+/// self, cast to the dtype argument of the call.
 ValueId self(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   return b.cast(x, c.dtype_or("dtype", b.dtype(x)));
@@ -111,7 +111,7 @@ Values linalg_powsum(Builder& b, const Call& c) {
   return {b.reduce(powers, "sum", axes_arg(b, c, x), c.flag("keepdim"), result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgNormLowerings[] = {
     {"aten.linalg_matrix_norm.default", linalg_matrix_norm},
     {"aten.linalg_matrix_norm.str_ord", linalg_matrix_norm_text},
     {"aten.linalg_norm.default", linalg_norm},
@@ -124,7 +124,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> matrix_norm_lowerings() {
-  return kTable;
+  return kLinalgNormLowerings;
 }
 
 }  // namespace tern

@@ -36,7 +36,7 @@ Values linalg_det(Builder& b, const Call& c) {
 Values det(Builder& b, const Call& c) {
   return det_of(b, c.tensor("self"));
 }
-/// The matrix to factor where the factors are results too.
+/// Matrix to factor if the factors are results too.
 Factored factored_parts(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   return factored(b, factors_transpose(b, c) ? transposed(b, a) : a);
@@ -46,7 +46,7 @@ Values linalg_det_parts(Builder& b, const Call& c) {
   return {determinant(b, f), f.lu, f.pivots};
 }
 
-/// The determinant as a number of size 1 and the logarithm of its size.
+/// Returns the determinant as a number of magnitude 1, and the logarithm of its magnitude.
 std::pair<ValueId, ValueId> sign_and_log(Builder& b, const Factored& f) {
   const DType t = b.dtype(f.lu), real = real_type(t);
   const ValueId signs = b.expr(is_complex(t) ? "sgn(x)" : "sign(x)", {{"x", f.diagonal}}, t);
@@ -142,7 +142,7 @@ Values linalg_cross(Builder& b, const Call& c) {
   if (axis >= 0) axis -= rank;
   return {cross_along(b, c, x, y, axis)};
 }
-/// Without an axis, along the first of size 3.
+/// The default axis is the first of size 3.
 Values cross(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), y = c.tensor("other");
   const int rank = b.rank(x);
@@ -153,7 +153,7 @@ Values cross(Builder& b, const Call& c) {
   c.unsupported("no axis of size 3");
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgPowerLowerings[] = {
     {"aten.linalg_det.default", linalg_det},
     {"aten.det.default", det},
     {"aten._linalg_det.default", linalg_det_parts},
@@ -174,7 +174,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> power_lowerings() {
-  return kTable;
+  return kLinalgPowerLowerings;
 }
 
 }  // namespace tern

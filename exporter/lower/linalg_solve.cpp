@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Whether B is a vector for each matrix: its shape is that of A without the last size.
+/// True if B is a vector for each matrix: the shape of A without the last size.
 bool is_vector(Builder& b, ValueId a, ValueId rhs) {
   if (b.rank(rhs) == 1) return true;
   if (b.rank(rhs) != b.rank(a) - 1) return false;
@@ -98,7 +98,7 @@ Values linalg_tensorinv(Builder& b, const Call& c) {
 Values linalg_tensorsolve(Builder& b, const Call& c) {
   ValueId a = c.tensor("self");
   const ValueId rhs = c.tensor("other");
-  if (c.has("dims")) {  // to the end, in their order
+  if (c.has("dims")) {  // moved to the end, in their order
     std::vector<std::int64_t> moved = c.integers("dims"), order;
     for (std::int64_t& d : moved) d = b.normal_axis(a, d);
     for (std::int64_t i = 0; i < b.rank(a); ++i) {
@@ -139,7 +139,7 @@ Values linalg_lstsq(Builder& b, const Call& c) {
   return r;
 }
 
-/// Fails the run where a factorization did.
+/// Fails the run after a failed factorization.
 Values check_errors(Builder& b, const Call& c) {
   const ValueId info = c.tensor("info");
   const ValueId wrong = b.reduce(b.expr("i != 0", {{"i", info}}, DType::i64, DType::boolean), "any", b.all_axes(info),
@@ -152,7 +152,7 @@ Values check_errors(Builder& b, const Call& c) {
   return {};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgSolveLowerings[] = {
     {"aten.linalg_solve.default", linalg_solve},
     {"aten.linalg_solve_ex.default", linalg_solve_ex},
     {"aten._linalg_solve_ex.default", linalg_solve_parts},
@@ -172,7 +172,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> solve_lowerings() {
-  return kTable;
+  return kLinalgSolveLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Lowerings of eigenvalues and singular values, and of what is made of them: pseudoinverse, rank, condition.
+// Lowerings of eigenvalues and singular values, and of their uses: pseudoinverse, rank, condition.
 #include <cmath>
 #include <limits>
 
@@ -47,7 +47,7 @@ Values linalg_svd_parts(Builder& b, const Call& c) {
 Values linalg_svdvals(Builder& b, const Call& c) {
   return {singular_values(b, c.tensor("A"))};
 }
-/// The older form gives V, not its adjoint, and zeros where no vectors are asked for.
+/// The older form returns V, not its adjoint, and zeros if no vectors are requested.
 Values svd_old(Builder& b, const Call& c) {
   const ValueId a = c.tensor("self");
   if (c.flag("compute_uv")) {
@@ -67,7 +67,7 @@ Values linalg_polar(Builder& b, const Call& c) {
   return {product(b, r[0], r[2]), product(b, scaled, r[2])};
 }
 
-/// The square root of a hermitian matrix without negative eigenvalues: those are rounding errors.
+/// Square root of a positive semidefinite hermitian matrix: negative eigenvalues are rounding errors.
 Values linalg_matrix_sqrth(Builder& b, const Call& c) {
   const ValueId a = c.tensor("self");
   const Values r = eigh(b, a, false);
@@ -101,22 +101,22 @@ Tolerances tolerances(Builder& b, const Call& c, ValueId a) {
   if (c.has("rtol") || !has_absolute) return t;
   if (t.absolute.value == kNoValue) {
     if (t.absolute.number.real() > 0) t.relative = ExprArg("r", 0.0);
-  } else {  // the standard one only where the absolute one is not positive
+  } else {  // a positive absolute tolerance disables the default relative tolerance
     t.relative = ExprArg("r", b.expr("t > 0 ? 0 : r", {{"t", t.absolute.value}, standard}, real_type(b.dtype(a))));
   }
   return t;
 }
 
-/// The largest of |values| along the last axis, kept, times the relative tolerance, but at least the absolute one.
+/// max(absolute, relative * largest |value| along the last axis), axis retained.
 ValueId threshold(Builder& b, ValueId magnitudes, const Tolerances& t) {
   const DType real = b.dtype(magnitudes);
   const ValueId largest = b.reduce(magnitudes, "max", {-1}, true, real);
   return b.expr("max(t, r * s)", {t.absolute, t.relative, {"s", largest}}, real);
 }
 
-/// P, the pseudoinverse of A, with the gradient of its own formula (Golub and Pereyra, 1973),
+/// Attaches the gradient of the pseudoinverse P of A (Golub and Pereyra, 1973),
 ///   dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P,
-/// not that of the factors: theirs is infinite where singular values are equal.
+/// replacing the gradient of the factors, infinite for equal singular values.
 ValueId with_own_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
   const ValueId p = detached(b, pseudoinverse), fixed = detached(b, a);
   const DType t = b.dtype(a);
@@ -225,7 +225,7 @@ Values linalg_cond_text(Builder& b, const Call& c) {
   return {b.expr("x * y", {{"x", sum}, {"y", inverted}}, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kLinalgSpectralLowerings[] = {
     {"aten.linalg_eigh.default", linalg_eigh},
     {"aten._linalg_eigh.default", linalg_eigh_parts},
     {"aten.linalg_eigvalsh.default", linalg_eigvalsh},
@@ -255,7 +255,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> spectral_lowerings() {
-  return kTable;
+  return kLinalgSpectralLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Losses that compare element by element.
+// Elementwise losses.
 #include "exporter/lower/loss.h"
 
 #include <array>
@@ -37,7 +37,7 @@ Values smooth_l1(Builder& b, const Call& c) {
 Values huber(Builder& b, const Call& c) {
   return loss(b, c, "z = abs(self - target); z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta)");
 }
-/// The logarithms stop at -100, so that no loss is infinite.
+/// Clamps the logarithms at -100: no loss is infinite.
 Values bce(Builder& b, const Call& c) {
   const std::string text = "((target - 1) * max(log1p(-self), -100) - target * max(log(self), -100))";
   return loss(b, c, c.has("weight") ? text + " * weight" : text);
@@ -64,7 +64,7 @@ Values hinge_embedding(Builder& b, const Call& c) {
   return loss(b, c, "(target != 1 ? max(margin - self, 0) : 0) + (target != -1 ? self : 0)");
 }
 Values margin_ranking(Builder& b, const Call& c) {
-  // Several operators in PyTorch: the product wraps where the operands are integers.
+  // PyTorch composes several operators: the product of integer operands wraps.
   const ValueId x = c.tensor("input1"), y = c.tensor("input2"), target = c.tensor("target");
   const DType t = promote(b.dtype(target), promote(b.dtype(x), b.dtype(y)));
   const ValueId product = b.expr("-target * (x - y)", {{"x", x}, {"y", y}, {"target", target}}, t);
@@ -73,7 +73,7 @@ Values margin_ranking(Builder& b, const Call& c) {
       b, c, b.expr("max(product + margin, 0)", {{"product", product}, {"margin", c.number("margin")}}, compute))};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kLossLowerings = {
     Lowering{"aten.mse_loss.default", mse},
     Lowering{"aten.l1_loss.default", l1},
     Lowering{"aten.smooth_l1_loss.default", smooth_l1},
@@ -107,7 +107,7 @@ ValueId log_softmax_along(Builder& b, ValueId x, std::int64_t axis, DType dtype)
 }
 
 std::span<const Lowering> elementwise_loss_lowerings() {
-  return kTable;
+  return kLossLowerings;
 }
 
 std::span<const Lowering> loss_lowerings() {

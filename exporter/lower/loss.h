@@ -7,7 +7,7 @@ namespace tern {
 
 /// The argument `reduction` (0: none, 1: mean, 2: sum) applied to the losses of all elements, and the result's dtype.
 ValueId reduce_loss(Builder& b, const Call& c, ValueId losses);
-/// In the type that losses are computed in: float for the 16-bit types.
+/// Compute type of losses: float for the 16-bit types.
 DType loss_type(const Call& c);
 /// log(softmax(x)) along an axis, in `dtype`.
 ValueId log_softmax_along(Builder& b, ValueId x, std::int64_t axis, DType dtype);

@@ -16,13 +16,13 @@ Values masked_fill(Builder& b, const Call& c) {
   return {b.expr("m ? v : x", {{"m", c.tensor("mask")}, {"v", v}, {"x", x}}, b.dtype(x))};
 }
 
-/// How many true elements come before each one, in row-major order, plus itself, minus 1.
+/// Index of each true element among the true elements, in row-major order.
 ValueId places_of(Builder& b, ValueId mask) {
   const ValueId count = scan_along(b, b.flatten(mask), ScanKind::cumsum, 0, DType::i64);
   return b.expr("n - 1", {{"n", count}}, DType::i64);
 }
 
-/// The first elements of source go to the true places, in order.
+/// Writes the first elements of source to the true positions, in order.
 Values masked_scatter(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   ValueId source = b.flatten(c.tensor("source"));
@@ -30,7 +30,7 @@ Values masked_scatter(Builder& b, const Call& c) {
   const Dims shape = c.declared.at(0).shape;
   x = b.expand(x, shape);
   const ValueId mask = b.expand(b.cast(c.tensor("mask"), DType::boolean), shape);
-  // What may be empty gets one element in front, for where the mask is false.
+  // A possibly empty source gets a leading element, read for false mask elements.
   const bool may_be_empty = b.pool().bounds(b.numel(source)).min < 1;
   if (may_be_empty) source = b.pad(source, {1}, {0});
   const ValueId place =
@@ -52,7 +52,7 @@ Values nonzero_numpy(Builder& b, const Call& c) {
   return r;
 }
 
-/// The first `size` positions; rows that no element fills hold fill_value.
+/// Returns the first `size` positions; surplus rows hold fill_value.
 Values nonzero_static(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dims shape = b.shape(x);
@@ -62,7 +62,7 @@ Values nonzero_static(Builder& b, const Call& c) {
   }
   const ValueId there = b.flatten(
       b.dtype(x) == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), DType::boolean));
-  // Each true element's number goes to its place, and everything else to one more place at the end.
+  // Scatters the index of each true element to its row, and all others to a spare row at the end.
   const ValueId place =
       b.expr("m ? min(p, n) : n", {{"m", there}, {"p", places_of(b, there)}, size_arg(b, "n", size)}, DType::i64);
   const ValueId all =
@@ -104,7 +104,7 @@ Values one_hot(Builder& b, const Call& c) {
   Dim classes = c.dim("num_classes");
   ValueId numbers;
   if (classes.is(-1)) {
-    // As many as the largest element needs: the counts of a bincount have that size.
+    // Infers the class count from the largest element, the size of a bincount's result.
     const ValueId counts =
         b.add(Op::bincount, {b.flatten(x)},
               {attr(AttrKey::length, Dim(0)),
@@ -115,7 +115,7 @@ Values one_hot(Builder& b, const Call& c) {
   return {b.expr("x == n", {{"x", b.unsqueeze(x, -1)}, {"n", numbers}}, DType::i64, DType::i64)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kMaskedLowerings[] = {
     {"aten.masked_select.default", masked_select},
     {"aten.masked_fill.Scalar", masked_fill},
     {"aten.masked_fill.Tensor", masked_fill},
@@ -134,7 +134,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> masked_lowerings() {
-  return kTable;
+  return kMaskedLowerings;
 }
 
 }  // namespace tern

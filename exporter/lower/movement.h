@@ -1,4 +1,4 @@
-// Helpers and tables of the lowerings that move elements.
+// Helpers and tables of lowerings for element movement.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ std::span<const Lowering> scatter_lowerings();    ///< slice_scatter, diagonal, 
 Dim clamp_index(Builder& b, Dim index, Dim size);
 /// Strides of a contiguous tensor of these sizes.
 Dims contiguous_strides(Builder& b, const Dims& sizes);
-/// The sizes with an entry -1 replaced by what makes the product `numel`.
+/// Replaces an entry -1 by the size needed for the product `numel`.
 Dims with_inferred_size(Builder& b, Dims sizes, Dim numel);
 ValueId diagonal(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2);
 /// x broadcast with leading axes of size 1 up to `rank`.

@@ -1,4 +1,4 @@
-// softmax, and the normalizations that are one node.
+// softmax, and the single-node normalizations.
 #include "exporter/lower/normalization.h"
 
 #include <limits>
@@ -16,7 +16,7 @@ using Values = std::vector<ValueId>;
 
 ValueId softmax_along(Builder& b, ValueId x, std::int64_t axis, bool log, DType result) {
   const Dims shape = b.shape(x);
-  // As PyTorch: converted first, where that loses something.
+  // PyTorch converts lossy inputs first.
   const DType from = b.dtype(x);
   if (!is_floating(from) || element_size(result) < element_size(from)) x = b.cast(x, result);
   const ValueId line = with_axis(b, x);
@@ -29,7 +29,7 @@ template <bool kLog>
 Values softmax(Builder& b, const Call& c) {
   return {softmax_along(b, c.tensor("self"), c.integer("dim"), kLog, c.result_dtype())};
 }
-/// Lines of nothing but -inf give 0.
+/// Lines of -inf alone give 0.
 Values safe_softmax(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const ValueId y = softmax_along(b, x, c.integer("dim"), false, c.result_dtype());
@@ -37,7 +37,7 @@ Values safe_softmax(Builder& b, const Call& c) {
   return {b.expr("t == -inf ? 0 : y", {{"t", top}, {"y", y}}, c.result_dtype())};
 }
 
-/// What the mask marks has no part in it. A mask of type 0 is [L, L], and one of type 1 [B, L], of [B, H, L, L].
+/// Masked elements are excluded. For [B, H, L, L], a mask of type 0 is [L, L], a mask of type 1 [B, L].
 Values masked_softmax(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
@@ -76,7 +76,7 @@ ValueId rms_norm_node(Builder& b, const Call& c) {
 }
 Values rms_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
-  if (is_complex(b.dtype(x))) {  // the formula as it stands, with a complex square
+  if (is_complex(b.dtype(x))) {  // the plain formula, with a complex square
     const DType wide = compute_type(b.dtype(x));
     std::vector<std::int64_t> axes;
     for (std::size_t i = 0; i < c.dims("normalized_shape").size(); ++i)
@@ -106,7 +106,7 @@ Values native_group_norm(Builder& b, const Call& c) {
   return group_norm_node(b, c, c.integer("group"), c.result_dtype(1));
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kNormalizationLowerings[] = {
     {"aten.softmax.int", softmax<false>},
     {"aten._softmax.default", softmax<false>},
     {"aten.special_softmax.default", softmax<false>},
@@ -127,7 +127,7 @@ constexpr Lowering kTable[] = {
 
 std::span<const Lowering> normalization_lowerings() {
   static const std::vector<Lowering> all = [] {
-    std::vector<Lowering> v(std::begin(kTable), std::end(kTable));
+    std::vector<Lowering> v(std::begin(kNormalizationLowerings), std::end(kNormalizationLowerings));
     const auto batch = batch_norm_lowerings();
     v.insert(v.end(), batch.begin(), batch.end());
     return v;

@@ -1,4 +1,4 @@
-// Norms of vectors, logsumexp, and what is made of them.
+// Vector norms, logsumexp, and operators built on them.
 #include <cmath>
 
 #include "exporter/lower/reduction.h"
@@ -8,7 +8,7 @@ namespace tern {
 ValueId vector_norm(Builder& b, ValueId x, double p, const std::vector<std::int64_t>& axes, bool keepdims,
                     DType result) {
   const DType wide = compute_type(result), from = b.dtype(x);
-  // The compute type that x's own values need: complex for complex numbers.
+  // Compute type of x's own values: complex for complex numbers.
   const DType operand = !is_complex(from) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
   const auto map = [&](std::string_view text) { return b.expr(text, {{"x", x}, {"p", p}}, operand, wide); };
   if (p == 0) {
@@ -55,7 +55,7 @@ Values frobenius_norm(Builder& b, const Call& c) {
   return {vector_norm(b, x, 2, axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
 }
 
-/// Over all axes but one, or over all with dim = -1.
+/// Reduces all axes but `dim`; dim = -1 reduces all axes.
 Values norm_except_dim(Builder& b, const Call& c) {
   const ValueId v = c.tensor("v");
   const std::int64_t dim = c.integer("dim");
@@ -64,7 +64,7 @@ Values norm_except_dim(Builder& b, const Call& c) {
   if (dim == -1) return {vector_norm(b, v, p, axes, false, c.result_dtype())};
   const std::int64_t kept = b.normal_axis(v, dim);
   axes.erase(axes.begin() + kept);
-  // Without other axes each number stands alone, and no axes would mean all.
+  // A single axis leaves nothing to reduce, and an empty list would mean all axes.
   if (axes.empty()) return {vector_norm(b, b.unsqueeze(v, 1), p, {1}, false, c.result_dtype())};
   return {vector_norm(b, v, p, axes, true, c.result_dtype())};
 }
@@ -101,7 +101,7 @@ Values logsumexp(Builder& b, const Call& c) {
   return {b.reshape(y, shape)};
 }
 
-/// Each slice along `dim` whose norm is above maxnorm is scaled down to it.
+/// Scales slices along `dim` with a norm above maxnorm down to maxnorm.
 Values renorm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t dim = b.normal_axis(x, c.integer("dim"));
@@ -115,7 +115,7 @@ Values renorm(Builder& b, const Call& c) {
   return {b.expr("x * f", {{"x", x}, {"f", factor}}, b.dtype(x))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kNormsLowerings[] = {
     {"aten.linalg_vector_norm.default", linalg_vector_norm},
     {"aten.norm.Scalar", norm_all},
     {"aten.norm.ScalarOpt_dtype", norm_all},
@@ -132,7 +132,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> norm_lowerings() {
-  return kTable;
+  return kNormsLowerings;
 }
 
 }  // namespace tern

@@ -1,5 +1,4 @@
-// Predicates, signs, rounding and the parts of complex numbers: operators whose expression depends on the operand's
-// dtype.
+// Predicates, signs, rounding and real and imaginary parts: operators with a dtype-dependent expression.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,7 +18,7 @@ Values constant_like(Builder& b, const Call& c, bool value) {
   return {b.full(b.shape(c.tensor("self")), value ? 1.0 : 0.0, DType::boolean)};
 }
 
-/// `text` where the operand can be infinite or NaN, else the constant.
+/// `text` for types with infinities and NaN, else the constant.
 Values predicate(Builder& b, const Call& c, std::string_view text, bool otherwise) {
   if (!has_fraction(b.dtype(c.tensor("self")))) return constant_like(b, c, otherwise);
   return {lower_text(b, c, text, ComputeIn::self)};
@@ -55,7 +54,7 @@ Values sign(Builder& b, const Call& c) {
   return {lower_text(b, c, is_complex(t) ? "sgn(self)" : "sign(self)")};
 }
 
-/// Rounding leaves integers as they are.
+/// Rounding returns integers unchanged.
 Values rounding(Builder& b, const Call& c, std::string_view text) {
   if (!has_fraction(b.dtype(c.tensor("self")))) return {c.tensor("self")};
   return {lower_text(b, c, text)};
@@ -76,7 +75,7 @@ Values frac(Builder& b, const Call& c) {
   return {lower_text(b, c, "self - trunc(self)")};
 }
 
-/// Scaled by a power of ten, rounded, and scaled back, as PyTorch does it.
+/// Scales by a power of ten, rounds and scales back, like PyTorch.
 Values round_decimals(Builder& b, const Call& c) {
   const std::int64_t decimals = c.integer("decimals");
   if (decimals == 0) return round(b, c);
@@ -131,7 +130,7 @@ Values conj(Builder& b, const Call& c) {
   return part(b, c, "conj(self)");
 }
 
-constexpr std::array kTable = {
+constexpr std::array kNumberLowerings = {
     Lowering{"aten.isnan.default", isnan},
     Lowering{"aten.isinf.default", isinf},
     Lowering{"aten.isposinf.default", isposinf},
@@ -162,7 +161,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> number_lowerings() {
-  return kTable;
+  return kNumberLowerings;
 }
 
 }  // namespace tern

@@ -11,8 +11,8 @@ struct Parameters {
   ValueId scale, zero_point;
 };
 
-/// Scale and zero point of the ranges low to high, in the arithmetic of PyTorch's kernels: float64, with ends of ranges
-/// in float32. Scales below 6.1e-5 are raised to that, and the range with them.
+/// Scale and zero point of ranges low to high, in the arithmetic of PyTorch's kernels: float64, range ends in float32.
+/// Scales below 6.1e-5 are raised to 6.1e-5, and their ranges with them.
 Parameters parameters(Builder& b, ValueId low, ValueId high, double least, double most, bool symmetric, DType scale,
                       DType zero_point) {
   std::string text;
@@ -45,8 +45,8 @@ Parameters parameters(Builder& b, ValueId low, ValueId high, double least, doubl
   return p;
 }
 
-/// output, mask, and the new running_min, running_max, scale and zero_point. Two tensors say whether the range is
-/// observed and whether the input is quantized.
+/// Returns output, mask, and the new running_min, running_max, scale and zero_point. Two tensors switch the observation
+/// of the range and the quantization of the input on or off.
 Values observe_and_quantize(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), observe = b.reshape(c.tensor("observer_on"), {}),
                 quantize = b.reshape(c.tensor("fake_quant_on"), {});
@@ -81,14 +81,14 @@ Values observe_and_quantize(Builder& b, const Call& c) {
           chosen(b.reshape(p.scale, b.shape(old_scale)), old_scale),
           chosen(b.reshape(p.zero_point, b.shape(old_zero_point)), old_zero_point)};
 }
-/// The same without the mask.
+/// Omits the mask.
 Values observe_and_quantize_only(Builder& b, const Call& c) {
   Values all = observe_and_quantize(b, c);
   all.erase(all.begin() + 1);
   return all;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kObserversLowerings[] = {
     {"aten._fused_moving_avg_obs_fq_helper.default", observe_and_quantize},
     {"aten._fused_moving_avg_obs_fq_helper_functional.default", observe_and_quantize},
     {"aten.fused_moving_avg_obs_fake_quant.default", observe_and_quantize_only},
@@ -97,7 +97,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> observer_lowerings() {
-  return kTable;
+  return kObserversLowerings;
 }
 
 }  // namespace tern

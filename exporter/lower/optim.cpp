@@ -9,26 +9,26 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-struct Step {
+struct OptimStep {
   OptimKind kind;
   ArgumentName params = "self", grads = "grads", m, v, vmax, steps;
-  std::vector<ArgumentName> untouched;  ///< lists that the schema says are written, and are not
+  std::vector<ArgumentName> untouched;  ///< lists declared mutable by the schema, returned unchanged
 };
 
 double numeric(const Call& c, ArgumentName name) {
   return c.is_tensor(name) ? 0 : c.number_or(name, 0);
 }
 
-/// Whether tensors of a list differ in dtype: one op takes lists of one.
+/// True if the tensors of a list differ in dtype; an optimizer op requires a single dtype.
 bool is_mixed(Builder& b, const Values& list) {
   return std::ranges::any_of(list, [&](ValueId v) { return b.dtype(v) != b.dtype(list[0]); });
 }
 
 using Lists = optimizers::ListStep;
-constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad,  OptimList::m,
+constexpr OptimList kOptimLarge[] = {OptimList::param, OptimList::grad,  OptimList::m,
                                 OptimList::v,     OptimList::third, OptimList::step};
 
-/// One node over all parameters, or one for each where dtypes are mixed.
+/// Adds one node over all parameters, or a node per parameter for mixed dtypes.
 optimizers::ListResults add_step(Builder& b, const Lists& all) {
   if (all[OptimList::param].empty()) return {};
   if (std::ranges::none_of(all.lists, [&](const Values& v) { return is_mixed(b, v); }))
@@ -36,7 +36,7 @@ optimizers::ListResults add_step(Builder& b, const Lists& all) {
   optimizers::ListResults results;
   for (std::size_t i = 0; i < all[OptimList::param].size(); ++i) {
     Lists one = all;
-    for (OptimList list : kLarge) {
+    for (OptimList list : kOptimLarge) {
       if (!one[list].empty()) one[list] = {all[list].at(i)};
     }
     const optimizers::ListResults some = optimizers::add_list_step(b, one);
@@ -46,19 +46,19 @@ optimizers::ListResults add_step(Builder& b, const Lists& all) {
 }
 
 /// The new values come in the schema's order: parameters, gradients, then each list of states.
-Values step(Builder& b, const Call& c, const Step& s, std::vector<double> hyper, std::int64_t mode) {
+Values step(Builder& b, const Call& c, const OptimStep& s, std::vector<double> hyper, std::int64_t mode) {
   Lists lists{
       .kind = s.kind, .hyper = std::move(hyper), .mode = mode, .maximize = c.flag_or("maximize", false), .lists = {}};
   const ArgumentName names[] = {s.params, s.grads, s.m, s.v, s.vmax, s.steps};
   for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (!names[i].empty()) lists[kLarge[i]] = c.tensors(names[i]);
+    if (!names[i].empty()) lists[kOptimLarge[i]] = c.tensors(names[i]);
   }
   if (c.is_tensor("lr")) lists[OptimList::lr] = {c.tensor("lr")};
   if (c.has("grad_scale")) lists[OptimList::grad_scale] = {c.tensor("grad_scale")};
   if (c.has("found_inf")) lists[OptimList::found_inf] = {c.tensor("found_inf")};
   const optimizers::ListResults results = add_step(b, lists);
   Values all;
-  for (OptimList list : kLarge) {
+  for (OptimList list : kOptimLarge) {
     if (list == OptimList::step) continue;
     const Values& made = results[static_cast<std::size_t>(list)];
     const Values& same = list == OptimList::grad && made.empty() ? lists[list] : made;
@@ -78,7 +78,7 @@ Values sgd(Builder& b, const Call& c) {
 }
 
 Values adam_like(Builder& b, const Call& c, OptimKind kind) {
-  Step s{.kind = kind, .m = "exp_avgs", .v = "exp_avg_sqs", .steps = "state_steps"};
+  OptimStep s{.kind = kind, .m = "exp_avgs", .v = "exp_avg_sqs", .steps = "state_steps"};
   if (c.flag("amsgrad")) {
     s.vmax = "max_exp_avg_sqs";
   } else {
@@ -100,7 +100,7 @@ Values adagrad(Builder& b, const Call& c) {
               {numeric(c, "lr"), c.number("lr_decay"), 0, c.number("weight_decay"), c.number("eps")}, 0);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kOptimLowerings[] = {
     {"aten._fused_adagrad.default", adagrad},  {"aten._fused_adagrad.tensor_lr", adagrad},
     {"aten._fused_adagrad_.default", adagrad}, {"aten._fused_adagrad_.tensor_lr", adagrad},
     {"aten._fused_adam.default", adam},        {"aten._fused_adam.tensor_lr", adam},
@@ -114,7 +114,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> optim_lowerings() {
-  return kTable;
+  return kOptimLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Lowerings that order elements: sort, topk, quantiles.
+// Lowerings of ordering ops: sort, topk, quantiles.
 #include "exporter/lower/reduction.h"
 
 namespace tern {
@@ -48,8 +48,8 @@ Values topk(Builder& b, const Call& c) {
   return r;
 }
 
-/// The element at rank q * (n - 1) of each sorted line; between two elements, what `interpolation` says. A NaN makes
-/// its line NaN, or is left out of it.
+/// Element at rank q * (n - 1) of each sorted line; `interpolation` combines its two neighbours. A NaN makes its line
+/// NaN or is ignored.
 Values quantile(Builder& b, const Call& c, bool ignore_nan) {
   ValueId x = c.tensor("self");
   const DType t = b.dtype(x), wide = compute_type(t);
@@ -85,18 +85,18 @@ Values quantile(Builder& b, const Call& c, bool ignore_nan) {
     y = at("round(r)");
   } else {
     const ValueId low = at("floor(r)"), high = at("ceil(r)");
-    // at::lerp, which starts from the nearer end.
+    // at::lerp starts from the nearer end.
     y = b.expr(
         how == "midpoint" ? "h - (h - l) * 0.5" : "w = r - floor(r); w < 0.5 ? l + w * (h - l) : h - (h - l) * (1 - w)",
         {{"l", low}, {"h", high}, {"r", ranks}}, wide, t);
   }
-  // The axis of q goes to the front; the one of x comes back with keepdim.
+  // The axis of q goes to the front; keepdim restores the axis of x.
   if (whole || rank == 0) {
     Dims shape(static_cast<std::size_t>(keep ? rank : 0), 1);
     if (list) shape.insert(shape.begin(), b.numel(q));
     return {b.reshape(y, shape)};
   }
-  if (keep) y = b.unsqueeze(y, dim);  // before the axis of q, which is last
+  if (keep) y = b.unsqueeze(y, dim);  // before the axis of q, the last one
   y = list ? b.move_axis(y, -1, 0) : b.squeeze(y, -1);
   return {y};
 }
@@ -107,7 +107,7 @@ Values nanquantile(Builder& b, const Call& c) {
   return quantile(b, c, true);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kOrderLowerings[] = {
     {"aten.sort.default", sort},
     {"aten.sort.stable", sort_stable},
     {"aten.argsort.default", argsort},
@@ -123,7 +123,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> order_lowerings() {
-  return kTable;
+  return kOrderLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Products with packed integer weights: the packing becomes views and bit operations, which fold into constants.
+// Products with packed integer weights: the packing becomes views and bit operations, folded into constants.
 #include <fmt/format.h>
 
 #include "exporter/lower/contraction.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The halves of each byte on a new last axis, the low one first.
+/// Splits each byte into halves on a new last axis, the low half first.
 ValueId nibbles(Builder& b, ValueId x) {
   return b.expr("(x >> shift) & 15", {{"x", b.unsqueeze(x, -1)}, {"shift", b.iota(2, DType::u8, 0, 4)}}, DType::i64,
                 DType::u8);
@@ -20,7 +20,7 @@ ValueId bytes(Builder& b, ValueId x) {
                 DType::u8);
 }
 
-/// Small enough that products of two sizes do not overflow.
+/// Bounded size: products of two sizes do not overflow.
 std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t axis) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const Dim d = b.size(x, axis);
@@ -33,20 +33,20 @@ std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t ax
 // (low) and 32 + 16 g + d (high). The last n % 64 rows have for each column the bytes of neighbouring pairs. AVX2 and
 // machines without either order blocks of 32 rows otherwise, and the bytes do not tell which it was: weights that were
 // packed there come out wrong from 32 rows on.
-constexpr std::int64_t kRows = 64, kLanes = 16;
+constexpr std::int64_t kPackedProductsRows = 64, kLanes = 16;
 
 ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
   const std::int64_t n = constant_size(b, c, packed, 0), k = 2 * constant_size(b, c, packed, 1);
   if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows", n));
-  const std::int64_t blocks = n / kRows, rest = n % kRows;
+  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   const ValueId flat = b.flatten(packed);
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, 0, blocks * kRows * k / 2), {blocks, k, 2, kLanes});
-    parts.push_back(b.reshape(b.permute(nibbles(b, part), {0, 4, 2, 3, 1}), {blocks * kRows, k}));
+    const ValueId part = b.reshape(b.slice(flat, 0, 0, blocks * kPackedProductsRows * k / 2), {blocks, k, 2, kLanes});
+    parts.push_back(b.reshape(b.permute(nibbles(b, part), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
   }
   if (rest > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, blocks * kRows * k / 2, rest * k / 2), {k, rest / 2});
+    const ValueId part = b.reshape(b.slice(flat, 0, blocks * kPackedProductsRows * k / 2, rest * k / 2), {k, rest / 2});
     parts.push_back(b.transpose(b.reshape(nibbles(b, part), {k, rest}), 0, 1));
   }
   if (parts.empty()) return b.full({0, k}, 0, DType::u8);
@@ -57,23 +57,23 @@ Values pack_rows(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("self");
   const std::int64_t n = constant_size(b, c, weight, 0), k = constant_size(b, c, weight, 1);
   if (n % kLanes != 0 || k % 2 != 0) c.unsupported(fmt::format("packing a weight of {} rows and {} columns", n, k));
-  const std::int64_t blocks = n / kRows, rest = n % kRows;
+  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(weight, 0, 0, blocks * kRows), {blocks, 2, 2, kLanes, k});
+    const ValueId part = b.reshape(b.slice(weight, 0, 0, blocks * kPackedProductsRows), {blocks, 2, 2, kLanes, k});
     parts.push_back(b.flatten(bytes(b, b.permute(part, {0, 4, 2, 3, 1}))));
   }
   if (rest > 0) {
-    const ValueId part = b.transpose(b.slice(weight, 0, blocks * kRows, rest), 0, 1);
+    const ValueId part = b.transpose(b.slice(weight, 0, blocks * kPackedProductsRows, rest), 0, 1);
     parts.push_back(b.flatten(bytes(b, b.reshape(part, {k, rest / 2, 2}))));
   }
   if (parts.empty()) return {b.full({0, k / 2}, 0, DType::u8)};
   return {b.reshape(b.concat(parts, 0), {n, k / 2})};
 }
 
-// A weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows
-// has row r; a word holds two tiles of 16 columns. From its lowest bits on come the columns that are even, then the odd
-// ones; of each the two tiles; of each the columns 2 q and 2 q + 8.
+// Weight [n, k] for tensor cores (m16n8k16) as int32 [n / 8, k / (16 t), 32, t / 2]: lane 4 r + q of a tile of 8 rows
+// has row r; a word holds two tiles of 16 columns. Its bits, from the lowest, hold the even, then the odd columns;
+// within each parity the two tiles; within each tile the columns 2 q and 2 q + 8.
 ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
   if (b.rank(packed) != 4) c.unsupported("a packed weight of other than four axes");
   const std::int64_t rows = constant_size(b, c, packed, 0), outer = constant_size(b, c, packed, 1),
@@ -86,8 +86,8 @@ ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
   return b.reshape(b.permute(split, {0, 2, 1, 4, 6, 7, 3, 5}), {rows * 8, b.pool().mul(outer * inner, 32)});
 }
 
-/// x times the weight of `q` [n, k], which are steps from 0 to 15: (q - 8) * scale + zero, with scale and zero for each
-/// group along k and each row in [k / group, n, 2]. The weight is rounded to `t`.
+/// x times the weight of `q` [n, k], steps from 0 to 15: (q - 8) * scale + zero. [k / group, n, 2] holds scale and zero
+/// for each group along k and each row. The weight is rounded to `t`.
 Values int4_product(Builder& b, const Call& c, ValueId q, DType t) {
   const ValueId x = c.tensor("self"), parameters = c.tensor("qScaleAndZeros");
   const BlockAxes g = blocks_of(b, c, q, {1, c.dim("qGroupSize")});
@@ -103,7 +103,7 @@ Values int4_product(Builder& b, const Call& c, ValueId q, DType t) {
 Values int4_rows(Builder& b, const Call& c) {
   return int4_product(b, c, unpacked_rows(b, c, c.tensor("mat2")), DType::f32);
 }
-/// On CUDA, which rounds weights to bfloat16.
+/// CUDA's product rounds weights to bfloat16.
 Values int4_tiles(Builder& b, const Call& c) {
   return int4_product(b, c, unpacked_tiles(b, c, c.tensor("mat2")), DType::bf16);
 }
@@ -121,7 +121,7 @@ Values int_mm(Builder& b, const Call& c) {
   return {integer_product(b, c.tensor("self"), c.tensor("mat2"))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPackedProductsLowerings[] = {
     {"aten._int_mm.default", int_mm},
     {"aten._weight_int8pack_mm.default", int8_rows},
     {"aten._weight_int4pack_mm_for_cpu.default", int4_rows},
@@ -141,7 +141,7 @@ ValueId unpacked_pairs(Builder& b, ValueId x) {
 }
 
 std::span<const Lowering> packed_product_lowerings() {
-  return kTable;
+  return kPackedProductsLowerings;
 }
 
 }  // namespace tern

@@ -9,18 +9,15 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "exporter/ascii.h"
 #include "exporter/lower/quantization.h"
 
 namespace tern {
 namespace {
 
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 /// The names of operands and parts in an expression's text, each once.
 std::vector<std::string_view> names_in(std::string_view text) {
@@ -44,7 +41,7 @@ std::vector<std::string_view> names_in(std::string_view text) {
   return names;
 }
 
-/// The arguments of the call that the text names, in the schema's order.
+/// Arguments of the call named in the text, in the schema's order.
 std::vector<std::string_view> arguments_in(const Call& c, std::string_view text) {
   const std::vector<std::string_view> names = names_in(text);
   std::vector<std::string_view> found;
@@ -54,7 +51,7 @@ std::vector<std::string_view> arguments_in(const Call& c, std::string_view text)
   return found;
 }
 
-/// What an integer becomes in type `t`: -1 is 255 in uint8.
+/// Converts an integer to type `t`, wrapping: -1 becomes 255 in uint8.
 std::int64_t wrapped_to(double v, DType t) {
   const auto whole = static_cast<std::int64_t>(v);
   std::array<std::byte, 8> stored{};
@@ -64,7 +61,7 @@ std::int64_t wrapped_to(double v, DType t) {
   return back;
 }
 
-/// Numbers and tensors of no dimensions do not widen a narrow integer type: they wrap to it before the arithmetic.
+/// Wraps numbers and tensors of no dimensions to a narrow integer type before the arithmetic: neither widens the type.
 void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
   if (!is_integral(in) || in == DType::i64) return;
   for (ExprArg& a : args) {
@@ -79,8 +76,8 @@ void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
 /// The names of operands, as against settings, in the schemas of pointwise operators.
 constexpr std::string_view kOperandNames[] = {"self", "other", "exponent", "end", "n", "x"};
 
-/// Numbers and tensors of another type are rounded to a type of 16 bits before the arithmetic, but the operand
-/// `unrounded`. Types of a byte lose nothing.
+/// Rounds numbers and tensors of another type to a 16-bit type before the arithmetic, except the operand `unrounded`.
+/// Byte types are exact.
 void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::string_view unrounded) {
   if (in != DType::f16 && in != DType::bf16) return;
   for (ExprArg& a : args) {
@@ -93,7 +90,7 @@ void round_operands(Builder& b, std::vector<ExprArg>& args, DType in, std::strin
   }
 }
 
-/// The higher class of operand decides, unless a lower one is of another kind of number (c10's combine_categories).
+/// The higher class of operand decides unless a lower class is of another kind of number (c10's combine_categories).
 DType combine(DType higher, DType lower) {
   if (higher == DType::invalid) return lower;
   if (lower == DType::invalid || is_complex(higher)) return higher;
@@ -114,16 +111,16 @@ void widen(DType& to, DType t) {
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
   const Operand& o = c.arg(ArgumentName::of(name));
   switch (o.kind) {
-    case Kind::tensor: return {name, o.value};
-    case Kind::number: return {name, o.number};
-    case Kind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
-    case Kind::integer:
-    case Kind::boolean: {
+    case OperandKind::tensor: return {name, o.value};
+    case OperandKind::number: return {name, o.number};
+    case OperandKind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
+    case OperandKind::integer:
+    case OperandKind::boolean: {
       const bool exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
     }
-    default: return {name, c.number(ArgumentName::of(name))};  // fails with what the argument is
+    default: return {name, c.number(ArgumentName::of(name))};  // fails and names the argument's kind
   }
 }
 
@@ -134,11 +131,11 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   for (std::string_view name : names) {
     const Operand& o = c.arg(ArgumentName::of(name));
     switch (o.kind) {
-      case Kind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
-      case Kind::integer: widen(number, DType::i64); break;
-      case Kind::boolean: widen(number, DType::boolean); break;
-      case Kind::number: widen(number, DType::f32); break;
-      case Kind::complex: widen(number, DType::c64); break;
+      case OperandKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
+      case OperandKind::integer: widen(number, DType::i64); break;
+      case OperandKind::boolean: widen(number, DType::boolean); break;
+      case OperandKind::number: widen(number, DType::f32); break;
+      case OperandKind::complex: widen(number, DType::c64); break;
       default: break;
     }
   }

@@ -1,4 +1,4 @@
-// The operators that are one expression over their arguments, by the schema's names.
+// Operators defined by one expression over their arguments, by the schema's names.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -11,13 +11,13 @@ namespace tern {
 namespace {
 
 struct Row {
-  std::string_view names;      ///< of operators, the first the usual one
-  std::string_view overloads;  ///< those that exist among them
+  std::string_view names;      ///< operators, the usual one first
+  std::string_view overloads;  ///< existing overloads among the candidates
   std::string_view text;
   ComputeIn compute = ComputeIn::result;
 };
 
-constexpr auto kFactors = ComputeIn::factors;
+constexpr auto kPointwiseTableFactors = ComputeIn::factors;
 constexpr auto kOperands = ComputeIn::operands;
 constexpr auto kSelf = ComputeIn::self;
 constexpr auto kFloating = ComputeIn::floating;
@@ -29,13 +29,13 @@ constexpr std::string_view kTwo =
     "Tensor_Tensor n_scalar x_scalar other_scalar self_scalar";
 
 // clang-format off
-constexpr std::array kRows = {
+constexpr std::array kPointwiseTableRows = {
     // arithmetic
     Row{"add", kTwo, "self + rounded(alpha) * other"},
     Row{"sub subtract", kTwo, "self - rounded(alpha) * other"},
     Row{"rsub", kTwo, "other - rounded(alpha) * self"},
-    Row{"mul multiply", kTwo, "self * other", kFactors},
-    Row{"div divide true_divide", kTwo, "self / other", kFactors},
+    Row{"mul multiply", kTwo, "self * other", kPointwiseTableFactors},
+    Row{"div divide true_divide", kTwo, "self / other", kPointwiseTableFactors},
     Row{"remainder", kTwo, "remainder(self, other)"},
     Row{"fmod", kTwo, "fmod(self, other)"},
     Row{"neg negative _neg_view _neg_view_copy", kOne, "-self"},
@@ -178,7 +178,7 @@ constexpr std::array kRows = {
 
 template <std::size_t kRow>
 Values lower_row(Builder& b, const Call& c) {
-  return {lower_text(b, c, kRows[kRow].text, kRows[kRow].compute)};
+  return {lower_text(b, c, kPointwiseTableRows[kRow].text, kPointwiseTableRows[kRow].compute)};
 }
 
 template <std::size_t... kRow>
@@ -199,12 +199,12 @@ std::vector<std::string_view> words(std::string_view text) {
 }  // namespace
 
 std::vector<Lowering> text_lowerings() {
-  static constexpr auto kFunctions = functions(std::make_index_sequence<kRows.size()>());
+  static constexpr auto kFunctions = functions(std::make_index_sequence<kPointwiseTableRows.size()>());
   static std::deque<std::string> targets;  // the table's views point into it
   std::vector<Lowering> table;
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
-    for (std::string_view name : words(kRows[i].names)) {
-      for (std::string_view overload : words(kRows[i].overloads)) {
+  for (std::size_t i = 0; i < kPointwiseTableRows.size(); ++i) {
+    for (std::string_view name : words(kPointwiseTableRows[i].names)) {
+      for (std::string_view overload : words(kPointwiseTableRows[i].overloads)) {
         targets.push_back("aten." + std::string(name) + "." + std::string(overload));
         table.push_back({targets.back(), kFunctions[i]});
       }

@@ -1,4 +1,5 @@
 // Lowerings of pooling, its inverse, and unfolding.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/movement.h"
 #include "schema/kinds.h"
@@ -20,7 +21,7 @@ Sizes repeated(const Call& c, ArgumentName name, std::size_t n) {
   return v;
 }
 
-/// The attributes that max and average pooling share over `n` axes.
+/// Attributes common to max and average pooling over `n` axes.
 std::vector<Attr> window(const Call& c, std::size_t n) {
   const Sizes kernel = repeated(c, "kernel_size", n), strides = repeated(c, "stride", n);
   return {attr(AttrKey::kernel, kernel), attr(AttrKey::strides, strides.empty() ? kernel : strides),
@@ -66,8 +67,8 @@ Values adaptive_max_pool(Builder& b, const Call& c) {
   return adaptive<n>(b, c, PoolKind::max);
 }
 
-/// Adds `values` [..., spatial] into zeros [..., sizes] at the flat positions `indices` of each plane.
-ValueId scatter_planes(Builder& b, ValueId values, ValueId indices, const Dims& sizes, std::size_t n, bool accumulate) {
+/// Writes `values` [..., spatial] into zeros [..., sizes] at the flat positions `indices` of each plane.
+ValueId scatter_planes(Builder& b, ValueId values, ValueId indices, const Dims& sizes, std::size_t n) {
   Dims lead(b.shape(values).begin(), b.shape(values).end() - static_cast<std::ptrdiff_t>(n));
   const auto flat = [&](const Dims& spatial) {
     Dims d = lead;
@@ -76,9 +77,8 @@ ValueId scatter_planes(Builder& b, ValueId values, ValueId indices, const Dims& 
   };
   const Dims spatial(b.shape(values).end() - static_cast<std::ptrdiff_t>(n), b.shape(values).end());
   const ValueId zeros = b.full(flat(sizes), 0.0, b.dtype(values));
-  std::vector<Attr> attrs{
-      attr(AttrKey::axis, Dim(static_cast<std::int64_t>(lead.size()))),
-      attr(AttrKey::kind, Dim(static_cast<std::int64_t>(accumulate ? ScatterKind::sum : ScatterKind::set)))};
+  std::vector<Attr> attrs{attr(AttrKey::axis, Dim(static_cast<std::int64_t>(lead.size()))),
+                          attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::set)))};
   const ValueId r = b.add(Op::scatter, {zeros, b.reshape(indices, flat(spatial)), b.reshape(values, flat(spatial))},
                           std::move(attrs));
   Dims shape = lead;
@@ -88,13 +88,17 @@ ValueId scatter_planes(Builder& b, ValueId values, ValueId indices, const Dims& 
 
 template <std::size_t n>
 Values max_unpool(Builder& b, const Call& c) {
-  return {scatter_planes(b, c.tensor("self"), c.tensor("indices"), c.dims("output_size"), n, false)};
+  return {scatter_planes(b, c.tensor("self"), c.tensor("indices"), c.dims("output_size"), n)};
 }
 
 template <std::size_t n>
 Values max_pool_backward(Builder& b, const Call& c) {
-  const Dims x = b.shape(c.tensor("self"));
-  return {scatter_planes(b, c.tensor("grad_output"), c.tensor("indices"), Dims(x.end() - n, x.end()), n, true)};
+  Node pool;
+  pool.op = Op::pool;
+  pool.inputs = {c.tensor("self")};
+  pool.outputs = {kNoValue, c.tensor("indices")};
+  pool.attrs = {kind(PoolKind::max), attr(AttrKey::kernel, Dims(n, 1))};
+  return apply_gradient_rule(b, pool, {c.tensor("grad_output")});
 }
 
 template <std::size_t n>
@@ -111,7 +115,7 @@ Values fractional_max_pool(Builder& b, const Call& c) {
   return r;
 }
 
-/// The windows of the padded input are a view of it: [n, c, kh, kw, oh, ow].
+/// Takes the windows as a view of the padded input: [n, c, kh, kw, oh, ow].
 Values im2col(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   const bool batched = b.rank(x) == 4;
@@ -153,7 +157,7 @@ Values col2im(Builder& b, const Call& c) {
   return {batched ? y : b.squeeze(y, 0)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPoolLowerings[] = {
     {"aten.max_pool1d.default", max_pool<1>},
     {"aten.max_pool2d.default", max_pool<2>},
     {"aten.max_pool3d.default", max_pool<3>},
@@ -184,7 +188,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> pool_lowerings() {
-  return kTable;
+  return kPoolLowerings;
 }
 
 }  // namespace tern

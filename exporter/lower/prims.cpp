@@ -1,4 +1,4 @@
-// Operators of torch._prims that no operator of ATen computes (exporter/import/prims.cpp has the others).
+// Operators of torch._prims without an ATen equivalent (exporter/import/prims.cpp has the others).
 #include <algorithm>
 
 #include "exporter/lower/reduction.h"
@@ -41,7 +41,7 @@ Values broadcast_in_dim(Builder& b, const Call& c) {
   return {b.expand(b.reshape(x, aligned), shape)};
 }
 
-/// Axes start to end become one, end included.
+/// Merges axes start to end, end included.
 Values collapse(Builder& b, const Call& c) {
   const ValueId x = c.tensor("a");
   const Dims shape = b.shape(x);
@@ -55,7 +55,7 @@ Values collapse(Builder& b, const Call& c) {
   return {b.reshape(x, sizes)};
 }
 
-/// An axis becomes two, the outer one of outer_length.
+/// Splits an axis in two, the outer of size outer_length.
 Values split_dim(Builder& b, const Call& c) {
   const ValueId x = c.tensor("a");
   Dims sizes = b.shape(x);
@@ -80,7 +80,7 @@ Values prod(Builder& b, const Call& c) {
   return {b.reduce(b.cast(x, c.result_dtype()), "prod", axes, false, c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kPrimsLowerings[] = {
     {"prims.broadcast_in_dim.default", broadcast_in_dim},
     {"prims.cbrt.default", cbrt},
     {"prims.collapse.default", collapse},
@@ -95,7 +95,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> prim_lowerings() {
-  return kTable;
+  return kPrimsLowerings;
 }
 
 }  // namespace tern

@@ -1,4 +1,5 @@
 // Lowerings of matrix products: mm, matmul, addmm and their relatives.
+#include "exporter/gradients/apply_rule.h"
 #include "exporter/lower/contraction.h"
 
 namespace tern {
@@ -68,7 +69,7 @@ Values outer(Builder& b, const Call& c) {
                  c.result_dtype())};
 }
 
-Values addr(Builder& b, const Call& c) {
+Values addr_product(Builder& b, const Call& c) {
   const DType result = c.result_dtype();
   const ValueId self = c.tensor("self"), x = b.unsqueeze(c.tensor("vec1"), 1), y = b.unsqueeze(c.tensor("vec2"), 0);
   const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
@@ -84,12 +85,12 @@ Values addr(Builder& b, const Call& c) {
       b.expr("beta * s + alpha * x * y", {{"s", self}, {"x", x}, {"y", y}, {"beta", beta}, {"alpha", alpha}}, result)};
 }
 
-/// beta * self + alpha * (a b). With beta 0 self is not read, so that its NaN and infinities do not count.
+/// beta * self + alpha * (a b). beta 0 skips self, ignoring its NaN and infinities.
 ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId other, DType result) {
   const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
   const ValueId self = c.tensor("self");
   const bool add = beta != 0.0;
-  const bool vector = b.rank(other) == 1;  // the bias must not meet the axis that the product gets and loses
+  const bool vector = b.rank(other) == 1;  // keeps the bias off the product's temporary axis
   if (alpha == 1.0 && !add) return product(b, a, other, result);
   if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, other, result, self);
   const DType wide = promote(b.dtype(a), compute_type(result));
@@ -108,14 +109,13 @@ Values addmv(Builder& b, const Call& c) {
   return {add_product(b, c, c.tensor("mat"), c.tensor("vec"), c.result_dtype())};
 }
 
-/// PyTorch adds one product of the batch after the other, each rounded; a long or symbolic batch becomes a longer inner
-/// axis.
+/// PyTorch adds the batch's products in sequence and rounds each; a long or symbolic batch becomes a longer inner axis.
 Values addbmm(Builder& b, const Call& c) {
   constexpr std::int64_t kMost = 64;
   ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
   const DType result = c.result_dtype();
   const Dim count = b.size(x, 0);
-  if (result == DType::c64) {  // large products that cancel need more than PyTorch's own accuracy to come near it
+  if (result == DType::c64) {  // large cancelling products need more than PyTorch's accuracy to approach its result
     x = b.cast(x, DType::c128);
     y = b.cast(y, DType::c128);
   }
@@ -171,18 +171,13 @@ Values grouped_mm_fallback(Builder& b, const Call& c) {
                 {attr_dtype(c.result_dtype())})};
 }
 
-/// Rows that belong to no group have gradients of 0, and so has the matrix of a group without rows.
 Values grouped_mm_fallback_backward(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("input"), w = c.tensor("weight"), ends = c.tensor("offs"), grad = c.tensor("grad_output");
-  const ValueId dx = b.add(Op::grouped_matmul, {grad, b.transpose(w, 1, 2), ends}, {attr_dtype(b.dtype(x))});
-  const Dim groups = b.size(w, 0), rows = b.size(x, 0);
-  const ValueId starts = b.slice(b.pad(ends, {1}, {0}), 0, 0, groups);
-  const auto of_group = [&](ValueId v) { return b.reshape(v, {groups, 1, 1}); };
-  const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
-  const ValueId within = b.expr("row >= s && row < e", {{"row", row}, {"s", of_group(starts)}, {"e", of_group(ends)}},
-                                DType::i64, DType::boolean);
-  const ValueId apart = b.expr("within ? x : 0", {{"within", within}, {"x", x}}, b.dtype(x));
-  return {dx, product(b, b.transpose(apart, 1, 2), grad, b.dtype(w))};
+  Node n;
+  n.op = Op::grouped_matmul;
+  n.inputs = {c.tensor("input"), c.tensor("weight"), c.tensor("offs")};
+  Values r = apply_gradient_rule(b, n, {c.tensor("grad_output")}, {true, true, false});
+  r.pop_back();  // offsets have no gradient
+  return r;
 }
 
 Values grouped_mm(Builder& b, const Call& c) {
@@ -199,7 +194,7 @@ Values grouped_mm(Builder& b, const Call& c) {
   return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kProductLowerings[] = {
     {"aten.mm.default", mm},
     {"aten.mm.dtype", mm},
     {"aten.bmm.default", mm},
@@ -212,7 +207,7 @@ constexpr Lowering kTable[] = {
     {"aten.inner.default", inner},
     {"aten.outer.default", outer},
     {"aten.ger.default", outer},
-    {"aten.addr.default", addr},
+    {"aten.addr.default", addr_product},
     {"aten.addmm.default", addmm},
     {"aten.addmm.dtype", addmm},
     {"aten.baddbmm.default", baddbmm},
@@ -230,7 +225,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> product_lowerings() {
-  return kTable;
+  return kProductLowerings;
 }
 
 }  // namespace tern

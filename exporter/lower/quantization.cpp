@@ -1,4 +1,4 @@
-// What lowerings of quantized operators share: rounding between operators, blocks, ranges of dtypes.
+// Helpers of quantized operators: rounding between operators, blocks, ranges of dtypes.
 #include "exporter/lower/quantization.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ Term Steps::apply(const Term& x, std::string_view op, const Term& y) {
   if (x.dtype == DType::invalid && y.dtype == DType::invalid) return {fmt::format("({} {} {})", x.text, op, y.text)};
   DType t = x.dtype == DType::invalid ? y.dtype : y.dtype == DType::invalid ? x.dtype : promote(x.dtype, y.dtype);
   if (op == "/") t = to_floating(t);
-  // Wide integers are rounded before they meet 16-bit floats; narrow ones are exact in them.
+  // Rounds wide integers before arithmetic with 16-bit floats; narrow integers are exact.
   const auto operand = [&](const Term& v) {
     const bool rounds = is_floating(t) && element_size(t) == 2 && is_integral(v.dtype) && element_size(v.dtype) > 1;
     return rounds ? to(v, t).text : v.text;

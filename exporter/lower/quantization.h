@@ -19,19 +19,19 @@ std::span<const Lowering> torchao_float8_lowerings();        ///< torchao: float
 std::span<const Lowering> fake_quantize_lowerings();
 std::span<const Lowering> observer_lowerings();         ///< scales and zero points of observed ranges
 std::span<const Lowering> packed_product_lowerings();   ///< products with packed weights
-std::span<const Lowering> dynamic_product_lowerings();  ///< products that quantize their rows
+std::span<const Lowering> dynamic_product_lowerings();  ///< products with run-time quantized rows
 std::span<const Lowering> semi_structured_lowerings();  ///< products with 2:4 sparse matrices
 std::span<const Lowering> scaled_product_lowerings();   ///< float8 products with scales
 std::span<const Lowering> scaled_grouped_product_lowerings();
 
-/// A part of an expression and the dtype that PyTorch's operator for it gives; `invalid` for a Python number, which
-/// takes the type of the other operand.
+/// Subexpression with the dtype of PyTorch's operator; `invalid` marks a Python number, adopting the other operand's
+/// type.
 struct Term {
   std::string text;
   DType dtype = DType::invalid;
 };
 
-/// One expression made of several operators of PyTorch, each of which rounds to the dtype that its operands promote to.
+/// Expression of several PyTorch operators, each rounding to the promoted dtype of its operands.
 class Steps {
  public:
   explicit Steps(Builder& b) : b_(b) {}
@@ -50,16 +50,16 @@ class Steps {
   Term at_least_zero(const Term& x);
   Term at_most_zero(const Term& x);
   Term negated(const Term& x);
-  /// The node; `result` is the dtype of the term where it is invalid.
+  /// Adds the node; an invalid `result` means the dtype of the term.
   ValueId finish(const Term& x, DType result = DType::invalid);
 
  private:
   Builder& b_;
   std::vector<ExprArg> args_;
-  bool wide_ = false;  ///< float64 takes part
+  bool wide_ = false;  ///< float64 is involved
 };
 
-/// `v` as a tensor of dtype `t` holds it.
+/// Rounds `v` to dtype `t`.
 double rounded_to(double v, DType t);
 /// The least and the greatest number of a quantized dtype.
 struct Range {
@@ -67,17 +67,17 @@ struct Range {
 };
 std::optional<Range> range_of(DType t);
 
-/// A tensor divided into blocks that share a scale.
+/// Tensor divided into blocks of a common scale.
 struct BlockAxes {
-  Dims split;                        ///< sizes of x with each axis that has several blocks as two axes
-  Dims shared;                       ///< the same with 1 along the axes within a block: sizes of scales
-  Dims counts;                       ///< of blocks along each axis of x
+  Dims split;                        ///< sizes of x, each axis of several blocks split in two
+  Dims shared;                       ///< `split` with 1 along the axes within a block: sizes of scales
+  Dims counts;                       ///< block counts along each axis of x
   std::vector<std::int64_t> within;  ///< the axes of `split` within a block
 };
 BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block);
-/// Scales or zero points in a shape that broadcasts to BlockAxes::split.
+/// Reshapes scales or zero points to broadcast to BlockAxes::split.
 ValueId per_block(Builder& b, ValueId parameter, const BlockAxes& blocks);
-/// Scales or zero points, one for each position along `axis` of x.
+/// Reshapes scales or zero points to broadcast along `axis` of x.
 ValueId per_channel(Builder& b, ValueId parameter, ValueId x, std::int64_t axis);
 
 /// (x - zero_point) * scale of a matrix, with groups of `group` elements along its rows; zero_points may be kNoValue.
@@ -86,12 +86,12 @@ ValueId dequantized_groups(Builder& b, const Call& c, ValueId x, ValueId scales,
 
 /// The product of int8 or uint8 matrices in int32.
 ValueId integer_product(Builder& b, ValueId x, ValueId y);
-/// A matrix of bytes as one of twice as many columns: the low half of each byte, then the high one.
+/// Splits a matrix of bytes into twice as many columns: the low half of each byte, then the high half.
 ValueId unpacked_pairs(Builder& b, ValueId x);
 
-/// Numbers rounded to the grid of a quantized dtype and back, and where they lay within its range. The arguments are
-/// named "scale" and "zero_point". As in PyTorch, the gradient of the numbers passes as it is where they lay within the
-/// range, and the arguments have none.
+/// Values rounded to a quantized dtype's grid and back, and the mask of values within its range. The arguments are
+/// named "scale" and "zero_point". As in PyTorch, gradients pass unchanged within the range, and the arguments have
+/// none.
 struct FakeQuantized {
   ValueId value, mask;
 };

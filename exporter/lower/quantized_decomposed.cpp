@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// round(x * (1 / scale)) + zero_point; with `offset_first` the zero point is added before it is rounded.
+/// round(x * (1 / scale)) + zero_point; `offset_first` adds the zero point before rounding.
 Term on_grid(Steps& s, const Term& x, const Term& scale, const Term& zero_point, bool offset_first) {
   const Term steps = s.apply(x, "*", s.apply(s.number(1), "/", scale));
   return offset_first ? s.round(s.apply(steps, "+", zero_point)) : s.apply(s.round(steps), "+", zero_point);
@@ -17,7 +17,7 @@ ValueId quantized(const Call& c, Steps& s, const Term& x) {
   return s.finish(s.clamp(x, c.number("quant_min"), c.number("quant_max")), c.result_dtype());
 }
 
-/// PyTorch takes a tensor's one element as a Python number: its type does not count. It broadcasts to x.
+/// PyTorch treats a tensor's single element as a Python number, without a dtype of its own. The result broadcasts to x.
 ValueId element(Builder& b, ValueId v, ValueId x) {
   return b.rank(v) <= b.rank(x) ? v : b.reshape(v, {});
 }
@@ -48,7 +48,7 @@ Values quantize_per_tensor_by_tensors(Builder& b, const Call& c) {
   if (b.dtype(scale) == DType::f64) {
     const ValueId inverse = b.expr("1 / scale", {{"scale", scale}}, DType::f64, DType::f32);
     args.emplace_back("inverse", inverse);
-  } else {  // one division is the same in both
+  } else {  // a float32 quotient equals the rounded float64 quotient
     text = "min(max(round(x * (1 / scale)) + zero_point, quant_min), quant_max)";
     args.emplace_back("scale", scale);
   }
@@ -78,8 +78,8 @@ Values quantize_per_channel(Builder& b, const Call& c) {
   return {quantized(c, s, on_grid(s, input, scale, zero_point, false))};
 }
 
-/// (x - zero_point) * scale. Integers are subtracted as integers. Differences of narrow ones that do not wrap are exact
-/// in float32, too, which vectors take more of.
+/// (x - zero_point) * scale. Integers subtract as integers. Narrow differences without wrapping are exact in float32
+/// too, and vectors hold more float32 elements.
 Term from_grid(Steps& s, Term x, std::optional<Term> zero_point, const Term& scale) {
   if (zero_point) {
     const bool wraps = element_size(promote(x.dtype, zero_point->dtype)) < 4;
@@ -113,7 +113,7 @@ Values dequantize_per_token(Builder& b, const Call& c) {
                    c.dtype_or("output_dtype", DType::f32))};
 }
 
-/// Groups along the last axis; one that is longer than the axis is the axis.
+/// Groups along the last axis; a longer group is clamped to the axis.
 BlockAxes groups(Builder& b, const Call& c, ValueId x, Dim size) {
   if (b.rank(x) != 2) c.unsupported("groups of a tensor that is no matrix");
   const Dim width = b.size(x, 1);
@@ -136,7 +136,7 @@ Values dequantize_groups(Builder& b, const Call& c) {
                              c.dim("group_size"), c.dtype_or("output_dtype", DType::f32))};
 }
 
-/// There and back, in float32.
+/// Quantizes and dequantizes, in float32.
 Values fake_quantize_channels(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const auto parameter = [&](ArgumentName name, DType t) {
@@ -155,7 +155,7 @@ Values convert_element_type(Builder& b, const Call& c) {
   return {convert_to(b, c, c.tensor("input"), c.result_dtype())};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kQuantizedDecomposedLowerings[] = {
     {"quantized_decomposed.quantize_per_tensor.default", quantize_per_tensor},
     {"quantized_decomposed.quantize_per_tensor.tensor", quantize_per_tensor_by_tensors},
     {"quantized_decomposed.quantize_per_tensor.tensor2", quantize_per_tensor_by_tensors},
@@ -185,7 +185,7 @@ ValueId dequantized_groups(Builder& b, const Call& c, ValueId x, ValueId scales,
 }
 
 std::span<const Lowering> decomposed_lowerings() {
-  return kTable;
+  return kQuantizedDecomposedLowerings;
 }
 
 }  // namespace tern

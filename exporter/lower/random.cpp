@@ -1,4 +1,4 @@
-// Random tensors, and operators that draw: dropout. The numbers are those of the session's generator.
+// Random tensors, and random operators such as dropout. The session's generator supplies the numbers.
 #include <array>
 #include <cmath>
 
@@ -45,7 +45,7 @@ Values randint_like(Builder& b, const Call& c) {
 Values randint_like_low(Builder& b, const Call& c) {
   return {integers(b, b.shape(c.tensor("self")), c.dim("low"), c.dim("high"), c.result_dtype())};
 }
-/// Integers up to the largest that the dtype counts to one by one.
+/// Integers up to the dtype's largest consecutive integer.
 Values random_any(Builder& b, const Call& c) {
   const ValueId self = c.tensor("self");
   const DType t = c.result_dtype();
@@ -80,7 +80,7 @@ Values bernoulli_p(Builder& b, const Call& c) {
   return {b.expr("u < p", {{"u", u}, expr_arg(b, c, "p")}, DType::f32, c.result_dtype())};
 }
 
-/// `text` over a draw `u` of that kind and the call's numbers, of the shape and dtype of self.
+/// Evaluates `text` over a draw `u` of the given kind and the call's numbers, in the shape and dtype of self.
 Values transformed(Builder& b, const Call& c, std::string_view kind, std::string_view text,
                    std::initializer_list<std::string_view> numbers) {
   const ValueId self = c.tensor("self");
@@ -123,12 +123,12 @@ Values normal_sized(Builder& b, const Call& c) {
   return {b.expr("u * std + mean", {{"u", u}, expr_arg(b, c, "mean"), expr_arg(b, c, "std")}, c.result_dtype())};
 }
 
-/// Kept where u < 1 - p, and scaled so that the mean stays. `mask` says which were kept.
+/// Keeps elements with u < 1 - p and scales them to preserve the mean. `mask` marks the kept elements.
 struct Dropped {
   ValueId value, mask;
 };
 Dropped drop(Builder& b, ValueId x, std::string_view kind, double keep, Dims mask_sizes, DType result) {
-  if (keep <= 0) {  // draws nothing
+  if (keep <= 0) {  // draws no numbers
     return {b.full(b.shape(x), 0.0, result), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
   }
   const ValueId u = random_value(b, kind, std::move(mask_sizes), DType::f32);
@@ -194,7 +194,7 @@ Values alpha_dropout_features(Builder& b, const Call& c) {
   return alpha_dropout(b, c, std::move(sizes));
 }
 
-/// Numbers whose law is that of the operands' elements.
+/// Draws numbers distributed by the operands' elements.
 ValueId sampled(Builder& b, std::string_view kind, std::vector<ValueId> operands) {
   const Dims sizes = b.shape(operands[0]);
   const DType t = b.dtype(operands[0]);
@@ -218,8 +218,8 @@ Values dirichlet(Builder& b, const Call& c) {
   return {b.expr("g / sum", {{"g", g}, {"sum", b.reduce(g, "sum", {b.rank(g) - 1}, true, t)}}, t)};
 }
 
-/// Without replacement: the largest of p / e for exponential e are a draw by weight (Efraimidis and Spirakis). With it:
-/// the place of a uniform number in the running sums.
+/// Draws without replacement take the largest p / e for exponential e, a draw by weight (Efraimidis and Spirakis).
+/// Draws with replacement take the position of a uniform number in the running sums.
 Values multinomial(Builder& b, const Call& c) {
   const ValueId p = c.tensor("self");
   const std::int64_t last = b.rank(p) - 1;
@@ -241,7 +241,7 @@ Values multinomial(Builder& b, const Call& c) {
   return {b.add(Op::searchsorted, {sums, u}, {attr(AttrKey::right, Dim(1))})};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kRandomLowerings = {
     Lowering{"aten.rand.default", rand},
     Lowering{"aten.randn.default", randn},
     Lowering{"aten.rand_like.default", rand_like},
@@ -287,7 +287,7 @@ ValueId dropped(Builder& b, ValueId x, double keep) {
 }
 
 std::span<const Lowering> random_lowerings() {
-  return kTable;
+  return kRandomLowerings;
 }
 
 }  // namespace tern

@@ -62,7 +62,7 @@ Values rnn_relu(Builder& b, const Call& c) {
   return recurrent(b, c, RnnKind::relu);
 }
 
-/// One step is a sequence of length 1; a single sample is a batch of one.
+/// Runs one step as a sequence of length 1; a single sample is a batch of one.
 Values cell(Builder& b, const Call& c, RnnKind kind) {
   const bool lstm = kind == RnnKind::lstm;
   ValueId x = c.tensor("input");
@@ -93,7 +93,7 @@ Values rnn_relu_cell(Builder& b, const Call& c) {
   return cell(b, c, RnnKind::relu);
 }
 
-/// v scaled so that its norm over all axes but `dim` is g.
+/// Scales v to norm g over all axes but `dim`.
 Values weight_norm(Builder& b, const Call& c) {
   const ValueId v = c.tensor("v"), g = c.tensor("g");
   const std::int64_t dim = c.integer_or("dim", 0);
@@ -104,7 +104,7 @@ Values weight_norm(Builder& b, const Call& c) {
   return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, wide, result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kRecurrentLowerings[] = {
     {"aten.lstm.input", lstm},
     {"aten.gru.input", gru},
     {"aten.rnn_tanh.input", rnn_tanh},
@@ -119,7 +119,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> recurrent_lowerings() {
-  return kTable;
+  return kRecurrentLowerings;
 }
 
 }  // namespace tern

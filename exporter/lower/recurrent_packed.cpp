@@ -1,6 +1,5 @@
-// Recurrent layers over packed sequences: the rows of all sequences at time 0, then those at time 1 of the ones that
-// are that long, and so on. A loop over time runs them side by side, and holds the state of a sequence that is at its
-// end.
+// Recurrent layers over packed sequences: the rows of all sequences at time 0, then the rows at time 1 of the longer
+// sequences, and so on. A loop over time runs the sequences side by side and holds the state of finished sequences.
 #include <string>
 
 #include "exporter/lower/contraction.h"
@@ -12,7 +11,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The parameters of one layer in one direction; kNoValue for what it has not.
+/// Parameters of one layer in one direction; absent parameters are kNoValue.
 struct Cell {
   ValueId input_weight, weight, input_bias = kNoValue, bias = kNoValue, projection = kNoValue;
 };
@@ -22,15 +21,15 @@ std::int64_t gates(RnnKind kind) {
 }
 
 /// x W^T + bias, with W [out, in].
-ValueId linear(Builder& b, ValueId x, ValueId weight, ValueId bias) {
+ValueId linear_packed(Builder& b, ValueId x, ValueId weight, ValueId bias) {
   const ValueId y = product(b, x, b.transpose(weight, 0, 1));
   return bias == kNoValue ? y : b.expr("y + b", {{"y", y}, {"b", bias}}, b.dtype(y));
 }
 
-/// The new hidden state [B, out], and the new cell state of an LSTM, of what the input gives to the gates.
+/// Computes the new hidden state [B, out], and an LSTM's new cell state, from the gates' input part.
 Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const Cell& cell) {
   const DType t = b.dtype(input);
-  const ValueId hidden = linear(b, state[0], cell.weight, cell.bias);
+  const ValueId hidden = linear_packed(b, state[0], cell.weight, cell.bias);
   const Dim width = b.pool().floordiv(b.size(cell.weight, 0), gates(kind));
   const auto part = [&](ValueId v, std::int64_t k) { return b.slice(v, 1, b.pool().mul(width, k), width); };
   if (kind == RnnKind::lstm) {
@@ -38,7 +37,7 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
     const ValueId c = b.expr("sigmoid(f) * c + sigmoid(i) * tanh(g)",
                              {{"i", part(all, 0)}, {"f", part(all, 1)}, {"g", part(all, 2)}, {"c", state[1]}}, t);
     const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", part(all, 3)}, {"c", c}}, t);
-    return {cell.projection == kNoValue ? h : linear(b, h, cell.projection, kNoValue), c};
+    return {cell.projection == kNoValue ? h : linear_packed(b, h, cell.projection, kNoValue), c};
   }
   if (kind == RnnKind::gru) {
     return {b.expr("z = sigmoid(xz + hz); n = tanh(xn + sigmoid(xr + hr) * hn); (h - n) * z + n",
@@ -54,9 +53,9 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
   return {b.expr(kind == RnnKind::tanh ? "tanh(x + h)" : "max(x + h, 0)", {{"x", input}, {"h", hidden}}, t)};
 }
 
-/// Of one layer in one direction: the last states, and after them the hidden states of all times, [T, B, out].
+/// Runs one layer in one direction. Returns the last states, then the hidden states of all times, [T, B, out].
 Values run(Builder& b, RnnKind kind, const Values& state, ValueId x, ValueId valid, const Cell& cell, bool backward) {
-  ValueId input = linear(b, x, cell.input_weight, cell.input_bias);
+  ValueId input = linear_packed(b, x, cell.input_weight, cell.input_bias);
   if (backward) input = b.flip(input, {0});
   if (backward) valid = b.flip(valid, {0});
   Node loop;
@@ -115,7 +114,7 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   const Values states = lstm ? c.tensors("hx") : Values{c.tensor("hx")};
   if (states.size() != (lstm ? 2u : 1u)) c.unsupported("a state that is not a pair");
 
-  // Packed rows to [T, B, in]; where a sequence is at its end, any row.
+  // Unpacks rows to [T, B, in]; finished sequences read arbitrary rows.
   const ValueId data = c.tensor("data"), counts = b.cast(c.tensor("batch_sizes"), DType::i64);
   const Dim times = b.size(counts, 0), batch = b.size(states[0], 1), rows = b.size(data, 0);
   const ValueId ends = scan_along(b, counts, ScanKind::cumsum, 0, DType::i64);
@@ -146,7 +145,7 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
     x = b.concat(outputs, 2);
   }
 
-  // And back: a row's time is how many times end before it.
+  // Packs the rows again: a row's time is the number of times with an end before the row.
   const ValueId number = b.iota(rows, DType::i64);
   const ValueId time = b.add(Op::searchsorted, {ends, number}, {attr(AttrKey::right, Dim(1))});
   const ValueId place = b.expr(
@@ -163,7 +162,7 @@ Values packed_of(Builder& b, const Call& c) {
   return packed(b, c, kind);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kRecurrentPackedLowerings[] = {
     {"aten.lstm.data", packed_of<RnnKind::lstm>},
     {"aten.gru.data", packed_of<RnnKind::gru>},
     {"aten.rnn_tanh.data", packed_of<RnnKind::tanh>},
@@ -173,7 +172,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> packed_recurrent_lowerings() {
-  return kTable;
+  return kRecurrentPackedLowerings;
 }
 
 }  // namespace tern

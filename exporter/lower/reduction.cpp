@@ -1,4 +1,4 @@
-// Reductions that are one node, or little more: sum, mean, prod, max, min, any, all, argmax, var and their kin.
+// Reductions of one node or little more: sum, mean, prod, max, min, any, all, argmax, var and the like.
 #include "exporter/lower/reduction.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool keepdims(const Call& c) {
   return c.flag_or("keepdim", false);
 }
 
-/// As PyTorch: the operand is converted to the result's type first where that is narrower.
+/// Converts the operand to a narrower result type first, like PyTorch.
 ValueId narrowed(Builder& b, ValueId x, DType result) {
   const DType from = b.dtype(x);
   const bool narrower = is_floating(from) == is_floating(result) ? element_size(result) < element_size(from)
@@ -186,7 +186,7 @@ Values trace(Builder& b, const Call& c) {
   return {b.reduce(diagonal(b, c.tensor("self"), 0, 0, 1), "sum", {}, false, c.result_dtype())};
 }
 
-/// The axes that broadcasting to x's shape from `size` would have added or widened are summed.
+/// Sums the axes added or widened by broadcasting from `size` to x's shape.
 Values sum_to_size(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dims size = c.dims("size"), shape = b.shape(x);
@@ -200,7 +200,7 @@ Values sum_to_size(Builder& b, const Call& c) {
   return {b.reshape(b.reduce(x, "sum", axes, true, result), size)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kReductionLowerings[] = {
     {"aten.sum.default", reduce<ReduceKind::sum>},
     {"aten.sum.dim_IntList", reduce<ReduceKind::sum>},
     {"aten.mean.default", reduce<ReduceKind::mean>},
@@ -256,7 +256,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> plain_reduction_lowerings() {
-  return kTable;
+  return kReductionLowerings;
 }
 
 std::span<const Lowering> reduction_lowerings() {

@@ -1,4 +1,4 @@
-// Helpers and tables of the lowerings that reduce, scan, sort and count.
+// Helpers and tables of lowerings to reduce, scan, sort and count.
 #pragma once
 
 #include <span>
@@ -15,26 +15,26 @@ std::span<const Lowering> order_lowerings();            ///< sort, topk, median,
 std::span<const Lowering> scan_lowerings();             ///< cumsum, diff, trapezoid, gradient ...
 std::span<const Lowering> counting_lowerings();         ///< unique, histogram, bincount, searchsorted ...
 
-/// The axes named by `name`; none when it is absent, empty, or x has no dimensions: all of them.
+/// Axes of argument `name`; all axes (none listed) if the argument is absent or empty, or x has no dimensions.
 std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, ArgumentName name = "dim");
 /// The product of the sizes of `axes` (none: of all).
 Dim count_along(Builder& b, ValueId x, const std::vector<std::int64_t>& axes);
-/// A size as an operand of Builder::expr: a number, or a tensor of no dimensions where it is symbolic.
+/// Size as an operand of Builder::expr: a number, or a tensor of no dimensions if symbolic.
 ExprArg size_arg(Builder& b, std::string_view name, Dim d);
-/// x, or x as a list of one element when it has no dimensions.
+/// Returns x, or a list of one element if x has no dimensions.
 ValueId with_axis(Builder& b, ValueId x);
-/// The values and positions that select_reduce gives along one axis, with x of no dimensions allowed.
+/// Values and positions of select_reduce along one axis; x may have no dimensions.
 std::vector<ValueId> select_along(Builder& b, ValueId x, SelectKind kind, std::int64_t axis, bool keepdims, Dim k = 1);
 ValueId variance(Builder& b, ValueId x, const std::vector<std::int64_t>& axes, double correction, bool keepdims,
                  DType result);
-/// The p-norm of all elements along `axes` (none: all), in the compute type of `result`, which is real.
+/// p-norm of all elements along `axes` (empty: all), in the compute type of `result`, a real type.
 ValueId vector_norm(Builder& b, ValueId x, double p, const std::vector<std::int64_t>& axes, bool keepdims,
                     DType result);
 /// Values and positions in ascending or descending order, with x of no dimensions allowed.
 std::vector<ValueId> sort_along(Builder& b, ValueId x, std::int64_t axis, bool descending, bool stable);
 ValueId scan_along(Builder& b, ValueId x, ScanKind kind, std::int64_t axis, DType result);
-/// The symbol for a size that only the data determine: the one PyTorch recorded at this place of result `i`, if no
-/// other node gives it its value yet, else a new one.
+/// Symbol of a data-dependent size: PyTorch's record for axis `axis` of result `i` unless another node defines the
+/// symbol already, else a new symbol.
 Dim data_size(Builder& b, const Call& c, std::size_t i, std::size_t axis);
 
 }  // namespace tern

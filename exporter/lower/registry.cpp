@@ -1,4 +1,4 @@
-// All tables of lowerings as one, found by target.
+// Joins the tables of lowerings, searched by target.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,7 @@ std::vector<Lowering> gathered() {
         vision_lowerings(),    quantization_lowerings(), collective_lowerings(),    symmetric_memory_lowerings()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
-  // The first of two lines for one target counts: families are in the order above.
+  // Keeps the first of two lines for one target, in the order of families above.
   std::stable_sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) { return a.target < b.target; });
   all.erase(
       std::unique(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) { return a.target == b.target; }),

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// The operand of the node that makes `v`, if that is one of `op`; else kNoValue.
+/// Operand of the `op` node producing `v`; kNoValue for other nodes.
 ValueId operand_of(Builder& b, ValueId v, Op op) {
   const std::vector<Node>& nodes = b.function().nodes;
   const auto made = std::find_if(nodes.rbegin(), nodes.rend(),

@@ -1,12 +1,12 @@
-// Keys and values that several heads of queries share.
+// Keys and values shared by several query heads.
 #pragma once
 
 #include "exporter/builder.h"
 
 namespace tern {
 
-/// x [..., heads, n, m] from before its heads were repeated, one after the other: models that cannot rely on a kernel
-/// for shared heads make an axis behind the heads, expand it and merge both. Else kNoValue.
+/// Returns x [..., heads, n, m] before the repetition of its heads, else kNoValue. Models without a shared-head kernel
+/// add an axis behind the heads, expand it and merge both.
 ValueId before_repeating_heads(Builder& b, ValueId x);
 
 }  // namespace tern

@@ -9,8 +9,7 @@ using Values = std::vector<ValueId>;
 
 constexpr ArgumentName kScaleNames[] = {"scales_d", "scales_h", "scales_w"};
 
-/// The factors that the caller gave: positions are computed from these rather than from the sizes. 0 where there is
-/// none.
+/// Scale factors given by the caller, 0 if absent: positions derive from the factors instead of the sizes.
 std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
   std::vector<double> f(n, 0.0);
   if (vec) {
@@ -25,8 +24,8 @@ std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
   return f;
 }
 
-/// Integers cannot express the product of a size and most factors: a symbol that the importer made for it is bound to
-/// what PyTorch computes in double.
+/// Binds the importer's symbol for a size to PyTorch's product in double: integers cannot express the product of a size
+/// and most factors.
 void bind_size(Builder& b, ValueId x, std::int64_t axis, Dim size, const Call& c, std::size_t i) {
   const Dim from = b.size(x, axis);
   if (from.is_const() || b.pool().symbol_of(size) < 0 || size == from || !c.has("scale_factors")) return;
@@ -44,7 +43,7 @@ Values upsample(Builder& b, const Call& c) {
   if (c.has("output_size")) {
     sizes = c.dims("output_size");
     if (sizes.size() == 1) sizes.resize(n, sizes[0]);
-  } else {  // PyTorch recorded what the factors gave
+  } else {  // PyTorch's recorded size, derived from the factors
     const Dims& shape = c.declared.at(0).shape;
     if (shape.size() != n + 2) c.unsupported("an input whose rank does not match the mode");
     sizes.assign(shape.begin() + 2, shape.end());
@@ -85,7 +84,7 @@ Values grid_sampler(Builder& b, const Call& c) {
        attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0))})};
 }
 
-/// Positions -1..1 of `size` points: of the outermost ones, or with pixels as areas of their centres.
+/// Positions -1..1 of `size` points: the outermost points, or the centres of pixel areas.
 ValueId line(Builder& b, Dim size, bool align_corners, DType dtype) {
   const ValueId i = b.iota(size, DType::i64), n = b.from_dim(size);
   const char* text = align_corners ? "n > 1 ? 2 * i / (n - 1) - 1 : 0" : "(2 * i + 1) / n - 1";
@@ -121,7 +120,7 @@ Values affine_grid(Builder& b, const Call& c) {
 
 constexpr ResizeMode kNearest = ResizeMode::nearest, kExact = ResizeMode::nearest_exact, kLinear = ResizeMode::linear,
                      kCubic = ResizeMode::cubic, kLanczos = ResizeMode::lanczos;
-constexpr Lowering kTable[] = {
+constexpr Lowering kResizeLowerings[] = {
     {"aten.upsample_nearest1d.default", upsample<1, kNearest, false>},
     {"aten.upsample_nearest2d.default", upsample<2, kNearest, false>},
     {"aten.upsample_nearest3d.default", upsample<3, kNearest, false>},
@@ -170,7 +169,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> resize_lowerings() {
-  return kTable;
+  return kResizeLowerings;
 }
 
 }  // namespace tern

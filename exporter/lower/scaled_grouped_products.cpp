@@ -13,14 +13,14 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Rows x [s, k] and the matrices [g, k, n] of their groups, or pairs of matrices [g, s, k] and [g, k, n].
-struct Operands {
+struct ScaledGroupedProductsOperands {
   ValueId x, w;
   ValueId x_scale, w_scale;
   bool mx = false, tiles = false;  ///< scales of blocks, in tiles
 };
 
-Operands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
-  const Operands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
+ScaledGroupedProductsOperands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
+  const ScaledGroupedProductsOperands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
   if (b.rank(o.w) != 3 || b.rank(o.x) < 2 || b.rank(o.x) > 3) c.unsupported("groups along another axis than rows");
   return o;
 }
@@ -33,7 +33,7 @@ ValueId grouped(Builder& b, const Call& c, ValueId x, ValueId w) {
                {attr_dtype(DType::f32)});
 }
 
-/// [rows, groups] of 0 and 1: the groups that end before a row.
+/// [rows, groups] of 0 and 1: 1 for groups ending before the row.
 ValueId passed_groups(Builder& b, const Call& c, Dim rows) {
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
   return b.expr("row >= end", {{"row", row}, {"end", c.tensor("offs")}}, DType::i64);
@@ -44,7 +44,7 @@ ValueId at_most(Builder& b, ValueId index, Dim last) {
 }
 
 /// Scales for rows of x and columns of the matrices: they multiply the product.
-Values by_rows(Builder& b, const Call& c, const Operands& o) {
+Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   const Dim groups = b.size(o.w, 0), columns = b.size(o.w, 2);
   const ValueId p = grouped(b, c, o.x, o.w);
   ValueId row_scale, column_scale = b.reshape(o.w_scale, {groups, columns});
@@ -67,8 +67,7 @@ Values by_rows(Builder& b, const Call& c, const Operands& o) {
   return {b.expr(text, args, DType::f32, c.result_dtype())};
 }
 
-/// In tiles, the rows of each group begin with a tile: its last one is padded. Takes scales of these padded rows and
-/// gives those of the rows themselves.
+/// Tiled scales start each group's rows on a tile and pad the group's last tile. Drops the padding rows' scales.
 ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
   const ValueId ends = b.cast(c.tensor("offs"), DType::i64);
   const Dim groups = b.size(ends, 0);
@@ -83,7 +82,7 @@ ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
   return b.index_select(scales, at_most(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
 }
 
-/// By an expression, so that the exporter finds the quantized value of a constant wherever its scales come from.
+/// Multiplies by an expression: the exporter then finds the quantized value of a constant with scales of any origin.
 ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
   Dims blocks(b.shape(elements));
   blocks.back() = b.size(scales, -1);
@@ -92,7 +91,7 @@ ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
   return b.reshape(y, b.shape(elements));
 }
 
-Values by_blocks(Builder& b, const Call& c, const Operands& o) {
+Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   ExprPool& pool = b.pool();
   const Dim groups = b.size(o.w, 0), rows = b.size(o.x, -2), columns = b.size(o.w, 2);
   const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
@@ -121,9 +120,9 @@ Values by_blocks(Builder& b, const Call& c, const Operands& o) {
   return {b.expr("p + bias", {{"p", p}, {"bias", c.tensor("bias")}}, DType::f32, c.result_dtype())};
 }
 
-/// The dtype of the scales says what they belong to; those of blocks lie in tiles.
+/// The scales' dtype tells row scales from block scales; block scales are tiled.
 Values scaled_grouped_mm(Builder& b, const Call& c) {
-  Operands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
+  ScaledGroupedProductsOperands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
   const DType x = b.dtype(o.x_scale), w = b.dtype(o.w_scale);
   o.mx = o.tiles = x == DType::f8_e8m0;
   if (x != w || (x != DType::f32 && x != DType::f8_e8m0))
@@ -135,7 +134,7 @@ struct Scaling {
   ScalingType type;
   bool tiles;
 };
-/// Two levels of scales belong to float4, which no .pt2 file can hold.
+/// Two levels of scales mean float4, absent from .pt2 files.
 Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
   const std::vector<std::int64_t> types = c.integers(recipes), swizzle = c.integers(swizzles);
   if (types.size() != 1) c.unsupported("several levels of scales");
@@ -149,13 +148,13 @@ Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
 Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
   const Scaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
   if (x.type != w.type || x.tiles != w.tiles) c.unsupported("groups with scales of two kinds");
-  Operands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
+  ScaledGroupedProductsOperands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
   o.mx = x.type == ScalingType::block_1x32;
   o.tiles = x.tiles;
   return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScaledGroupedProductsLowerings[] = {
     {"aten._scaled_grouped_mm.default", scaled_grouped_mm},
     {"aten._scaled_grouped_mm_v2.default", scaled_grouped_mm_by_recipes},
 };
@@ -163,7 +162,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scaled_grouped_product_lowerings() {
-  return kTable;
+  return kScaledGroupedProductsLowerings;
 }
 
 }  // namespace tern

@@ -13,20 +13,20 @@ using Values = std::vector<ValueId>;
 
 constexpr std::int64_t kBlock = 128;
 
-/// A factor [r, k], the contracted axis last, and its scales: one number, [r, 1], blocks [r or r / 128, k / 128], or
-/// those of MX.
+/// Factor [r, k], the contracted axis last, and its scales: one number, [r, 1], blocks [r or r / 128, k / 128], or MX
+/// scales.
 struct Factor {
   ValueId x, scale;
   bool mx = false;
   ScaleLayout layout = ScaleLayout::swizzled_32_4_4;  ///< of MX
 };
 
-/// One scale for each row, or one for all: they multiply the product.
+/// True for a scale per row or a single scale, applied to the product.
 bool along_rows(Builder& b, const Factor& f) {
   return !f.mx && (b.numel(f.scale).is(1) || b.size(f.scale, 1).is(1));
 }
 
-/// Scales for blocks of 128 along `axis`, repeated where the last block is shorter.
+/// Scales for blocks of 128 along `axis`, repeated for a shorter last block.
 ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Dim size) {
   const Dim count = b.size(scale, axis);
   if (count == size || count.is(1)) return scale;
@@ -39,15 +39,13 @@ ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Di
   return b.index_select(scale, block, axis);
 }
 
-/// The numbers of a factor whose scales change along the contracted axis.
+/// Dequantizes a factor with scales along the contracted axis.
 ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
   if (f.mx) {
     const std::vector<Attr> block = {attr(AttrKey::block, Dim(kMxBlock)),
                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(f.layout)))};
     const ValueId mx = b.add(Op::mx_pack, {f.x, f.scale}, block);
-    std::vector<Attr> to = {attr_dtype(DType::f32)};
-    to.insert(to.end(), block.begin(), block.end());
-    return b.add(Op::mx_dequantize, {mx}, to);
+    return b.add(Op::dequantize, {mx}, {attr_dtype(DType::f32)});
   }
   ValueId scale = f.scale;
   Dims block;
@@ -63,7 +61,7 @@ ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
   return b.reshape(y, b.shape(f.x));
 }
 
-/// x y^T with their scales, the bias, and for a float8 result its own scale, in float32.
+/// x y^T with their scales, the bias, and the scale of a float8 result, in float32.
 Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
   const DType result = c.result_dtype();
   std::string text = "p";
@@ -93,7 +91,7 @@ Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
   return {b.expr(text, args, DType::f32, result)};
 }
 
-/// The scales say by their dtype and sizes what they belong to.
+/// The dtype and sizes of the scales determine their blocks.
 Values scaled_mm(Builder& b, const Call& c) {
   Factor x = {c.tensor("self"), c.tensor("scale_a")}, y = {b.transpose(c.tensor("mat2"), 0, 1), c.tensor("scale_b")};
   for (Factor* f : {&x, &y}) {
@@ -105,7 +103,7 @@ Values scaled_mm(Builder& b, const Call& c) {
   return multiply(b, c, x, y);
 }
 
-/// Lists of scales with a recipe each; two levels of scales belong to float4, which no .pt2 file can hold.
+/// Reads lists of scales, each with a recipe. Two levels of scales mean float4, absent from .pt2 files.
 Factor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, ArgumentName recipes, ArgumentName swizzles) {
   const std::vector<std::int64_t> recipe = c.integers(recipes), swizzle = c.integers(swizzles);
   if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales");
@@ -132,7 +130,7 @@ Values scaled_mm_by_recipes(Builder& b, const Call& c) {
   return multiply(b, c, x, factor(b, c, b.transpose(c.tensor("mat2"), 0, 1), "scale_b", "recipe_b", "swizzle_b"));
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScaledProductsLowerings[] = {
     {"aten._scaled_mm.default", scaled_mm},
     {"aten._scaled_mm_v2.default", scaled_mm_by_recipes},
 };
@@ -140,7 +138,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scaled_product_lowerings() {
-  return kTable;
+  return kScaledProductsLowerings;
 }
 
 }  // namespace tern

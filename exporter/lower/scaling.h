@@ -1,4 +1,4 @@
-// What the operators of scaled products share.
+// Scaling recipes, and the block size of MX.
 #pragma once
 
 #include <cstdint>

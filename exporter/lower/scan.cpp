@@ -1,4 +1,4 @@
-// Cumulative sums and products, differences, and integrals and gradients made of them.
+// Cumulative sums and products, differences, integrals and gradients.
 #include "exporter/lower/reduction.h"
 
 namespace tern {
@@ -68,7 +68,7 @@ Values diff(Builder& b, const Call& c) {
   return {x};
 }
 
-/// The distances between sample points as PyTorch broadcasts them, or the number dx.
+/// Distances between sample points, broadcast like PyTorch's, or the number dx.
 ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis) {
   bool has_x = false;
   for (const auto& [name, operand] : c.args) has_x = has_x || name == "x";
@@ -96,7 +96,7 @@ ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axi
   const DType common = promote(from, steps);
   const bool whole = !is_floating(common) && !is_complex(common);
   if (whole && (d.value != kNoValue || c.arg("dx").kind == Operand::Kind::integer)) {
-    // Of integers the sums and products are integers too, and wrap.
+    // Integers keep integer sums and products, and wrap.
     const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
     return b.expr("s * d", {{"s", sum}, d}, common);
   }
@@ -130,7 +130,7 @@ ValueId part(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::
   return b.slice(x, axis, from, b.pool().sub(to, from));
 }
 
-/// Second-order differences inside, first- or second-order ones at the ends; `h` is the spacing.
+/// Second-order differences inside, first- or second-order differences at the ends; `h` is the spacing.
 ValueId even_gradient(Builder& b, ValueId x, std::int64_t axis, double h, int order) {
   const DType t = b.dtype(x);
   const auto at = [&](std::int64_t start, std::int64_t end) { return part(b, x, axis, start, end); };
@@ -148,7 +148,7 @@ ValueId even_gradient(Builder& b, ValueId x, std::int64_t axis, double h, int or
   return b.concat({first, inside, last}, axis);
 }
 
-/// The same where the points lie at the coordinates of a list.
+/// Differences for points at the coordinates of a list.
 ValueId uneven_gradient(Builder& b, ValueId x, std::int64_t axis, ValueId coordinates, int order) {
   const DType t = b.dtype(x);
   Dims sizes(static_cast<std::size_t>(b.rank(x)), 1);
@@ -196,7 +196,7 @@ Values gradient(Builder& b, const Call& c) {
   return r;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kScanLowerings[] = {
     {"aten.cumsum.default", cumsum},
     {"aten.cumprod.default", cumprod},
     {"aten.logcumsumexp.default", logcumsumexp},
@@ -222,7 +222,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scan_lowerings() {
-  return kTable;
+  return kScanLowerings;
 }
 
 }  // namespace tern

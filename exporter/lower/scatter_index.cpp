@@ -6,10 +6,10 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-Values gather(Builder& b, const Call& c) {
+Values gather_scatter(Builder& b, const Call& c) {
   const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
   const Dims shape = b.shape(index);
-  if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // of any rank, as in PyTorch
+  if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // any rank, as in PyTorch
   return {b.reshape(b.gather(x, with_axis(b, index), c.integer("dim")), shape)};
 }
 
@@ -74,7 +74,7 @@ Values take_along_dim(Builder& b, const Call& c) {
   const ValueId index = b.expr("i < 0 ? i + n : i", {{"i", given}, size_arg(b, "n", along)}, DType::i64);
   if (!c.has("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
-  // Each broadcasts to the other in the axes that are not taken along.
+  // Broadcasts tensor and indices to each other except along the indexed axis.
   Dims from = b.shape(x), to = b.shape(index);
   if (from.size() != to.size()) c.unsupported("tensor and indices must have one rank");
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -85,8 +85,8 @@ Values take_along_dim(Builder& b, const Call& c) {
   return {b.gather(b.expand(x, from), b.expand(index, to), axis)};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten.gather.default", gather},
+constexpr Lowering kScatterIndexLowerings[] = {
+    {"aten.gather.default", gather_scatter},
     {"aten.scatter.src", scatter_src},
     {"aten.scatter.value", scatter_value},
     {"aten.scatter.reduce", scatter_reduce_src},
@@ -101,7 +101,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> scatter_index_lowerings() {
-  return kTable;
+  return kScatterIndexLowerings;
 }
 
 }  // namespace tern

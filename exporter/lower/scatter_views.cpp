@@ -38,10 +38,10 @@ Values as_strided_scatter(Builder& b, const Call& c) {
                 {attr(AttrKey::strides, c.dims("stride")), attr(AttrKey::offset, offset)})};
 }
 
-/// `src` written onto a diagonal of `x`, which is the inverse of diagonal().
+/// Writes `src` onto a diagonal of `x`, the inverse of diagonal().
 ValueId put_diagonal(Builder& b, ValueId x, ValueId src, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   const ValueId view = diagonal(b, x, offset, axis1, axis2);
-  const Node made = b.function().nodes.back();  // the as_strided that diagonal() added last
+  const Node made = b.function().nodes.back();  // the as_strided added by diagonal()
   const Dims strides = made.dims(AttrKey::strides);
   return b.add(Op::as_strided_scatter, {x, b.expand(src, Dims(b.shape(view)))},
                {attr(AttrKey::strides, strides), attr(AttrKey::offset, made.dim(AttrKey::offset))});

@@ -1,4 +1,4 @@
-// Products with 2:4 sparse matrices as CUTLASS keeps them: of four elements two, and words that say which.
+// Products with 2:4 sparse matrices in CUTLASS's format: two of four elements, and words of their positions.
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/quantization.h"
 #include "exporter/two_of_four.h"
@@ -17,19 +17,19 @@ ValueId product_of_weight(Builder& b, ValueId x, ValueId y, DType dtype) {
   return b.transpose(product(b, b.transpose(y, 0, 1), b.transpose(x, 0, 1), dtype), 0, 1);
 }
 
-Values linear(Builder& b, const Call& c) {
+Values linear_sparse(Builder& b, const Call& c) {
   const ValueId weight = dense(b, c, "weight", "meta"), bias = c.tensor_or_none("bias");
-  // torch.export cannot write an activation: its shape function lacks the argument.
+  // torch.export cannot write an activation: PyTorch's shape function lacks the argument.
   if (const std::string a = c.text_or("activation", ""); !a.empty()) c.unsupported("the activation '" + a + "'");
   return {product(b, c.tensor("input"), b.transpose(weight, 0, 1), c.result_dtype(), bias)};
 }
 
-Values mm(Builder& b, const Call& c) {
+Values mm_sparse(Builder& b, const Call& c) {
   return {product_of_weight(b, dense(b, c, "mat1", "mat1_meta"), c.tensor("mat2"), c.result_dtype())};
 }
 
 /// The bias belongs to the rows.
-Values addmm(Builder& b, const Call& c) {
+Values addmm_sparse(Builder& b, const Call& c) {
   const DType t = c.result_dtype(), wide = compute_type(t);
   const ValueId p = product_of_weight(b, dense(b, c, "mat1", "mat1_meta"), c.tensor("mat2"), is_floating(t) ? wide : t);
   return {b.expr("alpha * p + beta * bias",
@@ -40,16 +40,16 @@ Values addmm(Builder& b, const Call& c) {
                  wide, t)};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten._sparse_semi_structured_linear.default", linear},
-    {"aten._sparse_semi_structured_mm.default", mm},
-    {"aten._sparse_semi_structured_addmm.default", addmm},
+constexpr Lowering kSemiStructuredLowerings[] = {
+    {"aten._sparse_semi_structured_linear.default", linear_sparse},
+    {"aten._sparse_semi_structured_mm.default", mm_sparse},
+    {"aten._sparse_semi_structured_addmm.default", addmm_sparse},
 };
 
 }  // namespace
 
 std::span<const Lowering> semi_structured_lowerings() {
-  return kTable;
+  return kSemiStructuredLowerings;
 }
 
 }  // namespace tern

@@ -8,8 +8,8 @@
 namespace tern {
 namespace {
 
-/// `text` over the positions `n` = 0.. and `last`, the position of the window's last point. A periodic window is the
-/// next longer symmetric one without its last point; a window of one point is 1.
+/// Evaluates `text` over the positions `n` = 0.. and `last`, the window's last position. A periodic window is the next
+/// longer symmetric window without its last point; a window of one point is 1.
 Values window(Builder& b, const Call& c, std::string_view text, std::vector<ExprArg> parameters = {}) {
   const std::int64_t length = c.integer("window_length");
   if (length < 0) c.unsupported(fmt::format("a window of length {}", length));
@@ -43,7 +43,7 @@ Values kaiser(Builder& b, const Call& c) {
                 {{"beta", given ? c.number("beta") : 12.0}});
 }
 
-constexpr std::array kTable = {
+constexpr std::array kSignalWindowsLowerings = {
     Lowering{"aten.hann_window.default", hann},
     Lowering{"aten.hann_window.periodic", hann},
     Lowering{"aten.hamming_window.default", hamming},
@@ -62,7 +62,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Lowering> window_lowerings() {
-  return kTable;
+  return kSignalWindowsLowerings;
 }
 
 }  // namespace tern

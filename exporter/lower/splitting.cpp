@@ -1,4 +1,4 @@
-// Lowerings of what cuts a tensor into parts along an axis.
+// Lowerings of splits along an axis.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Consecutive parts that end at `ends`.
+/// Consecutive parts of the given lengths.
 Values parts(Builder& b, ValueId x, std::int64_t axis, const Dims& lengths) {
   Values results;
   Dim at = 0;
@@ -26,7 +26,7 @@ Values split_sizes(Builder& b, const Call& c) {
   const bool named = c.target.find("split_with_sizes") != std::string::npos;
   return parts(b, c.tensor("self"), c.integer("dim"), c.dims(named ? ArgumentName("split_sizes") : "split_size"));
 }
-/// Parts of equal length but for the last; how many comes from what PyTorch recorded.
+/// Parts of equal length except the last; PyTorch's record gives their number.
 Values split_every(Builder& b, const Call& c, ValueId x, std::int64_t axis, Dim length) {
   Dims lengths;
   const Dim size = b.size(x, axis);
@@ -64,7 +64,7 @@ Values split_at(Builder& b, ValueId x, std::int64_t axis, const Dims& indices) {
   part(at, size);
   return results;
 }
-/// The first size % n parts are one longer.
+/// The first size % n parts are longer by 1.
 Values split_evenly(Builder& b, const Call& c, ValueId x, std::int64_t axis, std::int64_t n) {
   require_results(c, n);
   ExprPool& p = b.pool();
@@ -79,7 +79,7 @@ Values tensor_split_sections(Builder& b, const Call& c) {
 Values tensor_split_indices(Builder& b, const Call& c) {
   return split_at(b, c.tensor("self"), c.integer("dim"), c.dims("indices"));
 }
-/// The places to split at come from a tensor: each becomes a size that is known when the program runs.
+/// Splits at positions from a tensor: each becomes a size known at run time.
 Values tensor_split_by_tensor(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), places = c.tensor("tensor_indices_or_sections");
   if (b.rank(places) == 0) return split_evenly(b, c, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
@@ -115,7 +115,7 @@ Values unbind(Builder& b, const Call& c) {
   return results;
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kSplittingLowerings[] = {
     {"aten.split.Tensor", split},
     {"aten.split_copy.Tensor", split},
     {"aten.unsafe_split.Tensor", split},
@@ -141,7 +141,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> splitting_lowerings() {
-  return kTable;
+  return kSplittingLowerings;
 }
 
 }  // namespace tern

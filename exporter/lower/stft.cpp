@@ -14,7 +14,7 @@ ValueId rolled(Builder& b, ValueId x, std::int64_t axis, bool inverse) {
   ExprPool& p = b.pool();
   const Dim n = b.size(x, axis);
   if (n.is(0) || n.is(1)) return x;
-  const Dim back = p.floordiv(n, 2), front = p.sub(n, back);  // halves, the second the smaller one
+  const Dim back = p.floordiv(n, 2), front = p.sub(n, back);  // halves, the second the smaller
   const Dim at = inverse ? back : front;
   return b.concat({b.slice(x, axis, at, p.sub(n, at)), b.slice(x, axis, 0, at)}, axis);
 }
@@ -43,7 +43,7 @@ Values rfftfreq(Builder& b, const Call& c) {
 
 // Short-time transforms
 
-/// A window of n elements in the middle of `size` zeros; ones where the call has none.
+/// Window of n elements centred in `size` zeros; defaults to ones.
 ValueId window_of(Builder& b, const Call& c, Dim length, Dim size, DType real) {
   ValueId w = c.tensor_or_none("window");
   if (w == kNoValue) w = b.full({length}, 1, real);
@@ -117,7 +117,7 @@ Values stft_center(Builder& b, const Call& c) {
   return stft_of(b, c, x, b.rank(c.tensor("self")) == 2);
 }
 
-/// Windows [batch, size, frames] added up where they were cut out.
+/// Adds windows [batch, size, frames] at their original positions.
 ValueId overlapped(Builder& b, ValueId x, const Frames& f, Dim length) {
   return b.reshape(
       b.add(Op::fold, {x},
@@ -126,7 +126,7 @@ ValueId overlapped(Builder& b, ValueId x, const Frames& f, Dim length) {
       {b.size(x, 0), length});
 }
 
-/// Each frame's signal times the window, added up, divided by what the squared windows add up to.
+/// Adds up each frame's signal times the window, and divides by the sum of the squared windows.
 Values istft(Builder& b, const Call& c) {
   ExprPool& p = b.pool();
   ValueId x = c.tensor("self");
@@ -156,7 +156,7 @@ Values istft(Builder& b, const Call& c) {
   ValueId weights = overlapped(b, b.expand(b.reshape(squares, {1, f.size, 1}), {1, f.size, frames}), f, length);
   const Dim start = c.flag("center") ? Dim(f.size / 2) : Dim(0);
   const Dim wanted = c.has("length") ? c.dim("length") : p.sub(p.sub(length, start), start);
-  // Beyond the last window there are zeros.
+  // Zeros follow the last window.
   const Dim kept = p.min(wanted, p.sub(length, start));
   y = b.slice(y, 1, start, kept);
   weights = b.slice(weights, 1, start, kept);
@@ -165,7 +165,7 @@ Values istft(Builder& b, const Call& c) {
   return {batched ? y : b.squeeze(y, 0)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kStftLowerings[] = {
     {"aten.fft_fftshift.default", shift<false>},
     {"aten.fft_ifftshift.default", shift<true>},
     {"aten.fft_fftfreq.default", fftfreq},
@@ -178,7 +178,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> signal_lowerings() {
-  return kTable;
+  return kStftLowerings;
 }
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// torch.ops.symm_mem: the operators that torch.export takes, whose results are those of collectives. Where PyTorch
-// works in memory that all ranks see, Tern communicates.
+// torch.ops.symm_mem: operators accepted by torch.export, with the results of collectives. Tern communicates; PyTorch
+// uses memory shared by all ranks.
 #include <tern/collective.h>
 
 #include "exporter/lower/collective.h"
@@ -9,9 +9,8 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using Kind = CollectiveKind;
 
-/// How many ranks the exporting process had: these operators do not say.
+/// Rank count of the exporting process, derived from sizes: the operators do not state it.
 std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
   if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
     c.unsupported(
@@ -23,25 +22,25 @@ std::int64_t axis_of(Builder& b, ValueId x, std::int64_t axis) {
   return axis < 0 ? axis + b.rank(x) : axis;
 }
 
-Values all_reduce(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+Values all_reduce_symmetric(Builder& b, const Call& c) {
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_reduce, 0, c.text("reduce_op"))};
 }
-/// The buffer is PyTorch's place of work.
+/// PyTorch's buffer is scratch memory.
 Values all_reduce_copy(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("local_input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("local_input"), CollectiveKind::all_reduce, 0, c.text("reduce_op"))};
 }
-Values all_gather(Builder& b, const Call& c) {
+Values all_gather_symmetric(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const std::int64_t ranks = ranks_of(c, c.declared[0].shape[0], b.type(x).shape[0]);
-  return {add_collective(b, c, x, Kind::all_gather, ranks, "")};
+  return {add_collective(b, c, x, CollectiveKind::all_gather, ranks, "")};
 }
-Values reduce_scatter(Builder& b, const Call& c) {
+Values reduce_scatter_symmetric(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const std::int64_t ranks = ranks_of(c, b.type(x).shape[0], c.declared[0].shape[0]);
-  return {add_collective(b, c, x, Kind::reduce_scatter, ranks, c.text("reduce_op"))};
+  return {add_collective(b, c, x, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op"))};
 }
 
-/// All ranks' A, one after the other along an axis; then its products.
+/// Gathers all ranks' A along an axis, then multiplies.
 Values all_gather_matmul(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   const std::vector<ValueId>& others = c.tensors("Bs");
@@ -52,7 +51,7 @@ Values all_gather_matmul(Builder& b, const Call& c) {
   const std::int64_t ranks =
       ranks_of(c, result.shape[static_cast<std::size_t>(axis)], b.type(a).shape[static_cast<std::size_t>(axis)]);
   const ValueId first = b.move_axis(a, axis, 0);
-  const ValueId all = b.move_axis(add_collective(b, c, first, Kind::all_gather, ranks, ""), 0, axis);
+  const ValueId all = b.move_axis(add_collective(b, c, first, CollectiveKind::all_gather, ranks, ""), 0, axis);
   Values results = {whole ? all : kNoValue};
   for (const ValueId other : others) results.push_back(b.matmul(all, other));
   return results;
@@ -65,23 +64,23 @@ Values matmul_reduce_scatter(Builder& b, const Call& c) {
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t ranks = ranks_of(c, b.type(product).shape[at], c.declared[0].shape[at]);
   const ValueId first = b.move_axis(product, axis, 0);
-  return {b.move_axis(add_collective(b, c, first, Kind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};
+  return {b.move_axis(add_collective(b, c, first, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};
 }
 
-constexpr Lowering kTable[] = {
-    {"symm_mem._low_contention_all_gather.default", all_gather},
-    {"symm_mem._low_contention_all_gather_ce_multicast.default", all_gather},
-    {"symm_mem._low_contention_reduce_scatter.default", reduce_scatter},
+constexpr Lowering kSymmetricMemoryLowerings[] = {
+    {"symm_mem._low_contention_all_gather.default", all_gather_symmetric},
+    {"symm_mem._low_contention_all_gather_ce_multicast.default", all_gather_symmetric},
+    {"symm_mem._low_contention_reduce_scatter.default", reduce_scatter_symmetric},
     {"symm_mem.fused_all_gather_matmul.default", all_gather_matmul},
     {"symm_mem.fused_matmul_reduce_scatter.default", matmul_reduce_scatter},
-    {"symm_mem.one_shot_all_reduce.default", all_reduce},
+    {"symm_mem.one_shot_all_reduce.default", all_reduce_symmetric},
     {"symm_mem.one_shot_all_reduce_copy.default", all_reduce_copy},
 };
 
 }  // namespace
 
 std::span<const Lowering> symmetric_memory_lowerings() {
-  return kTable;
+  return kSymmetricMemoryLowerings;
 }
 
 }  // namespace tern

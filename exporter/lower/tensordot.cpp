@@ -21,7 +21,7 @@ ValueId contract(Builder& b, ValueId x, ValueId y, Axes axes_x, Axes axes_y, DTy
   const auto contains = [](const Axes& axes, std::int64_t i) {
     return std::find(axes.begin(), axes.end(), i) != axes.end();
   };
-  // A pair of sizes of which one is 1 is a sum over the other.
+  // A size 1 paired with a larger size means a sum over the larger axis.
   for (std::size_t i = 0; i < axes_x.size(); ++i) {
     const Dim sx = b.size(x, axes_x[i]), sy = b.size(y, axes_y[i]);
     if (sx.is(1) && !sy.is(1)) y = b.reduce(y, "sum", {axes_y[i]}, true, b.dtype(y));
@@ -73,7 +73,7 @@ Values kron(Builder& b, const Call& c) {
   return {b.reshape(b.expr("x * y", {{"x", b.reshape(x, sx)}, {"y", b.reshape(y, sy)}}, c.result_dtype()), shape)};
 }
 
-/// The cheapest order of a chain of matrices of constant sizes; from left to right otherwise.
+/// Finds the cheapest order for a chain of matrices of constant sizes; otherwise left to right.
 class Chain {
  public:
   Chain(Builder& b, Values matrices) : b_(b), matrices_(std::move(matrices)) {
@@ -141,8 +141,8 @@ Values chain_matmul(Builder& b, const Call& c) {
   return chain(b, m);
 }
 
-/// One operand of an einsum: a label for each axis. Labels are letters; those of an ellipsis end at 511.
-struct Term {
+/// Operand of an einsum, with a label per axis. Labels are letters; an ellipsis has labels up to 511.
+struct EinsumOperand {
   ValueId value = kNoValue;
   std::vector<int> labels;
 };
@@ -158,8 +158,8 @@ class Einsum {
 
   Values run() {
     parse();
-    for (Term& t : terms_) take_diagonals(t);
-    Term acc = terms_[0];
+    for (EinsumOperand& t : terms_) take_diagonals(t);
+    EinsumOperand acc = terms_[0];
     if (terms_.size() == 1) sum_unused(acc, 1);
     for (std::size_t i = 1; i < terms_.size(); ++i) {
       sum_unused(acc, i);
@@ -191,9 +191,9 @@ class Einsum {
     if (operand != values.size()) bad("names fewer operands than there are");
     if (arrow != std::string::npos) {
       output_ = labels(text.substr(arrow + 2), -1);
-    } else {  // the ellipsis, then what occurs once, in order
+    } else {  // the ellipsis, then the labels occurring once, in order
       std::map<int, int> count;
-      for (const Term& t : terms_) {
+      for (const EinsumOperand& t : terms_) {
         for (int l : t.labels) ++count[l];
       }
       for (int k = ellipsis_; k > 0; --k) output_.push_back(512 - k);
@@ -202,13 +202,13 @@ class Einsum {
       }
     }
     for (int l : output_) {
-      if (std::none_of(terms_.begin(), terms_.end(), [&](const Term& t) { return position(t.labels, l) >= 0; }))
+      if (std::none_of(terms_.begin(), terms_.end(), [&](const EinsumOperand& t) { return position(t.labels, l) >= 0; }))
         bad("has an output axis that no operand has");
       if (std::count(output_.begin(), output_.end(), l) != 1) bad("repeats an axis of the output");
     }
   }
 
-  /// rank -1: the output, whose ellipsis is as long as the longest of an operand.
+  /// rank -1: the output; its ellipsis is as long as the operands' longest.
   std::vector<int> labels(const std::string& text, int rank) {
     std::vector<int> result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -216,7 +216,7 @@ class Einsum {
         const int n = rank < 0 ? ellipsis_ : rank - static_cast<int>(text.size() - 3);
         if (n < 0) bad("has more axes than an operand");
         ellipsis_ = std::max(ellipsis_, n);
-        // Ellipses are aligned at the right; numbers fall, so that the last axis is always the same.
+        // Aligns ellipses at the right; numbers fall, giving the last axis a fixed number.
         for (int k = n; k > 0; --k) result.push_back(512 - k);
         i += 2;
       } else if ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z')) {
@@ -233,15 +233,15 @@ class Einsum {
     c_.unsupported(fmt::format("the equation '{}' {}", c_.text("equation"), what));
   }
 
-  /// An axis named twice in one operand is its diagonal.
-  void take_diagonals(Term& t) {
+  /// A label repeated in one operand selects the diagonal.
+  void take_diagonals(EinsumOperand& t) {
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
       for (std::size_t j = i + 1; j < t.labels.size();) {
         if (t.labels[i] != t.labels[j]) {
           ++j;
           continue;
         }
-        // Both axes last, [.., n, n], flattened, padded to [.., n, n + 1]: the first column is the diagonal.
+        // Moves both axes last, [.., n, n], flattens and pads to [.., n, n + 1]: the first column is the diagonal.
         ValueId v = b_.move_axis(t.value, static_cast<std::int64_t>(j), -1);
         v = b_.move_axis(v, static_cast<std::int64_t>(i), -2);
         const Dim n = b_.size(v, -1), square = b_.pool().mul(n, n);
@@ -266,7 +266,7 @@ class Einsum {
     }
   }
 
-  bool needed(int label, std::size_t from, const Term* other) const {
+  bool needed(int label, std::size_t from, const EinsumOperand* other) const {
     if (position(output_, label) >= 0 || (other != nullptr && position(other->labels, label) >= 0)) return true;
     for (std::size_t i = from; i < terms_.size(); ++i) {
       if (position(terms_[i].labels, label) >= 0) return true;
@@ -274,8 +274,8 @@ class Einsum {
     return false;
   }
 
-  /// Sums the axes that neither `other`, nor operands from `from` on, nor the output have.
-  void sum_unused(Term& t, std::size_t from, const Term* other = nullptr) {
+  /// Sums axes absent from `other`, from operands `from` and up, and from the output.
+  void sum_unused(EinsumOperand& t, std::size_t from, const EinsumOperand* other = nullptr) {
     std::vector<std::int64_t> axes;
     std::vector<int> left;
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
@@ -286,13 +286,13 @@ class Einsum {
       }
     }
     if (axes.empty()) return;
-    // A sum alone has the result's type, that of integers being wider.
+    // A lone sum has the result's type, wider for integers.
     t.value = b_.reduce(t.value, "sum", axes, false, terms_.size() == 1 ? c_.result_dtype() : b_.dtype(t.value));
     t.labels = left;
   }
 
-  /// One batched product: shared axes that are still needed are the batch, those that are not are summed.
-  Term multiply(const Term& x, const Term& y, std::size_t from) {
+  /// Computes a batched product: shared axes still needed form the batch; shared axes no longer needed are summed.
+  EinsumOperand multiply(const EinsumOperand& x, const EinsumOperand& y, std::size_t from) {
     std::vector<int> batch, summed, only_x, only_y;
     for (int l : x.labels) {
       if (position(y.labels, l) < 0) {
@@ -306,13 +306,13 @@ class Einsum {
     for (int l : y.labels) {
       if (position(x.labels, l) < 0) only_y.push_back(l);
     }
-    const auto size_of = [&](const Term& t, int l) { return b_.size(t.value, position(t.labels, l)); };
+    const auto size_of = [&](const EinsumOperand& t, int l) { return b_.size(t.value, position(t.labels, l)); };
     Dims shape, batch_shape;
     Dim rows = 1, columns = 1, inner = 1, planes = 1;
     ExprPool& pool = b_.pool();
     ValueId vx = x.value, vy = y.value;
     // Sizes of 1 broadcast against the other operand's.
-    const auto widen = [&](ValueId v, const Term& t, const Term& other) {
+    const auto widen = [&](ValueId v, const EinsumOperand& t, const EinsumOperand& other) {
       Dims sizes = b_.shape(v);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::int64_t at = position(other.labels, t.labels[i]);
@@ -322,7 +322,7 @@ class Einsum {
     };
     vx = widen(vx, x, y);
     vy = widen(vy, y, x);
-    const Term wide_x{vx, x.labels};
+    const EinsumOperand wide_x{vx, x.labels};
     for (int l : batch) {
       batch_shape.push_back(size_of(wide_x, l));
       planes = pool.mul(planes, size_of(wide_x, l));
@@ -337,7 +337,7 @@ class Einsum {
       shape.push_back(size_of(y, l));
       columns = pool.mul(columns, size_of(y, l));
     }
-    const auto arranged = [&](ValueId v, const Term& t, std::initializer_list<const std::vector<int>*> groups,
+    const auto arranged = [&](ValueId v, const EinsumOperand& t, std::initializer_list<const std::vector<int>*> groups,
                               Dims sizes) {
       std::vector<std::int64_t> order;
       for (const auto* g : groups) {
@@ -345,7 +345,7 @@ class Einsum {
       }
       return b_.reshape(b_.permute(v, order), std::move(sizes));
     };
-    Term result;
+    EinsumOperand result;
     for (const auto* g : {&batch, &only_x, &only_y}) result.labels.insert(result.labels.end(), g->begin(), g->end());
     const ValueId left = arranged(vx, x, {&batch, &only_x, &summed}, {planes, rows, inner});
     const ValueId right = arranged(vy, y, {&batch, &summed, &only_y}, {planes, inner, columns});
@@ -358,7 +358,7 @@ class Einsum {
 
   Builder& b_;
   const Call& c_;
-  std::vector<Term> terms_;
+  std::vector<EinsumOperand> terms_;
   std::vector<int> output_;
   int ellipsis_ = 0;
 };
@@ -374,7 +374,7 @@ Values vecdot(Builder& b, const Call& c) {
   return {b.cast(b.reduce(p, "sum", {c.integer_or("dim", -1)}, false, wide), result)};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kTensordotLowerings[] = {
     {"aten.tensordot.default", tensordot},
     {"aten.einsum.default", einsum},
     {"aten.kron.default", kron},
@@ -386,7 +386,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> tensordot_lowerings() {
-  return kTable;
+  return kTensordotLowerings;
 }
 
 }  // namespace tern

@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// The bounds that the call gives, else those of the dtype.
+/// Bounds from the call, else the dtype's bounds.
 Range range(const Call& c, ArgumentName dtype) {
   const std::optional<Range> natural = range_of(c.dtype_or(dtype, DType::invalid));
   if (!natural && !(c.has("quant_min") && c.has("quant_max"))) c.unsupported("quantization to this dtype needs bounds");
@@ -18,7 +18,7 @@ Range range(const Call& c, ArgumentName dtype) {
   return {c.number_or("quant_min", all.least), c.number_or("quant_max", all.most)};
 }
 
-/// Programs of torchao up to 0.11 name how zero points count: INT, FLOAT (as tinygemm wants them) or NONE.
+/// Programs of torchao up to 0.11 name the meaning of zero points: INT, FLOAT (tinygemm's) or NONE.
 enum class Domain { integer, floating, none };
 Domain domain(Builder& b, const Call& c) {
   const std::string name = c.text_or("zero_point_domain", "INT");
@@ -28,7 +28,7 @@ Domain domain(Builder& b, const Call& c) {
   return name == "FLOAT" ? Domain::floating : Domain::integer;
 }
 
-/// Half the steps of the range: where tinygemm's zero points lie.
+/// Half the steps of the range: the origin of tinygemm's zero points.
 double middle(const Range& r) {
   return (r.most + r.least + 1) / 2;
 }
@@ -65,7 +65,7 @@ Values dequantize(Builder& b, const Call& c) {
   switch (domain(b, c)) {
     case Domain::integer: y = s.apply(s.apply(s.to(y, t), "-", s.to(zero_point(), t)), "*", scale); break;
     case Domain::none: y = s.apply(s.to(y, t), "*", scale); break;
-    case Domain::floating: {  // in place, so that the dtype stays that of the result
+    case Domain::floating: {  // PyTorch works in place: the dtype stays the result's
       y = s.to(s.apply(s.to(y, DType::f32), "-", s.number(middle(range(c, "input_dtype")))), t);
       y = s.to(s.apply(y, "*", scale), t);
       y = s.to(s.apply(y, "+", zero_point()), t);
@@ -79,7 +79,7 @@ double least_normal(DType t) {
   return t == DType::f16 ? 0x1p-14 : t == DType::f64 ? 0x1p-1022 : 0x1p-126;
 }
 
-/// A scale, and the zero point that goes with it, for each block. All steps round to the input's dtype.
+/// Scale and zero point of each block. All steps round to the input's dtype.
 Values choose(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const DType t = b.dtype(x);
@@ -128,7 +128,7 @@ Values int_scaled_matmul(Builder& b, const Call& c) {
   return {s.finish(s.apply(sums, "*", s.tensor("scale", scale)))};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kTorchaoAffineLowerings[] = {
     {"torchao.quantize_affine.default", quantize},
     {"torchao.dequantize_affine.default", dequantize},
     {"torchao.choose_qparams_affine.default", choose},
@@ -139,7 +139,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> torchao_affine_lowerings() {
-  return kTable;
+  return kTorchaoAffineLowerings;
 }
 
 }  // namespace tern

@@ -6,8 +6,8 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// x and its scales in shapes that broadcast. A scale that broadcasts as it is needs nothing; else each axis of x has
-/// as many blocks as the scales have elements along it.
+/// Reshapes x and its scales to broadcast. A broadcastable scale stays unchanged; else each axis of x is divided into
+/// as many blocks as the scales have elements along the axis.
 struct Scaled {
   ValueId x, scale;
 };
@@ -24,7 +24,7 @@ Scaled scaled(Builder& b, const Call& c) {
   return {b.reshape(x, blocks.split), b.reshape(scale, blocks.shared)};
 }
 
-Values quantize(Builder& b, const Call& c) {
+Values quantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   const DType t = c.result_dtype();
   const std::optional<Range> r = range_of(t);
@@ -34,14 +34,14 @@ Values quantize(Builder& b, const Call& c) {
   return {b.reshape(s.finish(s.clamp(y, r->least, r->most), t), b.shape(c.tensor("tensor")))};
 }
 
-Values dequantize(Builder& b, const Call& c) {
+Values dequantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   Steps s(b);
   const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "*", s.tensor("scale", scale));
   return {b.reshape(s.finish(y, c.result_dtype()), b.shape(c.tensor("tensor")))};
 }
 
-/// The largest magnitude of each block over that of the dtype; as a power of two where the scales are float8_e8m0fnu.
+/// Largest magnitude of each block over the dtype's largest number; a power of two for float8_e8m0fnu scales.
 Values choose_scale(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const DType t = b.dtype(x);
@@ -62,16 +62,16 @@ Values choose_scale(Builder& b, const Call& c) {
   return {b.reshape(s.finish(scale, DType::f32), blocks.counts)};
 }
 
-constexpr Lowering kTable[] = {
-    {"torchao.quantize_affine_float8_non_decomposed.default", quantize},
-    {"torchao.dequantize_affine_float8_non_decomposed.default", dequantize},
+constexpr Lowering kTorchaoFloat8Lowerings[] = {
+    {"torchao.quantize_affine_float8_non_decomposed.default", quantize_float8},
+    {"torchao.dequantize_affine_float8_non_decomposed.default", dequantize_float8},
     {"torchao.choose_scale_float8.default", choose_scale},
 };
 
 }  // namespace
 
 std::span<const Lowering> torchao_float8_lowerings() {
-  return kTable;
+  return kTorchaoFloat8Lowerings;
 }
 
 }  // namespace tern

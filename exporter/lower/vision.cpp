@@ -23,8 +23,8 @@ Values roi(Builder& b, const Call& c) {
   return kind == RoiKind::align ? Values{y} : Values{y, kNoValue};
 }
 
-/// Every element of the kernel reads its own grid of positions, moved by the offsets; what it reads is multiplied by
-/// the weight as in a convolution.
+/// Each kernel element samples its own grid of positions, moved by the offsets; the samples times the weight form a
+/// convolution.
 Values deform_conv2d(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input"), weight = c.tensor("weight");
   ExprPool& pool = b.pool();
@@ -80,7 +80,7 @@ Values nms(Builder& b, const Call& c) {
                 {attr_number(AttrKey::value, c.number("iou_threshold")), attr(AttrKey::symbols, c.declared[0].shape)})};
 }
 
-constexpr Lowering kTable[] = {
+constexpr Lowering kVisionLowerings[] = {
     {"torchvision.nms.default", nms},
     {"torchvision.roi_align.default", roi<RoiKind::align>},
     {"torchvision.roi_pool.default", roi<RoiKind::pool>},
@@ -92,7 +92,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 std::span<const Lowering> vision_lowerings() {
-  return kTable;
+  return kVisionLowerings;
 }
 
 }  // namespace tern

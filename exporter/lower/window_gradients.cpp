@@ -18,7 +18,7 @@ Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
   return v;
 }
 
-Values convolution(Builder& b, const Call& c) {
+Values convolution_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("input"), w = c.tensor("weight");
   const auto n = static_cast<std::size_t>(b.rank(w) - 2);
   const Sizes padding = for_axes(c, "padding", n);
@@ -43,7 +43,7 @@ Values convolution(Builder& b, const Call& c) {
 }
 
 template <std::size_t n>
-Values avg_pool(Builder& b, const Call& c) {
+Values avg_pool_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
   if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x)) c.unsupported("an image without the windows' axes");
   const Sizes kernel = for_axes(c, "kernel_size", n), padding = for_axes(c, "padding", n);
@@ -57,24 +57,24 @@ Values avg_pool(Builder& b, const Call& c) {
 }
 
 template <std::size_t n>
-Values adaptive_avg_pool(Builder& b, const Call& c) {
+Values adaptive_avg_pool_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
   if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x)) c.unsupported("an image without the windows' axes");
   return {b.cast(adaptive_average_gradient(b, grad, b.shape(x), n), b.dtype(x))};
 }
 
-constexpr Lowering kTable[] = {
-    {"aten.convolution_backward.default", convolution},
-    {"aten.avg_pool2d_backward.default", avg_pool<2>},
-    {"aten.avg_pool3d_backward.default", avg_pool<3>},
-    {"aten._adaptive_avg_pool2d_backward.default", adaptive_avg_pool<2>},
-    {"aten._adaptive_avg_pool3d_backward.default", adaptive_avg_pool<3>},
+constexpr Lowering kWindowGradientsLowerings[] = {
+    {"aten.convolution_backward.default", convolution_gradient},
+    {"aten.avg_pool2d_backward.default", avg_pool_gradient<2>},
+    {"aten.avg_pool3d_backward.default", avg_pool_gradient<3>},
+    {"aten._adaptive_avg_pool2d_backward.default", adaptive_avg_pool_gradient<2>},
+    {"aten._adaptive_avg_pool3d_backward.default", adaptive_avg_pool_gradient<3>},
 };
 
 }  // namespace
 
 std::span<const Lowering> window_gradient_lowerings() {
-  return kTable;
+  return kWindowGradientsLowerings;
 }
 
 }  // namespace tern

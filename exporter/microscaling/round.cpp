@@ -11,8 +11,8 @@
 namespace tern::microscaling {
 namespace {
 
-/// How the exponent of a block's scale follows from the bits `b` of its largest magnitude (float32), the rule's name in
-/// torchao and its formula. `p` is the exponent of the element type's largest number; NaN is dealt with outside.
+/// Exponent of a block's scale from the bits `b` of its largest magnitude (float32): the rule's name in torchao and its
+/// formula. `p` is the exponent of the element type's largest number; callers handle NaN.
 struct ScaleRule {
   std::string_view name, code;
 };
@@ -21,7 +21,7 @@ constexpr ScaleRule kScaleRules[] = {
     {"ceil", "(b >> 23) + where((b & 8388607) > 0, 1, 0) - p"},
     // The magnitude is first rounded to the element type's digits.
     {"even", "((b + half) >> 23) - p"},
-    // Here b has the bits of magnitude / largest number: the smallest power of two that is no less.
+    // b holds the bits of magnitude / largest number: takes the smallest power of two not below.
     {"rceil", "b <= 4194304 ? 0 : min((b >> 23) + where((b & 8388607) > 0, 1, 0), 254)"},
 };
 
@@ -60,11 +60,9 @@ ValueId rounded(Builder& b, ValueId x, const NarrowFloat& type, std::int64_t blo
                                 {{"x", in_blocks}, {"s", power}}, DType::f32);
   if (has_elements(type)) {
     // The form that devices with such products multiply.
-    const std::vector<Attr> format = {attr(AttrKey::block, Dim(block)),
-                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(ScaleLayout::plain)))};
     const ValueId elements = b.reshape(elements_of(b, scaled, type), shape);
-    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, format);
-    return b.add(Op::mx_dequantize, {packed}, {attr_dtype(result), format[0], format[1]});
+    const ValueId packed = b.add(Op::mx_pack, {elements, b.cast(codes, DType::u8)}, {attr(AttrKey::block, Dim(block))});
+    return b.add(Op::dequantize, {packed}, {attr_dtype(result)});
   }
   const ValueId elements = round_to(b, scaled, type);
   const ValueId y = b.expr("x * where(s == 0, 5.877471754111438e-39, where(isinf(s), nan, s))",

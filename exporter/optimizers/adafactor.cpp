@@ -1,5 +1,5 @@
-// Adafactor as PyTorch has it (torch/optim/_adafactor.py; Shazeer and Stern, 2018): of matrices, the second moment is
-// kept as sums of rows and columns.
+// Adafactor, following PyTorch (torch/optim/_adafactor.py; Shazeer and Stern, 2018): a matrix's second moment is stored
+// as row and column sums.
 #include <cmath>
 
 #include "exporter/optimizers/parts.h"
@@ -7,7 +7,7 @@
 namespace tern::optimizers {
 namespace {
 
-/// In the dtype that sums of `t` have.
+/// Sum dtype of `t`.
 DType wide(DType t) {
   return t == DType::f64 ? DType::f64 : DType::f32;
 }

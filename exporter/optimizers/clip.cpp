@@ -1,4 +1,4 @@
-// Gradient clipping, as torch.nn.utils has it.
+// Gradient clipping, following torch.nn.utils.
 #include <cmath>
 #include <limits>
 
@@ -7,7 +7,7 @@
 namespace tern::optimizers {
 
 ValueId total_norm(Builder& b, const std::vector<ValueId>& tensors, double p) {
-  // The norm of the norms: for each tensor a sum that reads it once, and one number more.
+  // Norm of the norms: each tensor is read by one sum, leaving one number each.
   const bool infinite = std::isinf(p);
   const char* text = p == 2 ? "x * x" : "abs(x)";
   std::vector<ValueId> parts;

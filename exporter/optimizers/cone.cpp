@@ -12,20 +12,16 @@
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "schema/def_use.h"
 
 namespace tern::optimizers {
 namespace {
 
-constexpr std::size_t kMostNodes = 256;  // of a cone
+constexpr std::size_t kMostNodes = 256;  // nodes of a cone
 
 class Finder {
  public:
-  explicit Finder(const Function& f) : f_(f), producer_(f.values.size(), -1) {
-    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (ValueId v : f.nodes[i].outputs) {
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
-    }
+  explicit Finder(const Function& f) : f_(f), uses_(f) {
     std::unordered_map<std::uint32_t, ValueId> states;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
@@ -62,14 +58,14 @@ class Finder {
  private:
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   bool is_number(ValueId v) const { return type(v).rank() == 0; }
-  /// The pointwise node that makes a value of the cone's sizes, or a number; else -1.
+  /// Index of the pointwise node producing a value of the cone's sizes, or a number; else -1.
   std::int64_t node_of(const Cone& c, ValueId v) const {
-    const std::int64_t i = producer_[static_cast<std::size_t>(v)];
+    const std::int64_t i = uses_.producer(v);
     if (i < 0 || f_.nodes[static_cast<std::size_t>(i)].op != Op::pointwise) return -1;
     return is_number(v) || type(v).shape == type(c.param.before).shape ? i : -1;
   }
 
-  /// All nodes that may belong to the cone, and the values that they begin with.
+  /// Collects all candidate nodes of the cone, and their leaf values.
   bool collect(const Cone& c, ValueId v, std::set<std::uint32_t>& nodes, std::set<ValueId>& leaves) const {
     const std::int64_t i = node_of(c, v);
     if (i < 0) {
@@ -86,7 +82,7 @@ class Finder {
     std::set<std::uint32_t> nodes;
     std::set<ValueId> leaves;
     if (!collect(c, c.param.after, nodes, leaves) || !leaves.contains(c.param.before)) return false;
-    std::set<ValueId> own{c.param.before};  // what depends on nothing of these comes from outside
+    std::set<ValueId> own{c.param.before};  // values independent of these come from outside
     std::vector<Pair> numbers;
     for (ValueId v : leaves) {
       const auto pair = written_.find(v);
@@ -110,7 +106,7 @@ class Finder {
     return cut(c, nodes, own);
   }
 
-  /// Of two numbers, the step is the one that becomes a new one by itself.
+  /// The step, of two numbers, is updated from itself alone.
   bool name_numbers(Cone& c, const std::vector<Pair>& numbers) const {
     if (numbers.size() > 2) return false;
     if (numbers.empty()) return true;
@@ -126,9 +122,9 @@ class Finder {
     return !reads(c.step, c.product);
   }
 
-  /// Leaves out nodes that read nothing of the parameter, its states and numbers, and finds the gradient.
+  /// Drops nodes reading neither the parameter nor its states and numbers, and finds the gradient.
   bool cut(Cone& c, const std::set<std::uint32_t>& nodes, std::set<ValueId>& own) const {
-    for (std::uint32_t i : nodes) {  // in order, so operands come first
+    for (std::uint32_t i : nodes) {  // ordered: operands come first
       const Node& n = f_.nodes[i];
       if (std::ranges::none_of(n.inputs, [&](ValueId v) { return own.contains(v); })) continue;
       own.insert(n.outputs[0]);
@@ -148,9 +144,8 @@ class Finder {
     return true;
   }
 
-  /// The value that the cone reads from outside, a number or one of the parameter's sizes; kNoValue if there is none.
-  /// Where there are several, as a gradient and its magnitude, the latest is computed inside. Nothing if that ends with
-  /// several.
+  /// The cone's only outside value, a number or a tensor of the parameter's sizes; kNoValue if none. Of several, such
+  /// as a gradient and its magnitude, the latest is computed inside. Nothing if several remain.
   std::optional<ValueId> only_outside(Cone& c, std::set<ValueId>& own, bool number) const {
     for (;;) {
       std::set<ValueId> outside;
@@ -198,7 +193,7 @@ class Finder {
   }
 
   const Function& f_;
-  std::vector<std::int64_t> producer_;
+  const DefUse uses_;
   std::vector<Pair> pairs_;
   std::unordered_map<ValueId, ValueId> written_;
 };
@@ -266,7 +261,7 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   }
   for (ValueId v : results) b.function().outputs.push_back({FunctionOutput::Kind::tensor, now.at(v), "y"});
   PrepareOptions options;
-  options.reproducible = true;  // an archive is the same whatever processor made it
+  options.reproducible = true;  // archives do not depend on the exporting processor
   Session session(Model(std::move(part)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
   std::vector<Numbers> after(elements.size());

@@ -1,4 +1,4 @@
-// The pointwise nodes that compute one parameter's step, as functions that can be run on numbers.
+// Pointwise nodes of one parameter's step, as functions to evaluate on numbers.
 #pragma once
 
 #include <string>
@@ -8,27 +8,27 @@
 
 namespace tern::optimizers {
 
-/// A state or input that a function writes back: its value before and after.
+/// State or input written back by a function: its value before and after.
 struct Pair {
   ValueId before = kNoValue, after = kNoValue;
 };
 
-/// How a parameter and its states become new ones: pointwise nodes between values before and after.
+/// Update of a parameter and its states: pointwise nodes between old and new values.
 struct Cone {
   Pair param;
-  std::vector<Pair> states;          ///< of the parameter's sizes
-  Pair step;                         ///< one number; kNoValue: none
-  Pair product;                      ///< another number, which depends on the step too; kNoValue: none
-  ValueId grad = kNoValue;           ///< what else of the parameter's sizes is read
-  ValueId lr = kNoValue;             ///< a number that is read and not written, or kNoValue
+  std::vector<Pair> states;          ///< states of the parameter's sizes
+  Pair step;                         ///< a number; kNoValue: none
+  Pair product;                      ///< another number, depending on the step as well; kNoValue: none
+  ValueId grad = kNoValue;           ///< further operand of the parameter's sizes
+  ValueId lr = kNoValue;             ///< a read-only number, or kNoValue
   std::vector<std::uint32_t> nodes;  ///< in order
-  std::string form;                  ///< equal for cones that differ in sizes alone
+  std::string form;                  ///< equal for cones differing in sizes alone
 };
 
-/// Of all parameters that pointwise nodes update, those with more states first. States belong to one cone.
+/// Cones of all parameters updated by pointwise nodes, most states first. A state belongs to one cone.
 std::vector<Cone> find_cones(const Function& f);
 
-/// Numbers of one element, or of a step: before and after.
+/// Numbers of one element and of a step: before or after.
 struct Numbers {
   double p = 0, g = 0, step = 0, lr = 0;
   std::vector<double> states;
@@ -38,9 +38,9 @@ struct Numbers {
 /// The cone as a program of `count` elements.
 class ConeProgram {
  public:
-  /// In double where `wide`: constants keep all their digits.
+  /// Computes in double if `wide`: constants keep all digits.
   ConeProgram(const Function& f, const Cone& cone, bool wide) : f_(f), cone_(cone), wide_(wide) {}
-  /// The new values of each element; step, product and lr are those of the first. Throws what the runtime throws.
+  /// New values of each element; the first element supplies step, product and lr. Throws the runtime's errors.
   std::vector<Numbers> run(const std::vector<Numbers>& elements) const;
 
  private:

@@ -1,5 +1,5 @@
-// SGD with momentum and dampening. PyTorch's first step makes the momentum buffer the gradient; the later ones add
-// 1 - dampening of it. The op dampens every gradient, so here the gradients come to it dampened.
+// SGD with momentum and dampening. PyTorch's first step sets the momentum buffer to the gradient; later steps add (1 -
+// dampening) times the gradient. The op dampens every gradient, so the op's gradients are scaled here beforehand.
 #include "exporter/optimizers/parts.h"
 
 namespace tern::optimizers {

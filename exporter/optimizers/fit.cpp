@@ -18,11 +18,11 @@
 namespace tern::optimizers {
 namespace {
 
-constexpr double kLarge = 1e30;   // beside it, epsilons are nothing
-constexpr double kTiny = 1e-170;  // its square is 0
-constexpr double kRate = 0.37;    // of cones that read their rate, while options are sought
-// The comparison's steps, and rates of cones that read theirs. At 0 PyTorch's own forms divide by it where v is 0, so
-// kExtremes are not used there.
+constexpr double kLarge = 1e30;   // large enough to hide epsilons
+constexpr double kTiny = 1e-170;  // underflows when squared
+constexpr double kRate = 0.37;    // rate of cones reading their rate, during the search for options
+// Steps of the comparison, and rates of cones reading theirs. Rate 0 excludes kExtremes: PyTorch's own forms divide by
+// the rate if v is 0.
 constexpr double kSteps[] = {0, 1, 7, 1000, 1e4, 1e5, 1e6};
 constexpr double kRates[] = {kRate, 0, 1e-3, 2};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -38,7 +38,7 @@ class Probe {
   struct At {
     double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0, product = 0;
   };
-  /// The same, after a step.
+  /// The state after a step.
   At operator()(const At& at) const {
     Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
     const double values[] = {at.m, at.v, at.third};
@@ -58,8 +58,8 @@ class Probe {
   std::size_t count_;
 };
 
-// Each solves the update rule of its kind for the options, at numbers where all others vanish; what is no such rule
-// gives numbers that the comparison refuses. `third` and `m` say which states there are.
+// Each function solves a kind's update rule for the options, at numbers chosen to cancel all others. Other rules give
+// numbers rejected by the comparison. `third` and `m` tell the existing states.
 using Hyper = std::vector<double>;
 
 Hyper sgd(const Probe& f, bool m, bool nesterov, bool decoupled) {
@@ -75,7 +75,7 @@ Hyper sgd(const Probe& f, bool m, bool nesterov, bool decoupled) {
 
 Hyper adam(const Probe& f, bool decoupled) {
   const double b1 = f({.m = 1}).m, b2 = f({.v = 1}).v;
-  const double size = b1 / (1 - b1);  // of the corrected moment, after the first step
+  const double size = b1 / (1 - b1);  // corrected moment after the first step
   const double lr = -f({.m = 1, .v = kLarge}).p / size * std::sqrt(b2 * kLarge / (1 - b2));
   const double eps = -lr * size / f({.m = 1}).p;
   const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / (1 - b1);
@@ -109,7 +109,7 @@ Hyper adamax(const Probe& f) {
   return {lr, b1, b2, f({.p = 1}).m / (1 - b1), f({}).v};
 }
 
-/// The product of the momenta so far is 0 here, so the corrections by it are 1.
+/// A zero product of the momenta makes the corrections 1.
 Hyper nadam(const Probe& f, bool decoupled) {
   const double b1 = f({.m = 1}).m, b2 = f({.v = 1}).v;
   const double power = 2 * (1 - f({.product = 1}).product / b1);  // 0.96 to the power of the momentum's decay
@@ -127,7 +127,7 @@ Hyper rprop(const Probe& f) {
           most};
 }
 
-/// The sign of a sum of moment and gradient turns where the gradient is as large as the moment's share makes it.
+/// The sign of moment plus gradient flips at a gradient equal to the moment's share.
 Hyper lion(const Probe& f) {
   const double lr = -f({.g = 1}).p, b2 = f({.m = 1}).m;
   double low = 0, high = 1;  // beta1
@@ -139,12 +139,12 @@ Hyper lion(const Probe& f) {
   return {lr, (low + high) / 2, b2, (1 - f({.p = 1}).p) / lr, 0};
 }
 
-/// Bends and jumps that an update rule has.
+/// Bends and jumps of an update rule.
 struct Bends {
   int maxima = 0, minima = 0, magnitudes = 0, signs = 0, comparisons = 0, choices = 0;
 };
 
-/// A kind with the states that it has, and how its options are found.
+/// Optimizer kind with its states, and the solver for its options.
 struct Hypothesis {
   OptimKind kind;
   bool m, v, third;
@@ -154,7 +154,7 @@ struct Hypothesis {
   Bends bends = {};
 };
 constexpr Bends kLargest{.maxima = 1}, kLargestMagnitude{.maxima = 1, .magnitudes = 1}, kSign{.signs = 1};
-// Step sizes grow, shrink or stay by the sign of a product, and the gradient counts by its sign.
+// Step sizes grow, shrink or stay by the sign of a product; only the gradient's sign counts.
 constexpr Bends kRprop{.maxima = 1, .minima = 1, .signs = 2, .comparisons = 4, .choices = 4};
 constexpr Hypothesis kHypotheses[] = {
     {OptimKind::sgd, false, false, false, 0, [](const Probe& f) { return sgd(f, false, false, false); }},
@@ -177,7 +177,7 @@ constexpr Hypothesis kHypotheses[] = {
     {OptimKind::lion, true, false, false, 0, lion, false, kSign},
 };
 
-/// The op itself, on the same numbers.
+/// Runs the op itself on the same numbers.
 std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<Numbers>& elements) {
   auto part = std::make_shared<Program>();
   part->source = std::make_shared<ExtendableSource>(nullptr, 0);
@@ -214,7 +214,7 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
     step[OptimList::product] = {input(true, [](const Numbers& n) { return n.product; })};
   if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const Numbers& n) { return n.lr; })};
   const ListResults results = add_list_step(b, step);
-  std::vector<std::size_t> places;  // of each output, in Numbers::states; the parameter's is none
+  std::vector<std::size_t> places;  // index in Numbers::states for each output, except the parameter
   for (std::size_t i = 0; i < kOptimLists; ++i) {
     for (ValueId v : results[i]) b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
   }
@@ -240,7 +240,7 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
   return after;
 }
 
-/// Numbers as training has them; second moments are not negative.
+/// Numbers typical of training; second moments are not negative.
 std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, double rate) {
   std::mt19937_64 engine(static_cast<std::uint64_t>(step) + 1);
   std::normal_distribution<double> normal;
@@ -257,7 +257,7 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, do
         s = s * s + (fit.kind == OptimKind::rmsprop ? scale * scale : 0);
       }
     }
-    if (fit.kind == OptimKind::rprop) {  // step sizes between the bounds, and near them
+    if (fit.kind == OptimKind::rprop) {  // step sizes between and near the bounds
       double& s = n.states[static_cast<std::size_t>(fit.states[1])];
       const double least = fit.hyper[4], most = fit.hyper[5];
       s = std::clamp(i % 6 == 0 ? most : i % 6 == 1 ? least : std::sqrt(s), least, most);
@@ -270,8 +270,8 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, do
   return elements;
 }
 
-/// Samples with one number after the other of kExtremes: limits and tests of infinity act on these alone. A state that
-/// the samples have no negative number of gets none here.
+/// Appends samples with one number replaced by each of kExtremes: limits and tests of infinity act on these alone.
+/// States without negative samples get no negative extremes.
 void add_extremes(std::vector<Numbers>& elements) {
   const std::vector<Numbers> usual = elements;
   const auto add = [&](auto&& place) {
@@ -290,12 +290,12 @@ void add_extremes(std::vector<Numbers>& elements) {
   elements.push_back({0, 0, usual[0].step, usual[0].lr, std::vector<double>(usual[0].states.size())});
 }
 
-/// How far numbers may differ by rounding: by `unit` of the larger of a number and what changed it. Powers of the step
-/// lose `lost` of a change, which cones compute in their own type.
+/// Permitted rounding difference: `unit` times the larger of a number and its previous value, plus `lost` times the
+/// change, for step powers computed in the cone's own type.
 struct Tolerance {
   double unit, lost;
 
-  /// Infinities and NaN are one: a parameter that is neither is what matters, and sums in another order end in either.
+  /// Infinities and NaN count as equal: reordered sums end in either, and only finite parameters matter.
   bool close(double a, double b, double from) const {
     if (!std::isfinite(a) || !std::isfinite(b)) return !std::isfinite(a) && !std::isfinite(b);
     const double start = std::isfinite(from) ? from : 0;
@@ -318,7 +318,7 @@ bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& c
   return true;
 }
 
-/// Whether the op gives the cone's numbers. Extremes are for doubles: squares of 1e-30 are no float32.
+/// True if the op gives the cone's numbers. Extremes apply to doubles: squares of 1e-30 are not float32.
 bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, Tolerance tolerance) {
   for (double rate : kRates) {
     if (cone.lr == kNoValue && rate != kRate) break;
@@ -332,7 +332,7 @@ bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType 
   return true;
 }
 
-/// Functions without bends or jumps: two that agree on many numbers agree on all.
+/// Smooth functions: agreement on many numbers implies agreement on all.
 bool is_smooth(const Instruction& in) {
   constexpr Scalar kSmooth[] = {Scalar::load, Scalar::constant, Scalar::add,  Scalar::sub,   Scalar::mul,
                                 Scalar::div,  Scalar::fma,      Scalar::neg,  Scalar::pow,   Scalar::sqrt,
@@ -342,7 +342,7 @@ bool is_smooth(const Instruction& in) {
   return std::ranges::find(kSmooth, in.op) != std::end(kSmooth);
 }
 
-/// For each instruction, whether it is made of constants alone.
+/// Per instruction: true if computed from constants alone.
 std::vector<bool> fixed(const std::vector<Instruction>& code) {
   std::vector<bool> is(code.size());
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -360,7 +360,7 @@ bool is_comparison(Scalar op) {
          op == Scalar::ne;
 }
 
-/// Whether limits and comparisons are with 0 and the options alone, which samples lie around.
+/// True if limits and comparisons involve 0 and the options alone, values surrounded by samples.
 bool bends_at_options(const Function& f, const Cone& cone, const std::vector<double>& options) {
   for (std::uint32_t node : cone.nodes) {
     const std::vector<Instruction>& code = f.nodes[node].expr.code;
@@ -378,8 +378,8 @@ bool bends_at_options(const Function& f, const Cone& cone, const std::vector<dou
   return true;
 }
 
-/// Whether the cone has no more limits, comparisons, choices and roundings than the kind needs: they may act on numbers
-/// only that no sample has. Choices by constants, as PyTorch's lerp makes by its weight, are none.
+/// True if the cone has at most the limits, comparisons, choices and roundings of the kind: others may act on unsampled
+/// numbers only. Choices by constants, such as PyTorch's lerp by weight, do not count.
 bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
   Bends left = h.bends;
   for (std::uint32_t node : cone.nodes) {
@@ -409,7 +409,7 @@ std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<in
     x = roundest(x);
   }
   const double lr = fit.hyper[0];
-  // An average of gradients is no descent, though it has the form of one with a negative rate.
+  // Rejects averages of gradients, formally a descent with a negative rate.
   const bool has_rate = h.kind != OptimKind::rprop;
   if ((has_rate && lr <= 0) || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
   if (cone.lr != kNoValue && !(has_rate && std::fabs(lr - kRate) <= 1e-9)) return std::nullopt;
@@ -451,7 +451,7 @@ std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
       try {
         if (auto fit = try_fit(f, h, places, cone, wide, own, type)) return fit;
       } catch (const Error&) {
-        return std::nullopt;  // an expression that numbers of doubles do not fit
+        return std::nullopt;  // an expression unfit for doubles
       }
     } while (std::ranges::next_permutation(order).found);
   }

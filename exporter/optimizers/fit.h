@@ -1,5 +1,5 @@
-// Which optimizer a cone is, and with which options: found by running it on chosen numbers, so that no pattern of
-// operators has to be known, and compared on others before it is believed.
+// Identifies a cone's optimizer and options: evaluates the cone on chosen numbers, independent of operator patterns,
+// and confirms the result on other numbers.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ struct Fit {
   OptimKind kind{};
   std::vector<double> hyper;  ///< as OptimRecord::hyper
   std::int64_t mode = 0;
-  /// For m, v and third: the number of the cone's state, or -1.
+  /// State number of the cone for m, v and third, or -1.
   std::array<int, 3> states{-1, -1, -1};
 };
 
-/// Nothing if the cone is none of SGD, Adam, AdamW, Adagrad, RMSprop, Adadelta, Adamax, NAdam, Rprop and Lion, or has
-/// numbers in another type than its parameter.
+/// Empty for cones other than SGD, Adam, AdamW, Adagrad, RMSprop, Adadelta, Adamax, NAdam, Rprop and Lion, or with
+/// numbers of a type other than the parameter's.
 std::optional<Fit> fit_cone(const Function& f, const Cone& cone);
 
-/// A decimal number of at most nine digits that lies within 1e-10 of x, relatively; else x.
+/// Decimal number of at most nine digits within a relative 1e-10 of x; else x.
 double roundest(double x);
 
 }  // namespace tern::optimizers

@@ -11,7 +11,7 @@ ListResults add_list_step(Builder& b, const ListStep& step) {
     operands.insert(operands.end(), list.begin(), list.end());
     counts.push_back(static_cast<std::int64_t>(list.size()));
   }
-  // Without scales the node is one that older readers know.
+  // Older readers know the node without scales.
   const bool coded = std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !step[scales_of(list)].empty(); });
   if (!coded) counts.resize(kOptimPlainLists);
   Node n;

@@ -1,4 +1,4 @@
-// The node optim over lists, from its lists.
+// Builds the node optim from its lists.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct ListStep {
   const std::vector<ValueId>& operator[](OptimList list) const { return lists[static_cast<std::size_t>(list)]; }
 };
 
-/// The results of each list; empty where the list has none.
+/// Results of each list; empty for a list without results.
 using ListResults = std::array<std::vector<ValueId>, kOptimLists>;
 
 ListResults add_list_step(Builder& b, const ListStep& step);

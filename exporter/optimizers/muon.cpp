@@ -1,5 +1,5 @@
-// Muon as PyTorch has it (torch/optim/_muon.py; Jordan et al., 2024): the momentum of a matrix, made nearly orthogonal
-// by a Newton-Schulz iteration in bfloat16.
+// Muon, following PyTorch (torch/optim/_muon.py; Jordan et al., 2024): a Newton-Schulz iteration in bfloat16 makes a
+// matrix's momentum nearly orthogonal.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -20,14 +20,14 @@ void require(bool holds, const OptimizerOptions& o, std::string_view what, doubl
        fmt::format("{}: {} is {}, which is out of range", optimizer_name(o.optimizer), what, value));
 }
 
-/// A state of each parameter, of its sizes.
+/// State of each parameter, with the parameter's sizes.
 struct Kept {
   std::string_view name;
   bool there = true;
   double initial = 0;
 };
 
-/// States that can have 8 bits, and the names of their scales.
+/// States with an 8-bit form, and the names of their scales.
 constexpr std::pair<std::string_view, std::string_view> kScales[] = {
     {"momentum_buffer", "momentum_buffer_scale"}, {"exp_avg", "exp_avg_scale"},  {"exp_avg_sq", "exp_avg_sq_scale"},
     {"max_exp_avg_sq", "max_exp_avg_sq_scale"},   {"exp_inf", "exp_inf_scale"},  {"sum", "sum_scale"},
@@ -58,7 +58,7 @@ bool counts_steps(Optimizer o) {
          o == Optimizer::nadam || o == Optimizer::radam || o == Optimizer::asgd || o == Optimizer::adafactor;
 }
 
-/// Rows and columns of matrices, and the rest as it is.
+/// Row and column states for matrices, full states for other tensors.
 void add_adafactor(std::vector<StateTensor>& states, const std::vector<TensorType>& params, const auto& state_type) {
   for (const auto& [name, axis] : {std::pair{"row_var", 1}, std::pair{"col_var", 2}, std::pair{"variance", 0}}) {
     for (std::size_t i = 0; i < params.size(); ++i) {

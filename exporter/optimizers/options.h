@@ -1,4 +1,4 @@
-// Which optimizer, with which numbers, and the state tensors that it keeps.
+// Optimizer, its options, and its state tensors.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ enum class Optimizer : std::uint8_t {
   muon,
 };
 inline constexpr int kOptimizers = 14;
-/// "adamw"; optimizer_from_name gives -1 for a name that is not one of them.
+/// "adamw"; optimizer_from_name returns -1 for unknown names.
 std::string_view optimizer_name(Optimizer o);
 int optimizer_from_name(std::string_view name);
-/// Whether the optimizer can have states of 8 bits: then "adamw8bit" is a name of it, too.
+/// True for optimizers with an 8-bit form: "adamw8bit" is then a valid name too.
 bool can_be_coded(Optimizer o);
 inline constexpr std::string_view kCodedSuffix = "8bit";
 
-/// The arguments of PyTorch's constructors. Each optimizer reads its own; options_for has PyTorch's defaults.
+/// Arguments of PyTorch's constructors. Each optimizer reads its own; options_for returns PyTorch's defaults.
 struct OptimizerOptions {
   Optimizer optimizer = Optimizer::adamw;
   double lr = 1e-3;
@@ -57,36 +57,36 @@ struct OptimizerOptions {
   bool match_rms_adamw = false;                                   ///< muon: adjust_lr_fn
   bool nesterov = false, amsgrad = false, centered = false, maximize = false;
   bool decoupled = false;  ///< nadam, radam: decoupled_weight_decay
-  bool coded = false;      ///< states of 8 bits, as torchao's AdamW8bit has them, where is_coded says so
+  bool coded = false;      ///< 8-bit states, like torchao's AdamW8bit, for parameters accepted by is_coded
 };
 /// "adamw", or "adamw8bit".
 std::string full_name(const OptimizerOptions& o);
-/// With the defaults of PyTorch 2.12's constructor; Lion: those of its paper.
+/// Defaults of PyTorch 2.12's constructor; for Lion, the paper's.
 OptimizerOptions options_for(Optimizer o);
-/// Fails where a number is out of the range that PyTorch's constructor checks, and says which.
+/// Fails for a number outside the range checked by PyTorch's constructor, naming the number.
 void check_options(const OptimizerOptions& o);
 
-/// Whether the states of such a parameter have 8 bits: with `coded`, those of float32 and 16 bits whose elements are
-/// many (dtypes/state_codes.h). One step takes parameters that are alike in this.
+/// True if the parameter's states have 8 bits: requires `coded`, float32 or 16 bits, and many elements
+/// (dtypes/state_codes.h). A step takes parameters with equal answers.
 bool is_coded(const OptimizerOptions& o, const TensorType& parameter);
 
-/// sgd whose first step is not as the others: its momentum begins with the gradient, undampened.
+/// True for sgd with a special first step: momentum starts as the undampened gradient.
 bool is_dampened(const OptimizerOptions& o);
 
-/// "exp_avg_scale" of "exp_avg": of a state that can have 8 bits.
+/// "exp_avg_scale" for "exp_avg", a state with an 8-bit form.
 std::string_view scale_name(std::string_view state);
 
-/// A tensor that an optimizer keeps from step to step.
+/// Tensor stored by an optimizer between steps.
 struct StateTensor {
-  std::string_view name;        ///< in PyTorch's state_dict: "exp_avg"
-  std::int64_t parameter = -1;  ///< number of the parameter, or -1: one tensor for all of them
+  std::string_view name;        ///< name in PyTorch's state_dict: "exp_avg"
+  std::int64_t parameter = -1;  ///< number of the parameter, or -1 for a tensor common to all
   TensorType type;
   double initial = 0;  ///< the value of each element before the first step
 };
 
-/// All of them, in the order in which optimizer_step takes and gives them: the shared ones, then list after list.
+/// All states, in the order of optimizer_step's operands and results: the shared ones, then list after list.
 ///
-/// | optimizer | shared (no dimensions, float32) | of each parameter (its sizes and dtype) |
+/// | optimizer | shared (no dimensions, float32) | per parameter (its sizes and dtype) |
 /// |---|---|---|
 /// | sgd | step, with momentum and dampening | momentum_buffer, with momentum |
 /// | adam, adamw | step | exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad |
@@ -102,8 +102,8 @@ struct StateTensor {
 /// | lion | | exp_avg |
 /// | muon | | momentum_buffer |
 ///
-/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so. Coded states are uint8,
-/// and each list of them has one of scales behind it ("exp_avg_scale"): float32, one for 256 elements.
+/// All others start with 0. Parameters of 16 bits have float32 states if `wide`. Coded states are uint8; each list of
+/// them precedes a list of scales ("exp_avg_scale"): float32, one per 256 elements.
 std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
                                           bool wide = false);
 

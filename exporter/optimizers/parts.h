@@ -1,4 +1,4 @@
-// What step.cpp hands to the optimizers that are more than one node.
+// Interface between step.cpp and the optimizers of several nodes.
 #pragma once
 
 #include <map>
@@ -16,25 +16,25 @@ struct Step {
   const std::vector<ValueId>& params;
   const std::vector<ValueId>& grads;
   const StepInputs& inputs;
-  std::map<std::string_view, std::vector<ValueId>> states;  ///< of each parameter that has one, in order
+  std::map<std::string_view, std::vector<ValueId>> states;  ///< lists one value per parameter with the state, in order
 };
 
-/// New values of the same names, and of parameters.
+/// New values of the states, by name, and of the parameters.
 struct NewValues {
   std::vector<ValueId> params, masters;
   std::map<std::string_view, std::vector<ValueId>> states;
 };
 
-/// An optimizer that is one op over all parameters.
+/// Adds a single-op optimizer over all parameters.
 NewValues one_op(const Step& s);
 NewValues adafactor_step(const Step& s);
 NewValues muon_step(const Step& s);
 /// sgd with momentum and dampening.
 NewValues dampened_step(const Step& s);
 
-/// Gradients as the optimizer sees them: divided by grad_scale, negated by maximize.
+/// Gradients after division by grad_scale and negation by maximize.
 std::vector<ValueId> seen_gradients(const Step& s);
-/// `old` where found_inf says so, else `v`.
+/// `old` if found_inf is set, else `v`.
 ValueId unless_infinite(const Step& s, ValueId old, ValueId v);
 /// The rate as a value of `dtype` without dimensions.
 ValueId rate(const Step& s, DType dtype);

@@ -1,5 +1,3 @@
-#include "exporter/optimizers/recognise.h"
-
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -9,6 +7,8 @@
 #include "exporter/builder.h"
 #include "exporter/optimizers/fit.h"
 #include "exporter/optimizers/list_step.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -16,10 +16,10 @@ namespace {
 
 using namespace optimizers;
 
-/// Cones of different nodes that are run on numbers: a file from a stranger may have any number.
+/// Limit on different cones evaluated on numbers: a file may contain any number of them.
 constexpr std::size_t kMostForms = 16;
 
-/// Cones of one optimizer with the same options and types.
+/// Cones of one optimizer with equal options and types.
 struct Group {
   Fit fit;
   std::vector<const Cone*> cones;
@@ -67,24 +67,14 @@ ListStep step_of(const Group& g) {
   return step;
 }
 
-/// Nodes in an order that can be executed, as near to theirs as that allows; false if there is none.
+/// Sorts nodes into an executable order close to the original; false if none exists.
 bool order_nodes(Function& f) {
   const std::size_t n = f.nodes.size();
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
-  std::vector<std::vector<std::size_t>> readers(n);
-  std::vector<std::size_t> waits(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (ValueId v : f.nodes[i].inputs) {
-      if (v == kNoValue || producer[static_cast<std::size_t>(v)] < 0) continue;
-      readers[static_cast<std::size_t>(producer[static_cast<std::size_t>(v)])].push_back(i);
-      ++waits[i];
-    }
-  }
+  const DefUse uses(f);
+  std::vector<std::size_t> waits(n);  // operands whose nodes are not in order yet
+  for (std::size_t i = 0; i < n; ++i)
+    waits[i] = static_cast<std::size_t>(
+        std::ranges::count_if(f.nodes[i].inputs, [&](ValueId v) { return uses.producer(v) >= 0; }));
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < n; ++i) {
     if (waits[i] == 0) ready.push(i);
@@ -96,8 +86,10 @@ bool order_nodes(Function& f) {
     const std::size_t i = ready.top();
     ready.pop();
     order.push_back(i);
-    for (std::size_t r : readers[i]) {
-      if (--waits[r] == 0) ready.push(r);
+    for (const ValueId v : f.nodes[i].outputs) {
+      for (const ValueReader& r : uses.readers(v)) {
+        if (--waits[r.node] == 0) ready.push(r.node);
+      }
     }
   }
   if (order.size() != n) return false;
@@ -106,13 +98,13 @@ bool order_nodes(Function& f) {
   return true;
 }
 
-/// The node takes the place of those that made the new values, which keep their numbers.
+/// Inserts the node in place of the nodes producing the new values; value numbers stay.
 bool replace(Program& program, std::uint32_t function, const Group& g) {
   const Function before = program.functions[function];
   Builder b(program, function);
   const ListResults results = add_list_step(b, step_of(g));
   Function& f = program.functions[function];
-  std::unordered_map<ValueId, ValueId> instead;  // of the op's results, the values that they become
+  std::unordered_map<ValueId, ValueId> instead;  // maps the op's results to the original values
   const auto take = [&](OptimList list, std::size_t i, ValueId v) {
     const auto& values = results[static_cast<std::size_t>(list)];
     instead.emplace(values.at(std::min(i, values.size() - 1)), v);
@@ -144,8 +136,8 @@ bool replace(Program& program, std::uint32_t function, const Group& g) {
 }
 
 /// The value that `v` is one more than, or kNoValue.
-ValueId one_less(const Function& f, const std::vector<std::int64_t>& producer, ValueId v) {
-  const std::int64_t i = producer[static_cast<std::size_t>(v)];
+ValueId one_less(const Function& f, const DefUse& uses, ValueId v) {
+  const std::int64_t i = uses.producer(v);
   if (i < 0) return kNoValue;
   const Node& n = f.nodes[static_cast<std::size_t>(i)];
   const std::vector<Instruction>& code = n.expr.code;
@@ -156,27 +148,22 @@ ValueId one_less(const Function& f, const std::vector<std::int64_t>& producer, V
   return adds && is_floating(code[2].dtype) ? n.inputs[0] : kNoValue;
 }
 
-/// Fused optimizers read steps that the program has counted up before: the op does that itself, instead of a node for
-/// each parameter.
+/// Fused optimizers read step counts incremented by the program: the op increments them itself, in place of a node per
+/// parameter.
 void count_steps_inside(Function& f) {
-  std::vector<std::int64_t> producer(f.values.size(), -1);
-  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    for (ValueId v : f.nodes[i].outputs) {
-      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-    }
-  }
+  const DefUse uses(f);
   std::set<ValueId> counted;
   const std::vector<Node> before = f.nodes;
   for (Node& n : f.nodes) {
     if (n.op != Op::optim || n.dims(AttrKey::counts).empty() || (n.integer(AttrKey::mode) & kOptimAdvance) != 0)
       continue;
     const OptimLayout layout(n);
-    // Where found_inf leaves a step out, the op's count stays, and the program's own goes on: it takes 1 back later.
+    // A skipped step (found_inf) leaves the op's count unchanged, but the program's advances and is corrected later.
     if (layout.has(OptimList::found_inf)) continue;
     std::vector<ValueId> steps, starts;
     for (std::size_t i = 0; i < layout.count(OptimList::step); ++i) {
       steps.push_back(n.inputs[layout.operand(OptimList::step, i)]);
-      starts.push_back(one_less(f, producer, steps.back()));
+      starts.push_back(one_less(f, uses, steps.back()));
     }
     const std::set<ValueId> distinct(steps.begin(), steps.end());
     const bool all = std::ranges::none_of(starts, [](ValueId v) { return v == kNoValue; });

@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// How an optimizer of one op is written: its kind, and the names of its states in the lists m, v and third.
+/// Single-op form of an optimizer: its kind, and its states' names for the lists m, v and third.
 struct AsList {
   OptimKind kind;
   std::array<std::string_view, 3> states;

@@ -13,7 +13,7 @@ std::string_view name_in(std::string_view line) {
   return line.substr(0, line.find('('));
 }
 
-// Every line, and its schema after the first request.
+// All lines, each with its schema after the first request.
 struct Table {
   std::vector<std::string_view> lines;
   std::vector<std::unique_ptr<const Schema>> schemas;

@@ -1,4 +1,4 @@
-// The operator schemas of PyTorch: names, types and defaults of arguments, which .pt2 files leave out.
+// Operator schemas of PyTorch: names, types and defaults of arguments, absent from .pt2 files.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,16 @@ struct SchemaType {
   };
   Base base = Base::other;
   bool is_list = false;
-  bool optional = false;          ///< None is a value: Tensor?, int[]?
-  bool element_optional = false;  ///< None may be an element: Tensor?[]
-  int list_size = 0;              ///< 2 of int[2], for which a lone int stands for [n, n]; 0 when not given
-  std::string text;               ///< as written, without the alias annotation
+  bool optional = false;          ///< accepts None: Tensor?, int[]?
+  bool element_optional = false;  ///< accepts None as an element: Tensor?[]
+  int list_size = 0;              ///< 2 for int[2], with a lone int n meaning [n, n]; 0 if not given
+  std::string text;               ///< written text without the alias annotation
 };
 
 struct SchemaArgument {
-  std::string_view name;  ///< of a return mostly empty
+  std::string_view name;  ///< mostly empty for returns
   SchemaType type;
-  std::string_view alias;   ///< what stands in the parentheses: "a!", "a", "b|a", "a -> *"; mostly empty
+  std::string_view alias;   ///< text in the parentheses: "a!", "a", "b|a", "a -> *"; mostly empty
   bool is_mutated = false;  ///< the alias has "!"
   bool kwarg_only = false;
   bool has_default = false;
@@ -55,23 +55,23 @@ struct Schema {
   std::vector<SchemaArgument> returns;
   bool is_vararg = false;  ///< takes any further arguments: "..."
 
-  /// Null when there is none of that name.
+  /// Null if no argument has the name.
   const SchemaArgument* find(std::string_view argument) const;
   bool mutates() const;  ///< writes an argument
 };
 
-/// "aten::add.Tensor" of "torch.ops.aten.add.Tensor", "aten::relu" of "torch.ops.aten.relu.default"; "" when it is no
-/// operator's name.
+/// "aten::add.Tensor" for "torch.ops.aten.add.Tensor", "aten::relu" for "torch.ops.aten.relu.default"; "" for other
+/// targets.
 std::string schema_name(std::string_view target);
 
-/// By the name that schema_name gives; null when PyTorch 2.12 to 2.15 have no such op. Where versions differ, the
-/// newest. The result lives as long as the process. Safe to call from several threads.
+/// Finds a schema by the name from schema_name; null for ops absent from PyTorch 2.12 to 2.15. The newest of several
+/// versions wins. The result lives as long as the process. Safe to call from several threads.
 const Schema* find_schema(std::string_view name);
 
-/// The schema of the node's target; where versions differ, the newest that has every argument the node names.
+/// Schema of the node's target: the newest version with every argument named by the node.
 const Schema* find_schema(const Node& node);
 
-/// Parses one line, whose text must outlive the result. Throws Error: bad_file.
+/// Parses one line. The result refers to its text. Throws Error: bad_file.
 Schema parse_schema(std::string_view line);
 
 /// All lines, sorted by name.

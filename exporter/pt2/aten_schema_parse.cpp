@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "exporter/ascii.h"
 #include "exporter/pt2/aten_schema.h"
 #include "exporter/pt2/text.h"
 
@@ -10,7 +11,7 @@ namespace tern::pt2 {
 namespace {
 
 using Base = SchemaType::Base;
-using Kind = Argument::Kind;
+using ArgumentKind = Argument::Kind;
 
 struct BaseName {
   std::string_view name;
@@ -25,10 +26,6 @@ constexpr BaseName kBases[] = {
     {"Generator", Base::generator},
 };
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-}
-
 // Schemas number dtypes as c10 does (c10/core/ScalarType.h), the file as its own enum.
 std::int64_t scalar_type_from_c10(std::int64_t number) {
   switch (number) {
@@ -39,9 +36,9 @@ std::int64_t scalar_type_from_c10(std::int64_t number) {
   }
 }
 
-class Parser {
+class AtenSchemaParseParser {
  public:
-  explicit Parser(std::string_view line) : line_(line) {}
+  explicit AtenSchemaParseParser(std::string_view line) : line_(line) {}
 
   Schema parse() {
     Schema schema;
@@ -62,7 +59,7 @@ class Parser {
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quoted(line_), at_ + 1, what));
+    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quote(line_), at_ + 1, what));
   }
   char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
   bool take(std::string_view text) {
@@ -79,7 +76,7 @@ class Parser {
     if (at_ == start) bad("expected a name");
     return line_.substr(start, at_ - start);
   }
-  // To the parenthesis that closes the one here.
+  // Reads up to the matching parenthesis.
   std::string_view parenthesised() {
     const std::size_t start = at_;
     int depth = 0;
@@ -189,12 +186,12 @@ class Parser {
     Argument list;
     switch (base) {
       case Base::integer:
-      case Base::sym_int: list.kind = Kind::ints; break;
+      case Base::sym_int: list.kind = ArgumentKind::ints; break;
       case Base::real:
-      case Base::number: list.kind = Kind::reals; break;
-      case Base::boolean: list.kind = Kind::bools; break;
-      case Base::string: list.kind = Kind::strings; break;
-      case Base::tensor: list.kind = Kind::tensors; break;
+      case Base::number: list.kind = ArgumentKind::reals; break;
+      case Base::boolean: list.kind = ArgumentKind::bools; break;
+      case Base::string: list.kind = ArgumentKind::strings; break;
+      case Base::tensor: list.kind = ArgumentKind::tensors; break;
       default: bad("a list of this type cannot have a default");
     }
     return list;
@@ -202,12 +199,12 @@ class Parser {
 
   void append(Argument& list, const Argument& value) const {
     switch (list.kind) {
-      case Kind::ints: list.ints.push_back(value.integer); break;
-      case Kind::reals:
-        list.reals.push_back(value.kind == Kind::integer ? static_cast<double>(value.integer) : value.real);
+      case ArgumentKind::ints: list.ints.push_back(value.integer); break;
+      case ArgumentKind::reals:
+        list.reals.push_back(value.kind == ArgumentKind::integer ? static_cast<double>(value.integer) : value.real);
         break;
-      case Kind::bools: list.ints.push_back(value.boolean ? 1 : 0); break;
-      case Kind::strings: list.names.push_back(value.text); break;
+      case ArgumentKind::bools: list.ints.push_back(value.boolean ? 1 : 0); break;
+      case ArgumentKind::strings: list.names.push_back(value.text); break;
       default: bad("a list of this type cannot have elements by default");
     }
   }
@@ -215,32 +212,32 @@ class Parser {
   Argument parse_scalar_default(Base base) {
     Argument value;
     if (take("True") || take("False")) {
-      value.kind = Kind::boolean;
+      value.kind = ArgumentKind::boolean;
       value.boolean = line_[at_ - 2] == 'u';  // Tr(u)e
       return value;
     }
     if (peek() == '"') {
-      value.kind = Kind::string;
+      value.kind = ArgumentKind::string;
       value.text = parse_string();
       return value;
     }
     parse_number(value);
-    if (value.kind != Kind::integer) {
+    if (value.kind != ArgumentKind::integer) {
       if (base != Base::real && base != Base::number && base != Base::complex)
         bad("the default is a fraction, its type is not");
       return value;
     }
     switch (base) {
       case Base::real:
-        value.kind = Kind::real;
+        value.kind = ArgumentKind::real;
         value.real = static_cast<double>(std::exchange(value.integer, 0));
         break;
       case Base::scalar_type:
-        value.kind = Kind::scalar_type;
+        value.kind = ArgumentKind::scalar_type;
         value.integer = scalar_type_from_c10(value.integer);
         break;
       case Base::memory_format:  // c10: 0 contiguous, 1 preserve, 2 channels last, 3 channels last 3d
-        value.kind = Kind::memory_format;
+        value.kind = ArgumentKind::memory_format;
         value.integer = value.integer == 0 ? 1 : value.integer == 1 ? 4 : value.integer;
         break;
       case Base::integer:
@@ -259,9 +256,9 @@ class Parser {
     if (as_real.ec != std::errc()) bad("expected a number");
     const auto as_int = std::from_chars(begin, end, value.integer);
     if (as_int.ec == std::errc() && as_int.ptr == as_real.ptr) {
-      value.kind = Kind::integer;
+      value.kind = ArgumentKind::integer;
     } else {
-      value.kind = Kind::real;
+      value.kind = ArgumentKind::real;
       value.integer = 0;
       value.real = real;
     }
@@ -297,7 +294,7 @@ class Parser {
 }  // namespace
 
 Schema parse_schema(std::string_view line) {
-  return Parser(line).parse();
+  return AtenSchemaParseParser(line).parse();
 }
 
 }  // namespace tern::pt2

@@ -5,7 +5,7 @@
 
 namespace tern::pt2 {
 
-/// One schema in each line, sorted by name; of lines with the same name the newest is first.
+/// Schemas, a line each, sorted by name; the newest of equal names comes first.
 std::string_view aten_schema_text();
 
 }  // namespace tern::pt2

@@ -42,7 +42,7 @@ void Container::State::expect(std::string_view name, std::string_view value, con
   const std::string_view got(reinterpret_cast<const char*>(bytes.data() + entry->offset), entry->size);
   if (got != value)
     fail(ErrorCode::unsupported, fmt::format("{}: offset {}: '{}' is {}, not '{}'; {}", label, entry->offset, name,
-                                             quoted(got.substr(0, 40)), value, advice));
+                                             quote(got.substr(0, 40)), value, advice));
 }
 
 void Container::State::load() {
@@ -115,7 +115,7 @@ std::span<const std::byte> Container::data(const Entry& entry) const {
 
 std::span<const std::byte> Container::data(std::string_view name) const {
   const Entry* entry = find(name);
-  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}", label(), quoted(name)));
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}", label(), quote(name)));
   return data(*entry);
 }
 
@@ -137,7 +137,7 @@ void Container::verify_crc(const Entry& entry) const {
     fail(ErrorCode::bad_file,
          fmt::format(
              "{}: offset {}: entry {}: its bytes have CRC {:08x}, not {:08x}: the file is damaged; copy it again",
-             label(), entry.offset, quoted(entry.name), crc, entry.crc));
+             label(), entry.offset, quote(entry.name), crc, entry.crc));
 }
 
 void Container::verify_all_crcs() const {

@@ -1,4 +1,4 @@
-// Opens the zip archive of a .pt2 file, checks its structure, and gives its entries as views of the file's bytes.
+// Opens the zip archive of a .pt2 file, checks its structure, and offers its entries as views of the file's bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,43 +11,43 @@
 
 namespace tern::pt2 {
 
-/// One stored (never compressed) entry.
+/// Stored (never compressed) entry.
 struct Entry {
-  std::string name;          ///< in full, with the root folder: "model/data/weights/weight_0"
-  std::uint64_t offset = 0;  ///< of its data in the file; a multiple of 64 in files that PyTorch wrote
+  std::string name;          ///< full name with the root folder: "model/data/weights/weight_0"
+  std::uint64_t offset = 0;  ///< file offset of the data; a multiple of 64 in PyTorch's files
   std::uint64_t size = 0;
   std::uint32_t crc = 0;
 };
 
-/// A checked archive. Cheap to copy: copies share the mapping, and views stay valid as long as one of them lives.
-/// Immutable, so safe to use from several threads. A file must not shrink while it is mapped.
+/// Checked archive. Cheap to copy: copies share the mapping, and views stay valid as long as a copy lives. Immutable,
+/// hence safe to use from several threads. The file must not shrink while mapped.
 class Container {
  public:
-  /// Maps the file read-only and checks it. Throws Error: io, bad_file, or unsupported for archives of other kinds.
+  /// Maps the file read-only and checks the archive. Throws Error: io, bad_file, or unsupported for other archives.
   static Container open(const std::string& path);
-  /// As open, of bytes that outlive every copy. `label` stands for the path in messages.
+  /// Opens bytes instead of a file; the bytes must outlive every copy. `label` replaces the path in messages.
   static Container borrow(std::span<const std::byte> bytes, std::string label = "memory");
 
   /// The path, or the label.
   const std::string& label() const;
   std::span<const std::byte> bytes() const;
-  /// The folder that every entry is under, without a slash.
+  /// Root folder of all entries, without a slash.
   const std::string& root() const;
-  /// In the order of the file.
+  /// Entries in file order.
   const std::vector<Entry>& entries() const;
-  /// Names of the programs: one, "model", in what torch.export.save writes.
+  /// Names of the programs: torch.export.save writes one, "model".
   const std::vector<std::string>& models() const;
 
-  /// By full name; null when there is none.
+  /// Finds an entry by full name; null if absent.
   const Entry* find(std::string_view name) const;
-  /// By name under the root folder: "data/weights/weight_0".
+  /// Finds an entry by name under the root folder: "data/weights/weight_0".
   const Entry* find_under_root(std::string_view name) const;
   std::span<const std::byte> data(const Entry& entry) const;
-  /// By full name. Throws bad_file when there is none.
+  /// Data of the entry with the full name. Throws bad_file if absent.
   std::span<const std::byte> data(std::string_view name) const;
 
-  /// Computes the entry's CRC-32 on all cores, and throws bad_file when it is not the recorded one. Opening does not do
-  /// this: whoever uses an entry's bytes does.
+  /// Computes the entry's CRC-32 on all cores; throws bad_file on a mismatch. Opening skips the CRCs: users of an
+  /// entry's bytes verify them.
   void verify_crc(const Entry& entry) const;
   void verify_all_crcs() const;
 

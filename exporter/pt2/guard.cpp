@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "exporter/ascii.h"
 #include "exporter/pt2/sympy_names.h"
 #include "exporter/pt2/text.h"
 
@@ -22,13 +23,13 @@ using Index = std::uint32_t;
 constexpr int kMaxGuardDepth = 400;
 constexpr std::size_t kMaxGuardBytes = 1 << 20;
 
-struct Infix {
+struct GuardInfix {
   std::string_view sign;
   int strength;  ///< rank in Python's order of operators
   SymOp op;
 };
 constexpr int kComparison = 1;
-constexpr Infix kInfix[] = {
+constexpr GuardInfix kGuardInfix[] = {
     // A sign stands before each sign that it begins with.
     {"==", kComparison, SymOp::eq}, {"!=", kComparison, SymOp::ne}, {"<<", 5, SymOp::left_shift},
     {"<=", kComparison, SymOp::le}, {"<", kComparison, SymOp::lt},  {">>", 5, SymOp::right_shift},
@@ -67,20 +68,13 @@ constexpr Function kFunctions[] = {
     {"bool", "bool", SymOp::identity},
 };
 constexpr std::string_view kModules[] = {"torch.", "math.", "sympy.", "operator.", "builtins."};
-/// Functions of one double that sizes can express (OpaqueUnaryFn_* of torch.utils._sympy.functions).
+/// Functions of one double in size expressions (OpaqueUnaryFn_* of torch.utils._sympy.functions).
 constexpr std::string_view kUnary[] = {"sqrt", "exp",  "log",  "log2", "sin",  "cos", "tan",
                                        "asin", "acos", "atan", "sinh", "cosh", "tanh"};
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-class Parser {
+class GuardParser {
  public:
-  Parser(std::string_view text, const InputName& input_name) : text_(text), input_name_(input_name) {}
+  GuardParser(std::string_view text, const InputName& input_name) : text_(text), input_name_(input_name) {}
 
   Guard parse() {
     if (text_.size() > kMaxGuardBytes) bad("the relation is too long");
@@ -97,13 +91,13 @@ class Parser {
   }
 
   struct Depth {
-    explicit Depth(Parser& parser) : parser(parser) {
+    explicit Depth(GuardParser& parser) : parser(parser) {
       if (++parser.depth_ > kMaxGuardDepth) parser.bad(fmt::format("nested deeper than {} levels", kMaxGuardDepth));
     }
     ~Depth() { --parser.depth_; }
     Depth(const Depth&) = delete;
     Depth& operator=(const Depth&) = delete;
-    Parser& parser;
+    GuardParser& parser;
   };
 
   void skip_spaces() {
@@ -186,9 +180,9 @@ class Parser {
     return add(SymOp::logical_not, {negation()});
   }
 
-  const Infix* take_infix(int min_strength) {
+  const GuardInfix* take_infix(int min_strength) {
     skip_spaces();
-    for (const Infix& infix : kInfix) {
+    for (const GuardInfix& infix : kGuardInfix) {
       if (!text_.substr(at_).starts_with(infix.sign)) continue;
       if (infix.strength < min_strength) return nullptr;
       at_ += infix.sign.size();
@@ -201,7 +195,7 @@ class Parser {
   Index comparison() {
     Index left = arithmetic(kComparison + 1);
     std::optional<Index> result;
-    while (const Infix* infix = take_infix(kComparison)) {
+    while (const GuardInfix* infix = take_infix(kComparison)) {
       const Index right = arithmetic(kComparison + 1);
       const Index relation = add(infix->op, {left, right});
       result = result ? add(SymOp::logical_and, {*result, relation}) : relation;
@@ -213,14 +207,14 @@ class Parser {
   // Operators of at least this strength, from left to right.
   Index arithmetic(int min_strength) {
     Index left = sign();
-    while (const Infix* infix = take_infix(min_strength)) {
+    while (const GuardInfix* infix = take_infix(min_strength)) {
       const Index right = arithmetic(infix->strength + 1);
       left = infix->op == SymOp::unknown ? add(SymOp::add, {left, negative(right)}) : add(infix->op, {left, right});
     }
     return left;
   }
 
-  // A power binds stronger than the sign before it: -2**2 is -4.
+  // A power binds more strongly than the sign before: -2**2 is -4.
   Index sign() {
     const Depth depth(*this);
     if (take("-")) return negative(sign());
@@ -278,7 +272,7 @@ class Parser {
       node.op = SymOp::infinity;
       node.value = 1;
     } else {
-      bad(fmt::format("{} is not known", quoted(name)));
+      bad(fmt::format("{} is not known", quote(name)));
     }
     return add(std::move(node));
   }
@@ -332,12 +326,12 @@ class Parser {
       }
       const bool literal = node.op == SymOp::integer || node.op == SymOp::rational || node.op == SymOp::real ||
                            node.op == SymOp::symbol || node.op == SymOp::piecewise;
-      if (node.op == SymOp::unknown || literal) bad(fmt::format("the function {} is not known", quoted(name)));
+      if (node.op == SymOp::unknown || literal) bad(fmt::format("the function {} is not known", quote(name)));
     }
     shows(start, at_, shown);
     const std::vector<Index> operands = arguments();
     if (operands.size() < min_arguments || operands.size() > max_arguments)
-      bad(fmt::format("{} has {} arguments", quoted(name), operands.size()));
+      bad(fmt::format("{} has {} arguments", quote(name), operands.size()));
     if (bare == "round") node.op = operands.size() == 2 ? SymOp::round_decimal : SymOp::round_to_int;
     return add(std::move(node), operands);
   }
@@ -422,7 +416,7 @@ class Parser {
   std::string_view text_;
   const InputName& input_name_;
   std::size_t at_ = 0;
-  std::size_t copied_ = 0;  ///< text before it is in guard_.text
+  std::size_t copied_ = 0;  ///< earlier text is in guard_.text
   int depth_ = 0;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text
   Guard guard_;
@@ -431,7 +425,7 @@ class Parser {
 }  // namespace
 
 Guard parse_guard(std::string_view text, const InputName& input_name) {
-  return Parser(text, input_name).parse();
+  return GuardParser(text, input_name).parse();
 }
 
 }  // namespace tern::pt2

@@ -1,6 +1,5 @@
-// Reads the relations between sizes that PyTorch writes to guards_code, as Python text:
-// "L['x'].size()[0] > 2*L['y'].stride()[1]". torch/fx/experimental/symbolic_shapes.py (ShapeGuardPythonPrinter) has
-// the notation.
+// Parses size relations from guards_code, as Python text: "L['x'].size()[0] > 2*L['y'].stride()[1]". The notation is
+// from torch/fx/experimental/symbolic_shapes.py (ShapeGuardPythonPrinter).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace tern::pt2 {
 
-/// A number that a guard reads from an input.
+/// Number read by a guard from an input.
 struct GuardSource {
   enum class Property : std::uint8_t { value, size, stride, storage_offset };
   std::vector<std::string> path;  ///< L['d']['a'][0] is d, a, 0
@@ -23,15 +22,15 @@ struct GuardSource {
 };
 
 struct Guard {
-  SymExpr expr;                      ///< a symbol's `value` is its number in `sources`, and its name that source's text
+  SymExpr expr;                      ///< a symbol's `value` is its index in `sources`, its name the source's text
   std::vector<GuardSource> sources;  ///< each once
   std::string text;                  ///< the relation for people: "x.shape[0] > 2*y.stride(1)"
 };
 
-/// The name that messages use for an input.
+/// Returns the name of an input for messages.
 using InputName = std::function<std::string(const std::vector<std::string>& path)>;
 
-/// Throws unsupported, naming the column, where the text has another form.
+/// Throws unsupported, naming the column, for text in another form.
 Guard parse_guard(std::string_view text, const InputName& input_name);
 
 }  // namespace tern::pt2

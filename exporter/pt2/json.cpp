@@ -52,7 +52,7 @@ double JsonValue::as_double() const {
       if (text == "Infinity") return std::numeric_limits<double>::infinity();
       if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
       if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-      bad(fmt::format("expected a number, found the string {}", quoted(text)));
+      bad(fmt::format("expected a number, found the string {}", quote(text)));
     }
     default: bad(wrong_kind(kind(), "a number"));
   }
@@ -106,7 +106,7 @@ JsonValue::Iterator& JsonValue::Iterator::operator++() {
   return *this;
 }
 
-// Found again from the root, so that reading pays nothing for it.
+// Searches from the root: reading pays nothing for paths.
 std::string JsonValue::path() const {
   const auto& values = document_->values_;
   std::string path;
@@ -119,9 +119,9 @@ std::string JsonValue::path() const {
       path += fmt::format("[{}]", position);
     } else {
       const auto key = document_->view(values[child].key);
-      const auto shown = quoted(key);
+      const auto shown = quote(key);
       if (!path.empty()) path += '.';
-      // Without quotes unless something was escaped or cut.
+      // Unquoted unless escaped or cut.
       path += shown.size() == key.size() + 2 ? std::string(key) : shown;
     }
     at = child;

@@ -1,4 +1,4 @@
-// A JSON text as one flat array of values, with errors that name the path of a value.
+// JSON text as one flat array of values; errors name a value's path.
 #pragma once
 
 #include <tern/error.h>
@@ -11,7 +11,7 @@
 
 namespace tern::pt2 {
 
-/// Larger texts, and texts of more values, are refused: in memory a value takes several times its text.
+/// Limits on texts and on their values: a value in memory takes several times its text.
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{256} << 20;
 inline constexpr std::size_t kMaxJsonValues = std::size_t{8} << 20;
 /// Nesting beyond this is refused. A subgraph within a graph takes 8 levels.
@@ -19,7 +19,7 @@ inline constexpr int kMaxJsonDepth = 512;
 
 class JsonDocument;
 
-/// A value in a document, which must outlive it. The as_... functions throw bad_file when the value is of another kind.
+/// Value in a document; the document must outlive it. The as_... functions throw bad_file for other kinds.
 class JsonValue {
  public:
   enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object };
@@ -36,22 +36,22 @@ class JsonValue {
   double as_double() const;
   std::string_view as_string() const;
 
-  /// The key under which an object holds this value.
+  /// Key of this value in its object.
   std::string_view key() const;
-  /// A member of an object, which must be there.
+  /// Member of an object; throws bad_file if absent.
   JsonValue operator[](std::string_view key) const;
   /// A member of an object, unless absent or null.
   std::optional<JsonValue> find(std::string_view key) const;
-  /// The only member of an object that must have just one: unions are written so.
+  /// The only member of an object, the notation of unions; throws bad_file for other member counts.
   JsonValue only() const;
 
-  /// How many elements or members.
+  /// Number of elements or members.
   std::size_t size() const;
   class Iterator;
   /// Elements or members, in order.
   Iterator begin() const;
   Iterator end() const;
-  /// This value, which must be an array; or an object.
+  /// Returns this value after a check for an array (an object).
   JsonValue array() const;
   JsonValue object() const;
 
@@ -68,7 +68,7 @@ class JsonValue {
 
 class JsonDocument {
  public:
-  /// `entry` stands for the source in messages. Throws Error: bad_file. Keys that occur twice in an object are refused.
+  /// `entry` names the source in messages. Throws Error: bad_file, for example for a repeated key in an object.
   JsonDocument(std::string_view text, std::string entry);
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
@@ -85,7 +85,7 @@ class JsonDocument {
   struct Value {
     JsonValue::Kind kind = JsonValue::Kind::null;
     bool too_large = false;  ///< an integer beyond 64 bits
-    std::uint32_t end = 0;   ///< index after the last value inside this one
+    std::uint32_t end = 0;   ///< index after the last value inside this value
     std::uint32_t count = 0;
     Text key{};
     union {
@@ -98,7 +98,7 @@ class JsonDocument {
 
   std::string entry_;
   std::string strings_;
-  std::vector<Value> values_;  ///< a container, then what it holds
+  std::vector<Value> values_;  ///< a container precedes its contents
 };
 
 class JsonValue::Iterator {

@@ -9,7 +9,7 @@
 
 namespace tern::pt2 {
 
-// Receives the events of nlohmann's parser, which does not recurse.
+// Receives the events of nlohmann's parser, free of recursion.
 class JsonBuilder {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -93,7 +93,7 @@ class JsonBuilder {
       keys_.push_back(document_.view(values[i].key));
     std::sort(keys_.begin(), keys_.end());
     const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
-    if (twice != keys_.end()) JsonValue(document_, object).bad(fmt::format("the key {} occurs twice", quoted(*twice)));
+    if (twice != keys_.end()) JsonValue(document_, object).bad(fmt::format("the key {} occurs twice", quote(*twice)));
   }
 
   JsonDocument& document_;

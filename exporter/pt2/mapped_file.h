@@ -8,7 +8,7 @@
 
 namespace tern::pt2 {
 
-/// Owns the mapping. Only regular files; an empty one maps to no bytes.
+/// Owns the mapping of a regular file. An empty file maps to no bytes.
 class MappedFile {
  public:
   /// Throws Error: io.

@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The text before `separator`, which is taken off `text` together with it; all of it when there is none.
+// Cuts the text before `separator` off `text`, and drops the separator; cuts all if the separator is absent.
 std::string_view split(std::string_view& text, char separator) {
   const auto at = text.find(separator);
   const auto head = text.substr(0, at);
@@ -32,7 +32,7 @@ void read_module(std::string_view stack, SourceInfo& info) {
   info.module_type = stack;
 }
 
-// Frames of PyTorch itself and of code that it generated say nothing about the user's program.
+// Frames of PyTorch itself and of generated code are not the user's program.
 bool is_of_torch(std::string_view file) {
   return file.starts_with("<") || file.find("-packages/torch/") != std::string_view::npos ||
          file.find("/pytorch/torch/") != std::string_view::npos;
@@ -53,7 +53,7 @@ bool read_frame(std::string_view line, SourceInfo& info) {
   return true;
 }
 
-// Frames, the innermost last, each with its source on the next line.
+// Reads frames, the innermost last, each with its source on the next line.
 void read_stack(std::string_view trace, SourceInfo& info) {
   bool wants_source = false;
   while (!trace.empty()) {
@@ -73,7 +73,7 @@ void read_stack(std::string_view trace, SourceInfo& info) {
   }
 }
 
-/// TorchDynamo marks nodes for itself beside the user's annotations.
+/// TorchDynamo adds its own annotations to the user's.
 bool is_of_dynamo(std::string_view key) {
   return key.starts_with("_torchdynamo_");
 }
@@ -94,14 +94,14 @@ std::vector<std::pair<std::string, std::string>> custom_annotations(const Node& 
   try {
     const JsonDocument document(*text, "custom");
     if (document.root().kind() != JsonValue::Kind::object) return annotations;
-    // The document above keeps the order; and its limit on depth holds for dump(), which recurses.
+    // The document above preserves the order; its depth limit also bounds dump()'s recursion.
     const auto values = nlohmann::json::parse(*text);
     for (const JsonValue member : document.root()) {
       if (is_of_dynamo(member.key())) continue;
       annotations.emplace_back(member.key(), values[std::string(member.key())].dump());
     }
   } catch (const Error&) {
-    // Ignore other contents: they belong to the user.
+    // Ignores other contents, the user's own.
     annotations.clear();
   }
   return annotations;

@@ -1,5 +1,5 @@
-// What a .pt2 file says, as plain structs: the ExportedProgram JSON of torch.export.save (schema 8.x), nothing
-// interpreted. The names follow torch/_export/serde/schema.py. Everything is in the order of the file.
+// Contents of a .pt2 file as plain structs: the ExportedProgram JSON of torch.export.save (schema 8.x), uninterpreted.
+// Names follow torch/_export/serde/schema.py. Order follows the file.
 #pragma once
 
 #include <tern/dtype.h>
@@ -16,12 +16,11 @@ namespace tern::pt2 {
 
 struct Graph;
 
-/// An integer that is a literal or an expression.
+/// Integer, literal or an expression.
 struct SymInt {
-  std::int64_t value = 0;  ///< the literal; 0 for an expression
-  std::string expr;        ///< sympy srepr, see sympy.h; empty for a literal
-  std::optional<std::int64_t>
-      hint;  ///< what an expression was when the program was exported; absent for unbacked symbols
+  std::int64_t value = 0;            ///< the literal; 0 for an expression
+  std::string expr;                  ///< sympy srepr, see sympy.h; empty for a literal
+  std::optional<std::int64_t> hint;  ///< value at export; absent for unbacked symbols
 
   bool is_literal() const { return expr.empty(); }
 };
@@ -75,10 +74,10 @@ enum class MemoryFormat : std::int32_t {
   preserve = 4,
 };
 
-/// The dtype that a ScalarType number of the file names; invalid when it names none.
+/// Dtype of the file's ScalarType number; invalid for unknown numbers.
 DType dtype_from_scalar_type(std::int64_t scalar_type);
 
-/// A value of an op's argument; which fields hold it is said beside each kind. The others are empty.
+/// Value of an op's argument. Comments beside the kinds name their fields; other fields are empty.
 struct Argument {
   enum class Kind : std::uint8_t {
     none,              ///< -
@@ -138,26 +137,26 @@ const char* tag_of(Argument::Kind kind);
 
 struct NamedArgument {
   enum class Passing : std::uint8_t { unknown = 0, positional = 1, keyword = 2 };
-  std::string name;  ///< as in the op's schema; "" for a positional argument of a higher-order op
+  std::string name;  ///< name in the op's schema; "" for a positional argument of a higher-order op
   Argument arg;
   Passing kind = Passing::unknown;  ///< unknown before schema 8.7
 };
 
 struct Node {
-  std::string target;  ///< in full: "torch.ops.aten.add.Tensor", "_operator.mul", "torch.sym_max"
+  std::string target;  ///< full name: "torch.ops.aten.add.Tensor", "_operator.mul", "torch.sym_max"
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< see metadata.h
   std::string name;                                           ///< empty before schema 8.17
   std::optional<bool> is_hop_single_tensor_return;
 
-  /// Null when there is no such key.
+  /// Null if the key is absent.
   const std::string* find_metadata(std::string_view key) const {
     for (const auto& [k, v] : metadata)
       if (k == key) return &v;
     return nullptr;
   }
-  /// Null when the argument was left at its default.
+  /// Null for an argument left at its default.
   const Argument* find_input(std::string_view argument) const {
     for (const auto& input : inputs)
       if (input.name == argument) return &input.arg;
@@ -169,14 +168,14 @@ struct TensorMeta {
   DType dtype = DType::invalid;
   std::int32_t scalar_type = 0;  ///< the file's number
   std::vector<SymInt> sizes;
-  std::vector<SymInt> strides;  ///< in elements; as many as sizes
+  std::vector<SymInt> strides;  ///< strides in elements; as many as sizes
   SymInt storage_offset;        ///< in elements
   bool requires_grad = false;
   Layout layout = Layout::strided;
-  std::string device;  ///< where it lived when exported: "cpu", "cuda:0"
+  std::string device;  ///< device at export: "cpu", "cuda:0"
 };
 
-/// A graph's values are SSA and scoped: a subgraph has its own names and sees none of its parent's.
+/// Values of a graph are SSA and scoped: a subgraph has its own names and no access to its parent's.
 struct Graph {
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
@@ -192,10 +191,10 @@ struct Graph {
 struct InputSpec {
   enum class Kind : std::uint8_t { user_input, parameter, buffer, tensor_constant, custom_obj, token, constant_input };
   Kind kind = Kind::user_input;
-  Argument arg;  ///< the graph's input; of a constant_input its value
+  Argument arg;  ///< the graph's input; for a constant_input its value
   std::string
       target;  ///< name in the state of a parameter, buffer, constant or custom object; name of a constant_input
-  bool persistent = true;  ///< of a buffer: it is in the weights, else in the constants
+  bool persistent = true;  ///< buffers: true if in the weights, false if in the constants
 };
 
 struct OutputSpec {
@@ -211,12 +210,12 @@ struct OutputSpec {
   };
   Kind kind = Kind::user_output;
   Argument arg;
-  std::string target;  ///< the buffer, parameter or user input that it is for
+  std::string target;  ///< target buffer, parameter or user input
 };
 
 struct Signature {
-  std::vector<InputSpec> inputs;    ///< one for each input of the graph, in order
-  std::vector<OutputSpec> outputs;  ///< one for each output of the graph, in order
+  std::vector<InputSpec> inputs;    ///< matches the graph's inputs in number and order
+  std::vector<OutputSpec> outputs;  ///< matches the graph's outputs in number and order
 };
 
 /// Entry 0, with fqn "", is the calling convention of the whole program.
@@ -234,16 +233,16 @@ struct ModuleCall {
 
 /// null bounds are infinite.
 struct RangeConstraint {
-  std::string key;  ///< as Python prints it: "s77", "s77 + 1"
+  std::string key;  ///< Python's text: "s77", "s77 + 1"
   std::optional<std::int64_t> min;
   std::optional<std::int64_t> max;
 };
 
-/// Where the bytes of a parameter, buffer or constant are.
+/// Location of a parameter's, buffer's or constant's bytes.
 struct Payload {
   std::string entry;        ///< full name in the archive: "root/data/weights/weight_0"
   bool has_tensor = false;  ///< false for custom and opaque objects: then tensor means nothing
-  TensorMeta tensor;        ///< a view of the entry, which holds the whole storage
+  TensorMeta tensor;        ///< a view of the entry; the entry holds the whole storage
   bool use_pickle = false;  ///< the entry is a Python pickle: its tensor cannot be read
   bool is_param = false;
 };
@@ -254,7 +253,7 @@ struct SchemaVersion {
 };
 
 struct Program {
-  std::string model;  ///< its name in the archive, mostly "model"
+  std::string model;  ///< name in the archive, mostly "model"
   Graph graph;
   Signature signature;
   std::vector<ModuleCall> module_calls;
@@ -263,11 +262,11 @@ struct Program {
   std::vector<std::string> guards_code;  ///< Python source, such as "L['y'].size()[0] == 2"
   std::vector<std::string> verifiers;    ///< "TRAINING" (as traced) or "ATEN" (functional)
   std::vector<std::pair<std::string, std::int64_t>> opset_version;
-  /// Field names of the namedtuples that in_spec and out_spec mention.
+  /// Field names of namedtuples in in_spec and out_spec.
   std::vector<std::pair<std::string, std::vector<std::string>>> namedtuple_fields;
   std::string torch_version;
   SchemaVersion schema_version;
-  NameMap<Payload> weights;    ///< by name in the state: parameters and persistent buffers
+  NameMap<Payload> weights;    ///< keyed by name in the state: parameters and persistent buffers
   NameMap<Payload> constants;  ///< non-persistent buffers, tensor constants, custom objects
 };
 

@@ -1,4 +1,4 @@
-// A map from names to values that keeps the order of the file and finds a name in O(log n), whatever the names are.
+// Map from names to values in file order. Finds a name in O(log n) for any set of names.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tern::pt2 {
 
-/// Filled once with add(), closed with seal(), then only read. Sorted rather than hashed: a file cannot choose names
-/// that collide.
+/// Filled once with add(), closed with seal(), then only read. Sorted rather than hashed: a file cannot choose
+/// colliding names.
 template <class T>
 class NameMap {
  public:
@@ -20,7 +20,7 @@ class NameMap {
 
   void add(std::string name, T value) { entries_.emplace_back(std::move(name), std::move(value)); }
 
-  /// Builds the index. Returns the first name that occurs twice, or null: then the map may be used.
+  /// Builds the index. Returns the first repeated name, or null for a usable map.
   const std::string* seal() {
     order_.resize(entries_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
@@ -31,7 +31,7 @@ class NameMap {
     return nullptr;
   }
 
-  /// Null when there is no such name.
+  /// Null if the name is absent.
   const T* find(std::string_view name) const {
     auto at = std::lower_bound(order_.begin(), order_.end(), name,
                                [&](std::uint32_t i, std::string_view n) { return entries_[i].first < n; });
@@ -41,7 +41,7 @@ class NameMap {
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  /// In the order of the file.
+  /// Iterates in file order.
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   const Entry& operator[](std::size_t i) const { return entries_[i]; }

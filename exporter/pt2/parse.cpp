@@ -31,7 +31,7 @@ SchemaVersion parse_version(JsonValue root) {
   return {static_cast<int>(major), static_cast<int>(minor)};
 }
 
-// Python's integers have no bound and its infinities are null: what does not fit is no bound.
+// Python's integers are unbounded, and its infinities are null: unrepresentable values mean no bound.
 std::optional<std::int64_t> parse_bound(JsonValue constraint, std::string_view key) {
   const auto value = constraint.find(key);
   if (!value) return std::nullopt;
@@ -78,13 +78,13 @@ std::string choose_model(const Container& container, std::string_view wanted) {
   const auto& models = container.models();
   if (wanted.empty() && models.size() == 1) return models.front();
   std::string names;
-  for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quoted(models[i]);
+  for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quote(models[i]);
   if (wanted.empty())
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: holds {} programs, choose one of {}", container.label(), models.size(), names));
   if (std::find(models.begin(), models.end(), wanted) == models.end())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds no program {}, only {}", container.label(), quoted(wanted), names));
+         fmt::format("{}: holds no program {}, only {}", container.label(), quote(wanted), names));
   return std::string(wanted);
 }
 
@@ -92,7 +92,7 @@ NameMap<Payload> load_payloads(const Container& container, const std::string& mo
   const std::string folder = "data/" + what;
   const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, what);
   const Entry* config = container.find_under_root(name);
-  if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quoted(name)));
+  if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quote(name)));
   return parse_payloads(container, *config, folder);
 }
 

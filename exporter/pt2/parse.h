@@ -1,5 +1,4 @@
-// Reads the ExportedProgram JSON of a .pt2 file, and the tables that say where its weights are, into the structs of
-// model.h.
+// Reads the ExportedProgram JSON of a .pt2 file, and the tables of weight locations, into the structs of model.h.
 #pragma once
 
 #include <string_view>
@@ -9,14 +8,13 @@
 
 namespace tern::pt2 {
 
-/// Reads one program; `model` may be empty when the archive holds only one. Throws Error, naming the entry and the JSON
-/// path: bad_file when the JSON breaks its schema, unsupported when the schema's major version is not 8. Checked
-/// besides the schema: the signature has one spec for each input and output of the graph, and the tensors of weights
-/// and constants lie inside their entries. An entry of no bytes with a tensor of some elements is let through: its data
-/// was not saved.
+/// Reads one program; `model` may be empty for an archive with a single program. Throws Error, naming the entry and the
+/// JSON path: bad_file for JSON against its schema, unsupported for schema major versions other than 8. Checks besides
+/// the schema: the signature has one spec for each input and output of the graph; tensors of weights and constants lie
+/// inside their entries. Empty entries of non-empty tensors are accepted: their data was not saved.
 Program parse_program(const Container& container, std::string_view model = {});
 
-/// As above, for the JSON alone: weights and constants stay empty. `entry` stands for the source in messages.
+/// Reads the JSON alone: weights and constants stay empty. `entry` names the source in messages.
 Program parse_program_json(std::string_view json, std::string_view entry);
 
 }  // namespace tern::pt2

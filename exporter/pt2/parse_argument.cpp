@@ -6,7 +6,7 @@
 namespace tern::pt2 {
 namespace {
 
-using Kind = Argument::Kind;
+using ArgumentKind = Argument::Kind;
 
 template <class T, class Read>
 std::vector<T> read_list(JsonValue value, Read read) {
@@ -26,7 +26,7 @@ SymArgument<T> read_sym(JsonValue value, std::string_view literal_tag, Read read
   else if (content.key() == literal_tag)
     sym.value = read(content);
   else
-    content.bad(fmt::format("unknown tag {}; expected 'as_name' or '{}'", quoted(content.key()), literal_tag));
+    content.bad(fmt::format("unknown tag {}; expected 'as_name' or '{}'", quote(content.key()), literal_tag));
   return sym;
 }
 
@@ -109,18 +109,18 @@ std::string read_optional_name(JsonValue value) {
   const JsonValue content = value.only();
   if (content.key() == "as_none") return {};
   if (content.key() == "as_tensor") return parse_name(content);
-  content.bad(fmt::format("unknown tag {}; expected 'as_tensor' or 'as_none'", quoted(content.key())));
+  content.bad(fmt::format("unknown tag {}; expected 'as_tensor' or 'as_none'", quote(content.key())));
 }
 
 void read_optional_tensor(JsonValue v, Argument& a) {
   a.name = read_optional_name(v);
-  a.kind = a.name.empty() ? Kind::none : Kind::tensor;
+  a.kind = a.name.empty() ? ArgumentKind::none : ArgumentKind::tensor;
 }
 void read_optional_tensors(JsonValue v, Argument& a) {
   a.names = read_list<std::string>(v, read_optional_name);
 }
 
-template <void (*read)(JsonValue, Argument&), Kind kind>
+template <void (*read)(JsonValue, Argument&), ArgumentKind kind>
 void read_items(JsonValue v, Argument& a) {
   a.items = read_list<Argument>(v, [](JsonValue e) {
     Argument item;
@@ -147,43 +147,43 @@ void read_dict(JsonValue v, Argument& a) {
 
 struct Tag {
   const char* tag;
-  Kind kind;
+  ArgumentKind kind;
   void (*read)(JsonValue, Argument&);
 };
 
-// The frequent ones first.
+// Frequent kinds first.
 constexpr Tag kTags[] = {
-    {"as_tensor", Kind::tensor, read_tensor},
-    {"as_int", Kind::integer, read_int},
-    {"as_ints", Kind::ints, read_ints},
-    {"as_bool", Kind::boolean, read_bool},
-    {"as_float", Kind::real, read_float},
-    {"as_none", Kind::none, read_none},
-    {"as_scalar_type", Kind::scalar_type, read_int},
-    {"as_device", Kind::device, read_device},
-    {"as_layout", Kind::layout, read_int},
-    {"as_memory_format", Kind::memory_format, read_int},
-    {"as_string", Kind::string, read_string},
-    {"as_sym_int", Kind::sym_int, read_sym_int_argument},
-    {"as_sym_ints", Kind::sym_ints, read_sym_ints},
-    {"as_sym_bool", Kind::sym_bool, read_sym_bool_argument},
-    {"as_sym_float", Kind::sym_float, read_sym_float_argument},
-    {"as_tensors", Kind::tensors, read_tensors},
-    {"as_optional_tensors", Kind::optional_tensors, read_optional_tensors},
-    {"as_optional_tensor", Kind::tensor, read_optional_tensor},
-    {"as_floats", Kind::reals, read_floats},
-    {"as_bools", Kind::bools, read_bools},
-    {"as_strings", Kind::strings, read_strings},
-    {"as_complex", Kind::complex, read_complex},
-    {"as_graph", Kind::graph, read_graph},
-    {"as_custom_obj", Kind::custom_obj, read_custom_obj},
-    {"as_operator", Kind::op, read_string},
-    {"as_sym_floats", Kind::sym_floats, read_sym_floats},
-    {"as_sym_bools", Kind::sym_bools, read_sym_bools},
-    {"as_nested_tensors", Kind::nested_tensors, read_items<read_tensors, Kind::tensors>},
-    {"as_int_lists", Kind::int_lists, read_items<read_ints, Kind::ints>},
-    {"as_float_lists", Kind::real_lists, read_items<read_floats, Kind::reals>},
-    {"as_string_to_argument", Kind::dict, read_dict},
+    {"as_tensor", ArgumentKind::tensor, read_tensor},
+    {"as_int", ArgumentKind::integer, read_int},
+    {"as_ints", ArgumentKind::ints, read_ints},
+    {"as_bool", ArgumentKind::boolean, read_bool},
+    {"as_float", ArgumentKind::real, read_float},
+    {"as_none", ArgumentKind::none, read_none},
+    {"as_scalar_type", ArgumentKind::scalar_type, read_int},
+    {"as_device", ArgumentKind::device, read_device},
+    {"as_layout", ArgumentKind::layout, read_int},
+    {"as_memory_format", ArgumentKind::memory_format, read_int},
+    {"as_string", ArgumentKind::string, read_string},
+    {"as_sym_int", ArgumentKind::sym_int, read_sym_int_argument},
+    {"as_sym_ints", ArgumentKind::sym_ints, read_sym_ints},
+    {"as_sym_bool", ArgumentKind::sym_bool, read_sym_bool_argument},
+    {"as_sym_float", ArgumentKind::sym_float, read_sym_float_argument},
+    {"as_tensors", ArgumentKind::tensors, read_tensors},
+    {"as_optional_tensors", ArgumentKind::optional_tensors, read_optional_tensors},
+    {"as_optional_tensor", ArgumentKind::tensor, read_optional_tensor},
+    {"as_floats", ArgumentKind::reals, read_floats},
+    {"as_bools", ArgumentKind::bools, read_bools},
+    {"as_strings", ArgumentKind::strings, read_strings},
+    {"as_complex", ArgumentKind::complex, read_complex},
+    {"as_graph", ArgumentKind::graph, read_graph},
+    {"as_custom_obj", ArgumentKind::custom_obj, read_custom_obj},
+    {"as_operator", ArgumentKind::op, read_string},
+    {"as_sym_floats", ArgumentKind::sym_floats, read_sym_floats},
+    {"as_sym_bools", ArgumentKind::sym_bools, read_sym_bools},
+    {"as_nested_tensors", ArgumentKind::nested_tensors, read_items<read_tensors, ArgumentKind::tensors>},
+    {"as_int_lists", ArgumentKind::int_lists, read_items<read_ints, ArgumentKind::ints>},
+    {"as_float_lists", ArgumentKind::real_lists, read_items<read_floats, ArgumentKind::reals>},
+    {"as_string_to_argument", ArgumentKind::dict, read_dict},
 };
 
 }  // namespace
@@ -203,7 +203,7 @@ Argument parse_argument(JsonValue value) {
       tag.read(content, argument);
       return argument;
     }
-  value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  value.bad(fmt::format("unknown tag {}", quote(content.key())));
 }
 
 std::vector<Argument> parse_arguments(JsonValue value) {

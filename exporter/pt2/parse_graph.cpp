@@ -30,7 +30,7 @@ Node parse_node(JsonValue value) {
   return node;
 }
 
-// `value` may be absent, for fields that older schemas lack. Keys are unique: the document has checked that.
+// `value` may be absent, for fields missing in older schemas. The document has checked the keys for duplicates.
 template <class T, class Read>
 NameMap<T> parse_map(std::optional<JsonValue> value, Read read) {
   NameMap<T> map;

@@ -29,9 +29,9 @@ std::vector<std::string> parse_strings(JsonValue value);
 std::vector<std::pair<std::string, std::string>> parse_string_pairs(JsonValue value);
 /// The name in {"name": ...}, an identifier.
 std::string parse_name(JsonValue value);
-/// A string that may be the name of a value, an op or a tensor: 1 to kMaxNameBytes bytes, and no NUL.
+/// Parses the name of a value, an op or a tensor: 1 to kMaxNameBytes bytes, without NUL.
 std::string parse_identifier(JsonValue value);
-/// The value's key, with the same rule.
+/// The value's key, under the rule of parse_identifier().
 std::string parse_key(JsonValue value);
 
 }  // namespace tern::pt2

@@ -10,8 +10,7 @@
 namespace tern::pt2 {
 namespace {
 
-// The bytes from the start of the storage to the end of the last element; nothing when they do not fit in 63 bits. 0
-// when there are none.
+// Bytes from the storage's start to the end of the last element, 0 without elements; nothing beyond 63 bits.
 std::optional<std::uint64_t> bytes_reached(const TensorMeta& meta) {
   std::int64_t last = meta.storage_offset.value;
   for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
@@ -27,7 +26,7 @@ std::optional<std::uint64_t> bytes_reached(const TensorMeta& meta) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-// Elements, even those that share memory, must be countable in bytes.
+// Elements, overlapping ones included, must be countable in bytes.
 bool countable(const TensorMeta& meta) {
   std::int64_t bytes = element_size(meta.dtype);
   for (const auto& size : meta.sizes)
@@ -45,13 +44,13 @@ void check_literal(const JsonValue& value, const TensorMeta& meta) {
 void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t entry_bytes) {
   const TensorMeta& meta = payload.tensor;
   check_literal(value, meta);
-  // What a pickle holds is not laid out like this, and sparse tensors have no strides.
+  // Pickle entries have another layout, and sparse tensors have no strides.
   if (payload.use_pickle || meta.layout != Layout::strided) return;
   const auto reached = bytes_reached(meta);
   if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
   const bool not_saved = entry_bytes == 0;
   if (*reached > entry_bytes && !not_saved)
-    value.bad(fmt::format("the tensor reaches {} bytes into entry {}, which has {}", *reached, quoted(payload.entry),
+    value.bad(fmt::format("the tensor reaches {} bytes into entry {}, which has {}", *reached, quote(payload.entry),
                           entry_bytes));
 }
 
@@ -62,7 +61,7 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
   const JsonValue path = value["path_name"];
   payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_identifier(path));
   const Entry* entry = container.find(payload.entry);
-  if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quoted(payload.entry)));
+  if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quote(payload.entry)));
   if (const auto meta = value.find("tensor_meta")) {
     payload.has_tensor = true;
     payload.tensor = parse_tensor_meta(*meta);

@@ -1,4 +1,4 @@
-// Reads the table that says where the tensors of a program are.
+// Reads the table of a program's tensor locations.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tern::pt2 {
 
-/// `config` is the entry with the table; `folder`, under the root, is where the entries that it names are. Throws
-/// Error: bad_file, also when a tensor does not lie inside its entry.
+/// `config` is the entry with the table; `folder`, under the root, contains its named entries. Throws Error: bad_file,
+/// also for tensors outside their entry.
 NameMap<Payload> parse_payloads(const Container& container, const Entry& config, const std::string& folder);
 
 }  // namespace tern::pt2

@@ -6,7 +6,7 @@
 namespace tern::pt2 {
 namespace {
 
-// How a spec writes the value that it is about.
+// Notation of a spec's value.
 enum class Form {
   argument,    // "arg": an Argument
   tensor,      // "arg": {"name": ...}
@@ -18,7 +18,7 @@ struct SpecTag {
   const char* tag;
   Kind kind;
   Form form;
-  const char* target;  // the key of the name that it is for, or null
+  const char* target;  // key of the target's name, or null
 };
 
 using In = InputSpec::Kind;
@@ -73,7 +73,7 @@ InputSpec parse_input_spec(JsonValue value) {
     spec.arg = parse_argument(content["value"]);
     return spec;
   }
-  if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
   if (spec.kind == In::buffer)
     if (const auto persistent = content.find("persistent")) spec.persistent = persistent->as_bool();
   return spec;
@@ -82,7 +82,7 @@ InputSpec parse_input_spec(JsonValue value) {
 OutputSpec parse_output_spec(JsonValue value) {
   const JsonValue content = value.only();
   OutputSpec spec;
-  if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quote(content.key())));
   return spec;
 }
 

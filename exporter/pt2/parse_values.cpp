@@ -23,7 +23,7 @@ constexpr ScalarTypeName kScalarTypes[] = {
 
 // {literal_tag: ...} or {"as_expr": {"expr_str": ..., "hint": null or {tag: ...}}}
 template <class Sym, class Read>
-Sym read_sym(JsonValue value, std::string_view literal_tag, Read read) {
+Sym read_symbol(JsonValue value, std::string_view literal_tag, Read read) {
   const JsonValue content = value.only();
   Sym sym;
   if (content.key() == literal_tag) {
@@ -32,11 +32,11 @@ Sym read_sym(JsonValue value, std::string_view literal_tag, Read read) {
     const JsonValue text = content["expr_str"];
     sym.expr = text.as_string();
     if (sym.expr.empty()) text.bad("the expression is empty");
-    // A hint of another type says nothing that we need.
+    // Hints of another type are irrelevant.
     if (const auto hint = content.find("hint"); hint && hint->only().key() == literal_tag)
       sym.hint = read(hint->only());
   } else {
-    value.bad(fmt::format("unknown tag {}; expected '{}' or 'as_expr'", quoted(content.key()), literal_tag));
+    value.bad(fmt::format("unknown tag {}; expected '{}' or 'as_expr'", quote(content.key()), literal_tag));
   }
   return sym;
 }
@@ -65,13 +65,13 @@ DType dtype_from_scalar_type(std::int64_t scalar_type) {
 }
 
 SymInt parse_sym_int(JsonValue value) {
-  return read_sym<SymInt>(value, "as_int", [](JsonValue v) { return v.as_int(); });
+  return read_symbol<SymInt>(value, "as_int", [](JsonValue v) { return v.as_int(); });
 }
 SymFloat parse_sym_float(JsonValue value) {
-  return read_sym<SymFloat>(value, "as_float", [](JsonValue v) { return v.as_double(); });
+  return read_symbol<SymFloat>(value, "as_float", [](JsonValue v) { return v.as_double(); });
 }
 SymBool parse_sym_bool(JsonValue value) {
-  return read_sym<SymBool>(value, "as_bool", [](JsonValue v) { return v.as_bool(); });
+  return read_symbol<SymBool>(value, "as_bool", [](JsonValue v) { return v.as_bool(); });
 }
 
 TensorMeta parse_tensor_meta(JsonValue value) {

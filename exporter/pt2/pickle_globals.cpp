@@ -22,7 +22,7 @@ constexpr Known kKnown[] = {
     {"torch._utils _rebuild_wrapper_subclass", G::rebuild_wrapper},
     {"torch.serialization _get_layout", G::layout},
 
-    // Enums: the calls that these names have in a pickle name a member by its value.
+    // Enums: a call of the name in a pickle has the member's value as argument.
     {"torchao.float8.config ScalingGranularity", G::enumeration},
     {"torchao.prototype.mx_formats.config ScaleCalculationMode", G::enumeration},
     {"torchao.quantization.quant_primitives MappingType", G::enumeration},
@@ -80,7 +80,7 @@ constexpr Known kKnown[] = {
      "Float8Sparse2x42DData2DMetadataTensor",
      G::tensor_class},
 
-    // Tensors of earlier versions, which wrap each other.
+    // Tensors of earlier versions, wrapping each other.
     {"torchao.dtypes AffineQuantizedTensor", G::tensor_class},
     {"torchao.dtypes.affine_quantized_tensor AffineQuantizedTensor", G::tensor_class},
     {"torchao.dtypes.floatx.float8_layout Float8AQTTensorImpl", G::tensor_class},
@@ -110,7 +110,7 @@ constexpr Storage kStorages[] = {
     {"torch.storage UntypedStorage", DType::invalid},
 };
 
-// Dtypes: of tensors, and as attributes also those that no tensor of Tern has.
+// Dtypes of tensors; attributes may also use dtypes without Tern tensors.
 constexpr std::string_view kDTypes[] = {
     "torch bfloat16",
     "torch bool",

@@ -1,4 +1,4 @@
-// The names of Python that a pickle may mention, and what Tern takes each for. None is ever imported or called.
+// Python names allowed in a pickle, and Tern's meaning of each. No name is ever imported or called.
 #pragma once
 
 #include <tern/dtype.h>
@@ -21,16 +21,16 @@ enum class PickleGlobal {
   size,                          ///< torch.Size
   storage,                       ///< torch.FloatStorage ...: see storage_dtype
   dtype,                         ///< torch.float32 ...: the name after "torch "
-  enumeration,                   ///< an enum of torchao or PyTorch: its call has the value as only argument
+  enumeration,                   ///< enum of torchao or PyTorch: its call has the value as only argument
   record,                        ///< a dataclass of torchao
   named_tuple,                   ///< a named tuple of torchao: positional arguments
   tensor_class,                  ///< a tensor subclass of torchao: inner tensors and attributes by name
 };
 
-/// `name` is "module name", with a space between. `known` becomes the same text, which lives as long as the program.
+/// `name` is "module name", separated by a space. `known` becomes the same text, with static lifetime.
 PickleGlobal pickle_global(std::string_view name, std::string_view* known);
 
-/// Of a storage class: invalid for torch.storage.UntypedStorage, whose elements are bytes.
+/// Dtype of a storage class: invalid for torch.storage.UntypedStorage, a storage of bytes.
 DType storage_dtype(std::string_view name);
 
 }  // namespace tern::pt2

@@ -8,7 +8,7 @@ struct Name {
   std::string_view name;
 };
 
-// Also those that the reader refuses, so that its message can name them.
+// Includes refused opcodes, for messages.
 constexpr Name kNames[] = {
     {'(', "MARK"},
     {'.', "STOP"},

@@ -1,4 +1,4 @@
-// The opcodes of Python's pickles, protocols 0 to 5 (CPython's Lib/pickletools.py): their names, and what follows each.
+// Opcodes of Python's pickles, protocols 0 to 5 (CPython's Lib/pickletools.py): their names and arguments.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ enum class PickleOpcode : std::uint8_t {
   frame = 0x95,
 };
 
-/// The name in CPython's documentation, such as "INST"; empty for a byte that is no opcode.
+/// Name in CPython's documentation, such as "INST"; empty for unknown bytes.
 std::string_view pickle_opcode_name(std::uint8_t code);
 
 }  // namespace tern::pt2

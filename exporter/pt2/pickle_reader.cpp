@@ -14,7 +14,7 @@
 namespace tern::pt2 {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 using Code = PickleOpcode;
 
 class Machine {
@@ -35,7 +35,7 @@ class Machine {
   [[noreturn]] void fail_at(std::size_t offset, ErrorCode code, const std::string& what) const {
     fail(code, fmt::format("{}: offset {}: {}", label_, base_ + offset, what));
   }
-  /// With the name of the opcode.
+  /// Names the opcode.
   [[noreturn]] void bad(const std::string& what) const {
     const auto name = pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_]));
     fail_at(opcode_at_, ErrorCode::bad_file, fmt::format("pickle opcode {}: {}", name, what));
@@ -69,7 +69,7 @@ class Machine {
     return text;
   }
 
-  // The stack: values, and where marks are among them.
+  // The stack: values, and the positions of marks.
   PickleId make(PickleValue value) {
     charge_work(sizeof(PickleValue));
     value.offset = static_cast<std::uint32_t>(opcode_at_);
@@ -77,7 +77,7 @@ class Machine {
     return static_cast<PickleId>(values_.values.size() - 1);
   }
   void push(PickleValue value) { stack_.push_back(make(std::move(value))); }
-  void push_number(Kind kind, std::int64_t integer) {
+  void push_number(PickleValueKind kind, std::int64_t integer) {
     PickleValue v;
     v.kind = kind;
     v.integer = integer;
@@ -85,11 +85,11 @@ class Machine {
   }
   void push_text(std::string_view text) {
     PickleValue v;
-    v.kind = Kind::text;
+    v.kind = PickleValueKind::text;
     v.text = text;
     push(std::move(v));
   }
-  void push_items(Kind kind, std::vector<PickleId> items) {
+  void push_items(PickleValueKind kind, std::vector<PickleId> items) {
     PickleValue v;
     v.kind = kind;
     v.items = std::move(items);
@@ -118,7 +118,7 @@ class Machine {
     marks_.pop_back();
     return items;
   }
-  PickleValue& top_of_kind(Kind kind) {
+  PickleValue& top_of_kind(PickleValueKind kind) {
     PickleValue& v = values_.values[top()];
     if (v.kind != kind) bad(fmt::format("the stack holds {}, not {}", name_of(v.kind), name_of(kind)));
     return v;
@@ -138,28 +138,28 @@ class Machine {
   void push_global(std::string_view module, std::string_view name) {
     const std::string full = fmt::format("{} {}", module, name);
     PickleValue v;
-    v.kind = Kind::global;
+    v.kind = PickleValueKind::global;
     v.global = pickle_global(full, &v.text);
     if (v.global == PickleGlobal::refused)
       fail_at(opcode_at_, ErrorCode::unsupported,
               fmt::format("pickle opcode {}: {} is not among the names that are read; Tern reads the tensors of "
                           "PyTorch and torchao, and never runs code from a file",
                           pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_])),
-                          quoted(fmt::format("{}.{}", module, name))));
+                          quote(fmt::format("{}.{}", module, name))));
     push(std::move(v));
   }
-  void call(Kind kind, const char* arguments_are) {
+  void call(PickleValueKind kind, const char* arguments_are) {
     const PickleId arguments = pop(), callee = pop();
-    if (values_[callee].kind != Kind::global)
+    if (values_[callee].kind != PickleValueKind::global)
       bad(fmt::format("{} is called, and not a name", name_of(values_[callee].kind)));
-    if (values_[arguments].kind != Kind::tuple)
+    if (values_[arguments].kind != PickleValueKind::tuple)
       bad(fmt::format("{} is {}, not a tuple", arguments_are, name_of(values_[arguments].kind)));
     push_items(kind, {callee, arguments});
   }
   void build() {
     const PickleId state = pop();
     PickleValue& object = values_.values[top()];
-    if (object.kind != Kind::call && object.kind != Kind::object)
+    if (object.kind != PickleValueKind::call && object.kind != PickleValueKind::object)
       bad(fmt::format("state is given to {}", name_of(object.kind)));
     if (object.state != kNoPickleValue) bad("state is given twice");
     object.state = state;
@@ -168,15 +168,15 @@ class Machine {
     if (items.size() % 2 != 0) bad("a key has no value");
     PickleValue& target = values_.values[top()];
     // Of an OrderedDict, the call that makes an empty one.
-    if (target.kind != Kind::dict && target.kind != Kind::call)
+    if (target.kind != PickleValueKind::dict && target.kind != PickleValueKind::call)
       bad(fmt::format("items are put into {}", name_of(target.kind)));
-    if (target.kind == Kind::call && values_[target.items[0]].global != PickleGlobal::ordered_dict)
+    if (target.kind == PickleValueKind::call && values_[target.items[0]].global != PickleGlobal::ordered_dict)
       bad("items are put into something that is no dict");
-    if (target.kind == Kind::call) target = {Kind::dict, {}, kNoPickleValue, target.offset, 0, 0, {}, {}};
+    if (target.kind == PickleValueKind::call) target = {PickleValueKind::dict, {}, kNoPickleValue, target.offset, 0, 0, {}, {}};
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
   void append(const std::vector<PickleId>& items) {
-    PickleValue& list = top_of_kind(Kind::list);
+    PickleValue& list = top_of_kind(PickleValueKind::list);
     list.items.insert(list.items.end(), items.begin(), items.end());
   }
 
@@ -216,22 +216,22 @@ void Machine::step() {
     case Code::pop: pop(); return;
     case Code::pop_mark: pop_to_mark(); return;
     case Code::none: return push({});
-    case Code::newtrue: return push_number(Kind::boolean, 1);
-    case Code::newfalse: return push_number(Kind::boolean, 0);
-    case Code::binint: return push_number(Kind::integer, static_cast<std::int32_t>(number<std::uint32_t>()));
-    case Code::binint1: return push_number(Kind::integer, number<std::uint8_t>());
-    case Code::binint2: return push_number(Kind::integer, number<std::uint16_t>());
+    case Code::newtrue: return push_number(PickleValueKind::boolean, 1);
+    case Code::newfalse: return push_number(PickleValueKind::boolean, 0);
+    case Code::binint: return push_number(PickleValueKind::integer, static_cast<std::int32_t>(number<std::uint32_t>()));
+    case Code::binint1: return push_number(PickleValueKind::integer, number<std::uint8_t>());
+    case Code::binint2: return push_number(PickleValueKind::integer, number<std::uint16_t>());
     case Code::long1: {
       const auto size = number<std::uint8_t>();
       if (size > 8) bad(fmt::format("an integer of {} bytes; at most 8 are read", size));
       const auto bytes = take(size);
       std::uint64_t value = size != 0 && (bytes[size - 1] & std::byte{0x80}) != std::byte{0} ? ~std::uint64_t{0} : 0;
       for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-      return push_number(Kind::integer, static_cast<std::int64_t>(value));
+      return push_number(PickleValueKind::integer, static_cast<std::int64_t>(value));
     }
     case Code::binfloat: {
       PickleValue v;
-      v.kind = Kind::real;
+      v.kind = PickleValueKind::real;
       std::uint64_t bits = 0;  // the only number that is stored with the highest byte first
       for (const std::byte b : take(8)) bits = bits << 8 | std::to_integer<std::uint64_t>(b);
       v.real = std::bit_cast<double>(bits);
@@ -240,15 +240,15 @@ void Machine::step() {
     case Code::short_binunicode: return push_text(text(number<std::uint8_t>()));
     case Code::binunicode: return push_text(text(number<std::uint32_t>()));
     case Code::binunicode8: return push_text(text(number<std::uint64_t>()));
-    case Code::empty_tuple: return push_items(Kind::tuple, {});
-    case Code::tuple1: return push_items(Kind::tuple, pop_several(1));
-    case Code::tuple2: return push_items(Kind::tuple, pop_several(2));
-    case Code::tuple3: return push_items(Kind::tuple, pop_several(3));
-    case Code::tuple: return push_items(Kind::tuple, pop_to_mark());
-    case Code::empty_list: return push_items(Kind::list, {});
+    case Code::empty_tuple: return push_items(PickleValueKind::tuple, {});
+    case Code::tuple1: return push_items(PickleValueKind::tuple, pop_several(1));
+    case Code::tuple2: return push_items(PickleValueKind::tuple, pop_several(2));
+    case Code::tuple3: return push_items(PickleValueKind::tuple, pop_several(3));
+    case Code::tuple: return push_items(PickleValueKind::tuple, pop_to_mark());
+    case Code::empty_list: return push_items(PickleValueKind::list, {});
     case Code::append: return append({pop()});
     case Code::appends: return append(pop_to_mark());
-    case Code::empty_dict: return push_items(Kind::dict, {});
+    case Code::empty_dict: return push_items(PickleValueKind::dict, {});
     case Code::setitem: return set_items(pop_several(2));
     case Code::setitems: return set_items(pop_to_mark());
     case Code::binput: return remember(number<std::uint8_t>());
@@ -262,13 +262,13 @@ void Machine::step() {
     }
     case Code::stack_global: {
       const std::vector<PickleId> names = pop_several(2);
-      if (values_[names[0]].kind != Kind::text || values_[names[1]].kind != Kind::text) bad("a name is no text");
+      if (values_[names[0]].kind != PickleValueKind::text || values_[names[1]].kind != PickleValueKind::text) bad("a name is no text");
       return push_global(values_[names[0]].text, values_[names[1]].text);
     }
-    case Code::reduce: return call(Kind::call, "the list of arguments");
-    case Code::newobj: return call(Kind::object, "the list of arguments");
+    case Code::reduce: return call(PickleValueKind::call, "the list of arguments");
+    case Code::newobj: return call(PickleValueKind::object, "the list of arguments");
     case Code::build: return build();
-    case Code::binpersid: return push_items(Kind::persistent, {pop()});
+    case Code::binpersid: return push_items(PickleValueKind::persistent, {pop()});
     case Code::dup:
     case Code::newobj_ex: break;
   }

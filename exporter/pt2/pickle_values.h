@@ -1,4 +1,4 @@
-// What a pickle says, as plain data: values in one array that name each other by number.
+// Contents of a pickle as plain data: values in one array, referring to each other by number.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tern::pt2 {
 using PickleId = std::uint32_t;
 inline constexpr PickleId kNoPickleValue = std::numeric_limits<PickleId>::max();
 
-/// One value. Nothing is called to make it: an object is the record of a call.
+/// Pickled value. Nothing is called: an object is the record of a call.
 struct PickleValue {
   enum class Kind : std::uint8_t {
     none,
@@ -28,21 +28,21 @@ struct PickleValue {
     dict,        ///< items: key, value, key, value ...
     global,      ///< global; text: "module name"
     call,        ///< REDUCE: items[0](*items[1])
-    object,      ///< NEWOBJ: of the class items[0], made with the arguments items[1]
-    persistent,  ///< BINPERSID: items[0] says what is stored outside of the pickle
+    object,      ///< NEWOBJ: an object of class items[0], with constructor arguments items[1]
+    persistent,  ///< BINPERSID: items[0] describes data outside the pickle
   };
   Kind kind = Kind::none;
   PickleGlobal global = PickleGlobal::refused;
-  PickleId state = kNoPickleValue;  ///< of a call or object: what BUILD gave it
-  std::uint32_t offset = 0;         ///< of the opcode that made it, in the pickle
+  PickleId state = kNoPickleValue;  ///< argument of BUILD, for a call or object
+  std::uint32_t offset = 0;         ///< offset of the value's opcode in the pickle
   std::int64_t integer = 0;
   double real = 0;
   std::string_view text;  ///< a part of the pickle
   std::vector<PickleId> items;
 };
 
-/// Values may share others, and may even contain themselves: who walks over them has to count. No destructor or copy
-/// here follows such a reference.
+/// Values may share others and may even contain themselves: walks must count visits. No destructor or copy follows such
+/// a reference.
 struct PickleValues {
   std::vector<PickleValue> values;
   PickleId root = kNoPickleValue;
@@ -50,7 +50,7 @@ struct PickleValues {
   const PickleValue& operator[](PickleId id) const { return values[id]; }
 };
 
-/// What a kind is called in messages: "a tuple".
+/// Name of a kind for messages: "a tuple".
 const char* name_of(PickleValue::Kind kind);
 
 }  // namespace tern::pt2

@@ -9,11 +9,11 @@
 namespace tern::pt2 {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 
 constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxVisits = 4096;
-constexpr std::size_t kMaxRank = 64;
+constexpr std::size_t kMaxTensorRank = 64;
 constexpr std::size_t kMaxTextBytes = 1024;
 
 }  // namespace
@@ -28,28 +28,28 @@ void PickleView::bad(const PickleValue& at, const std::string& what, ErrorCode c
   fail(code, fmt::format("{}: offset {}: {}", label_, object_.pickle.offset + at.offset, what));
 }
 
-const PickleValue& PickleView::value(PickleId id, Kind kind, const char* role) const {
+const PickleValue& PickleView::value(PickleId id, PickleValueKind kind, const char* role) const {
   const PickleValue& v = values_[id];
   if (v.kind != kind) bad(v, fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
   return v;
 }
 
 std::string_view PickleView::text(PickleId id, const char* role) const {
-  const PickleValue& v = value(id, Kind::text, role);
+  const PickleValue& v = value(id, PickleValueKind::text, role);
   if (v.text.size() > kMaxTextBytes)
     bad(v, fmt::format("{} has {} bytes, and at most {} are read", role, v.text.size(), kMaxTextBytes));
   return v.text;
 }
 
 std::int64_t PickleView::natural(PickleId id, const char* role) const {
-  const PickleValue& v = value(id, Kind::integer, role);
+  const PickleValue& v = value(id, PickleValueKind::integer, role);
   if (v.integer < 0) bad(v, fmt::format("{} is negative", role));
   return v.integer;
 }
 
 std::vector<std::int64_t> PickleView::naturals(PickleId id, const char* role) const {
   const PickleValue& v = sequence(id, role);
-  if (v.items.size() > kMaxRank) bad(v, fmt::format("{} has {} numbers", role, v.items.size()));
+  if (v.items.size() > kMaxTensorRank) bad(v, fmt::format("{} has {} numbers", role, v.items.size()));
   std::vector<std::int64_t> result;
   for (const PickleId item : v.items) result.push_back(natural(item, role));
   return result;
@@ -57,21 +57,21 @@ std::vector<std::int64_t> PickleView::naturals(PickleId id, const char* role) co
 
 const PickleValue& PickleView::sequence(PickleId id, const char* role) const {
   const PickleValue* v = &values_[id];
-  if (v->kind == Kind::call && callee(*v) == PickleGlobal::size) v = &values_[arguments(*v, 1, 1).items[0]];
-  if (v->kind != Kind::tuple && v->kind != Kind::list) bad(*v, fmt::format("{} is {}", role, name_of(v->kind)));
+  if (v->kind == PickleValueKind::call && callee(*v) == PickleGlobal::size) v = &values_[arguments(*v, 1, 1).items[0]];
+  if (v->kind != PickleValueKind::tuple && v->kind != PickleValueKind::list) bad(*v, fmt::format("{} is {}", role, name_of(v->kind)));
   return *v;
 }
 
 std::string_view PickleView::dtype_name(PickleId id) const {
-  const PickleValue& v = value(id, Kind::global, "the dtype");
-  if (v.global != PickleGlobal::dtype) bad(v, fmt::format("{} is no dtype", quoted(v.text)));
+  const PickleValue& v = value(id, PickleValueKind::global, "the dtype");
+  if (v.global != PickleGlobal::dtype) bad(v, fmt::format("{} is no dtype", quote(v.text)));
   return v.text.substr(v.text.find(' ') + 1);
 }
 
 const PickleValue& PickleView::arguments(const PickleValue& v, std::size_t least, std::size_t most) const {
   const PickleValue& a = values_[v.items[1]];
   if (a.items.size() < least || a.items.size() > most)
-    bad(v, fmt::format("{} has {} arguments, not {} to {}", quoted(values_[v.items[0]].text), a.items.size(), least,
+    bad(v, fmt::format("{} has {} arguments, not {} to {}", quote(values_[v.items[0]].text), a.items.size(), least,
                        most));
   return a;
 }

@@ -1,4 +1,4 @@
-// What the readers of a pickle's values share: typed access with errors that name the place, and limits.
+// Typed access to a pickle's values: errors name the position, and limits apply.
 #pragma once
 
 #include <tern/error.h>
@@ -13,7 +13,7 @@
 
 namespace tern::pt2 {
 
-/// `role` says in messages which value it is: "the storage offset".
+/// `role` names the value in messages: "the storage offset".
 class PickleView {
  public:
   PickleView(const PickleValues& values, const SavedObject& object, const std::string& label)
@@ -27,16 +27,16 @@ class PickleView {
   std::string_view text(PickleId id, const char* role) const;
   std::int64_t natural(PickleId id, const char* role) const;
   std::vector<std::int64_t> naturals(PickleId id, const char* role) const;
-  /// A tuple, a list, or the torch.Size of one.
+  /// Accepts a tuple, a list, or a torch.Size.
   const PickleValue& sequence(PickleId id, const char* role) const;
-  /// Without "torch ".
+  /// Name without "torch ".
   std::string_view dtype_name(PickleId id) const;
-  /// Of a call or an object.
+  /// Called name of a call or an object.
   PickleGlobal callee(const PickleValue& v) const { return values_[v.items[0]].global; }
   const PickleValue& arguments(const PickleValue& v, std::size_t least, std::size_t most) const;
 
-  /// Lives while a value is looked into. A value that is shared counts each time, so that a few values that name each
-  /// other cannot become many.
+  /// Lives during the visit of a value. Shared values count at each visit: a few values referring to each other cannot
+  /// become many.
   class Visit {
    public:
     Visit(PickleView& view, const PickleValue& at);
@@ -56,7 +56,7 @@ class PickleView {
   std::size_t visits_ = 0;
 };
 
-/// A value that is no tensor, as an attribute of one: pickled_attribute.cpp.
+/// Reads a non-tensor attribute of a tensor: pickled_attribute.cpp.
 PickledAttribute read_pickled_attribute(PickleView& view, PickleId id);
 
 }  // namespace tern::pt2

@@ -1,4 +1,4 @@
-// Attributes of pickled tensors: numbers, texts, dtypes, enums, records and lists of them.
+// Attributes of pickled tensors: numbers, texts, dtypes, enums, records and their lists.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -8,7 +8,7 @@
 namespace tern::pt2 {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 using G = PickleGlobal;
 using Attribute = PickledAttribute;
 
@@ -20,31 +20,31 @@ Attribute attribute(PickleView& view, PickleId id) {
   const PickleView::Visit visit(view, v);
   Attribute a;
   switch (v.kind) {
-    case Kind::none: return a;
-    case Kind::boolean: a.kind = Attribute::Kind::boolean; break;
-    case Kind::integer: a.kind = Attribute::Kind::integer; break;
-    case Kind::real: a.kind = Attribute::Kind::real; break;
-    case Kind::text:
+    case PickleValueKind::none: return a;
+    case PickleValueKind::boolean: a.kind = Attribute::Kind::boolean; break;
+    case PickleValueKind::integer: a.kind = Attribute::Kind::integer; break;
+    case PickleValueKind::real: a.kind = Attribute::Kind::real; break;
+    case PickleValueKind::text:
       a.kind = Attribute::Kind::text;
       a.text = view.text(id, "an attribute");
       return a;
-    case Kind::tuple:
-    case Kind::list:
+    case PickleValueKind::tuple:
+    case PickleValueKind::list:
       a.kind = Attribute::Kind::list;
       for (const PickleId item : v.items) a.items.push_back(attribute(view, item));
       return a;
-    case Kind::dict:
+    case PickleValueKind::dict:
       a.kind = Attribute::Kind::record;
       a.fields = fields(view, id);
       return a;
-    case Kind::global:
-      if (v.global != G::dtype) view.bad(v, fmt::format("{} is no attribute of a tensor", quoted(v.text)));
+    case PickleValueKind::global:
+      if (v.global != G::dtype) view.bad(v, fmt::format("{} is no attribute of a tensor", quote(v.text)));
       a.kind = Attribute::Kind::dtype;
       a.text = view.dtype_name(id);
       return a;
-    case Kind::call:
-    case Kind::object: return named(view, v);
-    case Kind::persistent: view.bad(v, "an attribute is stored data");
+    case PickleValueKind::call:
+    case PickleValueKind::object: return named(view, v);
+    case PickleValueKind::persistent: view.bad(v, "an attribute is stored data");
   }
   a.integer = v.integer;
   a.real = v.real;
@@ -78,7 +78,7 @@ Attribute named(PickleView& view, const PickleValue& v) {
       return a;
     case G::ordered_dict:
     case G::record:
-      if (!given.items.empty()) view.bad(v, fmt::format("{} is made with arguments", quoted(type.text)));
+      if (!given.items.empty()) view.bad(v, fmt::format("{} is made with arguments", quote(type.text)));
       a.kind = Attribute::Kind::record;
       if (v.state != kNoPickleValue) a.fields = fields(view, v.state);
       return a;
@@ -88,11 +88,11 @@ Attribute named(PickleView& view, const PickleValue& v) {
       return a;
     default: break;
   }
-  view.bad(v, fmt::format("{} is no attribute of a tensor", quoted(type.text)));
+  view.bad(v, fmt::format("{} is no attribute of a tensor", quote(type.text)));
 }
 
 std::vector<PickledField> fields(PickleView& view, PickleId id) {
-  const PickleValue& dict = view.value(id, Kind::dict, "the state of an attribute");
+  const PickleValue& dict = view.value(id, PickleValueKind::dict, "the state of an attribute");
   std::vector<PickledField> result;
   for (std::size_t i = 0; i < dict.items.size(); i += 2)
     result.push_back({view.text(dict.items[i], "the name of a field"), attribute(view, dict.items[i + 1])});

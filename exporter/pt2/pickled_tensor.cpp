@@ -14,7 +14,7 @@
 namespace tern::pt2 {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 using G = PickleGlobal;
 
 // A file may have many parameters with the same pickle, and all their inner tensors become states with names.
@@ -44,7 +44,7 @@ class Interpreter {
 };
 
 bool Interpreter::is_tensor(const PickleValue& v) const {
-  if (v.kind != Kind::call) return false;
+  if (v.kind != PickleValueKind::call) return false;
   switch (view_.callee(v)) {
     case G::rebuild_from_type:
     case G::rebuild_tensor:
@@ -86,7 +86,7 @@ PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
   const PickleValue& a = view_.arguments(v, least, least + 1);
   if (a.items.size() > least) {
     const PickleValue& metadata = view_[a.items[least]];
-    if (metadata.kind != Kind::none && !metadata.items.empty())
+    if (metadata.kind != PickleValueKind::none && !metadata.items.empty())
       view_.bad(metadata, "tensors that are conjugated or negated lazily are not supported", ErrorCode::unsupported);
   }
   PickledTensor t;
@@ -95,31 +95,31 @@ PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
   t.strides = view_.naturals(a.items[3], "the list of strides");
   if (t.sizes.size() != t.strides.size()) view_.bad(v, "there are not as many strides as sizes");
   if (typed) t.dtype = dtype(a.items[6]);
-  if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch counts the bytes, and so do its programs
+  if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch and its programs count bytes
   place(t, v, a.items[0], typed);
   return t;
 }
 
 // ("storage", class of the storage, key, device, number of elements)
 void Interpreter::place(PickledTensor& t, const PickleValue& v, PickleId id, bool typed) {
-  const PickleValue& persistent = view_.value(id, Kind::persistent, "the storage");
-  const PickleValue& tuple = view_.value(persistent.items[0], Kind::tuple, "the reference to stored data");
+  const PickleValue& persistent = view_.value(id, PickleValueKind::persistent, "the storage");
+  const PickleValue& tuple = view_.value(persistent.items[0], PickleValueKind::tuple, "the reference to stored data");
   if (tuple.items.size() != 5 || view_.text(tuple.items[0], "the kind of stored data") != "storage")
     view_.bad(tuple, "a reference to stored data is no storage", ErrorCode::unsupported);
-  const PickleValue& type = view_.value(tuple.items[1], Kind::global, "the class of the storage");
-  if (type.global != G::storage) view_.bad(type, fmt::format("{} is no storage", quoted(type.text)));
+  const PickleValue& type = view_.value(tuple.items[1], PickleValueKind::global, "the class of the storage");
+  if (type.global != G::storage) view_.bad(type, fmt::format("{} is no storage", quote(type.text)));
   const DType elements = storage_dtype(type.text);
   if (!typed && elements == DType::invalid) view_.bad(type, "the dtype of the tensor is not given");
   if (!typed) t.dtype = elements;
   t.storage = view_.text(tuple.items[2], "the key of the storage");
   const SavedPart* part = view_.object().storages.find(t.storage);
-  if (part == nullptr) view_.bad(tuple, fmt::format("there is no entry data/{}", quoted(t.storage)));
+  if (part == nullptr) view_.bad(tuple, fmt::format("there is no entry data/{}", quote(t.storage)));
   std::int64_t bytes = 0;
   const std::int64_t count = view_.natural(tuple.items[4], "the size of the storage");
   if (__builtin_mul_overflow(count, elements == DType::invalid ? 1 : element_size(elements), &bytes) ||
       static_cast<std::uint64_t>(bytes) != part->bytes.size())
-    view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, and its entry has {} bytes", quoted(t.storage),
-                                 count, quoted(type.text), part->bytes.size()));
+    view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, and its entry has {} bytes", quote(t.storage),
+                                 count, quote(type.text), part->bytes.size()));
   check_inside(t, v, part->bytes.size());
 }
 
@@ -142,17 +142,17 @@ void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std
     view_.bad(v, "the tensor is larger than 2^63 bytes");
   if (static_cast<std::uint64_t>(reached) > bytes)
     view_.bad(v, fmt::format("the tensor reaches {} bytes into the storage {}, which has {}", reached,
-                             quoted(t.storage), bytes));
+                             quote(t.storage), bytes));
 }
 
 // _rebuild_from_type_v2(function, class, arguments, state)
 PickledTensor Interpreter::subclass(const PickleValue& v) {
   const PickleValue& a = view_.arguments(v, 4, 4);
-  const PickleValue& function = view_.value(a.items[0], Kind::global, "the function that rebuilds the tensor");
+  const PickleValue& function = view_.value(a.items[0], PickleValueKind::global, "the function that rebuilds the tensor");
   if (function.global != G::rebuild_wrapper)
-    view_.bad(function, fmt::format("{} does not rebuild a tensor subclass", quoted(function.text)),
+    view_.bad(function, fmt::format("{} does not rebuild a tensor subclass", quote(function.text)),
               ErrorCode::unsupported);
-  const PickleValue& type = view_.value(a.items[1], Kind::global, "the class of the tensor");
+  const PickleValue& type = view_.value(a.items[1], PickleValueKind::global, "the class of the tensor");
   PickledTensor t = wrapper(a.items[1], a.items[2]);
   if (t.class_name != type.text) view_.bad(type, "the class of the tensor is given twice, and differs");
   state(t, a.items[3]);
@@ -161,11 +161,11 @@ PickledTensor Interpreter::subclass(const PickleValue& v) {
 
 // (class, dtype, sizes, strides, offset, layout, device, requires_grad)
 PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
-  const PickleValue& a = view_.value(arguments, Kind::tuple, "the list of arguments");
+  const PickleValue& a = view_.value(arguments, PickleValueKind::tuple, "the list of arguments");
   if (a.items.size() != 8) view_.bad(a, "a tensor subclass is rebuilt with 8 arguments");
-  const PickleValue& name = view_.value(a.items[0], Kind::global, "the class of the tensor");
+  const PickleValue& name = view_.value(a.items[0], PickleValueKind::global, "the class of the tensor");
   if (name.global != G::tensor_class || view_[type].text != name.text)
-    view_.bad(name, fmt::format("{} is no tensor class", quoted(name.text)));
+    view_.bad(name, fmt::format("{} is no tensor class", quote(name.text)));
   PickledTensor t;
   t.class_name = name.text;
   t.dtype = dtype(a.items[1]);
@@ -175,22 +175,22 @@ PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
   return t;
 }
 
-/// The tensor's __dict__, or a pair of it and of the slots.
+/// Reads the tensor's __dict__, or a pair of __dict__ and slots.
 void Interpreter::state(PickledTensor& t, PickleId id) {
   const PickleValue& v = view_[id];
   Names names;
-  if (v.kind != Kind::tuple || v.items.size() != 2) return attributes(t, v, names);
+  if (v.kind != PickleValueKind::tuple || v.items.size() != 2) return attributes(t, v, names);
   for (const PickleId part : v.items) {
-    if (view_[part].kind != Kind::none) attributes(t, view_[part], names);
+    if (view_[part].kind != PickleValueKind::none) attributes(t, view_[part], names);
   }
 }
 
 void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& names) {
-  if (v.kind != Kind::dict) view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
+  if (v.kind != PickleValueKind::dict) view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
   for (std::size_t i = 0; i < v.items.size(); i += 2) {
     const std::string_view name = view_.text(v.items[i], "the name of an attribute");
     const PickleValue& item = view_[v.items[i + 1]];
-    if (!names.insert(name).second) view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
+    if (!names.insert(name).second) view_.bad(item, fmt::format("the attribute {} occurs twice", quote(name)));
     if (is_tensor(item)) {
       if (name.size() > kMaxInnerNameBytes)
         view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),

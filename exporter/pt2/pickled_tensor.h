@@ -1,5 +1,5 @@
-// A tensor as torch.save wrote it: plain, or a subclass with its inner tensors and attributes. Texts are parts of the
-// pickle, which may name one text many times.
+// Tensor from torch.save: plain, or a subclass with its inner tensors and attributes. Texts are views into the pickle;
+// a pickle may repeat a text many times.
 #pragma once
 
 #include <tern/dtype.h>
@@ -15,7 +15,7 @@ namespace tern::pt2 {
 struct PickledField;
 struct PickledInner;
 
-/// An attribute of a tensor subclass; which fields hold it is said beside each kind.
+/// Attribute of a tensor subclass. Comments beside the kinds name their fields.
 struct PickledAttribute {
   enum class Kind : std::uint8_t {
     none,
@@ -38,7 +38,7 @@ struct PickledAttribute {
   std::vector<PickledField> fields;
 
   bool is_none() const { return kind == Kind::none; }
-  /// Of a record; null when there is no such field.
+  /// Field of a record; null if absent.
   const PickledAttribute* find(std::string_view name) const;
 };
 
@@ -48,17 +48,17 @@ struct PickledField {
 };
 
 struct PickledTensor {
-  DType dtype = DType::invalid;  ///< of a subclass, what it stands for
+  DType dtype = DType::invalid;  ///< dtype represented by a subclass
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
-  std::int64_t offset = 0;          ///< in elements; 0 of a subclass
-  std::string_view storage;         ///< key in SavedObject::storages; of a plain tensor. Its elements lie inside.
+  std::int64_t offset = 0;          ///< elements before the first; 0 for a subclass
+  std::string_view storage;         ///< key in SavedObject::storages, for a plain tensor. Its elements lie inside.
   std::string_view class_name;      ///< "torchao.quantization Int8Tensor"; empty for a plain tensor
-  std::vector<PickledInner> inner;  ///< by the name of the Python attribute
+  std::vector<PickledInner> inner;  ///< keyed by the Python attribute's name
   std::vector<PickledField> attributes;
 
   bool is_plain() const { return class_name.empty(); }
-  /// Null when there is no such inner tensor or attribute.
+  /// Null if the inner tensor or attribute is absent.
   const PickledTensor* find(std::string_view name) const;
   const PickledAttribute* attribute(std::string_view name) const;
 };
@@ -68,9 +68,8 @@ struct PickledInner {
   PickledTensor value;
 };
 
-/// Reads the pickle of `object` as one tensor, whose texts lie in the pickle. What is made counts as work of the file
-/// (schema/work.h): pickles share values by their memos. Throws Error: bad_file, or unsupported for objects that are no
-/// such tensor.
+/// Reads the pickle of `object` as one tensor; its texts refer to the pickle. Memory counts as work of the file
+/// (schema/work.h): pickles share values by their memos. Throws Error: bad_file, or unsupported for other objects.
 PickledTensor read_pickled_tensor(const SavedObject& object, const std::string& label);
 
 }  // namespace tern::pt2

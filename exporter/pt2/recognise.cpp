@@ -51,14 +51,14 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
         "arrays of NumPy (.npz), which hold no program; 'tern run MODEL --input FILE.npz' and 'tern verify' take them");
   if (slash == std::string::npos || slash == 0)
     other(ErrorCode::bad_file,
-          fmt::format("the first entry {} is in no folder, so this is no .pt2 archive", quoted(first)));
+          fmt::format("the first entry {} is in no folder, so this is no .pt2 archive", quote(first)));
   const bool has_model = names.any_under_root("models/", ".json");
   const bool has_config = names.any_under_root("data/weights/", "_weights_config.json");
   if (has_model && has_config) {
     for (const auto& record : records)
       if (!record.name.starts_with(names.root + "/"))
         other(ErrorCode::bad_file,
-              fmt::format("entry {} is not under the root folder {}", quoted(record.name), quoted(names.root)));
+              fmt::format("entry {} is not under the root folder {}", quote(record.name), quote(names.root)));
     return names.root;
   }
   if (has_model && names.any_under_root("data/weights/", ".pt"))

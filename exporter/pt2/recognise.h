@@ -1,4 +1,4 @@
-// Tells archives that torch.export.save of PyTorch 2.9 or newer wrote from others that look alike.
+// Tells archives of torch.export.save (PyTorch 2.9 or newer) from similar archives.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tern::pt2 {
 
-/// Returns the root folder of a .pt2 archive (without a slash). Throws Error: unsupported for other kinds that PyTorch
-/// writes, with advice; bad_file for unknown archives.
+/// Returns the root folder of a .pt2 archive (without a slash). Throws Error: unsupported, with advice, for PyTorch's
+/// other archives; bad_file for unknown archives.
 std::string recognise_archive(const std::vector<ZipRecord>& records, const std::string& label);
 
 }  // namespace tern::pt2

@@ -23,7 +23,7 @@ SavedObject read_saved_object(std::span<const std::byte> bytes, std::uint64_t of
     const auto data = bytes.subspan(record.data_offset, record.size);
     if (!record.name.starts_with(root) || root.empty())
       fail(ErrorCode::bad_file,
-           fmt::format("{}: entry {} is not under the folder {}", label, quoted(record.name), quoted(root)));
+           fmt::format("{}: entry {} is not under the folder {}", label, quote(record.name), quote(root)));
     const std::string_view name = std::string_view(record.name).substr(root.size());
     constexpr std::string_view kStorages = "data/";
     if (name == "data.pkl") {

@@ -1,5 +1,4 @@
-// What torch.save wrote into an entry of a .pt2 file: a zip archive of its own, with a pickle and the storages that it
-// refers to.
+// Object written by torch.save into an entry of a .pt2 file: a zip archive of its own, with a pickle and its storages.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace tern::pt2 {
 
-/// Bytes of the file, and where they begin in it.
+/// Bytes of the file, and their offset.
 struct SavedPart {
   std::span<const std::byte> bytes;
   std::uint64_t offset = 0;
@@ -19,11 +18,11 @@ struct SavedPart {
 
 struct SavedObject {
   SavedPart pickle;
-  NameMap<SavedPart> storages;  ///< by key: "0" for the entry ROOT/data/0
+  NameMap<SavedPart> storages;  ///< "0" is the key of entry ROOT/data/0
 };
 
-/// Checks the inner archive as strictly as the file's own, but for compression and its CRCs: the CRC of the outer entry
-/// covers them. `offset` is the place of `bytes` in the file; messages name `label`. Throws Error: bad_file or
+/// Checks the inner archive as strictly as the file's own, except for compression and CRCs: the outer entry's CRC
+/// covers them. `offset` is the position of `bytes` in the file; messages name `label`. Throws Error: bad_file or
 /// unsupported.
 SavedObject read_saved_object(std::span<const std::byte> bytes, std::uint64_t offset, const std::string& label);
 

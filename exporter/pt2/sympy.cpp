@@ -6,33 +6,27 @@
 #include <charconv>
 #include <utility>
 
+#include "exporter/ascii.h"
 #include "exporter/pt2/sympy_names.h"
 #include "exporter/pt2/text.h"
 
 namespace tern::pt2 {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
-}
-
 // A call whose parenthesis is still open.
 struct Call {
   SymNode node;
   std::vector<std::uint32_t> children;
-  std::vector<std::int64_t> numbers;  // of Integer and Rational
-  std::string_view text;              // of Symbol and Float
-  bool is_pair = false;               // ExprCondPair: its children go to the Piecewise around it
+  std::vector<std::int64_t> numbers;  // Integer and Rational
+  std::string_view text;              // Symbol and Float
+  bool is_pair = false;               // ExprCondPair: its children join the enclosing Piecewise
 };
 
-class Parser {
+class SympyParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit SympyParser(std::string_view text) : text_(text) {}
 
-  // Keeps its own stack rather than recursing.
+  // Uses its own stack instead of recursion.
   SymExpr parse() {
     do {
       value();
@@ -47,7 +41,7 @@ class Parser {
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quoted(text_), at_ + 1, what));
+    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quote(text_), at_ + 1, what));
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -69,7 +63,7 @@ class Parser {
     return text_.substr(start, at_ - start);
   }
 
-  // One value, or the start of a call.
+  // Reads a value, or the start of a call.
   void value() {
     just_opened_ = false;
     skip_spaces();
@@ -132,7 +126,7 @@ class Parser {
     }
   }
 
-  // positive=True and such of a symbol, precision=53 of a float; others say nothing that we need.
+  // Reads positive=True and the like of a symbol, precision=53 of a float; ignores other keywords.
   void keyword(std::string_view name) {
     if (calls_.empty()) bad("expected an expression");
     const auto value = word();
@@ -263,7 +257,7 @@ SymArity arity_of(SymOp op) {
 }
 
 SymExpr parse_sympy(std::string_view srepr) {
-  return Parser(srepr).parse();
+  return SympyParser(srepr).parse();
 }
 
 std::optional<std::string_view> plain_symbol(std::string_view text) {

@@ -10,7 +10,7 @@
 
 namespace tern::pt2 {
 
-/// The functions of sympy and of torch.utils._sympy.functions that exported programs contain.
+/// Functions of sympy and torch.utils._sympy.functions found in exported programs.
 enum class SymOp : std::uint8_t {
   unknown,   ///< any other function: name, children
   integer,   ///< value
@@ -47,7 +47,7 @@ enum class SymOp : std::uint8_t {
   ceiling,
   abs,
   where,      ///< condition, then, else
-  piecewise,  ///< pairs of value and condition, one after the other
+  piecewise,  ///< pairs of value and condition in sequence
   identity,
   left_shift,
   right_shift,
@@ -77,7 +77,7 @@ struct SymNode {
   std::string name;
 };
 
-/// Children stand before their parents; the last node is the root.
+/// Children precede their parents; the last node is the root.
 struct SymExpr {
   std::vector<SymNode> nodes;
   std::vector<std::uint32_t> children;  ///< indices of nodes
@@ -91,13 +91,13 @@ struct SymExpr {
 /// Nesting deeper than this is refused.
 inline constexpr int kMaxSymDepth = 256;
 
-/// Throws Error: bad_file, with the place in the text.
+/// Throws Error: bad_file, with the position in the text.
 SymExpr parse_sympy(std::string_view srepr);
 
-/// For people: "2*s77 - 1".
+/// Text for messages: "2*s77 - 1".
 std::string to_text(const SymExpr& expr);
 
-/// The name when a key of range_constraints is a symbol alone ("s77"), else nothing ("s77 + 1").
+/// Name of a range_constraints key made of a single symbol ("s77"); nothing for other keys ("s77 + 1").
 std::optional<std::string_view> plain_symbol(std::string_view text);
 
 }  // namespace tern::pt2

@@ -13,7 +13,7 @@ struct SymName {
   SymOp op;
 };
 
-/// Where an op has several names, the first is the one to print.
+/// An op's first name is printed.
 inline constexpr SymName kSymNames[] = {
     {"Integer", SymOp::integer},
     {"Rational", SymOp::rational},
@@ -69,7 +69,7 @@ inline constexpr SymName kSymNames[] = {
     {"Ge", SymOp::ge},
     {"ModularIndexing", SymOp::modular_indexing},
 };
-/// The number of arguments that a function takes.
+/// Number of arguments of a function.
 struct SymArity {
   std::size_t min, max;
 };

@@ -6,16 +6,16 @@
 namespace tern::pt2 {
 namespace {
 
-// How tightly an expression holds together; a weaker one inside a stronger one needs parentheses.
+// Binding strength of an expression; a weaker expression inside a stronger one needs parentheses.
 enum Strength { kOr = 1, kAnd, kNot, kCompare, kBits, kShift, kSum, kProduct, kPower, kAtom };
 
-struct Infix {
+struct SympyPrintInfix {
   SymOp op;
   const char* sign;
   Strength strength;
 };
 
-constexpr Infix kInfix[] = {
+constexpr SympyPrintInfix kSympyPrintInfix[] = {
     {SymOp::logical_or, " or ", kOr},
     {SymOp::logical_and, " and ", kAnd},
     {SymOp::eq, " == ", kCompare},
@@ -42,13 +42,13 @@ constexpr Infix kInfix[] = {
     {SymOp::float_pow, "**", kPower},
 };
 
-const Infix* infix_of(SymOp op) {
-  for (const auto& infix : kInfix)
+const SympyPrintInfix* infix_of(SymOp op) {
+  for (const auto& infix : kSympyPrintInfix)
     if (infix.op == op) return &infix;
   return nullptr;
 }
 
-// Recurses no deeper than kMaxSymDepth: the parser has seen to that.
+// Recurses at most kMaxSymDepth deep, the parser's limit.
 class Printer {
  public:
   explicit Printer(const SymExpr& expr) : expr_(expr) {}
@@ -71,7 +71,7 @@ class Printer {
     if (node.op == SymOp::logical_not) return kNot;
     if (node.op == SymOp::integer) return node.value < 0 ? kSum : kAtom;
     if (node.op == SymOp::real) return node.real < 0 ? kSum : kAtom;
-    const Infix* infix = infix_of(node.op);
+    const SympyPrintInfix* infix = infix_of(node.op);
     return infix ? infix->strength : kAtom;
   }
 
@@ -91,7 +91,7 @@ class Printer {
         return;
       default: break;
     }
-    if (const Infix* infix = infix_of(node.op)) {
+    if (const SympyPrintInfix* infix = infix_of(node.op)) {
       for (std::uint32_t i = 0; i < node.child_count; ++i) {
         if (i > 0) out_ += infix->sign;
         child(node, i, static_cast<Strength>(infix->strength + 1));
@@ -106,7 +106,7 @@ class Printer {
   }
   void child(const SymNode& parent, std::uint32_t i, Strength around) { node(child_of(parent, i), around); }
 
-  // A term that starts with a minus is subtracted.
+  // Prints terms with a leading minus as subtractions.
   void sum(const SymNode& parent) {
     for (std::uint32_t i = 0; i < parent.child_count; ++i) {
       const std::size_t start = out_.size();
@@ -128,7 +128,7 @@ class Printer {
     }
     for (std::uint32_t i = first; i < parent.child_count; ++i) {
       if (i > first) out_ += '*';
-      // A fraction or quotient is put in parentheses: a*(b/c).
+      // Parenthesizes a fraction or quotient: a*(b/c).
       child(parent, i, i == 0 ? kProduct : kPower);
     }
   }

@@ -4,7 +4,7 @@
 
 namespace tern::pt2 {
 
-std::string quoted(std::string_view name) {
+std::string quote(std::string_view name) {
   constexpr std::size_t kShown = 200;
   std::string text = "'";
   for (const char c : name.substr(0, kShown)) {

@@ -1,4 +1,4 @@
-// Names from files: whether they are UTF-8, and how messages show them.
+// Names from files: UTF-8 check, and their form in messages.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace tern::pt2 {
 
 /// Quoted, at most 200 bytes of it, and with everything escaped that is not plain ASCII.
-std::string quoted(std::string_view name);
+std::string quote(std::string_view name);
 
 bool is_utf8(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Little-endian fields of zip records, and the extra fields that follow a name; used by the zip_*.cpp files alone.
+// Little-endian fields of zip records, and the extra fields behind a name; used by the zip_*.cpp files alone.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ inline constexpr std::uint16_t kFlagUtf8 = 1 << 11;
 inline constexpr std::uint16_t kExtraZip64 = 0x0001;
 inline constexpr std::uint32_t kIn64 = 0xffffffff;  ///< the true value is in the zip64 extra field
 
-/// Whether [offset, offset + size) lies in `file`.
+/// True if [offset, offset + size) lies in `file`.
 inline bool inside(std::span<const std::byte> file, std::uint64_t offset, std::uint64_t size) {
   return offset <= file.size() && size <= file.size() - offset;
 }
 
-/// The caller has checked that the bytes are inside.
+/// The caller has checked the range.
 template <class T>
 T field(std::span<const std::byte> file, std::uint64_t offset) {
   T value = 0;

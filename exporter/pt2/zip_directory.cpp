@@ -17,7 +17,7 @@ struct End {
   std::uint64_t count;
   std::uint64_t size;
   std::uint64_t offset;
-  std::uint64_t limit;  ///< where the directory must end
+  std::uint64_t limit;  ///< required end of the directory
 };
 
 struct Reader {
@@ -72,19 +72,19 @@ struct Reader {
     return end;
   }
 
-  // Fields that are all ones have their value in the zip64 extra field, in this order and nothing else (4.5.3).
+  // Fields of all ones have their values in the zip64 extra field, in this order, without other contents (4.5.3).
   void read_zip64(ZipRecord& record, std::uint64_t at, const Extra& extra) const {
     const Bytes space = extra.zip64.value_or(Bytes{});
     std::size_t used = 0;
     for (std::uint64_t* value : {&record.size, &record.compressed_size, &record.header_offset}) {
       if (*value != kIn64) continue;
       if (!inside(space, used, 8))
-        bad(at, fmt::format("entry {}: its zip64 field is missing or too short", quoted(record.name)));
+        bad(at, fmt::format("entry {}: its zip64 field is missing or too short", quote(record.name)));
       *value = field<std::uint64_t>(space, used);
       used += 8;
     }
     if (used != space.size())
-      bad(at, fmt::format("entry {}: its zip64 field holds more than is needed", quoted(record.name)));
+      bad(at, fmt::format("entry {}: its zip64 field holds more than is needed", quote(record.name)));
   }
 
   std::uint64_t read_record(std::uint64_t at, std::uint64_t end, ZipRecord& record) const {
@@ -100,8 +100,8 @@ struct Reader {
       bad(at + 28, fmt::format("an entry's name has {} bytes; 1 to {} are allowed", name_bytes, kMaxZipNameBytes));
     record.name.assign(name, name_bytes);
     if (record.name.find('\0') != std::string::npos || !is_utf8(record.name))
-      bad(at + kCentralHeaderBytes, fmt::format("the entry's name {} is not valid UTF-8 text", quoted(record.name)));
-    if (comment_bytes != 0) bad(at + 32, fmt::format("entry {} has a comment", quoted(record.name)));
+      bad(at + kCentralHeaderBytes, fmt::format("the entry's name {} is not valid UTF-8 text", quote(record.name)));
+    if (comment_bytes != 0) bad(at + 32, fmt::format("entry {} has a comment", quote(record.name)));
     if (field<std::uint16_t>(file, at + 34) != 0) bad(at + 34, "the archive is split over several disks");
     record.flags = field<std::uint16_t>(file, at + 8);
     record.method = field<std::uint16_t>(file, at + 10);
@@ -110,7 +110,7 @@ struct Reader {
     record.size = field<std::uint32_t>(file, at + 24);
     record.header_offset = field<std::uint32_t>(file, at + 42);
     const Extra extra = read_extra(file.subspan(at + kCentralHeaderBytes + name_bytes, extra_bytes));
-    if (!extra.well_formed) bad(at + 30, fmt::format("entry {}: its extra fields are malformed", quoted(record.name)));
+    if (!extra.well_formed) bad(at + 30, fmt::format("entry {}: its extra fields are malformed", quote(record.name)));
     read_zip64(record, at, extra);
     return at + total;
   }
@@ -125,7 +125,7 @@ ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
     reader.bad(end.limit,
                fmt::format("the zip directory (offset {}, {} bytes) does not end right before its end record",
                            end.offset, end.size));
-  // Before anything is allocated: each record has at least its fixed part.
+  // Precedes any allocation: each record has at least its fixed fields.
   if (end.count > kMaxZipEntries || end.count > end.size / kCentralHeaderBytes)
     reader.bad(end.limit,
                fmt::format("{} entries are more than the directory of {} bytes can hold, or than the limit of {}",

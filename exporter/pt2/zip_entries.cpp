@@ -19,7 +19,7 @@ struct Checker {
   const std::string& label;
 
   [[noreturn]] void bad(const ZipRecord& record, std::uint64_t offset, const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quoted(record.name), what));
+    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: {}", label, offset, quote(record.name), what));
   }
 
   void check_kind(const ZipRecord& record) const {
@@ -37,7 +37,7 @@ struct Checker {
           fmt::format("is stored, yet its two sizes differ ({} and {})", record.compressed_size, record.size));
   }
 
-  // The local zip64 field holds both sizes (zero where they follow in the data descriptor), the offset, or all three.
+  // The local zip64 field holds both sizes (zero if stored in the data descriptor), the offset, or all three.
   void check_zip64(const ZipRecord& record, Bytes space) const {
     const std::uint64_t at = record.header_offset;
     if (space.size() != 8 && space.size() != 16 && space.size() != 24)
@@ -53,7 +53,7 @@ struct Checker {
       bad(record, at, "its local zip64 offset differs from the directory's");
   }
 
-  // Returns where the entry ends.
+  // Returns the entry's end.
   std::uint64_t check(ZipRecord& record) const {
     check_kind(record);
     const std::uint64_t at = record.header_offset;

@@ -46,7 +46,7 @@ void compare_with_libzip(std::span<const std::byte> file, const ZipDirectory& di
                       record.method == stat.comp_method;
     if (!same)
       fail(ErrorCode::bad_file, fmt::format("{}: offset {}: entry {}: libzip reads it differently", label,
-                                            record.header_offset, quoted(record.name)));
+                                            record.header_offset, quote(record.name)));
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace tern::pt2 {
 
-/// Opens the archive with libzip, its consistency checks on, and compares every entry with `directory`. Two readers
-/// that agree leave no room for a file that means one thing here and another elsewhere. Throws Error: bad_file.
+/// Opens the archive with libzip, consistency checks on, and compares every entry with `directory`. Agreement of two
+/// readers excludes files with different meanings for different readers. Throws Error: bad_file.
 void compare_with_libzip(std::span<const std::byte> file, const ZipDirectory& directory, const std::string& label);
 
 }  // namespace tern::pt2

@@ -5,7 +5,7 @@
 namespace tern::recompute {
 namespace {
 
-/// An operand that is so much smaller than the value is held rather than made again.
+/// Operands smaller than the value by this factor are held, not recomputed.
 constexpr std::uint64_t kSmall = 4;
 constexpr std::size_t kMostSteps = 1000;
 
@@ -21,14 +21,14 @@ class Maker {
     if (next == reads.end()) return {};
     again_.before = *next;
     again_.saved = static_cast<std::int64_t>(s_.bytes(root_));
-    // Later readers may read it through views; each is made again, too.
+    // Later readers may use views; each view is recomputed too.
     for (auto read = next; read != reads.end(); ++read) {
       for (ValueId v : s_.steps()[static_cast<std::size_t>(*read)].inputs) {
         if (v != kNoValue && s_.root(v) == root_) replaced_[s_.base(v)] = make(s_.base(v));
       }
     }
     if (!possible_ || again_.saved <= 0) return {};
-    // Nobody reads it before: it is not made twice but later.
+    // A value without an earlier reader is delayed, not computed twice.
     if (next == reads.begin()) again_.cost -= recipe_of(s_.base(root_)).cost;
     again_.instead = sharing_ == Sharing::on ? made_ : replaced_;
     return std::move(again_);
@@ -36,10 +36,10 @@ class Maker {
 
  private:
   const Recipe& recipe_of(ValueId base) const {
-    return s_.source().recipes[static_cast<std::size_t>(s_.source().made_by[static_cast<std::size_t>(base)])];
+    return s_.source().recipes[static_cast<std::size_t>(s_.source().uses.producer(base))];
   }
 
-  /// The newest version that is made before; kNoValue where there is none.
+  /// Newest version produced before; kNoValue if none.
   ValueId newest(ValueId base) const {
     ValueId found = kNoValue;
     for (ValueId v : s_.versions_of(base)) {
@@ -61,7 +61,7 @@ class Maker {
     if (known != made_.end()) return known->second;
     const ValueId v = newest(base);
     if (v != kNoValue && is_held(v)) return v;
-    if (s_.source().made_by[static_cast<std::size_t>(base)] < 0) return base;  // an input
+    if (s_.source().uses.producer(base) < 0) return base;  // an input
     const Recipe& r = recipe_of(base);
     if (v != kNoValue && !r.view) {
       const ValueId root = s_.root(v);
@@ -82,7 +82,7 @@ class Maker {
   ValueId make(ValueId base) {
     const auto known = made_.find(base);
     if (known != made_.end()) return known->second;
-    const auto number = static_cast<std::uint32_t>(s_.source().made_by[static_cast<std::size_t>(base)]);
+    const auto number = static_cast<std::uint32_t>(s_.source().uses.producer(base));
     const Recipe& r = s_.source().recipes[number];
     if (again_.steps.size() > kMostSteps) possible_ = false;
     if (!possible_) return base;
@@ -94,7 +94,7 @@ class Maker {
       v = static_cast<ValueId>(s_.versions() + again_.bases.size());
       again_.bases.push_back(of);
       made_[of] = v;
-      // The node's other results come with it.
+      // Includes the node's other results.
       if (base == s_.base(root_)) replaced_[of] = v;
     }
     again_.cost += r.cost;

@@ -1,4 +1,4 @@
-// Making a value again where it is read next, instead of holding it until then.
+// Recomputes a value before its next reader, in place of holding it.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace tern::recompute {
 
-/// Whether later readers of what is made on the way read it there too, so that it is made once more and not twice.
+/// Later readers of intermediate results share the recomputed ones: recomputed once, not twice.
 enum class Sharing : bool { off, on };
 
 struct Again {
   std::int32_t before = 0;             ///< the step
-  std::vector<Step> steps;             ///< what runs again, in this order
-  std::vector<ValueId> bases;          ///< of their results
+  std::vector<Step> steps;             ///< recomputed steps, in order
+  std::vector<ValueId> bases;          ///< bases of the steps' results
   std::map<ValueId, ValueId> instead;  ///< for Schedule::insert
-  double cost = 0;                     ///< of the steps; less those that need not run any more
+  double cost = 0;                     ///< cost of the steps, less the cost of omitted steps
   std::int64_t saved = 0;              ///< bytes at the peak
 };
 
-/// How to make the root again that is held at the schedule's peak without being read there. None where it cannot be
-/// made again, is a result of the function, or would need more memory than it holds.
+/// Recomputation of a root held at the schedule's peak without a reader there. None if the root cannot be recomputed,
+/// is a result of the function, or would need more memory than it holds.
 std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing);
 
 }  // namespace tern::recompute

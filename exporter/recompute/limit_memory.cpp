@@ -5,13 +5,64 @@
 
 #include <algorithm>
 
-#include "exporter/recompute/reduce.h"
+#include "exporter/recompute/again.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
 namespace {
 
-using recompute::Schedule;
+using namespace recompute;
+
+/// Most changes that are tried at one peak: each takes the time of a new schedule.
+constexpr std::size_t kMostTries = 48;
+
+/// Values that are held over the peak for later readers alone.
+std::vector<ValueId> idle_at_peak(const Schedule& s) {
+  std::vector<ValueId> found;
+  const auto peak = static_cast<std::int32_t>(s.peak_step());
+  for (std::size_t v = 0; v < s.versions(); ++v) {
+    const auto id = static_cast<ValueId>(v);
+    if (s.root(id) != id || s.bytes(id) == 0) continue;
+    const Life& l = s.life(id);
+    if (l.first >= 0 && l.first < peak && l.last > peak && !std::ranges::binary_search(l.reads, peak))
+      found.push_back(id);
+  }
+  return found;
+}
+
+bool is_lower(const Schedule& a, const Schedule& b) {
+  return a.peak() < b.peak() || (a.peak() == b.peak() && a.peak_steps() < b.peak_steps());
+}
+
+/// Changes the schedule so that its peak is lower, or is reached at fewer steps: computes the value again that saves
+/// most for its cost, among the values that are held at the peak without a reader there. Returns false, and changes
+/// nothing, if no value helps.
+bool reduce_peak(Schedule& schedule) {
+  struct Try {
+    Again again;
+    double worth = 0;
+  };
+  std::vector<Try> tries;
+  for (ValueId root : idle_at_peak(schedule)) {
+    for (const Sharing sharing : {Sharing::on, Sharing::off}) {
+      std::optional<Again> again = make_again(schedule, root, sharing);
+      if (!again) continue;
+      const double worth = static_cast<double>(again->saved) / std::max(again->cost, 1.0);
+      // The schedule without sharing differs in values of later readers alone.
+      tries.push_back({std::move(*again), sharing == Sharing::on ? worth : worth * 0.5});
+    }
+  }
+  std::ranges::stable_sort(tries, std::greater<>(), &Try::worth);
+  if (tries.size() > kMostTries) tries.resize(kMostTries);
+  for (Try& t : tries) {
+    Schedule changed = schedule;
+    changed.insert(t.again.before, std::move(t.again.steps), t.again.bases, t.again.instead);
+    if (!is_lower(changed, schedule)) continue;
+    schedule = std::move(changed);
+    return true;
+  }
+  return false;
+}
 
 std::vector<std::int64_t> evaluate(const Program& program, const std::map<std::string, std::int64_t>& sizes) {
   std::vector<std::int64_t> symbols, values(program.pool.nodes().size());
@@ -36,19 +87,19 @@ std::string sizes_text(const std::map<std::string, std::int64_t>& sizes) {
   return text;
 }
 
-/// The estimate that is worth a measurement: the last one scaled to the limit, most of the way.
+/// Estimate of the next schedule to measure: the last estimate scaled towards the limit.
 double next_estimate(double estimate, double measured, double limit) {
   constexpr double kMostOfTheWay = 0.7, kLeastProgress = 0.002, kMostProgress = 0.05;
   return estimate * (1 - std::clamp(kMostOfTheWay * (measured - limit) / measured, kLeastProgress, kMostProgress));
 }
 
-/// A schedule that was measured, as a program.
+/// Measured schedule, as a program.
 struct Measured {
   Program program;
   RecomputeReport report;
 };
 
-[[noreturn]] void refuse(const Program& program, std::uint32_t function, const MemoryLimit& limit,
+[[noreturn]] void refuse_memory_limit(const Program& program, std::uint32_t function, const MemoryLimit& limit,
                          const RecomputeReport& least) {
   fail(ErrorCode::invalid_argument,
        fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they take at least {} bytes, with all "
@@ -72,7 +123,7 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
     const double wanted = next_estimate(static_cast<double>(schedule.peak()), static_cast<double>(report.after),
                                         static_cast<double>(target));
     do {
-      lower = recompute::reduce_peak(schedule);
+      lower = reduce_peak(schedule);
     } while (lower && static_cast<double>(schedule.peak()) > wanted);
     Program changed = with_schedule(before, function, schedule);
     report.after = limit.measure(changed, function);
@@ -80,7 +131,7 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
     report.cost = schedule.cost() / cost;
     if (report.after < least.report.after) least = {std::move(changed), report};
   }
-  if (limit.bytes && least.report.after > target) refuse(before, function, limit, least.report);
+  if (limit.bytes && least.report.after > target) refuse_memory_limit(before, function, limit, least.report);
   program = std::move(least.program);
   return least.report;
 }

@@ -5,8 +5,8 @@
 namespace tern::recompute {
 namespace {
 
-/// Floating-point operations that a processor makes while it moves a byte: a core with AVX2 or AVX-512 makes 30 to 60
-/// GFLOP/s and moves 5 to 10 GB/s.
+/// Floating-point operations of a processor per moved byte: a core with AVX2 or AVX-512 computes 30 to 60 GFLOP/s and
+/// moves 5 to 10 GB/s.
 constexpr double kOperationsPerByte = 6;
 
 std::int64_t value_of(Dim d, std::span<const std::int64_t> expressions) {
@@ -19,7 +19,7 @@ std::vector<std::int64_t> sizes_of(const TensorType& type, std::span<const std::
   return sizes;
 }
 
-/// Nodes that draw numbers, bind sizes, run other functions or have effects stay where they are, and run once.
+/// Nodes with random numbers, bound sizes, bodies or effects keep their position, and run once.
 bool is_repeatable(const Node& n) {
   for (const Trait t : {Trait::effect, Trait::data_sized, Trait::random, Trait::control}) {
     if (has_trait(n.op, t)) return false;

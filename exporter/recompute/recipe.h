@@ -1,4 +1,4 @@
-// How each value of a function is made: what a pass needs to know to make it again elsewhere.
+// Recipe of each value: a pass's information for recomputing it elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace tern::recompute {
 
-/// A node of the function as it was, and what it takes.
+/// Original node of the function, with its costs.
 struct Recipe {
   const Node* node = nullptr;
-  bool view = false;        ///< its result lies in the memory of its first operand
-  bool repeatable = false;  ///< once more gives the same bits and does nothing else
-  bool lasting = false;     ///< runs whether its results are read or not
-  double cost = 0;          ///< bytes that it moves, and its floating-point operations in bytes
+  bool view = false;        ///< the result lies in the first operand's memory
+  bool repeatable = false;  ///< a repetition gives equal bits without side effects
+  bool lasting = false;     ///< runs even without readers
+  double cost = 0;          ///< moved bytes, plus floating-point operations in bytes
 };
 
-/// One for each node of the function, which must outlive them. `expressions`: the value of each node of the program's
-/// pool. A node whose sizes they do not give is not repeatable.
+/// Recipe of each node of the function; the function must outlive them. `expressions`: value of each node of the
+/// program's pool. Nodes with unknown sizes are not repeatable.
 std::vector<Recipe> recipes_of(const Program& program, const Function& function,
                                std::span<const std::int64_t> expressions);
 
-/// Bytes of a contiguous tensor of this type; 0 where a size is not known.
+/// Bytes of a contiguous tensor of this type; 0 for unknown sizes.
 std::uint64_t bytes_of(const TensorType& type, std::span<const std::int64_t> expressions);
 
 }  // namespace tern::recompute

@@ -9,29 +9,17 @@ namespace {
 std::shared_ptr<const Source> source_of(const Program& program, std::uint32_t function,
                                         std::span<const std::int64_t> expressions) {
   const Function& f = program.functions[function];
-  auto s = std::make_shared<Source>();
-  s->program = &program;
-  s->function = &f;
-  s->recipes = recipes_of(program, f, expressions);
-  s->made_by.assign(f.values.size(), -1);
+  auto s = std::make_shared<Source>(Source{&program, &f, DefUse(f), recipes_of(program, f, expressions), {}});
   s->bytes.assign(f.values.size(), 0);
-  s->pinned.assign(f.values.size(), false);
   for (std::size_t n = 0; n < f.nodes.size(); ++n) {
     for (ValueId v : f.nodes[n].outputs) {
       if (v == kNoValue) continue;
       const auto i = static_cast<std::size_t>(v);
-      s->made_by[i] = static_cast<std::int32_t>(n);
       if (!s->recipes[n].view) s->bytes[i] = bytes_of(f.values[i].type, expressions);
     }
   }
-  for (const FunctionOutput& o : f.outputs) {
-    if (o.value != kNoValue) s->pinned[static_cast<std::size_t>(o.value)] = true;
-  }
-  for (const WriteBack& w : f.writebacks) {
-    // An optimizer writes where the state lies, and so do most other updates.
-    s->pinned[static_cast<std::size_t>(w.value)] = true;
-    s->bytes[static_cast<std::size_t>(w.value)] = 0;
-  }
+  // Optimizers and most other updates write to the memory of the state.
+  for (const WriteBack& w : f.writebacks) s->bytes[static_cast<std::size_t>(w.value)] = 0;
   return s;
 }
 
@@ -76,7 +64,7 @@ void Schedule::insert(std::int32_t before, std::vector<Step> steps, const std::v
 
 void Schedule::remove_unread() {
   std::vector<bool> needed(versions_.size());
-  for (std::size_t v = 0; v < source_->pinned.size(); ++v) needed[v] = source_->pinned[v];
+  for (std::size_t v = 0; v < source_->bytes.size(); ++v) needed[v] = source_->is_pinned(v);
   std::vector<bool> gone(steps_.size());
   for (std::size_t s = steps_.size(); s-- > 0;) {
     const Recipe& r = recipe(steps_[s]);
@@ -105,8 +93,8 @@ void Schedule::find_lives() {
   made_.assign(versions_.size(), -2);
   for (std::size_t v = 0; v < versions_.size(); ++v) {
     of_base_[at(versions_[v].base)].push_back(static_cast<ValueId>(v));
-    if (v < source_->pinned.size() && source_->pinned[v]) pinned_[at(versions_[v].root)] = true;
-    if (v < source_->made_by.size() && source_->made_by[v] < 0) made_[v] = -1;
+    if (source_->is_pinned(v)) pinned_[at(versions_[v].root)] = true;
+    if (v < source_->bytes.size() && source_->uses.producer(static_cast<ValueId>(v)) < 0) made_[v] = -1;
   }
   cost_ = 0;
   for (std::int32_t s = 0; s < count; ++s) {

@@ -1,4 +1,4 @@
-// A function's nodes in the order they run, and the memory that their results hold meanwhile.
+// Nodes of a function in execution order, and the memory of their results over time.
 #pragma once
 
 #include <cstdint>
@@ -7,41 +7,44 @@
 #include <vector>
 
 #include "exporter/recompute/recipe.h"
+#include "schema/def_use.h"
 
 namespace tern::recompute {
 
-/// A node that runs, perhaps not for the first time.
+/// Execution of a node, possibly repeated.
 struct Step {
   std::uint32_t recipe = 0;
   std::vector<ValueId> inputs, outputs;
 };
 
-/// A value of the function (`base` is its own number), or one that is made again.
+/// Value of the function (`base` is its own number), or a recomputed value.
 struct Version {
   ValueId base = kNoValue;
-  ValueId root = kNoValue;  ///< the version whose memory it lies in
+  ValueId root = kNoValue;  ///< version owning the memory
 };
 
 /// When a root's memory is held, in numbers of steps.
 struct Life {
-  std::int32_t first = -1, last = -1;  ///< made, read last; -1: before all steps, never
+  std::int32_t first = -1, last = -1;  ///< steps of production and of the last read; -1: before all steps, never
   std::vector<std::int32_t> reads;     ///< ascending
 };
 
-/// What no change of the order changes.
+/// The function before any change of the order. Recipes are numbered like nodes.
 struct Source {
   const Program* program = nullptr;
   const Function* function = nullptr;
+  DefUse uses;
   std::vector<Recipe> recipes;
-  std::vector<std::int32_t> made_by;  ///< the recipe of each value; -1: an input
-  std::vector<std::uint64_t> bytes;   ///< of each value that takes memory of its own in a run
-  std::vector<bool> pinned;           ///< a result of the function, or written back
+  std::vector<std::uint64_t> bytes;  ///< memory of each value's own in a run
+
+  /// True for results of the function, and values that it writes back.
+  bool is_pinned(std::size_t v) const { return uses.result_count(static_cast<ValueId>(v)) > 0; }
 };
 
-/// A function to be changed. Copies are independent; they share what the function was.
+/// Modifiable function. Copies are independent; they share the original.
 class Schedule {
  public:
-  /// The program must outlive it, unchanged.
+  /// The program must outlive the schedule, unchanged.
   Schedule(const Program& program, std::uint32_t function, std::span<const std::int64_t> expressions);
 
   const Source& source() const { return *source_; }
@@ -51,27 +54,27 @@ class Schedule {
   ValueId root(ValueId v) const { return versions_[at(v)].root; }
   std::uint64_t bytes(ValueId v) const { return source_->bytes[at(base(v))]; }
   std::size_t versions() const { return versions_.size(); }
-  /// Of a root.
+  /// Lifetime of a root.
   const Life& life(ValueId root) const { return lives_[at(root)]; }
   bool is_pinned(ValueId root) const { return pinned_[at(root)]; }
-  std::int32_t made(ValueId v) const { return made_[at(v)]; }  ///< its step; -1: an input; -2: removed
-  /// All versions of a value, in the order they were added.
+  std::int32_t made(ValueId v) const { return made_[at(v)]; }  ///< step of the value; -1: an input; -2: removed
+  /// All versions of a value, in order of addition.
   const std::vector<ValueId>& versions_of(ValueId base) const { return of_base_[at(base)]; }
 
   std::uint64_t held(std::size_t step) const { return held_[step]; }
-  std::uint64_t peak() const { return peak_; }            ///< the most that is held at once
-  std::size_t peak_step() const { return peak_step_; }    ///< the first at which it is
-  std::size_t peak_steps() const { return peak_steps_; }  ///< at how many it is
+  std::uint64_t peak() const { return peak_; }            ///< largest memory held at once
+  std::size_t peak_step() const { return peak_step_; }    ///< first step at the peak
+  std::size_t peak_steps() const { return peak_steps_; }  ///< number of steps at the peak
   double cost() const { return cost_; }
   /// Steps beyond the first of each node.
   std::size_t repeated() const;
 
-  /// Runs `steps` before step `before`. Their results are new versions, numbered from versions() on in the order of
-  /// `bases`. From there on, nodes read `instead[base]` for each version of that base.
+  /// Inserts `steps` before step `before`. Their results are new versions, numbered from versions() on in the order of
+  /// `bases`. Later nodes read `instead[base]` in place of each version of the base.
   void insert(std::int32_t before, std::vector<Step> steps, const std::vector<ValueId>& bases,
               const std::map<ValueId, ValueId>& instead);
 
-  /// The function with its nodes in this order; values that are made again are added to it.
+  /// The function with its nodes in this order, extended by the recomputed values.
   Function function() const;
 
  private:
@@ -79,13 +82,13 @@ class Schedule {
   void remove_unread();
   void find_lives();
   void find_peak();
-  /// A pointwise result that lies in the memory of an operand that nothing reads any more.
+  /// Bytes of a pointwise result placed in the memory of an operand without later readers.
   std::uint64_t taken_over(std::int32_t step) const;
 
   std::shared_ptr<const Source> source_;
   std::vector<Step> steps_;
   std::vector<Version> versions_;
-  // Found anew after each change.
+  // Recomputed after each change.
   std::vector<std::vector<ValueId>> of_base_;
   std::vector<Life> lives_;
   std::vector<bool> pinned_;

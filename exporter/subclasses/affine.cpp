@@ -32,7 +32,7 @@ ValueId dequantize_affine(Builder& b, const QuantizedTensor& q) {
     block.push_back(size);
   }
   if (block.size() != shape.size()) fail(ErrorCode::bad_file, "block_size has not as many numbers as there are axes");
-  // One scale for each block, as [blocks, 1, blocks, 1, ..].
+  // Shapes scales for blocks as [blocks, 1, blocks, 1, ..].
   Dims scales;
   for (std::size_t i = 0; i < block.size(); ++i) {
     scales.push_back(b.pool().floordiv(shape[i], block[i]));
@@ -53,7 +53,7 @@ ValueId dequantize_float8(Builder& b, const QuantizedTensor& q) {
   if (b.numel(scale) == Dim(1)) {
     scale = b.reshape(scale, {});
   } else if (b.rank(scale) == b.rank(data)) {
-    // Each scale is repeated over its block.
+    // Repeats each scale over its block.
     Dims split, whole;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Dim count = b.shape(scale)[i];

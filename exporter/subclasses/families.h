@@ -1,4 +1,4 @@
-// The classes of torchao and PyTorch that are known by their numbers: a table, and for each family a file.
+// Classes of torchao and PyTorch with known values: a table, and a file for each family.
 #pragma once
 
 #include "exporter/subclasses/quantized_tensor.h"
@@ -6,13 +6,13 @@
 namespace tern::subclasses {
 
 using DequantizeFn = ValueId (*)(Builder& b, const QuantizedTensor& q);
-/// Of a weight that is no view.
+/// Product with a weight that is no view.
 using ProductFn = QuantizedProduct (*)(Builder& b, QuantizedTensor& weight, ValueId x);
 
 struct Family {
   std::string_view class_name;  ///< as PickledTensor::class_name
   DequantizeFn dequantize;
-  std::string_view activations;  ///< the attribute that asks for quantized activations; None asks for none
+  std::string_view activations;  ///< attribute requesting quantized activations, unless None
   ProductFn product;             ///< null: torchao's programs hold the steps themselves
 };
 
@@ -25,7 +25,7 @@ QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x);
 ValueId dequantize_nvfp4(Builder& b, const QuantizedTensor& q);
 QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x);
 
-/// Whether the last two axes of the inner tensor are stored in the other order.
+/// True if the last two axes of the inner tensor are stored in the other order.
 bool stored_transposed(const QuantizedTensor& q, std::string_view name);
 
 }  // namespace tern::subclasses

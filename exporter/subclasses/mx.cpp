@@ -1,4 +1,4 @@
-// torchao's MXTensor: elements in blocks that share a power of two (torchao/prototype/mx_formats/mx_tensor.py).
+// torchao's MXTensor: elements in blocks with a common power of two (torchao/prototype/mx_formats/mx_tensor.py).
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -38,11 +38,11 @@ ValueId dequantize_mx(Builder& b, const QuantizedTensor& q) {
   const Attr layout =
       attr(AttrKey::layout, Dim(static_cast<std::int64_t>(tiles ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain)));
   const ValueId packed = b.add(Op::mx_pack, {elements, scales}, {attr_dtype(type.dtype), block, layout});
-  const ValueId y = b.add(Op::mx_dequantize, {packed}, {attr_dtype(q.tensor->dtype), block, layout});
+  const ValueId y = b.add(Op::dequantize, {packed}, {attr_dtype(q.tensor->dtype)});
   return transposed ? b.transpose(y, -2, -1) : y;
 }
 
-/// The activation is quantized and widened again, as torchao's emulation does; products of such numbers are exact.
+/// Quantizes and widens the activation, like torchao's emulation; products of such numbers are exact.
 QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x) {
   const pt2::PickledAttribute& how = weight.attribute("act_quant_kwargs");
   const NarrowFloat& type = element_type(field(how, "elem_dtype"));

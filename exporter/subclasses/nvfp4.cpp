@@ -49,7 +49,7 @@ ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) 
   scales = b.cast(b.reshape(scales, blocks), DType::f32);
   const ValueId outer = q.value_or_none("per_tensor_scale");
   if (scaled && outer != kNoValue) {
-    // A scale of its own for each expert, [experts, 1, 1], meets [experts, rows, blocks, 1].
+    // Aligns a scale per expert, [experts, 1, 1], with [experts, rows, blocks, 1].
     const ValueId above = b.rank(outer) == 0 ? outer : b.unsqueeze(outer, -1);
     scales = b.expr("t * s", {{"t", above}, {"s", scales}}, DType::f32);
   }
@@ -70,7 +70,7 @@ ValueId dequantize_nvfp4(Builder& b, const QuantizedTensor& q) {
   return numbers(b, q, /*scaled=*/true, q.tensor->dtype);
 }
 
-/// The product is of elements and block scales, which is exact in bfloat16; the tensors' scales follow.
+/// Multiplies elements times block scales, exact in bfloat16; the tensors' scales follow.
 QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) {
   const pt2::PickledAttribute& how = weight.attribute("act_quant_kwargs");
   const pt2::PickledAttribute* size = how.find("block_size");
@@ -85,7 +85,7 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   blocks.emplace_back(block);
   const ValueId magnitude = b.expr("abs(x)", {{"x", x}}, DType::f32);
   ValueId outer = weight.value_or_none("act_per_tensor_scale");
-  // torchao multiplies a batch of weights one by one, so each activation has a scale of its own.
+  // torchao multiplies a batch of weights one by one: each activation has its own scale.
   const bool batch = weight.tensor->sizes.size() == 3 && shape.size() == 3;
   if (flag(how, "use_dynamic_per_tensor_scale")) {
     const std::vector<std::int64_t> axes = batch ? std::vector<std::int64_t>{1, 2} : b.all_axes(magnitude);

@@ -1,4 +1,4 @@
-// A tensor subclass that quantizes, while a program is imported: its inner tensors as values, and what it stands for.
+// Quantized tensor subclass during import: its inner tensors as values, and its represented value.
 #pragma once
 
 #include <functional>
@@ -20,33 +20,32 @@ struct QuantizedTensor {
   const pt2::PickledTensor* tensor = nullptr;  ///< class, attributes, sizes
   std::map<std::string, Inner, std::less<>> inner;
   std::map<std::string, std::shared_ptr<QuantizedTensor>, std::less<>> nested;
-  /// What this is a view of, by the operators that gave a subclass again; null where it is the tensor of the file. Only
-  /// the latter has inner tensors.
+  /// Tensor viewed by this one through operators returning the subclass; null for the file's own tensor. Only the
+  /// file's tensor has inner tensors.
   std::shared_ptr<QuantizedTensor> whole;
   std::vector<std::function<ValueId(Builder&, ValueId)>> views;
-  ValueId dequantized = kNoValue;  ///< once it was computed
+  ValueId dequantized = kNoValue;  ///< set by the first dequantization
 
-  /// The inner tensor of that name; fails when there is none.
+  /// Inner tensor by name; fails if absent.
   ValueId value(std::string_view name) const;
   ValueId value_or_none(std::string_view name) const;
-  /// The attribute of that name; fails when there is none.
+  /// Attribute by name; fails if absent.
   const pt2::PickledAttribute& attribute(std::string_view name) const;
   /// An integer, or a boolean.
   std::int64_t integer(std::string_view name) const;
 };
 
-/// The numbers that the tensor stands for, with the arithmetic and the rounding of torchao's dequantize(). Fails for
-/// classes without one.
+/// Represented numbers, with the arithmetic and rounding of torchao's dequantize(). Fails for classes without one.
 ValueId dequantize(Builder& b, QuantizedTensor& q);
 
-/// What PyTorch multiplies where a quantized weight is an operand of a product.
+/// PyTorch's factors of a product with a quantized weight.
 struct QuantizedProduct {
   ValueId x = kNoValue;
   ValueId weight = kNoValue;
-  ValueId scale = kNoValue;  ///< of the result, before the bias; none where x and weight are scaled
+  ValueId scale = kNoValue;  ///< scale of the result, before the bias; none if x and weight are scaled
 };
 
-/// The activation is quantized too where the weight says so, as torchao's linear does.
+/// Quantizes the activation too if the weight requests it, like torchao's linear.
 QuantizedProduct quantized_product(Builder& b, QuantizedTensor& weight, ValueId x);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// torch.sparse's SparseSemiStructuredTensorCUTLASS: the kept elements of a 2:4 sparse matrix, and their places. Those
-// of cuSPARSELt are one run of bytes whose order only that library knows, and which differs between GPUs.
+// torch.sparse's SparseSemiStructuredTensorCUTLASS: the stored elements of a 2:4 sparse matrix, and their positions.
+// cuSPARSELt's class stores one run of bytes in an undocumented, GPU-dependent order.
 #include <tern/error.h>
 
 #include "exporter/subclasses/families.h"

@@ -10,13 +10,13 @@
 
 namespace tern {
 
-/// `accumulate`: function `step` as it is, without an update, which adds its gradients to states; its result is `loss`.
-/// `apply`: an update with their mean, over the ranks too where these share batches.
+/// `accumulate`: function `step` without an update, adding its gradients to states; returns `loss`. `apply`: an update
+/// with the gradients' mean, also over the ranks of shared batches.
 void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
                       Update& update, std::optional<std::uint64_t> bucket);
 
-/// The results of a method that takes steps: each of them may be kNoValue.
+/// Results of a method with steps; each may be kNoValue.
 void set_step_results(Function& f, ValueId loss, ValueId norm);
 
 }  // namespace tern

@@ -51,49 +51,49 @@ bool is_result(const Function& f, ValueId v) {
 }
 
 /// How products read a matrix as their second operand.
-enum class Form { none, transposed, direct, other };
+enum class AdaptersForm { none, transposed, direct, other };
 
 /// With the operands: the matrix itself, or its transposed forms. `other`: something else reads it too, or both forms
 /// are read.
-Form form_of(const Function& f, ValueId matrix, std::vector<ValueId>& operands) {
-  if (is_result(f, matrix)) return Form::other;
-  Form form = Form::none;
+AdaptersForm form_of(const Function& f, ValueId matrix, std::vector<ValueId>& operands) {
+  if (is_result(f, matrix)) return AdaptersForm::other;
+  AdaptersForm form = AdaptersForm::none;
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] != matrix) continue;
-      const Form here = is_transposed(n) ? Form::transposed : n.op == Op::matmul && i == 1 ? Form::direct : Form::other;
-      if (here == Form::other || (form != Form::none && form != here)) return Form::other;
+      const AdaptersForm here = is_transposed(n) ? AdaptersForm::transposed : n.op == Op::matmul && i == 1 ? AdaptersForm::direct : AdaptersForm::other;
+      if (here == AdaptersForm::other || (form != AdaptersForm::none && form != here)) return AdaptersForm::other;
       form = here;
-      operands.push_back(here == Form::transposed ? n.outputs[0] : matrix);
+      operands.push_back(here == AdaptersForm::transposed ? n.outputs[0] : matrix);
     }
   }
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (std::ranges::find(operands, n.inputs[i]) != operands.end() && (n.op != Op::matmul || i != 1) &&
           n.inputs[i] != matrix)
-        return Form::other;
+        return AdaptersForm::other;
     }
   }
   const bool returned = std::ranges::any_of(operands, [&](ValueId v) { return is_result(f, v); });
-  return returned ? Form::other : form;
+  return returned ? AdaptersForm::other : form;
 }
 
 /// In all functions; bodies of control flow are `other`.
-Form form_of(const Program& program, std::uint32_t state) {
-  Form form = Form::none;
+AdaptersForm form_of(const Program& program, std::uint32_t state) {
+  AdaptersForm form = AdaptersForm::none;
   for (const Function& f : program.functions) {
     const ValueId v = state_in(f, state);
     if (v == kNoValue) continue;
     std::vector<ValueId> operands;
-    const Form here = f.entry ? form_of(f, v, operands) : Form::other;
-    if (here == Form::none) continue;
-    if (here == Form::other || (form != Form::none && form != here)) return Form::other;
+    const AdaptersForm here = f.entry ? form_of(f, v, operands) : AdaptersForm::other;
+    if (here == AdaptersForm::none) continue;
+    if (here == AdaptersForm::other || (form != AdaptersForm::none && form != here)) return AdaptersForm::other;
     form = here;
   }
   return form;
 }
 
-/// Another name of some of its bytes that a function reads: merging an adapter would change what is read there.
+/// Another state over some of its bytes, read by a function: merging an adapter would change the other state's value.
 const State* tied_to(const Program& program, std::uint32_t state) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State &mine = program.states[state], &other = program.states[i];
@@ -105,11 +105,11 @@ const State* tied_to(const Program& program, std::uint32_t state) {
 }
 
 /// Why a parameter gets no adapter; empty if it can have one.
-std::string obstacle(const Program& program, std::uint32_t state, Form form) {
+std::string obstacle(const Program& program, std::uint32_t state, AdaptersForm form) {
   if (!is_matrix(program.states[state])) return "is no matrix of floats";
   if (const State* other = tied_to(program, state)) return fmt::format("is tied to {}", other->name);
-  if (form == Form::none) return "is not read by a product";
-  return form == Form::other ? "is not the weight of linear layers alone" : "";
+  if (form == AdaptersForm::none) return "is not read by a product";
+  return form == AdaptersForm::other ? "is not the weight of linear layers alone" : "";
 }
 
 void add_products(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
@@ -152,12 +152,12 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
   return s;
 }
 
-/// A parameter that rules match, but that gets no adapter.
+/// Parameter matched by rules, without an adapter.
 struct LeftOut {
   std::string name, why;
 };
 
-/// Fails for a rule that gave no weight an adapter, with the reason that helps most.
+/// Fails if a rule gave no weight an adapter, with the most helpful reason.
 void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
                    const std::vector<LeftOut>& left_out) {
   const auto refuse = [&](const std::string& why) {
@@ -235,7 +235,7 @@ AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules,
     const State s = program.states[i];  // a copy: states are added
     const auto rule = std::ranges::find_if(rules, [&](const LoraRule& r) { return matches(r, s.name); });
     if (s.kind != State::Kind::parameter || rule == rules.end()) continue;
-    const Form form = form_of(program, i);
+    const AdaptersForm form = form_of(program, i);
     if (std::string why = obstacle(program, i, form); !why.empty()) {
       if (s.type.rank() > 1) added.left_out.push_back(s.name);
       left_out.push_back({s.name, std::move(why)});
@@ -247,7 +247,7 @@ AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules,
     a.weight = i;
     a.rank = rule->rank;
     a.alpha = rule->alpha;
-    a.fan_in_fan_out = form == Form::direct;
+    a.fan_in_fan_out = form == AdaptersForm::direct;
     const std::int64_t out = s.type.shape[a.out_axis()].value(), in = s.type.shape[a.in_axis()].value();
     const TensorType down{s.type.dtype, {a.rank, in}}, up{s.type.dtype, {out, a.rank}};
     std::uint64_t size = 0;
@@ -300,7 +300,7 @@ void remove_adapters(Program& program, std::uint32_t function, const std::vector
     const ValueId b = state_in(f, a.b);
     std::vector<ValueId> forms;
     if (b == kNoValue) continue;
-    if (form_of(f, b, forms) != Form::transposed) fail(ErrorCode::internal, "an adapter is not as export made it");
+    if (form_of(f, b, forms) != AdaptersForm::transposed) fail(ErrorCode::internal, "an adapter is not as export made it");
     std::vector<ValueId> products;
     for (const Node& n : f.nodes) {
       if (n.op == Op::matmul && std::ranges::find(forms, n.inputs[1]) != forms.end()) products.push_back(n.outputs[0]);

@@ -1,6 +1,7 @@
-// Low-rank adapters: the weight W [out, in] of a linear layer stays, and the layer gives x W^T + scale (x A^T) B^T with
-// trained A [rank, in] and B [out, rank] (Hu et al., 2021, https://arxiv.org/abs/2106.09685). Layers x W with W [in,
-// out] (GPT-2's Conv1D; PEFT calls them fan_in_fan_out) get the same A and B.
+// Low-rank adapters (Hu et al., 2021, https://arxiv.org/abs/2106.09685): the weight W [out, in] of a linear layer stays
+// fixed; with trained A [rank, in] and B [out, rank], the layer computes
+//   x W^T + scale (x A^T) B^T.
+// Layers x W with W [in, out] (GPT-2's Conv1D, PEFT's fan_in_fan_out) get the same A and B.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +21,23 @@ LoraRule parse_lora(const std::string& text);
 
 struct AddedAdapters {
   std::vector<TrainedParameter> parameters;  ///< two for each weight, in the order of the weights
-  /// Names of weights of two or more axes that a rule matches, but that get no adapter.
+  /// Names of weights of two or more axes matched by a rule, without an adapter.
   std::vector<std::string> left_out;
 };
 
-/// Gives every linear weight whose name matches a rule the states NAME.lora_A.weight and NAME.lora_B.weight, where the
-/// weight is NAME.weight or NAME, and adds their products to the layer's results in all functions that read it; notes
-/// rank and alpha as metadata. The first rule that matches counts. A linear weight is a matrix that products read as
-/// their second operand, all transposed or all as it is, and nothing else reads, under this name or another (tied
-/// weights).
+/// Adds the states NAME.lora_A.weight and NAME.lora_B.weight to every linear weight NAME.weight (or NAME) matched by a
+/// rule, and adds their products to the layer's results in all functions with the layer. Notes rank and alpha as
+/// metadata. The first matching rule counts. A linear weight is a matrix read only as the second operand of products,
+/// either always transposed or always as stored, under a single name (no tied weights).
 ///
-/// A begins as torch.nn.init.kaiming_uniform_(A, a=sqrt(5)) fills it, in that order after torch.manual_seed(seed):
-/// uniform within 1 / sqrt(in), with the numbers of PyTorch's CPU generator; 16-bit weights have those of float32,
-/// rounded. B begins with zeros, so the program computes at first what it did without adapters.
+/// A starts as torch.nn.init.kaiming_uniform_(A, a=sqrt(5)) fills it after torch.manual_seed(seed), in the order of the
+/// weights: uniform within 1 / sqrt(in), with the numbers of PyTorch's CPU generator; 16-bit weights round the float32
+/// numbers. B starts with zeros: at first the program computes the same results as without adapters.
 ///
-/// Fails (invalid_argument) where a rule gives no weight an adapter.
+/// Fails (invalid_argument) if a rule gives no weight an adapter.
 AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules, std::uint64_t seed);
 
-/// An adapter of a program, by numbers of its states.
+/// Adapter of a program, by state numbers.
 struct Adapter {
   std::string module;  ///< NAME
   std::uint32_t weight = 0, a = 0, b = 0;
@@ -48,8 +48,8 @@ struct Adapter {
   std::size_t out_axis() const { return fan_in_fan_out ? 1 : 0; }
   double scale() const { return alpha / static_cast<double>(rank); }
 };
-/// Those that add_adapters() made, also of an archive that was written since. Fails (bad_file) where metadata names
-/// states that are not there or do not fit.
+/// Adapters from add_adapters(), including those of an archive written since. Fails (bad_file) if metadata names absent
+/// or unfitting states.
 std::vector<Adapter> adapters_of(const Program& program);
 
 /// Takes the adapters' products out of a function again.

@@ -27,7 +27,7 @@ std::uint32_t index_of(const Program& program, std::string_view name) {
   return static_cast<std::uint32_t>(found);
 }
 
-/// One for each parameter, or kNoValue.
+/// Gradient for each parameter, or kNoValue.
 std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<TrainedParameter>& parameters) {
   std::vector<ValueId> wrt;
   for (const TrainedParameter& p : parameters) {
@@ -45,7 +45,7 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
   return gradients;
 }
 
-/// Leaves out the parameters that no gradient reaches, and notes what is left.
+/// Drops parameters without a gradient, and reports the remaining ones.
 void drop_unreached(const Program& program, std::vector<TrainedParameter>& parameters, std::vector<ValueId>& gradients,
                     TrainingReport& report) {
   std::vector<TrainedParameter> reached;
@@ -100,7 +100,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, options);
 
   Builder b(program, step);
-  // A rank's own loss, where ranks share batches.
+  // Loss of one rank, if ranks share batches.
   RankLoss own;
   if (options.bucket) {
     own = add_rank_loss(b, loss_record, options);

@@ -8,11 +8,12 @@
 
 #include "exporter/rewrite.h"
 #include "exporter/training/heads.h"
+#include "schema/def_use.h"
 
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kFirstBucket = std::uint64_t{1} << 20;  // small, so that the ranks begin to talk early
+constexpr std::uint64_t kFirstBucket = std::uint64_t{1} << 20;  // small: the ranks begin to communicate early
 
 ValueId start(Builder& b, ValueId v, CollectiveKind kind) {
   return b.add(Op::collective, {v},
@@ -30,7 +31,7 @@ std::uint64_t bytes_of(Builder& b, ValueId v) {
   return byte_size(b.type(v), &size) ? size : 0;
 }
 
-/// Values of one type that travel together.
+/// Values of one type, sent as one message.
 struct Bucket {
   DType dtype = DType::invalid;
   std::vector<ValueId> values;
@@ -39,8 +40,8 @@ struct Bucket {
 };
 
 std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t most) {
-  const std::vector<std::int64_t> producer = producers(b.function());
-  std::ranges::stable_sort(values, {}, [&](ValueId v) { return producer[static_cast<std::size_t>(v)]; });
+  const DefUse uses(b.function());
+  std::ranges::stable_sort(values, {}, [&](ValueId v) { return uses.producer(v); });
   std::vector<Bucket> buckets;
   std::map<DType, std::size_t> open;
   for (ValueId v : values) {
@@ -60,7 +61,7 @@ std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uin
   return buckets;
 }
 
-/// What each value is after the call: those of a bucket are parts of one tensor. A bucket of one value is that value.
+/// Value of each tensor after the collective: slices of the bucket's tensor. A bucket of one value is the value itself.
 std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, CollectiveKind kind,
                                        std::uint64_t most) {
   std::vector<Bucket> buckets = buckets_of(b, std::move(values), most);
@@ -92,14 +93,14 @@ std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, 
   return after;
 }
 
-/// The mean of the ranks' counts. The call begins with the function, so the forward pass hides it.
+/// Mean of the ranks' counts. The collective starts with the function: the forward pass hides its latency.
 ValueId mean_count(Builder& b, ValueId count, std::size_t first) {
   const ValueId started = start(b, b.cast(count, DType::f64), CollectiveKind::all_reduce);
   move_up(b.function(), first);
   return end(b, started);
 }
 
-/// The samples of the first input that is not always as large.
+/// Sample count of the first input with a symbolic size.
 std::optional<Dim> samples(Builder& b) {
   for (const FunctionInput& in : b.function().inputs) {
     if (in.kind != FunctionInput::Kind::user || in.value == kNoValue) continue;

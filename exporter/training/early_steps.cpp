@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <numeric>
 
-#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/op_record.h"
 
 namespace tern {
 namespace {
 
-/// Gradients that are stepped together.
+/// Bytes of gradients per step node.
 constexpr std::uint64_t kTogether = std::uint64_t{2} << 20;
 
-/// For each value the value that it may be a view of; itself if none.
+/// Possible base of each value as a view; the value itself if none.
 std::vector<ValueId> bases_of(const Function& f, std::size_t end) {
   std::vector<ValueId> base(f.values.size());
   std::iota(base.begin(), base.end(), ValueId{0});
@@ -24,7 +24,7 @@ std::vector<ValueId> bases_of(const Function& f, std::size_t end) {
   return base;
 }
 
-/// For each value the last node that reads it or a view of it.
+/// Last node reading each value or a view of the value.
 std::vector<std::int64_t> last_readers(const Function& f, std::size_t end) {
   const std::vector<ValueId> base = bases_of(f, end);
   std::vector<std::int64_t> last(base.size(), -1);
@@ -47,9 +47,9 @@ std::int64_t last_reader(const Function& f, std::size_t end, const std::vector<V
 
 std::vector<std::vector<std::size_t>> early_steps(Builder& b, const std::vector<ValueId>& params,
                                                   const std::vector<ValueId>& gradients) {
-  const std::vector<std::int64_t> producer = producers(b.function());
+  const DefUse uses(b.function());
   const std::vector<std::int64_t> readers = last_readers(b.function(), b.function().nodes.size());
-  const auto ready = [&](std::size_t i) { return std::max(producer[gradients[i]], readers[params[i]]); };
+  const auto ready = [&](std::size_t i) { return std::max(uses.producer(gradients[i]), readers[params[i]]); };
   std::vector<std::size_t> order(params.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, ready);

@@ -10,9 +10,9 @@ using pt2::Argument;
 
 struct Switch {
   std::string_view target;    ///< without overload
-  std::string_view argument;  ///< that says whether the module trains
+  std::string_view argument;  ///< name of the training flag
 };
-/// Booleans that become False, and probabilities of dropout that become 0.
+/// Training flags, set to False, and dropout probabilities, set to 0.
 constexpr Switch kSwitches[] = {
     {"batch_norm", "training"},
     {"native_batch_norm", "training"},
@@ -57,7 +57,7 @@ void turn_off(Argument& a) {
   a.integer = 0;
 }
 
-/// instance_norm with running statistics takes those of its input while it trains.
+/// instance_norm with running statistics uses its input's statistics in training.
 bool has_tensor(const pt2::Node& n, std::string_view argument) {
   const Argument* a = n.find_input(argument);
   return a != nullptr && a->kind == Argument::Kind::tensor;

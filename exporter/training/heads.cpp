@@ -12,17 +12,17 @@
 namespace tern {
 namespace {
 
-using Kind = FunctionOutput::Kind;
+using FunctionOutputKind = FunctionOutput::Kind;
 
-/// What losses compare with the target, or the program's own loss.
+/// Prediction for the loss, or the program's own loss.
 ValueId first_result(const Function& f) {
   for (const FunctionOutput& o : f.outputs) {
-    if (o.kind == Kind::tensor && o.value != kNoValue) return o.value;
+    if (o.kind == FunctionOutputKind::tensor && o.value != kNoValue) return o.value;
   }
   fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
 }
 
-/// What a batch norm counts in training mode, and has no use for.
+/// Removes the batch counts updated by batch norms in training mode, of no use here.
 void leave_batch_counts(const Program& program, Function& f) {
   std::erase_if(f.writebacks, [&](const WriteBack& w) {
     return w.target == WriteBack::Target::state && program.states[w.index].name.ends_with("num_batches_tracked");
@@ -67,7 +67,7 @@ void add_loss_method(Program& program, std::uint32_t source, const LossRecord* l
   const ValueId value = add_head(b, loss, options);
   std::vector<FunctionOutput>& results = b.function().outputs;
   if (loss == nullptr) std::erase_if(results, [&](const FunctionOutput& o) { return o.value == value; });
-  results.insert(results.begin(), {Kind::tensor, value, std::string(training::kLossResult)});
+  results.insert(results.begin(), {FunctionOutputKind::tensor, value, std::string(training::kLossResult)});
 }
 
 }  // namespace tern

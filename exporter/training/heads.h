@@ -1,4 +1,4 @@
-// The loss at the end of a program, and the method that only computes it.
+// Loss at the end of a program, and the loss-only method.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace tern {
 
-/// The program's first result. Fails (invalid_argument) where it is not one float.
+/// The program's first result. Fails (invalid_argument) unless it is one float.
 ValueId own_loss(Builder& b);
 struct Head {
   ValueId loss = kNoValue, target = kNoValue;
 };
-/// The loss of the first result and a new input `target`. Sums of 16-bit predictions are float32: they could overflow.
+/// Adds the loss of the first result and a new input `target`. Sums of 16-bit predictions are float32, against
+/// overflow.
 Head add_head(Builder& b, const LossRecord& loss, const TrainingOptions& options, Reduction reduction);
 /// The mean loss of the first result and a new input `target`; the program's own without `loss`.
 ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options);
-/// The method `loss`: function `source`, which changes nothing, with the loss before its results.
+/// Adds the method `loss`: function `source`, free of writes, with the loss before its results.
 void add_loss_method(Program& program, std::uint32_t source, const LossRecord* loss, const TrainingOptions& options);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The numbers that PyTorch begins parameters with.
+// PyTorch's initial parameter values.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class PyTorchGenerator {
  public:
   explicit PyTorchGenerator(std::uint64_t seed) : twister_(static_cast<std::uint32_t>(seed)) {}
 
-  /// torch.nn.init.kaiming_uniform_(matrix, a=sqrt(5)) of [out, in]: uniform within -bound to bound, where bound is
-  /// sqrt(2 / (1 + a^2)) sqrt(3 / in). float64 takes 53 bits of two numbers for each element, others 24 bits of one.
+  /// torch.nn.init.kaiming_uniform_(matrix, a=sqrt(5)) of [out, in]: uniform within -bound to bound, with bound sqrt(2
+  /// / (1 + a^2)) sqrt(3 / in). float64 takes 53 bits of two random words per element, other types 24 bits of one.
   std::vector<std::byte> kaiming_uniform(const TensorType& matrix);
 
  private:

@@ -1,4 +1,4 @@
-// Inputs that training adds to a program's functions.
+// Inputs added to a program's functions by training.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// An input after those that there are. Fails (invalid_argument) where the program has one of that name.
+/// Appends an input. Fails (invalid_argument) if the program has an input of the same name.
 ValueId add_training_input(Builder& b, TensorType type, std::string_view name);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Joint graphs: functions whose results are a loss and the gradients "grad:NAME" of parameters
+// Joint graphs: functions with a loss and the gradients "grad:NAME" of parameters as results
 // (torch.export.experimental._export_forward_backward).
 #pragma once
 
@@ -10,9 +10,9 @@
 namespace tern {
 
 bool is_joint(const Function& f);
-/// Without the gradients, and without what a step updates.
+/// Removes the gradients, and the values updated by a step.
 void leave_joint_gradients(Function& f);
-/// The gradients of the parameters; kNoValue where the function has none.
+/// Gradients of the parameters; kNoValue for missing ones.
 std::vector<ValueId> joint_gradients(Builder& b, const std::vector<TrainedParameter>& parameters);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// Names of the methods, inputs and states of an archive that can be trained: the exporter makes them, `tern train`
-// looks for them. docs/training.md has the same for people.
+// Names of methods, inputs and states of a trainable archive: written by the exporter, read by `tern train`.
+// docs/training.md explains them.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace tern::training {
 
 // Methods.
 inline constexpr std::string_view kForward = "forward";        ///< inputs -> prediction, in evaluation mode
-inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; changes nothing
+inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; writes no state
 inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
@@ -19,10 +19,10 @@ inline constexpr std::string_view kRate = "lr";  ///< float64, no dimensions
 inline constexpr std::string_view kLossResult = "loss";
 inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm alone
 
-// Prefixes of states that training adds.
+// Prefixes of states added by training.
 inline constexpr std::string_view kOptimizerState = "optimizer.";   ///< optimizer.step, optimizer.exp_avg.fc1.weight
 inline constexpr std::string_view kGradientState = "accumulated.";  ///< accumulated.fc1.weight
-inline constexpr std::string_view kBatchesState = "accumulated";    ///< how many batches those are the sum of
+inline constexpr std::string_view kBatchesState = "accumulated";    ///< number of summed batches
 
 // Endings of the states of low-rank adapters, after the module: PEFT's.
 inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";
@@ -32,8 +32,8 @@ inline constexpr std::string_view kLossKey = "training.loss";             ///< "
 inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "1"; of losses over classes alone
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
-inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": what --lr was at export
-/// Followed by the module; "8 16": rank and alpha; "8 16 fan_in_fan_out" where the weight is [in, out].
+inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": value of --lr at export
+/// Precedes the module's name. "8 16": rank and alpha; "8 16 fan_in_fan_out" for a weight [in, out].
 inline constexpr std::string_view kLoraKey = "training.lora.";
 inline constexpr std::string_view kFanInFanOut = " fan_in_fan_out";
 

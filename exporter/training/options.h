@@ -1,4 +1,4 @@
-// How `tern export --train` turns a program into one that can be trained.
+// Options of `tern export --train`.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace tern {
 
-/// Which linear weights get low-rank adapters.
+/// Selects linear weights for low-rank adapters.
 struct LoraRule {
-  std::string pattern;  ///< of the shell (* ? []), for the weight's name with or without ".weight"
+  std::string pattern;  ///< shell pattern (* ? []) for the weight's name with or without ".weight"
   std::int64_t rank = 8;
   double alpha = 8;
 };
@@ -20,18 +20,18 @@ struct LoraRule {
 struct TrainingOptions {
   std::string loss =
       "cross_entropy";          ///< a name of exporter/training/losses.h; "none": the program's own scalar result
-  std::int64_t class_axis = 1;  ///< of the prediction; losses over classes alone
+  std::int64_t class_axis = 1;  ///< axis of the prediction; losses over classes alone
   double label_smoothing = 0;   ///< cross_entropy alone
   optimizers::OptimizerOptions optimizer = optimizers::options_for(optimizers::Optimizer::adamw);
   std::optional<double> clip_norm;   ///< torch.nn.utils.clip_grad_norm_ over all gradients
   std::optional<double> clip_value;  ///< torch.nn.utils.clip_grad_value_
-  /// Shell patterns (* ? []) of names of parameters: those that keep their values. One that matches nothing is an
-  /// error.
+  /// Shell patterns (* ? []) for the names of frozen parameters. A pattern without a match is an error.
   std::vector<std::string> freeze;
-  /// Not empty: adapters are trained, and nothing else.
+  /// Not empty: trains adapters alone.
   std::vector<LoraRule> lora;
   std::uint64_t lora_seed = 0;
-  /// Several ranks share each batch, and their gradients travel at most so many bytes at once: the methods communicate.
+  /// Several ranks share each batch: the methods communicate, and gradients travel in messages of at most so many
+  /// bytes.
   std::optional<std::uint64_t> bucket;
   bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
 };

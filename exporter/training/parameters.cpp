@@ -32,7 +32,7 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
   return any;
 }
 
-/// Parameters under all of their names, whether the function reads them or not.
+/// Joins parameters under all their names, read by the function or not.
 std::vector<TrainedParameter> join_names(const Program& program) {
   std::vector<TrainedParameter> joined;
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
@@ -49,7 +49,7 @@ std::vector<TrainedParameter> join_names(const Program& program) {
   return joined;
 }
 
-/// Fails where patterns match a tensor under some of its names alone: training it or not would both be a surprise.
+/// Fails if patterns match only some of a tensor's names: both freezing and training it would be a surprise.
 bool is_frozen(const Program& program, const TrainedParameter& p, const std::vector<std::string>& freeze,
                std::vector<bool>& used) {
   std::string matched, others;
@@ -67,7 +67,7 @@ bool is_frozen(const Program& program, const TrainedParameter& p, const std::vec
   return !matched.empty();
 }
 
-/// Calls f with the place in its storage of each element, in bytes.
+/// Calls f with the byte range of each element in its storage.
 template <typename F>
 void for_each_element(const State& s, const F& f) {
   const auto size = static_cast<std::int64_t>(element_size(s.type.dtype));
@@ -92,7 +92,7 @@ std::int64_t end_of(const State& s) {
   return (last + 1) * element_size(s.type.dtype);
 }
 
-/// A step would write such bytes twice, or change a parameter that should keep its values.
+/// A step would write shared bytes twice, or change a frozen parameter.
 void refuse_overlaps(const Program& program, const std::vector<TrainedParameter>& chosen,
                      const std::vector<TrainedParameter>& all) {
   for (const TrainedParameter& p : chosen) {
@@ -114,7 +114,7 @@ bool is_same_tensor(const State& a, const State& b) {
 }
 
 bool share_bytes(const Program& program, const State& a, const State& b) {
-  // The weights of an LSTM lie one after the other in a storage: no need to look at each of their bytes.
+  // An LSTM's weights follow each other in one storage: no need to compare their bytes.
   if (a.storage != b.storage || end_of(a) <= b.offset * element_size(b.type.dtype) ||
       end_of(b) <= a.offset * element_size(a.type.dtype))
     return false;

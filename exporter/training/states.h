@@ -1,4 +1,4 @@
-// States that training adds to a program.
+// States added to a program by training.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace tern {
 
-/// A mutable state, row by row, with this value in each element. Returns its number.
+/// Adds a mutable row-major state with this value in each element. Returns its number.
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type, double initial);
-/// The same with these bytes, row by row.
+/// Adds a state with these bytes, row by row.
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
                                  std::vector<std::byte> bytes);
 

@@ -14,8 +14,8 @@
 
 namespace tern {
 
-/// An optimizer's op takes parameters of one dtype, whose states have 8 bits or not. Those of the first parameter's
-/// kind come first.
+/// Groups parameters for the optimizer's op: one dtype, and either all or none with 8-bit states. The first parameter's
+/// group comes first.
 std::vector<Update::Group> Update::by_type() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -29,8 +29,8 @@ std::vector<Update::Group> Update::by_type() const {
   return groups;
 }
 
-/// With the states of the optimizer, added when they are first asked for. Groups share those that belong to no
-/// parameter, such as the number of steps.
+/// Groups with their optimizer states, added at the first request. Groups share states without a parameter, such as the
+/// step count.
 const std::vector<Update::Group>& Update::groups() {
   if (!groups_.empty()) return groups_;
   groups_ = by_type();
@@ -54,7 +54,7 @@ const std::vector<Update::Group>& Update::groups() {
   return groups_;
 }
 
-/// The parameters of a group in lists that are stepped together, the last one of the function first.
+/// Splits a group's parameters into lists for joint steps, the function's last list first.
 std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const {
   std::vector<ValueId> params, own;
   for (std::size_t i : g.parameters) {
@@ -93,7 +93,7 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
   for (std::size_t i = 0; i < params.size(); ++i)
     write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
   for (std::size_t i = 0; i < states.size(); ++i) {
-    // A shared state is the same after each part's step: the first part added writes it, mostly the function's last.
+    // Every step of a list computes the same shared state: the first list, mostly the function's last, writes it.
     if (std::ranges::find(written, g.states[i]) != written.end()) continue;
     written.push_back(g.states[i]);
     write_state(b, g.states[i], results.states.at(i));

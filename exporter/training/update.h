@@ -1,4 +1,4 @@
-// The optimizer's part of a step: its states, and new values of the parameters.
+// Optimizer of a training step: its states, and new values of the parameters.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace tern {
 
-/// One for all methods that take steps: they share the optimizer's states.
+/// Serves all methods with steps: they share the optimizer's states.
 class Update {
  public:
   Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
       : program_(program), options_(options), parameters_(parameters) {}
 
-  /// Adds to the function of `b` an input `lr`, the clipping of the gradients, one for each parameter, and the step,
-  /// with write-backs. The step has several nodes, each where its gradients are known, so that they need not be held;
-  /// one at the end with clip_norm, and where ranks share batches. Returns the norm of the gradients; kNoValue without
-  /// clip_norm.
+  /// Adds to the function of `b` an input `lr`, the clipping of the gradients (one for each parameter), and the step
+  /// with write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be
+  /// held. clip_norm and shared batches need a single node at the end. Returns the norm of the gradients; kNoValue
+  /// without clip_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
  private:
-  /// Parameters that one step of the optimizer updates.
+  /// Parameters updated by one optimizer node.
   struct Group {
     DType dtype = DType::invalid;
     bool coded = false;                   ///< states of 8 bits
-    std::vector<std::size_t> parameters;  ///< places in parameters_
-    std::vector<std::uint32_t> states;    ///< of the program, in the order of optimizer_states
-    std::vector<std::int64_t> owners;     ///< of each state: a place in `parameters`, or -1
+    std::vector<std::size_t> parameters;  ///< indices in parameters_
+    std::vector<std::uint32_t> states;    ///< states of the program, in the order of optimizer_states
+    std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
   };
   std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
@@ -40,7 +40,7 @@ class Update {
   Program& program_;
   const TrainingOptions& options_;
   const std::vector<TrainedParameter>& parameters_;
-  std::vector<Group> groups_;  ///< with their states, once the first step asked for them
+  std::vector<Group> groups_;  ///< complete with states after the first step's request
 };
 
 }  // namespace tern

@@ -20,18 +20,18 @@ using Place = std::pair<std::uint32_t, std::uint32_t>;  // function, node
 
 constexpr int kWarmUp = 2;
 constexpr std::size_t kFewestTurns = 7, kMostTurns = 25;
-constexpr double kSecondsOfTurns = 0.5;  // of one trial, where the fewest take less
+constexpr double kSecondsOfTurns = 0.5;  // limit for one trial, unless the fewest turns take longer
 constexpr double kSecondsAtTheEnd = 3;
-constexpr double kWorthATrial = 0.005;  // of a run
+constexpr double kWorthATrial = 0.005;  // fraction of a run
 
 /// Nodes that are done alike.
-struct Kind {
+struct TuneKind {
   std::string what;
   std::span<const AlgorithmChoice> algorithms;
-  AlgorithmChoice rule, best;  ///< what the rules take, and what was found so far
+  AlgorithmChoice rule, best;  ///< the rules' choice, and the best so far
   std::vector<Place> places;
-  NodeNames neighbourhood;  ///< they, and what changes with them
-  double seconds = 0;       ///< of a run
+  NodeNames neighbourhood;  ///< the nodes, and their affected neighbours
+  double seconds = 0;       ///< seconds per run
 };
 
 double since(Clock::time_point start) {
@@ -52,7 +52,7 @@ class Tuner {
     for (int i = 0; i <= kWarmUp; ++i) rules.run(workload_, {});
     find_kinds(rules);
     best_ = &rules;
-    for (Kind& kind : kinds_) {
+    for (TuneKind& kind : kinds_) {
       for (const AlgorithmChoice a : kind.algorithms) try_algorithm(kind, a);
     }
     finish(rules);
@@ -64,9 +64,9 @@ class Tuner {
     const auto times = rules.node_times();
     double all = 0;
     for (const auto& [node, seconds] : times) all += seconds;
-    std::map<std::string, Kind> kinds;
+    std::map<std::string, TuneKind> kinds;
     for (const auto& [place, step] : rules.steps()) {
-      Kind& kind = kinds[step.kind + std::string(name_of(step.taken))];
+      TuneKind& kind = kinds[step.kind + std::string(name_of(step.taken))];
       kind.what = step.what;
       kind.algorithms = step.algorithms;
       kind.rule = kind.best = step.taken;
@@ -79,13 +79,13 @@ class Tuner {
       kind.neighbourhood = rules.with_neighbours(kind.places);
       kinds_.push_back(std::move(kind));
     }
-    std::ranges::stable_sort(kinds_, std::greater<>(), &Kind::seconds);
+    std::ranges::stable_sort(kinds_, std::greater<>(), &TuneKind::seconds);
   }
 
   /// All that was found, and one kind done otherwise.
-  Tuning tuning_with(const Kind* changed, AlgorithmChoice choice) const {
+  Tuning tuning_with(const TuneKind* changed, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       const AlgorithmChoice chosen = &kind == changed ? choice : kind.best;
       if (chosen == kind.rule) continue;
       for (const auto& [function, node] : kind.places)
@@ -95,7 +95,7 @@ class Tuner {
     return tuning;
   }
 
-  void try_algorithm(Kind& kind, AlgorithmChoice choice) {
+  void try_algorithm(TuneKind& kind, AlgorithmChoice choice) {
     // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
     // and what runs after it, so that nothing could be compared with it in turns.
     if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
@@ -138,10 +138,10 @@ class Tuner {
     return turns;
   }
 
-  /// Once more all that was found against the rules: single gains may have been luck.
+  /// Compares all changes together with the rules: single gains may have been luck.
   void finish(Trial& rules) {
     NodeNames changed;
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       if (kind.best != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
     }
     const Turns turns = take_turns(rules, *best_, changed, kSecondsAtTheEnd);
@@ -149,7 +149,7 @@ class Tuner {
     if (changed.empty() || !is_better(turns)) return;
     report_.after = median(turns.after.function);
     report_.tuning = tuning_with(nullptr, {});
-    for (const Kind& kind : kinds_) {
+    for (const TuneKind& kind : kinds_) {
       if (kind.best != kind.rule) report_.kinds.push_back({kind.what, kind.places.size(), kind.rule, kind.best});
     }
   }
@@ -158,7 +158,7 @@ class Tuner {
   const TuneOptions& options_;
   const Clock::time_point start_ = Clock::now();
   Workload workload_;
-  std::vector<Kind> kinds_;
+  std::vector<TuneKind> kinds_;
   std::unique_ptr<Trial> found_;  ///< the best that is not the rules'
   Trial* best_ = nullptr;
   TuneReport report_;

@@ -15,31 +15,31 @@
 namespace tern {
 
 struct TuneOptions {
-  double seconds = 60;                        ///< after which nothing new is tried
-  std::map<std::string, std::int64_t> sizes;  ///< by symbols' names; others take a typical size
+  double seconds = 60;                        ///< limit for starting trials
+  std::map<std::string, std::int64_t> sizes;  ///< keyed by symbol name; others take a typical size
   /// Called before each trial with the elapsed share of the time and the name of the trial.
   std::function<void(double share, const std::string& what)> on_progress;
 };
 
-/// Nodes of equal op, sizes, types, attributes and epilogue that are done otherwise than the rules would.
+/// Nodes of equal op, sizes, types, attributes and epilogue, computed differently from the rules.
 struct TunedKind {
   std::string what;       ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
-  std::size_t nodes = 0;  ///< how many there are
+  std::size_t nodes = 0;  ///< number of nodes
   AlgorithmChoice before, after;
 };
 
 struct TuneReport {
-  Tuning tuning;  ///< without choices where nothing is gained
+  Tuning tuning;  ///< holds only choices with a gain
   std::vector<TunedKind> kinds;
   double before = 0, after = 0;  ///< seconds of a run of all entry functions, medians of turns at the end
   std::size_t trials = 0;
   bool complete = true;               ///< everything was tried in time
-  std::vector<std::string> left_out;  ///< functions that do not run on made-up inputs, and why
+  std::vector<std::string> left_out;  ///< functions failing on synthetic inputs, with reasons
 };
 
-/// Runs every entry function of a model as it was opened, packed weights and all, on inputs that are made up: normal
-/// floats, ones for integers (or zeros, where ones fail). One kind of nodes after the other, the longest first, is done
-/// by each algorithm, in turns with the best so far.
+/// Runs every entry function of an opened model, with packed weights, on synthetic inputs: normal floats, ones for
+/// integers (or zeros, if ones fail). Each kind of nodes, the longest first, tries each algorithm in turns with the
+/// best so far.
 TuneReport tune(const Model& model, const TuneOptions& options);
 
 }  // namespace tern

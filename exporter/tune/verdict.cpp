@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-constexpr double kWorthIt = 0.02, kSlower = -0.01, kHopeless = -0.03, kHopelessAtOnce = -0.1;  // of a run
+constexpr double kWorthIt = 0.02, kSlower = -0.01, kHopeless = -0.03, kHopelessAtOnce = -0.1;  // fractions of a run
 constexpr std::size_t kFewest = 3;
 
 double quantile(std::vector<double> values, double q) {
@@ -13,7 +13,7 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-/// What each turn gained, as a part of it.
+/// Relative gain of each turn.
 std::vector<double> gains(const Turns& t) {
   std::vector<double> all;
   for (std::size_t i = 0; i < t.after.function.size(); ++i)

@@ -14,8 +14,8 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTypicalSize = 32;   // as runtime/pack.cpp plans
-constexpr std::int64_t kIterations = 1000;  // of a loop whose end depends on made-up numbers
+constexpr std::int64_t kTypicalSize = 32;   // planning size of runtime/pack.cpp
+constexpr std::int64_t kIterations = 1000;  // iteration limit of loops ending by synthetic numbers
 
 std::vector<std::int64_t> sizes_of_expressions(const Program& program,
                                                const std::map<std::string, std::int64_t>& given) {
@@ -54,11 +54,11 @@ Workload::Call call_of(const Function& f, const std::vector<std::int64_t>& expre
 PrepareOptions options() {
   PrepareOptions o;
   o.max_iterations = kIterations;
-  o.weight_cache = "off";  // what is timed must not change meanwhile
+  o.weight_cache = "off";  // timed work must not change during tuning
   return o;
 }
 
-/// Whether one reads what the other makes.
+/// True if a node reads a result of the other.
 bool touch(const Node& a, const Node& b) {
   const auto reads = [](const Node& reader, const Node& maker) {
     return std::ranges::any_of(maker.outputs, [&](ValueId v) {

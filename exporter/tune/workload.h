@@ -1,4 +1,4 @@
-// The runs that tuning times: all entry functions of a program on made-up inputs.
+// Timed runs of tuning: all entry functions of a program on synthetic inputs.
 #pragma once
 
 #include <tern/tern.h>
@@ -22,16 +22,16 @@ struct Workload {
     std::vector<Tensor> inputs;
   };
   std::vector<Call> calls;
-  std::vector<std::string> left_out;  ///< functions that do not run, and why
+  std::vector<std::string> left_out;  ///< functions unable to run, with reasons
 };
 
-/// Symbols without a size in `sizes` take a typical one.
+/// Symbols without a size in `sizes` take a typical size.
 Workload make_workload(const Model& model, const std::map<std::string, std::int64_t>& sizes);
 
-/// A node by its function's name and its number there.
+/// Node, by function name and number.
 using NodeNames = std::set<std::pair<std::string, std::uint32_t>>;
 
-/// A step that has several algorithms.
+/// Step with several algorithms.
 struct SeenStep {
   std::string kind;  ///< equal for nodes of equal op, sizes, types, attributes and epilogue
   std::string what;  ///< for people
@@ -39,20 +39,20 @@ struct SeenStep {
   AlgorithmChoice taken;
 };
 
-/// The program with nodes computed by chosen algorithms, in a session of its own.
+/// Program with chosen algorithms for nodes, in its own session.
 class Trial : private PlanObserver {
  public:
   Trial(const Model& model, const Tuning& tuning);
   struct Time {
     double function = 0;
-    double nodes = 0;  ///< of those asked for
+    double nodes = 0;  ///< seconds of the requested nodes
   };
   /// Runs all calls once.
   Time run(const Workload& workload, const NodeNames& nodes);
-  /// By function and exported number, once it has run.
+  /// Keyed by function and exported number; complete after a run.
   const std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep>& steps() const { return steps_; }
-  /// These nodes, and what can change with how they are done: the nodes before and after them, through views and
-  /// pointwise nodes, which follow the order of their operands' axes.
+  /// Adds the nodes possibly affected by another algorithm: nodes before and after, through views and pointwise nodes,
+  /// for they follow their operands' axis order.
   NodeNames with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) const;
   /// Seconds by function's name and node, of the last run.
   std::map<std::pair<std::string, std::uint32_t>, double> node_times() const;

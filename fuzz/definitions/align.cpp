@@ -23,7 +23,7 @@ void put(HostTensor& t, const std::vector<Number>& v) {
   convert(v.data(), DType::c128, t.data.data(), t.dtype, t.numel());
 }
 
-/// The result of the op's signature with this number among those that the program gives; null where it is unwanted.
+/// The program's result for result k of the op's signature; null if absent.
 template <class R>
 auto* result(R& results, const Node& node, std::size_t k) {
   using T = std::remove_reference_t<decltype(results.outputs[0])>;
@@ -32,7 +32,7 @@ auto* result(R& results, const Node& node, std::size_t k) {
   return node.outputs.size() <= k || node.outputs[k] == kNoValue ? static_cast<T*>(nullptr) : &results.outputs[at];
 }
 
-/// Vectors of a stack of matrices [.., rows, columns]: its columns, or its rows.
+/// The columns or rows of a stack of matrices [.., rows, columns].
 struct Vectors {
   std::int64_t rows = 0, columns = 0, matrices = 0;
   bool in_rows = false;
@@ -53,7 +53,7 @@ Vectors vectors_of(const HostTensor& t, bool in_rows) {
   return v;
 }
 
-/// Multiplies each vector by the number of magnitude 1 that brings it nearest to the defined one.
+/// Multiplies each vector by the number of magnitude 1 that brings the vector nearest to the defined vector.
 void align_phases(HostTensor& t, const HostTensor& to, bool in_rows) {
   const Vectors v = vectors_of(t, in_rows);
   std::vector<Number> x = numbers(t);
@@ -70,7 +70,7 @@ void align_phases(HostTensor& t, const HostTensor& to, bool in_rows) {
   put(t, x);
 }
 
-/// Orders eigenvalues and their vectors as the defined ones: by the values, or else by the vectors. Either may be
+/// Orders eigenvalues and their vectors like the definition: by the values, or else by the vectors. Either may be
 /// absent.
 void align_order(HostTensor* values, HostTensor* vectors, const HostTensor* to_values, const HostTensor* to_vectors) {
   const HostTensor& some = values != nullptr ? *values : *vectors;
@@ -113,7 +113,7 @@ void align_order(HostTensor* values, HostTensor* vectors, const HostTensor* to_v
   if (vectors != nullptr) put(*vectors, moved);
 }
 
-/// Vectors beyond the last singular value are any basis: they become the defined ones.
+/// Vectors beyond the last singular value are an arbitrary basis: copies the definition's.
 void take_rest(HostTensor& t, const HostTensor& to, bool in_rows, std::int64_t from) {
   const Vectors v = vectors_of(t, in_rows);
   const auto size = static_cast<std::size_t>(element_size(t.dtype));
@@ -125,13 +125,13 @@ void take_rest(HostTensor& t, const HostTensor& to, bool in_rows, std::int64_t f
   }
 }
 
-/// Places along the axis, where the element of `x` is the defined place's.
+/// Replaces positions along the axis by the defined positions if the elements of `x` are equal.
 void align_places(HostTensor& places, const HostTensor& to, const HostTensor& x, std::size_t axis) {
   const auto size = static_cast<std::size_t>(element_size(x.dtype));
   const std::int64_t n = x.sizes.empty() ? 1 : x.sizes[axis];
   std::int64_t inner = 1, own = 1;
   for (std::size_t i = axis + 1; i < x.sizes.size(); ++i) inner *= x.sizes[i];
-  const std::int64_t lines = n * inner == 0 ? 0 : x.numel() / n;  // of x, each of which has `own` places
+  const std::int64_t lines = n * inner == 0 ? 0 : x.numel() / n;  // lines of x, `own` places each
   own = lines == 0 ? 0 : places.numel() / lines;
   auto* place = reinterpret_cast<std::int64_t*>(places.data.data());
   const auto* defined = reinterpret_cast<const std::int64_t*>(to.data.data());

@@ -1,12 +1,12 @@
-// What a definition leaves open: the order of equal elements, and of eigenvalues, and the phases of vectors.
+// Freedom in a definition: the order of equal elements and of eigenvalues, and the phases of vectors.
 #pragma once
 
 #include "fuzz/definitions/node_case.h"
 
 namespace tern::fuzz {
 
-/// Makes the choices of `results` those of `defined`, as far as both are results of `op`: what still differs, differs
-/// in meaning. Where a place is of an element that equals the defined one's, it becomes that place.
+/// Makes the free choices in `results` equal to `defined`, so that any remaining difference is an error. A position of
+/// an element equal to the defined element becomes the defined position.
 void align(const NodeCase& c, const std::vector<HostTensor>& operands, Results& results, const Results& defined);
 
 }  // namespace tern::fuzz

@@ -40,7 +40,7 @@ bool same_part(double a, double b) {
   return same_number(a, b) && (std::isnan(a) || std::signbit(a) == std::signbit(b));
 }
 
-/// Bytes of element `i`; of half bytes, of the byte that holds it.
+/// Bytes of element `i`; for half bytes, its whole byte.
 std::span<const std::byte> element(const HostTensor& t, std::int64_t i) {
   const std::int64_t size = element_size(t.dtype);
   return {t.data.data() + i / elements_per_byte(t.dtype) * size, static_cast<std::size_t>(size)};
@@ -49,7 +49,7 @@ bool same_element(const HostTensor& a, const HostTensor& b, std::int64_t i) {
   return std::ranges::equal(element(a, i), element(b, i));
 }
 
-/// That sizes or types differ; empty if they do not.
+/// Describes a difference in sizes or types; empty if equal.
 std::string difference_of_kind(const Results& a, const Results& b) {
   if (a.failed || b.failed) {
     if (a.failed && b.failed) return {};
@@ -63,7 +63,7 @@ std::string difference_of_kind(const Results& a, const Results& b) {
   return {};
 }
 
-/// The type that numbers of this one are computed in.
+/// The type used to compute with type `t`.
 DType computed_in(DType t) {
   switch (t) {
     case DType::f64:
@@ -84,10 +84,10 @@ double largest_of(DType t) {
   }
 }
 
-/// One result of the runs that are compared.
+/// A compared result of each run.
 struct Output {
   const HostTensor &actual, &defined;
-  const HostTensor* exact;  ///< null: there is none
+  const HostTensor* exact;  ///< null if absent
   std::vector<const HostTensor*> shaken;
 };
 
@@ -132,7 +132,7 @@ Verdict number_near(const Output& o, std::size_t k, double terms) {
       const double error = std::abs(actual[i] - from);
       share = error == 0 ? 0 : error / allowed;
     } else {
-      // What overflows on the way, and parts of a complex infinity, may become any of infinity and NaN.
+      // Intermediate overflows and parts of a complex infinity may become any infinity or NaN.
       const bool may_overflow = finite(exact[i]) && std::abs(exact[i]) > largest_of(type) / 1024;
       const bool overflowed = o.exact != nullptr && (finite(exact[i]) || lost);
       if (may_overflow || (!finite(defined[i]) && (is_complex(type) || overflowed))) share = 0;
@@ -176,7 +176,7 @@ Verdict near(const Results& actual, const Results& defined, const References& re
   constexpr double kAll = std::numeric_limits<double>::infinity();
   const auto same_kind = [&](const Results& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) {
-    // How many results there are may hang on the last places, too.
+    // The number of results may depend on the last bits, too.
     const bool undetermined = std::ranges::any_of(references.shaken, [&](const Results& r) {
       return r.failed.has_value() != references.exact.failed.has_value() ||
              (!r.failed && !difference_of_kind(r, references.exact).empty());

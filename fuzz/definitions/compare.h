@@ -1,4 +1,4 @@
-// Whether results are those of a definition: the same bits, or as near to the float64 result as rounding permits.
+// Compares results with a definition: the same bits, or an error within the rounding of the float64 result.
 #pragma once
 
 #include <span>
@@ -10,24 +10,24 @@ namespace tern::fuzz {
 
 struct Verdict {
   bool ok = true;
-  /// Of all elements, the largest share of its bound that an error takes; 0 if all bits are the same.
+  /// Largest share of an element's error in its bound; 0 if all bits are equal.
   double share = 0;
-  std::string difference;  ///< the first that is not allowed
+  std::string difference;  ///< the first unacceptable difference
 };
 
-/// All bits are the same. Every NaN is the same one.
+/// Compares all bits. All NaN are equal.
 Verdict same_bits(const Results& actual, const Results& defined);
 
-/// What the definition gives in float64, and for operands that differ in their last places: how much a result depends
-/// on these is how exact it can be. All empty where there is no such program.
+/// Results of the definition in float64, and for operands shaken in their last bits: the sensitivity bounds the
+/// attainable accuracy. All empty if no such program exists.
 struct References {
   Results exact;
   std::vector<Results> shaken;
 };
 
-/// Integers, booleans and places: the same, but where a shaken operand changes them. Numbers: an error is at most a
-/// unit in the last place of the result's type, a few units of the type that it is computed in for the square root of
-/// `terms`, as much for what the shaken operands change, and four errors of the definition itself.
+/// Integers, booleans and positions must be equal, unless a shaken operand changes the value. The error of a float is
+/// at most a unit in the last place of the result's type, a few units of the compute type times the square root of
+/// `terms`, as much for the change by shaken operands, and four errors of the definition itself.
 Verdict near(const Results& actual, const Results& defined, const References& references, double terms);
 
 }  // namespace tern::fuzz

@@ -27,7 +27,7 @@ Choices choices_of(std::uint64_t seed) {
   std::uint8_t bytes[8];
   std::memcpy(bytes, &seed, sizeof bytes);
   Choices c(bytes);
-  for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+  for (int k = 0; k < 8; ++k) c.byte();  // only the seed
   return c;
 }
 
@@ -46,15 +46,15 @@ bool accepted(const Program& program) {
   }
 }
 
-/// A program of its own: what is replaced in its source is not replaced in the first one's.
+/// A program with its own source: replacements in the copy leave the original alone.
 Program copy_of(const Program& program) {
   Program copy = program;
   copy.source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
   return copy;
 }
 
-/// Relative to a number of this type or, for types that are computed in float32, of that one. Attention and grid_sample
-/// round what is between to the type of their operands, as PyTorch's kernels do.
+/// Rounding unit of the compute type. Attention and grid_sample round intermediates to the type of their operands, like
+/// PyTorch's kernels.
 double unit_of(Op op, DType t) {
   const bool rounds = op == Op::attention || op == Op::grid_sample;
   if (rounds && t == DType::f16) return 0x1p-10;
@@ -62,18 +62,18 @@ double unit_of(Op op, DType t) {
   return t == DType::f64 || t == DType::c128 ? 0x1p-51 : 0x1p-23;
 }
 
-/// float64 for all numbers where the op takes that, else for those that are not of 8 bits or less.
+/// float64 for all floats if the op accepts float64, else for floats of more than 8 bits.
 DType wide_of(DType t, bool small_ones) {
   return small_ones && is_floating(t) ? DType::f64 : tern::widened(t);
 }
 
-/// Whether the operand is a weight of integers beside floats: part of products of floats.
+/// True for an integer weight beside floats, part of products of floats.
 bool is_integer_weight(Op op, const std::vector<HostTensor>& operands, std::size_t i) {
   return (op == Op::matmul || op == Op::grouped_matmul) && i == 1 && is_floating(operands[0].dtype) &&
          is_integral(operands[1].dtype);
 }
 
-/// Errors of linear algebra and of transforms are relative to a whole matrix, not to each of its elements.
+/// Errors of linear algebra and of transforms are relative to a whole matrix, not to single elements.
 bool relative_to_largest(Op op) {
   const auto is_this = [&](const OpRecord& r) { return r.op == op; };
   return std::ranges::any_of(ops::linalg_ops(), is_this) || std::ranges::any_of(ops::spectral_ops(), is_this);
@@ -218,7 +218,7 @@ std::optional<NodeCase> widened(const NodeCase& c, const std::vector<HostTensor>
   } catch (const Error&) {
     return std::nullopt;
   }
-  // What only led to the operands; sizes that nodes bind stay.
+  // Drops nodes that only produced operands; sizes bound by nodes stay.
   std::erase_if(f.nodes, [&](const Node& n) { return n.op != c.op && n.op != Op::item; });
   wide.program = std::make_shared<const Program>(std::move(program));
   return wide;

@@ -1,4 +1,4 @@
-// A program of one op with inputs, and its runs: by the native kernels, by the definitions, in float64.
+// A program of a single op with inputs, and its runs: by native kernels, by definitions, in float64.
 #pragma once
 
 #include <tern/tern.h>
@@ -22,13 +22,13 @@ struct NodeCase {
   std::shared_ptr<const Program> program;
   std::vector<Tensor> inputs;
   int threads = 1;
-  AlgorithmChoice algorithm;  ///< to force, of those that the native kernel has
+  AlgorithmChoice algorithm;  ///< forced algorithm of the native kernel
 };
 
-/// Nothing where the maker made no program that the loader accepts. Equal for equal seeds.
+/// A case for the seed, or nullopt if the loader rejects the maker's program. Deterministic.
 std::optional<NodeCase> make_case(Op op, std::uint64_t seed);
 
-/// The node of the case's op; null where it has another.
+/// The node of the case's op, or null.
 const Node* node_of(const NodeCase& c);
 
 /// "matmul(float32[3, 4], float32[4, 5]) -> float32[3, 5]".
@@ -39,17 +39,18 @@ double terms_of(const NodeCase& c);
 
 struct Results {
   std::optional<ErrorCode> failed;
-  std::string message;  ///< where it failed
+  std::string message;  ///< error of the failed run
   std::vector<HostTensor> outputs;
 };
 
-/// What the node's operands hold; of those that are absent or microscaled nothing. Empty where they cannot be computed.
+/// Values of the node's operands; empty tensors for absent or microscaled operands. Empty if operands cannot be
+/// computed.
 std::vector<HostTensor> operands_of(const NodeCase& c);
 
-/// The node alone, in float64, with `operands` as the program's inputs; nothing where no program comes out, or random
-/// numbers would be others.
+/// The single node in float64, with `operands` as the program's inputs; nullopt if no program results, or if random
+/// numbers would differ.
 std::optional<NodeCase> widened(const NodeCase& c, const std::vector<HostTensor>& operands);
-/// `wide` with each number changed by up to a unit in the last place of the type that it has in `operands`, at random.
+/// `wide` with each value randomly changed by up to a unit in the last place of its type in `operands`.
 NodeCase shaken(const NodeCase& wide, const std::vector<HostTensor>& operands, std::uint64_t seed);
 
 enum class Mode : std::uint8_t { native, algorithm, reproducible, definition };

@@ -11,8 +11,8 @@ DType product_dtype(Make& m) {
   using enum DType;
   return m.pick({f32, f32, f32, f32, f64, f16, bf16, i64, u8, u8, i8, i8, c64, c128, f8_e4m3fn, f8_e5m2, boolean});
 }
-/// Of the second operand of a product: most often that of the first. A float may meet narrower weights, and numbers of
-/// 8 bits meet others of 8 bits.
+/// Type of a product's second operand: usually the first operand's. A float may meet narrower weights, and 8-bit types
+/// meet other 8-bit types.
 DType weight_dtype(Make& m, DType a) {
   using enum DType;
   if (m.chance(60)) return a;
@@ -32,7 +32,7 @@ std::int64_t extent(Make& m) {
   return m.chance(60) ? m.in(0, 9) : m.pick<std::int64_t>({1, 16, 17, 33, 64, 65});
 }
 
-/// A weight as programs have them: a state, perhaps seen transposed.
+/// A typical weight: a state, perhaps transposed.
 void weight(Make& m, DType dtype, std::int64_t rows, std::int64_t columns) {
   if (!m.chance(40)) return m.operand(dtype, {rows, columns});
   m.node.inputs.push_back(m.b.permute(m.tensor(dtype, {columns, rows}), {1, 0}));
@@ -53,7 +53,7 @@ void matmul(Make& m) {
   for (std::int64_t d : a) b.push_back(m.chance(70) ? d : 1);
   if (m.chance(40)) b.clear();
   a.insert(a.end(), {rows, depth});
-  // A quantized matrix lies by columns.
+  // A quantized matrix is stored by columns.
   const bool quantized = !m.tame() && depth % 4 == 0 && m.chance(25) && is_float(dtype);
   m.operand(dtype, a);
   if (quantized) {
@@ -98,7 +98,7 @@ void convolution(Make& m) {
   const std::initializer_list<std::int64_t> plain = {out, in / groups}, reversed = {in, out / groups};
   kernel.insert(kernel.begin(), transposed ? reversed : plain);
   m.operand(dtype, image);
-  std::int64_t row = in / groups;  // of the weight as a matrix
+  std::int64_t row = in / groups;  // row length of the weight as a matrix
   for (const std::int64_t k : reach) row *= k;
   if (!m.tame() && !transposed && is_float(dtype) && row % 4 == 0 && row > 0 && m.chance(40)) {
     m.node.inputs.push_back(m.quantized({out, row}, false));
@@ -118,7 +118,7 @@ void convolution(Make& m) {
   m.set(Key::transposed, transposed ? 1 : 0);
   m.set(Key::output_pads, transposed ? m.list(rank, 0, 1) : Sizes(static_cast<std::size_t>(rank), 0));
 }
-/// What a mask hides may be NaN or not where NaN are hidden.
+/// A hidden NaN may or may not reach the result.
 void attention(Make& m) {
   m.special = Special::no;
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});

@@ -8,7 +8,7 @@
 namespace tern::fuzz {
 namespace {
 
-/// A function under construction that the node runs.
+/// A function under construction, called by the node.
 struct Body {
   explicit Body(Make& m)
       : make(m), number(static_cast<std::uint32_t>(m.program.functions.size())), b(m.program, number) {
@@ -22,7 +22,7 @@ struct Body {
     return v;
   }
   void output(ValueId v) { b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"}); }
-  /// One of a few expressions of x, of x's type.
+  /// A random expression of x, with x's type.
   ValueId some(ValueId x) {
     const char* text = make.pick({"x + x", "x * x", "x", "x - 1"});
     return b.expr(text, {{"x", x}}, b.dtype(x));
@@ -38,7 +38,7 @@ Dims dims(const Sizes& s) {
 DType plain(Make& m) {
   return m.pick({DType::f32, DType::f32, DType::f64, DType::i64});
 }
-/// What a body says the shape is: the operand's, now and then another.
+/// The body's declared shape: the operand's, sometimes another.
 Dims declared(Make& m, const Sizes& s) {
   Dims d = dims(s);
   for (Dim& size : d) {
@@ -68,7 +68,7 @@ void cond(Make& m) {
   for (std::size_t i = 0; i < differing; ++i) symbols.push_back(m.unbound());
   m.set(Key::symbols, symbols);
 }
-/// Counts down from a small number, and changes a second value on the way.
+/// Counts down from a small number, and changes a second value in each iteration.
 void while_loop(Make& m) {
   const Sizes s = m.any_shape();
   const DType dtype = plain(m);
@@ -120,7 +120,7 @@ void call(Make& m) {
   Body body(m);
   body.output(body.some(body.input(dtype, shape)));
 }
-/// A number that the host reads, and a tensor of that size.
+/// A number read by the host, and a tensor of the same size.
 void item(Make& m) {
   const Dim symbol = m.program.pool.symbol("n", m.in(-1, 0), m.pick<std::int64_t>({3, 100, INT64_MAX}));
   m.operand(m.pick({DType::i64, DType::i64, DType::i32, DType::boolean, DType::u8, DType::u64}), {});
@@ -134,7 +134,7 @@ void item(Make& m) {
   m.set(Key::value, 1);
   m.set(Key::dtype, DType::f32);
 }
-/// An output after a check: a program has one.
+/// An output after a check: every program needs an output.
 void add_output(Make& m) {
   m.b.function().outputs.push_back({FunctionOutput::Kind::tensor, m.b.scalar(1, DType::f32), "one"});
 }
@@ -149,7 +149,7 @@ void assert_true(Make& m) {
   m.text(Key::text, "a value");
   add_output(m);
 }
-/// No library provides it: prepare says so.
+/// No library provides the op: prepare reports an error.
 void custom(Make& m) {
   const Sizes s = m.any_shape();
   m.operand(m.any(), s);
@@ -164,7 +164,7 @@ void optim_hyper(Make& m, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) hyper.push_back(m.chance(90) ? m.pick({0.0, 0.1, 0.9, 1e-8}) : m.number());
   m.numbers(Key::hyper, hyper);
 }
-/// One parameter, as archives without lists have it.
+/// A single parameter, as in archives without lists.
 void optim_one(Make& m) {
   const Sizes s = m.any_shape();
   const std::int64_t kind = m.in(0, 3);
@@ -181,7 +181,7 @@ void optim_one(Make& m) {
   m.set(Key::mode, m.in(0, 3));
   m.set(Key::maximize, m.in(0, 1));
 }
-/// A list of a few parameters, of any kind; now and then with states of 8 bits, or with counts that do not fit.
+/// A list of a few parameters of any kind; sometimes with states of 8 bits, or with mismatched counts.
 void optim(Make& m) {
   if (m.chance(30)) return optim_one(m);
   const std::int64_t n = m.in(1, 4);
@@ -241,7 +241,7 @@ void wait(Make& m) {
   m.operand(dtype, shape);
   if (m.chance(50)) m.operand(dtype, shape);
 }
-void exchange(Make& m) {  // without a group it says what it needs
+void exchange(Make& m) {  // the op reports the missing group
   m.operand(m.real(), m.any_shape());
   m.set(Key::counts, m.in(0, 1));
   m.set(Key::sizes, m.in(0, 2));

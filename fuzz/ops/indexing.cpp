@@ -1,4 +1,4 @@
-// Programs of ops that move elements by positions held in tensors, and of ops whose size the data determine.
+// Programs of gathers, scatters and other ops with index tensors, and of ops with data-dependent sizes.
 #include <algorithm>
 
 #include "fuzz/ops/table.h"

@@ -31,7 +31,7 @@ void fft(Make& m) {
   if (kind == 2)
     m.set(Key::length, m.size(std::max<std::int64_t>(1, 2 * s[static_cast<std::size_t>(axes.back())] - m.in(1, 2))));
 }
-/// Matrices that have factors, of orders that definitions take milliseconds for.
+/// Regular matrices, small enough for definitions to take milliseconds.
 void regular(Make& m) {
   m.special = Special::no;
   m.independent = true;
@@ -39,7 +39,7 @@ void regular(Make& m) {
 std::int64_t order(Make& m) {
   return std::min<std::int64_t>(m.extent(0, 5), 33);
 }
-/// A square matrix, and the flags that its op may have.
+/// A square matrix, and optional flags of the op.
 void square(Make& m) {
   regular(m);
   const std::int64_t n = order(m);
@@ -74,7 +74,7 @@ void householder(Make& m) {
     m.set(Key::transpose, m.in(0, 2));
   }
 }
-/// A square matrix, what factors have beside it, and the right side.
+/// A square matrix, the extra operands of factors, and the right side.
 void solve(Make& m) {
   regular(m);
   const DType dtype = m.matrix();

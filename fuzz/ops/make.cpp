@@ -109,7 +109,7 @@ ValueId Make::state(TensorType type, const Sizes& sizes) {
   return v;
 }
 
-/// A view of a longer run of elements, by strides that stay inside.
+/// A view into a longer buffer, with strides within bounds.
 ValueId Make::strided(DType dtype, const Sizes& shape) {
   const std::int64_t total = std::max<std::int64_t>(1, product(shape)) + in(0, 20);
   const ValueId base = source(dtype, {total}, {total});
@@ -160,7 +160,7 @@ ValueId Make::quantized(const Sizes& shape, bool sparse) {
 }
 
 ValueId Make::tensor(DType dtype, const Sizes& shape) {
-  if (!shape.empty() && chance(1)) return quantized(shape);  // where few ops have a use for one
+  if (!shape.empty() && chance(1)) return quantized(shape);  // few ops accept a quantized operand
   if (elements_per_byte(dtype) == 1 && chance(50)) {
     if (!tame() || !independent) return strided(dtype, shape);
     if (shape.size() > 1) {  // by columns

@@ -1,4 +1,4 @@
-// A program of one op in the making: operands with wild data, sizes and strides, and the op's attributes.
+// A program of a single op under construction: operands with wild data, sizes and strides, and the op's attributes.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace tern::fuzz {
 using Sizes = std::vector<std::int64_t>;
 using Key = AttrKey;
 
-/// Whether the node may be none that its op takes. Off also makes some sizes larger: as large as a kernel's loops are
-/// long, and beyond.
+/// Tolerated defects. on: the node may break the op's rules. off: some sizes also reach or exceed a kernel's loop
+/// length.
 enum class Wild : bool { off, on };
 
 class Make {
@@ -36,32 +36,32 @@ class Make {
   }
   DType any();       ///< every dtype
   DType real();      ///< integers, booleans and floats of 16 bits and more
-  DType floating();  ///< of 16 bits and more, mostly
+  DType floating();  ///< usually 16 bits or more
   DType index() { return pick({DType::i64, DType::i32}); }
   DType matrix() { return pick({DType::f32, DType::f64, DType::c64, DType::c128}); }
-  double number();  ///< also NaN, infinities and extremes, where it is wild
+  double number();  ///< also NaN, infinities and extremes if wild
   /// Sizes 1 to 5, now and then `low`.
   Sizes shape(std::int64_t rank, std::int64_t low = 0);
   Sizes any_shape(std::int64_t low = 0) { return shape(in(0, 4), low); }
-  /// From `low` to `high`, and now and then more where nothing is wild.
+  /// A size in [low, high]; sometimes more if tame.
   std::int64_t extent(std::int64_t low, std::int64_t high);
   std::int64_t axis(const Sizes& shape) { return in(0, static_cast<std::int64_t>(shape.size()) - 1); }
   Sizes list(std::int64_t count, std::int64_t low, std::int64_t high);
 
   // Operands.
-  /// A state, an input or a view with strides of one; some sizes are symbols.
+  /// A state, an input or a strided view; some sizes are symbols.
   ValueId tensor(DType dtype, const Sizes& shape);
   /// The node's next operand.
   void operand(DType dtype, const Sizes& shape) { node.inputs.push_back(tensor(dtype, shape)); }
   void absent() { node.inputs.push_back(kNoValue); }
   /// An operand, or none.
   void optional(DType dtype, const Sizes& shape, int percent = 50);
-  /// `value`, or a symbol that has this value when the program runs.
+  /// `value`, or a symbol equal to `value` at run time.
   Dim size(std::int64_t value);
   /// A symbol for the node to bind.
   Dim unbound();
 
-  /// A quantized state of any format, whose last size is rounded up to a multiple of four; perhaps 2:4 sparse.
+  /// A quantized state of any format, the last size rounded up to a multiple of four; perhaps 2:4 sparse.
   ValueId quantized(const Sizes& shape, bool sparse = true);
 
   // Attributes.
@@ -72,11 +72,11 @@ class Make {
   void numbers(Key key, std::vector<double> v) { node.set(key, std::move(v)); }
   void text(Key key, std::string_view v) { node.set(key, std::string(v)); }
 
-  /// Infers the types of the results, now and then perturbs the node, and makes the results outputs of the program.
-  /// Throws tern::Error where the rule of the op refuses.
+  /// Infers the types of the results, sometimes perturbs the node, and adds the results to the outputs of the program.
+  /// Throws tern::Error if the op's rule refuses the node.
   void finish();
 
-  // Where nothing is wild:
+  // Constraints of tame programs:
   Special special = Special::yes;  ///< of data
   bool independent = false;        ///< no element of an operand is another one's
   Choices& choices;

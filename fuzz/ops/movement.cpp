@@ -98,7 +98,7 @@ void as_strided_scatter(Make& m) {
   m.operand(dtype, s);
   m.operand(dtype, part);
   Sizes strides = m.list(static_cast<std::int64_t>(part.size()), 0, 2);
-  std::int64_t step = 1;  // where two elements go to one place, any may win
+  std::int64_t step = 1;  // any of several colliding elements may win
   for (std::size_t i = part.size(); m.tame() && i-- > 0; step *= part[i]) strides[i] = step;
   m.set(Key::strides, strides);
   m.set(Key::offset, m.size(m.in(0, count(s) / 2)));

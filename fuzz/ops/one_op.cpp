@@ -21,7 +21,7 @@ const std::vector<Op>& all_ops() {
 
 namespace {
 
-/// What `take` makes of the program; a default where the rule of the op refuses.
+/// The result of `take` for the program; a default if the op's rule refuses.
 template <class Take>
 auto make(Op op, Choices& c, Wild wild, Take take) -> decltype(take(std::declval<Make&>())) {
   const Maker maker = makers()[static_cast<std::size_t>(op)];

@@ -1,4 +1,4 @@
-// An archive with a program of one op, made from a fuzzer's bytes.
+// An archive with a program of a single op, made from a fuzzer's bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,17 @@
 
 namespace tern::fuzz {
 
-/// Empty where the shape rule of the op refuses what was made.
+/// Empty if the op's shape rule refuses the node.
 std::vector<std::byte> one_op(Op op, Choices& c);
 
-/// The program, where nothing of it is wild, and what its inputs may hold; nothing where the rule refuses it all the
-/// same.
+/// A tame program, and the special values allowed in its inputs; nullopt if the rule refuses.
 struct TameOp {
   Program program;
   Special special;
 };
 std::optional<TameOp> tame_op(Op op, Choices& c);
 
-/// Ops that have a line in TERN_OPS, in its order.
+/// Ops with a line in TERN_OPS, in its order.
 const std::vector<Op>& all_ops();
 
 }  // namespace tern::fuzz

@@ -75,7 +75,7 @@ void group_norm(Make& m) {
   const std::int64_t groups = m.in(1, 3), channels = groups * m.extent(0, 3);
   const DType dtype = m.floating();
   Sizes s = m.shape(m.in(0, 2));
-  if (m.tame()) s.push_back(m.in(2, 5));  // of one element nothing is left but rounding
+  if (m.tame()) s.push_back(m.in(2, 5));  // norms of a single element leave only rounding
   s.insert(s.begin(), {m.in(0, 2), channels});
   m.operand(dtype, s);
   m.optional(dtype, {channels});

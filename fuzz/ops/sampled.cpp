@@ -1,5 +1,4 @@
-// A maker for ops that have none of their own: the samples of the op's definition, with other sizes, types and
-// settings.
+// A maker for ops without their own: the samples of the op's definition, with other sizes, types and settings.
 #include "fuzz/ops/sampled.h"
 
 #include "kernels/generate/samples.h"
@@ -17,7 +16,7 @@ std::vector<generate::Sample> samples_of(Op op) {
   return all;
 }
 
-/// Another value that the record allows, as far as the record says which.
+/// Another value within the record's known limits.
 void vary(Make& m, const AttrRecord& r) {
   switch (r.type) {
     case AttrType::boolean: m.set(r.key, m.in(0, 1)); break;

@@ -4,9 +4,9 @@
 
 namespace tern::fuzz {
 
-/// Whether the op's definition has samples (kernels/portable/definitions.h).
+/// True if the op's definition has samples (kernels/portable/definitions.h).
 bool is_sampled(Op op);
-/// Makes a program of such an op.
+/// Makes a program of a sampled op.
 void make_sampled(Make& m);
 
 }  // namespace tern::fuzz

@@ -12,7 +12,7 @@ Dims symbolic(Make& m, const Sizes& s) {
   return d;
 }
 
-/// Loads, conversions to one type, some instructions of that type, and a conversion.
+/// Loads, conversions to a common type, some instructions of the type, and a final conversion.
 void pointwise(Make& m) {
   using enum DType;
   const Sizes s = m.any_shape();
@@ -58,7 +58,7 @@ void pointwise(Make& m) {
     next.a = m.choices.pick(numbers);
     if (info.operands > 1) next.b = m.choices.pick(numbers);
     if (info.operands > 2) next.c = m.choices.pick(numbers);
-    // An instruction that the type does not have would spoil the program; a few may.
+    // An instruction unsupported for the type would spoil the program; a few may.
     std::vector<Instruction> trial = code;
     trial.push_back(next);
     if (!m.chance(2) && !check({trial}, loaded, next.dtype).empty()) continue;
@@ -123,23 +123,20 @@ void microscaled(Make& m) {
   m.operand(given, {rows, columns});
   m.operand(m.pick({u8, f8_e8m0}), {layout == 0 ? rows * blocks : (rows + 127) / 128 * ((blocks + 3) / 4) * 512});
 }
-void mx_dequantize(Make& m) {
-  m.node.op = Op::mx_pack;
-  microscaled(m);
-  const std::int64_t block = m.node.integer(Key::block), layout = m.node.integer(Key::layout);
-  const ValueId packed = m.b.add(m.node).front();
-  m.node = {};
-  m.node.op = Op::mx_dequantize;
-  m.node.inputs = {packed};
-  m.set(Key::block, block);
-  m.set(Key::layout, layout);
-  m.set(Key::dtype, m.floating());
-}
-
+/// A constant of any format, or a value that a node packs.
 void dequantize(Make& m) {
-  Sizes shape = m.shape(m.in(0, 2));
-  shape.push_back(m.in(1, 40));
-  m.node.inputs.push_back(m.quantized(shape));
+  if (m.chance(30)) {
+    m.node.op = Op::mx_pack;
+    microscaled(m);
+    const ValueId packed = m.b.add(m.node).front();
+    m.node = {};
+    m.node.op = Op::dequantize;
+    m.node.inputs = {packed};
+  } else {
+    Sizes shape = m.shape(m.in(0, 2));
+    shape.push_back(m.in(1, 40));
+    m.node.inputs.push_back(m.quantized(shape));
+  }
   m.set(Key::dtype, m.floating());
 }
 
@@ -153,7 +150,6 @@ void list_sources(MakerTable& t) {
   set(Op::from_dim, from_dim);
   set(Op::random, random);
   set(Op::mx_pack, microscaled);
-  set(Op::mx_dequantize, mx_dequantize);
   set(Op::dequantize, dequantize);
 }
 

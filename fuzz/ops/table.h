@@ -1,4 +1,4 @@
-// How to make a program of each op: by a maker of its own, or from the samples of its definition (sampled.h).
+// The makers of all ops: an op's own maker, or the samples of its definition (sampled.h).
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace tern::fuzz {
 
 using Maker = void (*)(Make&);
-/// By op; null where there is none.
+/// Indexed by op; null without a maker.
 using MakerTable = std::array<Maker, kMaxOp + 1>;
 const MakerTable& makers();
 

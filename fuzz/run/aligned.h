@@ -1,4 +1,5 @@
-// Bytes where archives want them: at a multiple of 64, with nothing after their end.
+// Bytes at an address that is a multiple of 64, as archives need. No spare bytes follow, so that sanitizers detect
+// overruns.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Decisions read from a fuzzer's bytes: each takes the next ones. Where they end a generator goes on, seeded by the
-// first eight.
+// Decisions read from a fuzzer's bytes, each from the next bytes. A generator, seeded by the first eight bytes,
+// continues after the end.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Choices {
     for (int i = 0; i < 8; ++i) w = w << 8 | byte();
     return w;
   }
-  /// From `low` to `high`, both included.
+  /// A number in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) {
     const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     if (span < 256) return low + byte() % static_cast<std::int64_t>(span + 1);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fb = archive;
 
-/// Lists every field that can be changed; one of them is chosen afterwards.
+/// Lists every mutable field; the mutator chooses a field afterwards.
 class Fields {
  public:
   explicit Fields(Choices& c) : c_(c) {}
@@ -62,8 +62,8 @@ class Fields {
     TERN_FUZZ_ACCESS(key), TERN_FUZZ_ACCESS(value);
   }
   void operator()(fb::Instruction& s) {
-    TERN_FUZZ_ACCESS(integer), TERN_FUZZ_ACCESS(number), TERN_FUZZ_ACCESS(op), TERN_FUZZ_ACCESS(a), TERN_FUZZ_ACCESS(b),
-        TERN_FUZZ_ACCESS(c);
+    TERN_FUZZ_ACCESS(integer), TERN_FUZZ_ACCESS(number), TERN_FUZZ_ACCESS(imaginary), TERN_FUZZ_ACCESS(op);
+    TERN_FUZZ_ACCESS(a), TERN_FUZZ_ACCESS(b), TERN_FUZZ_ACCESS(c);
     TERN_FUZZ_ACCESS(dtype);
   }
 #undef TERN_FUZZ_ACCESS
@@ -79,7 +79,7 @@ class Fields {
     each(t.size, t.segment);
   }
   void fields(fb::TypeT& t) {
-    each(t.dtype, t.shape, t.block, t.layout, t.block_rows, t.scale, t.zero_point, t.zero, t.outer);
+    each(t.dtype, t.shape, t.block, t.layout, t.block_rows, t.scale, t.zero_point, t.zero, t.outer, t.kept);
   }
   void fields(fb::StateT& t) {
     each(t.name, t.kind, t.type, t.storage, t.strides, t.offset, t.is_mutable, t.persistent, t.tied);
@@ -103,13 +103,13 @@ class Fields {
     each(t.op, t.version, t.inputs, t.outputs, t.attributes, t.functions, t.code, t.origin, t.annotations);
   }
   void fields(fb::FunctionT& t) {
-    each(t.name, t.entry, t.values, t.inputs, t.outputs, t.writebacks, t.nodes);
+    each(t.name, t.entry, t.values, t.inputs, t.outputs, t.writebacks, t.nodes, t.in_tree_text, t.out_tree_text);
   }
   void fields(fb::PackingT& t) {
     each(t.storage, t.packed, t.key);
   }
   void fields(fb::KernelT& t) {
-    each(t.name, t.form, t.text_low, t.storage);
+    each(t.name, t.form, t.text_low, t.text_high, t.storage, t.target);
   }
   void fields(fb::ChoiceT& t) {
     each(t.function, t.node, t.algorithm);
@@ -171,7 +171,7 @@ class Fields {
   std::vector<std::function<void()>> changes_;
 };
 
-/// Functions, mostly: that is where programs differ.
+/// Chooses mostly functions: programs differ there.
 void change(fb::IndexT& index, Choices& c) {
   Fields f(c);
   switch (c.between(0, 19)) {
@@ -189,6 +189,28 @@ void change(fb::IndexT& index, Choices& c) {
     default: f(index.functions);
   }
   f.change_one();
+}
+
+struct Extent {
+  std::uint64_t offset, size;
+};
+
+std::vector<Extent> segments_of(const fb::IndexT& index) {
+  std::vector<Extent> segments;
+  for (const auto& s : index.segments) {
+    if (s->stored_size > 0) segments.push_back({s->offset, s->stored_size});
+  }
+  return segments;
+}
+
+/// Gives a run of a weight's bytes, among them scales, zero points and packed elements, extreme values.
+void change_bytes(std::span<std::byte> segment, Choices& c) {
+  const auto word = c.pick<std::uint32_t>({0, ~0u, 0x7f800000, 0xff800000, 0x7fc00000, 0x80000000, 0x7fffffff, 1,
+                                           0x7f7fffff, 0x7f7f7f7f, 0x80808080, static_cast<std::uint32_t>(c.word())});
+  const std::size_t begin = c.index(segment.size()) / 4 * 4;
+  const std::size_t length = c.pick<std::size_t>({1, 2, 4, 8, 64, segment.size()});
+  for (std::size_t i = begin; i < segment.size() && i - begin < length; ++i)
+    segment[i] = static_cast<std::byte>(word >> (8 * (i % 4)));
 }
 
 }  // namespace
@@ -215,12 +237,14 @@ std::vector<std::byte> mutate_archive(std::span<const std::byte> given, Choices&
   if (!make_hash_right(copy.span())) return {};
   const std::span<const std::byte> archive = copy.span();
   const auto index = index_of(archive);
-  // The reader looks at more than FlatBuffers' verifier, at the alignment of lists; up to the first that breaks a rule.
+  // Unlike FlatBuffers' verifier, the reader also checks the alignment of lists. Stops at the first broken rule.
   Findings findings(Findings::Mode::collect);
   if (read_archive(FileBytes::borrow(archive), findings).stage == ReadStage::container || findings.broken() != 0)
     return {};
   std::unique_ptr<fb::IndexT> tables = fb::UnPackIndex(index.data());
-  for (std::int64_t i = c.pick<std::int64_t>({1, 1, 1, 2, 3}); i > 0; --i) change(*tables, c);
+  const std::vector<Extent> segments = segments_of(*tables);
+  const auto count = c.pick<std::int64_t>({1, 1, 1, 2, 3, 0});
+  for (std::int64_t i = 0; i < count; ++i) change(*tables, c);
   flatbuffers::FlatBufferBuilder builder;
   fb::FinishIndexBuffer(builder, fb::Index::Pack(builder, tables.get()));
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
@@ -232,6 +256,10 @@ std::vector<std::byte> mutate_archive(std::span<const std::byte> given, Choices&
   made.insert(made.end(), archive.begin() + kPrologueSize,
               archive.begin() + static_cast<std::ptrdiff_t>(p.index_offset));
   made.insert(made.end(), bytes.begin(), bytes.end());
+  if (!segments.empty() && (count == 0 || c.chance(30))) {
+    const Extent e = segments[c.index(segments.size())];
+    change_bytes(std::span(made).subspan(e.offset, e.size), c);
+  }
   return made;
 }
 

@@ -1,4 +1,5 @@
-// Changes to an archive's index that keep it an archive: fields, lists and references change, hashes are made right.
+// Changes to an archive's index and weights within a valid container: fields, lists, references and bytes change, and
+// the index's hash is corrected.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,13 @@
 
 namespace tern::fuzz {
 
-/// Where prologue and index are sound, else nothing: the index.
+/// The index, or nothing if prologue or index are broken.
 std::span<const std::byte> index_of(std::span<const std::byte> archive);
 
-/// Makes the hash of the index right. False where there is no index.
+/// Corrects the hash of the index. False without an index.
 bool make_hash_right(std::span<std::byte> archive);
 
-/// The archive with one to three fields of its index changed; empty where it has no index that can be read.
+/// The archive with one to three changed fields of its index; empty without a readable index.
 std::vector<std::byte> mutate_archive(std::span<const std::byte> archive, Choices& c);
 
 }  // namespace tern::fuzz

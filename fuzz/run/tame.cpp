@@ -20,7 +20,7 @@ double unit(Choices& c) {
   return std::ldexp(static_cast<double>(c.word() >> 11), -53);
 }
 
-/// Of very different sizes, so that every order of adding has other bits.
+/// Numbers of very different magnitudes: every order of summation changes bits.
 double uneven(Choices& c) {
   const auto normal = [&] {
     return std::sqrt(-2 * std::log(unit(c) + Limits::min())) * std::cos(2 * std::numbers::pi * unit(c));
@@ -57,7 +57,7 @@ std::int64_t integer(Choices& c, Integers mode, DType dtype, std::int64_t* last)
   return 0;
 }
 
-/// Adds the transpose (of complex numbers: the conjugate of it) and more than a row's sum to the diagonal.
+/// Adds the (conjugate) transpose, and more than a row's sum to the diagonal.
 void make_definite(std::vector<double>& v, std::int64_t n, int parts) {
   const auto at = [&](std::int64_t matrix, std::int64_t i, std::int64_t j, int part) -> double& {
     return v[static_cast<std::size_t>(((matrix * n + i) * n + j) * parts + part)];

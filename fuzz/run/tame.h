@@ -1,5 +1,5 @@
-// Data for tensors whose results are worth comparing: numbers that round, positions that mostly exist, matrices that
-// have factors; now and then special numbers.
+// Data that make results worth comparing: rounding values, mostly valid positions, regular matrices; sometimes special
+// values.
 #pragma once
 
 #include <tern/dtype.h>
@@ -12,7 +12,7 @@
 
 namespace tern::fuzz {
 
-/// Whether some data have infinities, NaN and tiny numbers, and some many equal ones.
+/// yes: some data have infinities, NaN and tiny values, and some many equal values.
 enum class Special : bool { no, yes };
 
 /// Fills a contiguous tensor; booleans are 0 or 1.

@@ -19,8 +19,8 @@
 namespace tern::fuzz {
 namespace {
 
-constexpr std::int64_t kMaxElements = 1 << 20;  ///< of an input
-constexpr std::uint64_t kMaxMemory = 32 << 20;  ///< of a session: kernels are slow under sanitizers
+constexpr std::int64_t kMaxElements = 1 << 20;  ///< per input
+constexpr std::uint64_t kMaxMemory = 32 << 20;  ///< bytes per session: kernels are slow under sanitizers
 constexpr std::int64_t kMaxIterations = 50;
 
 template <class Options>
@@ -32,7 +32,7 @@ Options limited(Options o) {
   return o;
 }
 
-/// Values for the symbols, near the lower ends of their ranges, and those of all expressions.
+/// Values for the symbols, near the lower ends of their ranges, and for all expressions.
 std::vector<std::int64_t> choose_sizes(const Program& program, Choices& c) {
   std::vector<std::int64_t> symbols, values(program.pool.nodes().size());
   for (const Symbol& s : program.pool.symbols()) {
@@ -44,7 +44,7 @@ std::vector<std::int64_t> choose_sizes(const Program& program, Choices& c) {
   return values;
 }
 
-/// Nothing where a size is not allowed, or too large.
+/// Inputs, or nullopt if a size is invalid or too large.
 std::optional<std::vector<Tensor>> make_inputs(const Function& f, const std::vector<std::int64_t>& sizes, Choices& c) {
   std::vector<Tensor> inputs;
   for (const FunctionInput& in : f.inputs) {
@@ -79,8 +79,12 @@ class Trial {
       reproducible.reproducible = true;
       attempt([&] { in_session(f.name, plain, *inputs); });
       attempt([&] { in_session(f.name, reproducible, *inputs); });
+      PrepareOptions narrow = plain;
+      narrow.threads = 3;
+      narrow.precision = c_.pick({Precision::bfloat16, Precision::float16});
+      attempt([&] { in_session(f.name, narrow, *inputs); });
       attempt([&] { as_graph(f.name, plain, *inputs); });
-      if (has_algorithms()) attempt([&] { by_algorithm(f.name, plain, *inputs); });
+      if (has_algorithms()) attempt([&] { by_algorithm(f.name, c_.chance(50) ? plain : narrow, *inputs); });
       if (outcome_.kind == Outcome::finding) break;
     }
     return outcome_;
@@ -105,7 +109,7 @@ class Trial {
     }
   }
 
-  /// Write-backs go to copies, so that each mode sees the same inputs.
+  /// Write-backs change copies: each mode starts from the same inputs.
   static std::vector<Tensor> copies(const std::vector<Tensor>& inputs) {
     std::vector<Tensor> r;
     r.reserve(inputs.size());

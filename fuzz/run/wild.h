@@ -1,4 +1,4 @@
-// Data for tensors: small numbers, ascending ones, or the extremes of their type.
+// Data for tensors: small values, ascending values, or the extremes of their type.
 #pragma once
 
 #include <tern/dtype.h>

@@ -1,4 +1,4 @@
-// TERN_API marks what the shared library exports; everything else in it is hidden.
+// TERN_API exports a name from the shared library; all other names are hidden.
 #pragma once
 
 #define TERN_API __attribute__((visibility("default")))

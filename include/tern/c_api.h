@@ -2,16 +2,17 @@
  * example.
  *
  * Errors: functions return TERN_OK or another status; then tern_last_error() describes the error. No exception crosses
- * this interface. If a function fails, it leaves its outputs (`*model`, `*session`, ...) unchanged.
- * NULL: a handle, an output pointer or a name that is NULL is TERN_ERROR_INVALID_ARGUMENT, unless the function says
- * what NULL means. Functions that free a handle accept NULL and do nothing. Ownership: whoever gets a handle frees it
- * once. A tern_prepared keeps what it needs of its model, and a tern_session of its tern_prepared: handles may be freed
- * in any order. Strings belong to the object that returned them and are valid as long as that object lives. Threads:
- * any number of threads may use one tern_model or tern_prepared; a tern_session belongs to one thread at a time.
- * tern_last_error() is of the calling thread.
- * Versions: functions are added, and never removed or changed while the major version stays. Structs that begin with
+ * this interface. A failed function leaves the outputs (`*model`, `*session`, ...) unchanged.
+ * NULL: a NULL handle, output pointer or name returns TERN_ERROR_INVALID_ARGUMENT unless the function documents a
+ * meaning of NULL. Functions freeing a handle accept NULL and do nothing. Ownership: the receiver of a handle frees the
+ * handle once. A tern_prepared keeps the needed data of the model alive, and a tern_session keeps the tern_prepared
+ * alive: handles may be freed in any order. Strings belong to the object returning them and are valid during the
+ * lifetime of this object.
+ * Threads: any number of threads may use one tern_model or tern_prepared; a tern_session belongs to one thread at a
+ * time. tern_last_error() reads the calling thread's error.
+ * Versions: functions are added, and never removed or changed while the major version stays. Structs beginning with
  * `size` grow at the end; set `size` to sizeof of the struct, or use their initializer. Before version 1.0 a minor
- * version may break this; the soname changes with it (libtern.so.0.1).
+ * version may break this; the soname then changes, too (libtern.so.0.1).
  */
 #ifndef TERN_C_API_H
 #define TERN_C_API_H
@@ -30,7 +31,7 @@ extern "C" {
 #define TERN_C_API __attribute__((visibility("default")))
 #endif
 
-/* The version of the library, as TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */
+/* The version of the library, encoded like TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */
 TERN_C_API uint32_t tern_version(void);
 
 /* The largest number of dimensions of a tensor. */
@@ -41,7 +42,7 @@ enum {
   TERN_OK = 0,
   TERN_ERROR_INVALID_ARGUMENT = 2, /* the caller's arguments: wrong count, dtype, sizes, name */
   TERN_ERROR_IO = 3,               /* a file cannot be opened, read or mapped */
-  TERN_ERROR_BAD_FILE = 4,         /* bytes that break a rule of their format */
+  TERN_ERROR_BAD_FILE = 4,         /* bytes violate their format */
   TERN_ERROR_UNSUPPORTED = 5,      /* valid, but not supported by this version or device */
   TERN_ERROR_RUNTIME = 6,          /* a failure in a run: an index out of range, a failed assertion of the program */
   TERN_ERROR_OUT_OF_MEMORY = 7,
@@ -51,17 +52,18 @@ enum {
 /* Describes this thread's last error. Never NULL; valid until the thread's next failing call. */
 TERN_C_API const char* tern_last_error(void);
 
-/* Messages that no caller gets as an error, such as a flight record that cannot be written. */
+/* Destination of messages not delivered as an error, for example about a failed write of a flight record. */
 enum { TERN_LOG_WARNING = 1, TERN_LOG_ERROR = 2 };
 typedef void (*tern_log_function)(int32_t level, const char* message, void* user);
-/* Gives all later messages of the process to `function`, which any thread may call, several at once. `message` is one
- * line, valid during the call. NULL: messages go to stderr, as at first. */
+/* Sends all later messages of the process to `function`. Any thread may call `function`, several at once. `message`
+ * is a single line, valid during the call.
+ * NULL: messages go to stderr (the default). */
 TERN_C_API void tern_set_log(tern_log_function function, void* user);
 
 /* Element types, with the numbers of tern/dtype.h. */
 enum {
   TERN_DTYPE_INVALID = 0,
-  TERN_BOOL = 1, /* one byte, 0 or 1 */
+  TERN_BOOL = 1, /* a byte, 0 or 1 */
   TERN_UINT8 = 2,
   TERN_INT8 = 3,
   TERN_INT16 = 4,
@@ -84,25 +86,25 @@ enum {
   TERN_FLOAT8_E8M0FNU = 21,
   TERN_FLOAT6_E2M3FN = 22,
   TERN_FLOAT6_E3M2FN = 23,
-  TERN_FLOAT4_E2M1FN = 24 /* two elements in each byte, the even one in the low bits */
+  TERN_FLOAT4_E2M1FN = 24 /* two elements in each byte, even indices in the low bits */
 };
-/* "float32"; "invalid" for a number that is no dtype. */
+/* Name of a dtype: "float32"; "invalid" for an unknown number. */
 TERN_C_API const char* tern_dtype_name(int32_t dtype);
-/* TERN_DTYPE_INVALID if there is no such name, or it is NULL. */
+/* Dtype of a name; TERN_DTYPE_INVALID for NULL and unknown names. */
 TERN_C_API int32_t tern_dtype_from_name(const char* name);
-/* Bytes of one element (of two for TERN_FLOAT4_E2M1FN); 0 if invalid. */
+/* Bytes per element (per two elements for TERN_FLOAT4_E2M1FN); 0 if invalid. */
 TERN_C_API size_t tern_dtype_size(int32_t dtype);
 
-/* A tensor in memory. As an argument it describes the caller's memory; as a result it describes memory of Tern's. */
+/* A tensor in memory. Arguments describe the caller's memory, results Tern's memory. */
 typedef struct tern_array {
   void* data;
   int32_t dtype;
   int32_t rank;
   int64_t sizes[TERN_MAX_RANK];
-  int64_t strides[TERN_MAX_RANK]; /* in elements; used if has_strides is not 0 */
+  int64_t strides[TERN_MAX_RANK]; /* counted in elements; read if has_strides is not 0 */
   int32_t has_strides;            /* 0: row-major without gaps */
   int32_t read_only;              /* not 0: Tern refuses to write `data` */
-  const char* device;             /* NULL: the host. Else `data` is an address of that device: "cuda", "xpu:1" */
+  const char* device;             /* NULL: the host. Else `data` is an address of this device: "cuda", "xpu:1" */
 } tern_array;
 
 typedef struct tern_model tern_model;
@@ -116,7 +118,7 @@ enum { TERN_VERIFY_NEVER = 0, TERN_VERIFY_FIRST_USE = 1, TERN_VERIFY_NOW = 2 };
 
 typedef struct tern_open_options {
   uint32_t size;  /* sizeof(tern_open_options) */
-  int32_t access; /* map the file, map it and load all pages now, or read it */
+  int32_t access; /* map the file, map and load all pages now, or read the file */
   int32_t verify; /* when to check the hashes of weights */
 } tern_open_options;
 #define TERN_OPEN_OPTIONS_INIT \
@@ -124,8 +126,8 @@ typedef struct tern_open_options {
 
 /* `options` may be NULL: defaults. */
 TERN_C_API tern_status tern_model_open(const char* path, const tern_open_options* options, tern_model** model);
-/* Borrows the bytes, which must outlive everything made from the model. If they are aligned to 64 bytes, weights are
- * not copied. */
+/* Borrows the bytes; they must outlive all objects created from the model. Weights are not copied if the bytes are
+ * aligned to 64 bytes. */
 TERN_C_API tern_status tern_model_from_bytes(const void* bytes, size_t size, const tern_open_options* options,
                                              tern_model** model);
 /* A model with the weights of a safetensors file, found by the names of states (Model::with_weights). */
@@ -135,7 +137,7 @@ typedef struct tern_lora_options {
   uint32_t size;      /* sizeof(tern_lora_options) */
   int32_t transposed; /* not 0: weights are [in, out] */
   double scale;       /* lora_alpha / r */
-  const char* a;      /* names, in which {} stands for the module; NULL: as PEFT writes them */
+  const char* a;      /* names; {} stands for the module; NULL: PEFT's names */
   const char* b;
   const char* weight;
 } tern_lora_options;
@@ -146,16 +148,16 @@ TERN_C_API tern_status tern_model_with_lora(const tern_model* model, const char*
                                             tern_model** result);
 TERN_C_API void tern_model_free(tern_model* model);
 
-/* The value of a key ("torch": version of PyTorch that exported the program); NULL if there is no such key. */
+/* The value of a key ("torch": version of PyTorch used for the export); NULL for an unknown key. */
 TERN_C_API const char* tern_model_metadata(const tern_model* model, const char* key);
 
-/* What an input, output or state is. */
+/* Describes an input, output or state. */
 typedef struct tern_value_info {
   uint32_t size; /* sizeof(tern_value_info) */
-  int32_t dtype; /* TERN_DTYPE_INVALID for an output that is None */
+  int32_t dtype; /* TERN_DTYPE_INVALID for a None output */
   const char* name;
   int32_t rank;
-  int32_t flags;                          /* of a state, below */
+  int32_t flags;                          /* of a state, see below */
   int64_t sizes[TERN_MAX_RANK];           /* -1: not constant */
   int64_t min[TERN_MAX_RANK];             /* smallest size */
   int64_t max[TERN_MAX_RANK];             /* largest size; -1: no limit */
@@ -169,10 +171,10 @@ typedef struct tern_value_info {
   }
 enum { TERN_STATE_PARAMETER = 1, TERN_STATE_MUTABLE = 2, TERN_STATE_REPLACEABLE = 4 };
 
-/* Counts are 0 if the model or the function does not exist. Inputs are those that tern_session_run takes. `info->size`
- * must be set; members beyond it are not written. */
+/* Counts are 0 for a missing model or function. Inputs are the arguments of tern_session_run. `info->size` must be
+ * set; members beyond `size` are not written. */
 TERN_C_API size_t tern_model_function_count(const tern_model* model);
-TERN_C_API const char* tern_model_function_name(const tern_model* model, size_t function); /* NULL: no such function */
+TERN_C_API const char* tern_model_function_name(const tern_model* model, size_t function); /* NULL: unknown function */
 TERN_C_API size_t tern_model_input_count(const tern_model* model, size_t function);
 TERN_C_API size_t tern_model_output_count(const tern_model* model, size_t function);
 TERN_C_API size_t tern_model_state_count(const tern_model* model);
@@ -184,18 +186,18 @@ TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, t
 
 typedef struct tern_prepare_options {
   uint32_t size;            /* sizeof(tern_prepare_options) */
-  int32_t threads;          /* of each run; 0: as many as OpenMP reports to its caller */
+  int32_t threads;          /* threads of each run; 0: as many as OpenMP reports to its caller */
   const char* device;       /* NULL: "cpu" */
-  int32_t cached_plans;     /* memory plans that each function keeps for all sessions; 1 to 65536 */
+  int32_t cached_plans;     /* memory plans kept by each function for all sessions; 1 to 65536 */
   int32_t reproducible;     /* not 0: the same bits on every device and processor */
-  int32_t copy_weights;     /* as PrepareOptions::copy_weights in tern/tern.h */
-  int32_t native_code;      /* not 0: run the archive's compiled kernels; only for archives that you trust */
+  int32_t copy_weights;     /* see PrepareOptions::copy_weights in tern/tern.h */
+  int32_t native_code;      /* not 0: run the archive's compiled kernels; set only for trusted archives */
   int64_t max_iterations;   /* limit for each while loop; 0: none */
   double max_seconds;       /* time limit for a run; 0: none */
   uint64_t max_memory;      /* bytes of a session's intermediate values and scratch; 0: no limit */
-  const char* weight_cache; /* as PrepareOptions::weight_cache in tern/tern.h; NULL: "" */
-  int32_t precision;        /* in what products of float32 multiply: 0 as exported, 1 bfloat16, 2 the faster of both,
-                               3 float16 */
+  const char* weight_cache; /* see PrepareOptions::weight_cache in tern/tern.h; NULL: "" */
+  int32_t precision;        /* multiplication type of float32 products: 0 as exported, 1 bfloat16, 2 the faster of
+                             * both, 3 float16 */
 } tern_prepare_options;
 #define TERN_PREPARE_OPTIONS_INIT \
   { sizeof(tern_prepare_options), 0, NULL, 16, 0, 0, 0, 0, 0.0, 0, NULL, 0 }
@@ -209,31 +211,31 @@ TERN_C_API void tern_prepared_free(tern_prepared* prepared);
 
 TERN_C_API tern_status tern_session_create(const tern_prepared* prepared, tern_session** session);
 TERN_C_API void tern_session_free(tern_session* session);
-/* Ends the session's run before its next node: the run returns TERN_ERROR_CANCELLED, and the session stays usable. No
- * effect without a run. Any thread may call it during a run, and so may a signal handler. */
+/* Ends the session's run before the next node: the run returns TERN_ERROR_CANCELLED, and the session stays usable.
+ * No effect without a run. Any thread or signal handler may call this function during a run. */
 TERN_C_API void tern_session_cancel(tern_session* session);
 
-/* Runs a function and waits for its results. `function` may be NULL: "forward", or the only function. `inputs` may be
- * NULL if `count` is 0. If the program updates an input in place, it writes to the input's memory. */
+/* Runs a function and waits for its results. `function` may be NULL: "forward", or the only function. `inputs` may
+ * be NULL if `count` is 0. A program updating an input in place writes to the input's memory. */
 TERN_C_API tern_status tern_session_run(tern_session* session, const char* function, const tern_array* inputs,
                                         size_t count);
 /* The same with inputs by name, in any order: names[i] is the name of inputs[i]. */
 TERN_C_API tern_status tern_session_run_named(tern_session* session, const char* function, const char* const* names,
                                               const tern_array* inputs, size_t count);
-/* The same, and writes results to `outputs`, one for each result. An output with dtype TERN_DTYPE_INVALID leaves that
- * result out (Session::run_into). */
+/* The same, and writes results to `outputs`, one for each result. An output with dtype TERN_DTYPE_INVALID skips this
+ * result (Session::run_into). */
 TERN_C_API tern_status tern_session_run_into(tern_session* session, const char* function, const tern_array* inputs,
                                              size_t count, const tern_array* outputs, size_t output_count);
-/* Results of the last successful run: 0 if there is none. Their memory is valid until the session's next run. */
+/* Results of the last successful run: 0 without a successful run. The memory is valid until the session's next run. */
 TERN_C_API size_t tern_session_output_count(const tern_session* session);
 TERN_C_API tern_status tern_session_output(const tern_session* session, size_t index, tern_array* output);
 TERN_C_API tern_status tern_session_output_named(const tern_session* session, const char* name, tern_array* output);
 
-/* Copies a state to `value`, whose dtype and sizes must be the state's. */
+/* Copies a state to `value`; dtype and sizes must match the state. */
 TERN_C_API tern_status tern_session_read_state(const tern_session* session, const char* name, const tern_array* value);
-/* Gives a mutable state a new value of the same dtype and sizes. */
+/* Sets a mutable state to a new value of the same dtype and sizes. */
 TERN_C_API tern_status tern_session_write_state(tern_session* session, const char* name, const tern_array* value);
-/* Gives all mutable states their values from the archive. */
+/* Resets all mutable states to their values in the archive. */
 TERN_C_API tern_status tern_session_reset_state(tern_session* session);
 TERN_C_API tern_status tern_session_set_seed(tern_session* session, uint64_t seed);
 
@@ -244,22 +246,22 @@ typedef struct tern_trace_scope tern_trace_scope;
 typedef struct tern_trace_options {
   uint32_t size;       /* sizeof(tern_trace_options) */
   int32_t rank;        /* this process's among `world_size` */
-  uint64_t memory;     /* limit for events that wait to be written, and for names, bytes each; at least 1 MiB */
+  uint64_t memory;     /* limit for queued events, and for names, bytes each; at least 1 MiB */
   int32_t world_size;  /* 1: not distributed */
   int32_t reserved;    /* 0 */
-  const char* backend; /* of the ranks: "gloo"; NULL: "" */
+  const char* backend; /* backend of the ranks: "gloo"; NULL: "" */
 } tern_trace_options;
 #define TERN_TRACE_OPTIONS_INIT \
   { sizeof(tern_trace_options), 0, 67108864, 1, 0, NULL }
 
-/* Records all runs of the process until tern_trace_stop, into a file in PyTorch's JSON; a name that ends in ".gz" is
- * compressed. A process has one trace at a time. `options` may be NULL: defaults. */
+/* Records all runs of the process until tern_trace_stop, into a file in PyTorch's JSON; a file named "*.gz" is
+ * compressed. A process has at most one active trace. `options` may be NULL: defaults. */
 TERN_C_API tern_status tern_trace_start(const char* path, const tern_trace_options* options, tern_trace** trace);
-/* Writes the rest. `events` and `dropped` may be NULL: how many were written, and left out by the limit of memory. */
+/* Writes the rest. `events` and `dropped` may be NULL: number of events written, and dropped by the memory limit. */
 TERN_C_API tern_status tern_trace_stop(tern_trace* trace, uint64_t* events, uint64_t* dropped);
-/* Stops a trace that nobody has stopped, without telling of errors. */
+/* Stops a trace still recording, without reporting errors. */
 TERN_C_API void tern_trace_free(tern_trace* trace);
-/* Annotates what this thread runs until tern_trace_scope_end, on the same thread, inner scopes first. */
+/* Annotates the thread's runs until tern_trace_scope_end, called on the same thread, inner scopes first. */
 TERN_C_API tern_status tern_trace_scope_begin(const char* name, tern_trace_scope** scope);
 TERN_C_API void tern_trace_scope_end(tern_trace_scope* scope);
 /* A sample of a counter: the track `name`, the series `series`. Does nothing while no trace records. */
@@ -267,23 +269,25 @@ TERN_C_API tern_status tern_trace_counter(const char* name, const char* series, 
 
 /* ---- Memory of devices ---- */
 
-/* Memory for a tensor without gaps, whose elements have no values yet; `device` NULL: the host. tern_array_free frees
- * it. A session takes arrays on the host and on its own device, and kernels read and write those where they lie. */
+/* Memory for a tensor without gaps; elements are uninitialised. `device` NULL: the host. tern_array_free frees the
+ * memory. A session takes arrays on the host and on its own device; kernels read and write arrays on the device in
+ * place. */
 TERN_C_API tern_status tern_array_allocate(const char* device, int32_t dtype, int32_t rank, const int64_t* sizes,
                                            tern_array* array);
-/* Of what tern_array_allocate made; sets `data` to NULL. */
+/* Frees an array of tern_array_allocate; sets `data` to NULL. */
 TERN_C_API void tern_array_free(tern_array* array);
-/* Copies elements between arrays of the same dtype and sizes, from any device to any. Returns when they are there. */
+/* Copies elements between arrays of the same dtype and sizes, between any two devices. Returns after the copy is
+ * complete. */
 TERN_C_API tern_status tern_array_copy(const tern_array* from, const tern_array* to);
 
 /* ---- DLPack ---- */
 
 struct DLManagedTensor; /* dlpack/dlpack.h */
 
-/* Describes the memory of a DLPack tensor on the CPU, CUDA or ROCm, without a copy. `from` keeps its memory: it must
- * outlive the use of `array`, and the caller calls its deleter. */
+/* Describes the memory of a DLPack tensor on the CPU, CUDA or ROCm, without a copy. `from` keeps its memory: `from`
+ * must outlive all uses of `array`, and the caller calls its deleter. */
 TERN_C_API tern_status tern_array_from_dlpack(const struct DLManagedTensor* from, tern_array* array);
-/* A DLPack tensor with its own copy of the elements, on the same device. Its deleter frees it. */
+/* Creates a DLPack tensor with its own copy of the elements, on the same device. The deleter frees the tensor. */
 TERN_C_API tern_status tern_array_to_dlpack(const tern_array* array, struct DLManagedTensor** result);
 
 #ifdef __cplusplus

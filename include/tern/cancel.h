@@ -16,19 +16,19 @@
 
 namespace tern {
 
-/// Thrown by a run whose token was cancelled. The session stays usable; mutable state may hold values of the run that
-/// ended. Its code is ErrorCode::runtime.
+/// Thrown by a run with a cancelled token. The session stays usable; mutable state may hold values of the cancelled
+/// run. The code is ErrorCode::runtime.
 class TERN_API Cancelled : public Error {
  public:
   explicit Cancelled(const std::string& message) : Error(ErrorCode::runtime, message) {}
 };
 
-/// A flag that any thread may set. Copies share it.
+/// A flag; any thread may set it. Copies share the flag.
 class CancelToken {
  public:
   CancelToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
-  /// Ends runs in scopes of this token before their next node or iteration, and lets no others begin until reset(). May
-  /// be called in a signal handler.
+  /// Ends runs in scopes of this token before their next node or iteration, and blocks new runs until reset(). May be
+  /// called in a signal handler.
   void cancel() const noexcept { flag_->store(true, std::memory_order_relaxed); }
   void reset() const noexcept { flag_->store(false, std::memory_order_relaxed); }
   bool is_cancelled() const noexcept { return flag_->load(std::memory_order_relaxed); }
@@ -38,7 +38,7 @@ class CancelToken {
   std::shared_ptr<std::atomic<bool>> flag_;
 };
 
-/// Runs and replays that this thread begins before the scope ends heed the token. Scopes nest: the innermost counts.
+/// Runs and replays begun by this thread before the scope ends obey the token. Scopes nest: the innermost counts.
 class TERN_API CancelScope {
  public:
   explicit CancelScope(const CancelToken& token);

@@ -1,15 +1,15 @@
 /* Device kernels for custom operators (tern/custom_op.h). A kernel is written once, as text: the device compiles the
- * text, and with this header the same text is also a function of your library, which its `run` can call on the CPU.
+ * text, and this header also turns the text into a function of your library, callable by its `run` on the CPU.
  *
  *   TERN_OP_TEXT(scale_text, TERN_FN void scale(tern_i64 i, TERN_GLOBAL const tern_f32* x, TERN_GLOBAL tern_f32* y,
  *                                               float by) { y[i] = x[i] * by; })
  *
  * defines the string `scale_text` and the function `scale`.
  *
- * The text must be valid OpenCL C 1.2, CUDA, HIP, Metal and C++ (also C, if your library is C). It may use:
+ * The text must be valid OpenCL C 1.2, CUDA, HIP, Metal and C++ (also C, if your library is C). Allowed are:
  * - functions marked TERN_FN, the types below, pointers to tensors marked TERN_GLOBAL, `if` and loops;
- * - of float: sqrt, fma, fabs, floor, ceil, rint, trunc, fmod, copysign, exp, log, pow, sin, cos, tan, tanh.
- * It must not use recursion, function pointers, double, lines that begin with '#', or reserved names of one of the
+ * - float functions: sqrt, fma, fabs, floor, ceil, rint, trunc, fmod, copysign, exp, log, pow, sin, cos, tan, tanh.
+ * Forbidden are recursion, function pointers, double, lines beginning with '#', and reserved names of any of these
  * languages: half, kernel, device, constant, global, local.
  *
  * Elements of float16, bfloat16 and narrower floats are their codes. Tern compiles the text without contraction of

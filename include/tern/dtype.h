@@ -1,4 +1,4 @@
-// Element types of tensors: the closed set that an archive may name.
+// Element types of tensors: the closed set of types in archives.
 #pragma once
 
 #include <tern/api.h>
@@ -11,7 +11,7 @@ namespace tern {
 /// The numeric values are part of the archive format and never change.
 enum class DType : std::uint8_t {
   invalid = 0,
-  boolean = 1,  ///< one byte, 0 or 1
+  boolean = 1,  ///< a byte, 0 or 1
   u8 = 2,
   i8 = 3,
   i16 = 4,
@@ -32,30 +32,31 @@ enum class DType : std::uint8_t {
   f8_e4m3fnuz = 19,
   f8_e5m2fnuz = 20,
   f8_e8m0 = 21,  ///< a power of two, 2^(code-127); 255 is NaN (OCP MX 1.0, 5.4.1)
-  f6_e2m3 = 22,  ///< one element in each byte, the upper two bits zero (OCP MX 1.0, 5.3.2)
-  f6_e3m2 = 23,  ///< as f6_e2m3
-  f4_e2m1 = 24,  ///< two elements in each byte, the even one in the low four bits (OCP MX 1.0, 5.3.3)
-  i4 = 25,       ///< -8 to 7, two elements in each byte, the even one in the low four bits; in quantized values only
+  f6_e2m3 = 22,  ///< an element in each byte, the upper two bits zero (OCP MX 1.0, 5.3.2)
+  f6_e3m2 = 23,  ///< stored like f6_e2m3
+  f4_e2m1 = 24,  ///< two elements in each byte, even indices in the low four bits (OCP MX 1.0, 5.3.3)
+  i4 = 25,       ///< -8 to 7, two elements in each byte, even indices in the low four bits; in quantized values only
   i2 = 26,       ///< -2 to 1, four elements in each byte, from the low two bits on; in quantized values only
 };
 
 inline constexpr int kDTypeCount = 27;
-/// Those before are types of tensors; those from here on are of elements of quantized values alone.
+/// Number of types of tensors; later types are element types of quantized values only.
 inline constexpr int kTensorDTypeCount = 25;
 
-/// How many elements share a byte: 2 for f4_e2m1 and i4, 4 for i2, else 1.
+/// Number of elements per byte: 2 for f4_e2m1 and i4, 4 for i2, else 1.
 constexpr int elements_per_byte(DType t) {
   return t == DType::i2 ? 4 : t == DType::f4_e2m1 || t == DType::i4 ? 2 : 1;
 }
 
-/// Bytes of one element; 1 for those that share a byte (see elements_per_byte). 0 for invalid.
+/// Bytes per element; 1 for types sharing a byte (see elements_per_byte). 0 for invalid.
 TERN_API int element_size(DType t);
-/// PyTorch's short name where it has one ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for anything unknown.
+/// Name of a type, PyTorch's short name if PyTorch has the type ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for
+/// anything unknown.
 TERN_API std::string_view name_of(DType t);
-/// The inverse of name_of for types of tensors; invalid when no such name.
+/// The inverse of name_of for types of tensors; invalid for an unknown name.
 TERN_API DType dtype_from_name(std::string_view name);
 
-TERN_API bool is_floating(DType t);  ///< every real floating type, the small ones included
+TERN_API bool is_floating(DType t);  ///< every real floating type, including types of 4 to 8 bits
 TERN_API bool is_complex(DType t);
 TERN_API bool is_integral(DType t);  ///< signed or unsigned integer; not boolean
 TERN_API bool is_signed_integer(DType t);

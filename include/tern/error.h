@@ -1,5 +1,4 @@
-// How every failure is reported: an exception that carries a code, and a message that says what is wrong, where, and
-// what to do.
+// The exception reporting every failure: a code, and a message stating the problem, the location and the remedy.
 #pragma once
 
 #include <tern/api.h>
@@ -12,8 +11,8 @@ namespace tern {
 enum class ErrorCode {
   invalid_argument = 2,  ///< the caller's arguments: wrong count, dtype, shape, name
   io = 3,                ///< a file cannot be opened, read, mapped or written
-  bad_file = 4,          ///< bytes that break a rule of their format
-  unsupported = 5,       ///< valid, but this version cannot do it (an unknown op, a newer format)
+  bad_file = 4,          ///< bytes violate their format
+  unsupported = 5,       ///< valid, but not supported by this version (an unknown op, a newer format)
   runtime = 6,           ///< a failure while running: an index out of range, a failed assertion of the program
   out_of_memory = 7,
   internal = 8,  ///< a defect of Tern itself

@@ -1,4 +1,4 @@
-// Graphs: runs that are captured once, with all addresses, and replayed without planning, checks or allocation.
+// Graphs: runs captured once, with all addresses, and replayed without planning, checks or allocation.
 //
 //   tern::Stream stream("xpu");
 //   tern::Session session(prepared, stream);
@@ -32,14 +32,15 @@ struct GraphNode {
   int depth = 0;  ///< number of captured bodies (of cond, while_loop) around the node
 };
 
-/// Every device supports graphs. If a device has graphs of its own (tern/device.h, "graph"), Tern builds one of those;
-/// else Tern keeps the launches and replays them. `cond` and `while_loop` are captured: each replay reads their
-/// predicates. Loops over rows (scan, map) are unrolled. Nodes with data-dependent output sizes cannot be captured.
+/// Every device supports graphs. Tern builds native graphs if the device has them (tern/device.h, "graph"); else Tern
+/// keeps and replays the launches. `cond` and `while_loop` are captured: each replay reads their predicates. Loops over
+/// rows (scan, map) are unrolled. Nodes with data-dependent output sizes cannot be captured.
 ///
 /// Memory: the graph owns the intermediate values and results of captured runs. Each replay reads inputs from the
-/// caller's memory, which must stay valid, and writes updated inputs back there. A result that a later run of the same
-/// capture takes as input stays on the device. Mutable state and random numbers belong to the session.
-/// Threads: a graph belongs to one thread at a time, as its stream does. Errors: tern::Error.
+/// caller's memory, and writes updated inputs back to this memory; the memory must stay valid. A result stays on the
+/// device if a later run of the same capture takes the result as input. Mutable state and random numbers belong to the
+/// session.
+/// Threads: a graph and its stream belong to one thread at a time. Errors: tern::Error.
 class TERN_API Graph {
  public:
   Graph();
@@ -47,18 +48,18 @@ class TERN_API Graph {
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
 
-  /// Records all later runs of sessions on this stream. A run that throws is not part of the graph.
+  /// Records all later runs of sessions on this stream. A throwing run is not part of the graph.
   void capture_begin(const Stream& stream);
   void capture_end();
-  /// Puts all recorded runs on the captured stream. Errors on the device: Stream::synchronize throws them, or replay()
-  /// if the host must read a predicate.
+  /// Puts all recorded runs on the captured stream. Stream::synchronize throws errors on the device; replay() throws
+  /// device errors if the host must read a predicate.
   void replay();
   /// Drops the recorded runs and frees their memory.
   void reset();
 
   /// The captured nodes, in order.
   std::vector<GraphNode> nodes() const;
-  /// Bytes that the graph owns: intermediate values, and inputs and results on the device.
+  /// Bytes owned by the graph: intermediate values, and inputs and results on the device.
   std::uint64_t memory_bytes() const;
   /// Number of the device's own graphs; 0 if Tern replays the launches.
   std::size_t device_graphs() const;

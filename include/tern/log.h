@@ -1,4 +1,4 @@
-// Destination of messages that no caller gets as an error, such as a flight record that cannot be written.
+// Destination of messages not delivered as an error, for example about a failed write of a flight record.
 #pragma once
 
 #include <tern/api.h>
@@ -9,12 +9,12 @@ namespace tern {
 
 enum class LogLevel : std::int32_t { warning = 1, error = 2 };
 
-/// `level` is a LogLevel. `message` is one line without a newline, valid during the call. Any thread may call it,
-/// several at once.
+/// `level` is a LogLevel. `message` is a single line without a newline, valid during the call. Any thread may call the
+/// function, several at once.
 using LogFunction = void (*)(std::int32_t level, const char* message, void* user);
 
-/// Gives all later messages of the process to `function`. Null: they go to stderr, as at first. `user` must live until
-/// another function is set and calls under way have returned.
+/// Sends all later messages of the process to `function`. Null: messages go to stderr (the default). `user` must live
+/// until another function is set and pending calls have returned.
 TERN_API void set_log(LogFunction function, void* user = nullptr) noexcept;
 
 }  // namespace tern

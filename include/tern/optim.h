@@ -1,12 +1,12 @@
-// Optimizers over lists of tensors, without an archive: for programs that have gradients and want the CPU's kernels.
+// Optimizers over lists of tensors with the CPU's kernels, without an archive: for programs with their own gradients.
 //
 //   tern::optim::Options options = tern::optim::defaults(tern::optim::Kind::adamw);
 //   tern::optim::States states = tern::optim::make_states(options, params);
 //   tern::optim::step(options, params, grads, states);  // for each batch
 //
-// A step is one loop over the elements of all tensors, which threads share whatever the tensors' sizes; it updates
-// parameters and states where they are. Values are those of torch.optim to the last bits, and the same for any number
-// of threads. Adafactor and Muon, which need reductions and products, exist in archives only.
+// A step is a single loop over the elements of all tensors, divided evenly among the threads for any sizes of tensors;
+// the step updates parameters and states in place. Values equal torch.optim's to the last bits for any number of
+// threads. Adafactor and Muon exist in archives only, because they need reductions and products.
 #pragma once
 
 #include <tern/api.h>
@@ -19,7 +19,7 @@
 
 namespace tern::optim {
 
-/// Those of torch.optim, and Lion (Chen et al., 2023). The numbers stay.
+/// The optimizers of torch.optim, and Lion (Chen et al., 2023). The numbers stay.
 enum class Kind : std::uint8_t {
   sgd = 0,
   adam = 1,
@@ -35,7 +35,7 @@ enum class Kind : std::uint8_t {
   lion = 11,
 };
 
-/// The arguments of PyTorch's constructors; each kind reads its own.
+/// The arguments of PyTorch's constructors; each kind reads a subset.
 struct Options {
   Kind kind = Kind::adamw;
   double lr = 1e-3;
@@ -55,18 +55,19 @@ struct Options {
   bool centered = false;                       ///< rmsprop
   bool decoupled_weight_decay = false;         ///< nadam, radam
   bool maximize = false;
-  /// States of 8 bits with a float32 scale for each 256 elements, as torchao's AdamW8bit has them: a quarter of the
-  /// memory. Of sgd, adam, adamw, adagrad, rmsprop, adamax, nadam, radam and lion; parameters of float64, with fewer
-  /// than 4096 elements, or whose number 256 does not divide, keep floating states.
+  /// States of 8 bits with a float32 scale for each 256 elements, in the format of torchao's AdamW8bit: a quarter of
+  /// the memory. For sgd, adam, adamw, adagrad, rmsprop, adamax, nadam, radam and lion; states stay floating for
+  /// float64 parameters, for fewer than 4096 elements, and for numbers of elements not divisible by 256.
   bool eight_bits = false;
 };
-/// PyTorch's defaults; Lion: those of its paper.
+/// PyTorch's defaults; for Lion the defaults of its paper.
 TERN_API Options defaults(Kind kind);
 
-/// What an optimizer keeps. Tensors have the parameters' sizes and are contiguous; lists are empty or have one for each
-/// parameter. Save and restore all members to continue a run with the same bits.
+/// The state of an optimizer. Tensors have the parameters' sizes and are contiguous; lists are empty or have a tensor
+/// for each parameter. Save and restore all members to continue a run with the same bits.
 struct States {
-  std::int64_t steps = 0;  ///< done so far; sgd's first one sets momentum_buffer to the gradient, without dampening
+  std::int64_t steps = 0;  ///< steps done so far; sgd's first step sets momentum_buffer to the gradient, without
+                           ///< dampening
   double mu_product = 1;   ///< nadam
   /// sgd, rmsprop (with momentum): momentum_buffer. adam, adamw, nadam, radam, adamax, lion: exp_avg. adadelta:
   /// acc_delta. asgd: ax. rprop: prev.
@@ -75,8 +76,8 @@ struct States {
   /// step_size.
   std::vector<Tensor> second;
   std::vector<Tensor> third;    ///< adam, adamw: max_exp_avg_sq (amsgrad). rmsprop: grad_avg (centered).
-  std::vector<Tensor> masters;  ///< float32 copies of parameters of 16 bits; empty without
-  /// With Options::eight_bits: the scales of the first, second and third states that are uint8; others have empty
+  std::vector<Tensor> masters;  ///< float32 copies of parameters of 16 bits; empty without such copies
+  /// Scales of the uint8 states among the first, second and third (Options::eight_bits); other states have empty
   /// tensors.
   std::vector<Tensor> first_scales, second_scales, third_scales;
 };
@@ -84,26 +85,27 @@ struct States {
 enum class Precision16 : std::uint8_t {
   same,     ///< states have the parameters' type
   wide,     ///< float32 states
-  masters,  ///< float32 states, and float32 copies of the parameters, which steps update and round into the parameters
+  masters,  ///< float32 states, and float32 copies of the parameters; steps update the copies and round them into the
+            ///< parameters
 };
 
-/// States before the first step. Parameters have one type: float32, float64, float16 or bfloat16. Throws
-/// invalid_argument for other types, mixed ones and numbers out of the range that PyTorch allows.
+/// Creates the states before the first step. All parameters have the same type: float32, float64, float16 or bfloat16.
+/// Throws invalid_argument for other or mixed types and for numbers outside PyTorch's ranges.
 TERN_API States make_states(const Options& options, std::span<const Tensor> params,
                             Precision16 precision = Precision16::same);
 
-/// What changes from step to step.
+/// Settings changing from step to step.
 struct StepSettings {
-  double lr = -1;          ///< takes the place of Options::lr; negative: it does not
-  double grad_scale = 1;   ///< gradients are divided by it; they stay as they are
-  bool found_inf = false;  ///< leaves the step out
+  double lr = -1;          ///< replaces Options::lr; negative: keeps Options::lr
+  double grad_scale = 1;   ///< divisor of gradients; `grads` stay unchanged
+  bool found_inf = false;  ///< skips the step
   int threads = 0;         ///< 0: as many as OpenMP reports
 };
 
-/// One step. params, grads and states are contiguous and have the same sizes, tensor by tensor; gradients have one
-/// type: that of the parameters, or float32. Memory stays the caller's; parameters and states may not overlap. Throws
-/// invalid_argument, before anything changes, for lists that do not fit and parameters that are read-only. A call may
-/// use several threads; several calls may run at once on different tensors.
+/// Performs a step. params, grads and states are contiguous and have the same sizes, tensor by tensor; all gradients
+/// have the same type: the parameters' type, or float32. Memory stays the caller's; parameters and states may not
+/// overlap. Throws invalid_argument, before any change, for mismatched lists and read-only parameters. A call may use
+/// several threads; several calls may run at once on different tensors.
 TERN_API void step(const Options& options, std::span<const Tensor> params, std::span<const Tensor> grads,
                    States& states, const StepSettings& settings = {});
 

@@ -26,7 +26,7 @@ constexpr std::uint32_t bits_of(std::initializer_list<DType> list) {
   return bits;
 }
 
-/// The element types that a T can stand for: bit k is DType number k.
+/// The element types represented by T: bit k is DType number k.
 template <class T>
 constexpr std::uint32_t element_types() {
   using E = std::remove_cv_t<T>;
@@ -52,53 +52,53 @@ constexpr std::uint32_t element_types() {
   } else if constexpr (std::is_integral_v<E>) {
     return sized[log2] & ~integers & ~floats & ~bits_of({DType::c64});
   } else {
-    return sized[log2];  // a class of that size: std::complex<float>, an application's own half
+    return sized[log2];  // a class of the element's size: std::complex<float>, an application's own half
   }
 }
 
 }  // namespace detail
 
-/// Copies of a Tensor share its memory, as copies of a shared_ptr do. A tensor that borrows memory must not outlive
-/// that memory. Elements are in row-major order without gaps unless the tensor was given strides. Memory is the host's
-/// unless the tensor was made by on() or borrow_on().
+/// Copies of a Tensor share its memory, like copies of a shared_ptr. A tensor must not outlive borrowed memory.
+/// Elements are in row-major order without gaps unless the tensor has strides. Memory is the host's, except for tensors
+/// of on() and borrow_on().
 ///
-/// Threads may read one Tensor at the same time. All errors are tern::Error.
+/// Threads may read a Tensor at the same time. All errors are tern::Error.
 class TERN_API Tensor {
  public:
   /// A tensor without element type and memory.
   Tensor() = default;
   /// Allocates zeroed memory, aligned to 64 bytes. Throws invalid_argument if a size is negative or the sizes overflow.
   Tensor(DType dtype, std::vector<std::int64_t> sizes);
-  /// A tensor over the caller's memory. `strides` counts elements, one for each axis; empty means row-major order
-  /// without gaps. Strided memory must hold every element that sizes and strides reach; else it must hold byte_size()
-  /// bytes. The tensor and its copies keep `owner` alive. If the program updates an input in place, it writes here.
+  /// A tensor over the caller's memory. `strides` counts elements, a stride for each axis; empty means row-major order
+  /// without gaps. Strided memory must hold every element reached by sizes and strides, other memory byte_size() bytes.
+  /// The tensor and its copies keep `owner` alive. A program updating an input in place writes to this memory.
   static Tensor borrow(void* data, DType dtype, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides = {},
                        std::shared_ptr<void> owner = {});
-  /// The same, for memory that must not be written.
+  /// The same, for read-only memory.
   static Tensor borrow(const void* data, DType dtype, std::vector<std::int64_t> sizes,
                        std::vector<std::int64_t> strides = {}, std::shared_ptr<void> owner = {});
 
-  /// Allocates memory of a device: "cuda", "xpu:1"; "cpu" is the host. Aligned to 64 bytes; elements have no values
-  /// yet. Throws invalid_argument, and lists the devices, if there is no such device; out_of_memory.
+  /// Allocates memory of a device: "cuda", "xpu:1"; "cpu" is the host. Aligned to 64 bytes; elements are uninitialised.
+  /// Throws invalid_argument, and lists the devices, for an unknown device; out_of_memory.
   static Tensor on(const std::string& device, DType dtype, std::vector<std::int64_t> sizes);
-  /// A tensor over the caller's memory of a device: `address` is what its kernels take, such as a pointer of
-  /// cudaMalloc. The rest is as for borrow(). A run that gets the tensor reads memory as it is then: what writes there
-  /// has ended, or is before the run on its stream (Stream::wait, Stream::wait_native).
+  /// A tensor over the caller's memory of a device: `address` is a pointer valid in the device's kernels, for example
+  /// from cudaMalloc. Other parameters: see borrow(). A run reads the memory at the time of the run: earlier writes
+  /// must have ended, or precede the run on its stream (Stream::wait, Stream::wait_native).
   static Tensor borrow_on(const std::string& device, void* address, DType dtype, std::vector<std::int64_t> sizes,
                           std::vector<std::int64_t> strides = {}, std::shared_ptr<void> owner = {});
 
-  /// Where the memory is: "cpu", "cuda:0".
+  /// Location of the memory: "cpu", "cuda:0".
   const std::string& device() const;
-  /// A contiguous copy in memory of this device. Returns when it is there.
+  /// A contiguous copy in memory of this device. Returns after the copy is complete.
   Tensor to(const std::string& device) const;
-  /// Copies the elements of a tensor of the same dtype and sizes, from any device to any, through the host between two
-  /// devices. Returns when they are there. Uses the thread's current stream of the device; throws invalid_argument
-  /// while a Graph records that one.
+  /// Copies the elements of a tensor of the same dtype and sizes, between any devices (between two devices through the
+  /// host). Returns after the copy is complete. Uses the thread's current stream of the device; throws invalid_argument
+  /// while a Graph records this stream.
   void copy_from(const Tensor& from) const;
 
   DType dtype() const { return dtype_; }
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
-  /// In elements, one for each axis.
+  /// Strides of the axes, counted in elements.
   std::vector<std::int64_t> strides() const;
   /// True if the elements lie in row-major order without gaps.
   bool is_contiguous() const { return strides_.empty(); }
@@ -108,10 +108,10 @@ class TERN_API Tensor {
   /// The first element: a pointer of the host, or the device's own address.
   void* data() { return data_; }
   const void* data() const { return data_; }
-  /// The elements of a contiguous tensor on the host. Throws invalid_argument if it is strided or on a device, or if T
-  /// is not its element type. T is the C++ type of that name (float, std::int64_t, bool); an unsigned integer for the
-  /// codes of types that C++ lacks (std::uint16_t for float16 and bfloat16, std::uint8_t for float8); a class of the
-  /// element's size (std::complex<float>); or std::byte or char for the bytes of any type.
+  /// The elements of a contiguous tensor on the host. Throws invalid_argument for strided tensors, tensors on a device,
+  /// and a T not matching the element type. T is the C++ type of the same name (float, std::int64_t, bool); an unsigned
+  /// integer for the codes of types missing in C++ (std::uint16_t for float16 and bfloat16, std::uint8_t for float8); a
+  /// class of the element's size (std::complex<float>); or std::byte or char for the bytes of any type.
   template <class T>
   std::span<T> span() {
     check_span(detail::element_types<T>());
@@ -141,7 +141,7 @@ class TERN_API Tensor {
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool read_only_ = false;
-  std::uint16_t device_ = 0;  ///< Tern's number for it; 0: the host
+  std::uint16_t device_ = 0;  ///< Tern's number of the device; 0: the host
   std::shared_ptr<void> owner_;
   std::vector<std::int64_t> strides_;  ///< empty: contiguous
 };

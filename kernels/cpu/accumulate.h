@@ -1,5 +1,4 @@
-// The types that sums of a compute type are kept in: double for floating numbers, so that no order of adding matters
-// much.
+// Accumulator types of compute types: double for floating-point numbers, so the order of addition hardly matters.
 #pragma once
 
 #include <complex>
@@ -61,7 +60,7 @@ constexpr T quotient(T a, T b) {
   return a / b;
 }
 
-/// A product; integers wrap. Complex numbers without the library's treatment of infinities, as in PyTorch.
+/// A product; integers wrap. Complex numbers skip the library's treatment of infinities, as in PyTorch.
 template <class T>
 T times(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,5 +1,5 @@
-// An op with several algorithms has a table of them, and a file for each. Of those that can compute the node, the one
-// that costs least does.
+// Ops with several algorithms have a table of algorithms, and a file for each. The cheapest algorithm able to compute
+// the node runs.
 #pragma once
 
 #include <algorithm>
@@ -15,40 +15,40 @@
 
 namespace tern::cpu {
 
-/// What a run has left to do: the epilogue, where the algorithm did not apply it.
+/// Work left after a run: the epilogue, unless the algorithm applied it.
 enum class Left : std::uint8_t { nothing, epilogue };
 
-/// An algorithm, prepared for one node: sessions on several threads run it at the same time.
+/// An algorithm prepared for a node: sessions on several threads run an object at the same time.
 class PreparedAlgorithm {
  public:
   virtual ~PreparedAlgorithm() = default;
-  /// Takes the parts of the scratch memory that `run` will take, in the same order.
+  /// Reserves the scratch memory of `run`, in the same order.
   virtual void reserve(const KernelCall& call, ScratchParts& parts) const = 0;
-  /// `epilogue` may be null. Whoever does not apply it leaves it.
+  /// `epilogue` may be null. Returns Left::epilogue unless applied.
   virtual Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
 
-  // As KernelState has them.
+  // The kernel state copies these fields.
   AlgorithmChoice choice;
   std::uint32_t unread = 0;
   bool asks_ahead = false;
-  /// It prepared an epilogue itself, for another order of axes.
+  /// True if the algorithm prepared an epilogue for another order of axes.
   bool own_epilogue = false;
 };
 
-/// The cost of what is taken only if it is asked for, or if nothing else can compute the node.
+/// Cost of algorithms chosen only on request, or if no other can compute the node.
 inline constexpr double kOnRequest = std::numeric_limits<double>::infinity();
 
-/// A line of an op's table.
+/// An entry of an op's table.
 template <class Problem>
 struct AlgorithmEntry {
   Algorithm algorithm;
-  /// About the seconds of one thread.
+  /// Estimated seconds on a single thread.
   double (*cost)(const Problem&, const Machine&);
-  /// Null where it cannot compute the node.
+  /// Returns null if the algorithm cannot compute the node.
   std::unique_ptr<PreparedAlgorithm> (*prepare)(const Problem&);
 };
 
-/// The state of a kernel that has algorithms.
+/// The state of a kernel with algorithms.
 struct AlgorithmState : KernelState {
   std::unique_ptr<PreparedAlgorithm> prepared;
   std::unique_ptr<pointwise::Epilogue> epilogue;
@@ -61,7 +61,7 @@ struct AlgorithmState : KernelState {
   }
 };
 
-/// The algorithm that the call asks for, or else, or where that cannot compute the node, the one that costs least.
+/// Prepares the algorithm requested by the call; otherwise, or if the algorithm cannot compute the node, the cheapest.
 template <class Problem, std::size_t n>
 std::unique_ptr<KernelState> prepare_best(const AlgorithmEntry<Problem> (&table)[n], const Problem& problem) {
   const Algorithm asked = problem.call.algorithm.algorithm;
@@ -80,7 +80,7 @@ std::unique_ptr<KernelState> prepare_best(const AlgorithmEntry<Problem> (&table)
   return nullptr;
 }
 
-/// Kernel::scratch and Kernel::run of such a kernel.
+/// Kernel::scratch and Kernel::run for kernels with algorithms.
 std::size_t scratch_of_algorithm(const KernelCall& call);
 void run_algorithm(KernelCall& call);
 

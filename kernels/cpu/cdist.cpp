@@ -1,4 +1,4 @@
-// cdist: the p-norm of the difference of every two rows, summed in eight lanes.
+// cdist: the p-norm of the differences between all pairs of rows, summed in eight lanes.
 #include <cmath>
 
 #include "kernels/cpu/contractions.h"
@@ -48,7 +48,8 @@ T distance(const T* x, const T* y, std::int64_t n, double p) {
                   T(1) / power);
 }
 
-/// Offset of plane p of the result (its axes before the last two) in `v`, which may have fewer axes or sizes of 1.
+/// Returns the offset of plane p of the result (its axes before the last two) in `v`; `v` may have fewer axes or sizes
+/// of 1.
 std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p) {
   const TensorView wide = with_rank(v, out.rank);
   std::int64_t offset = 0;

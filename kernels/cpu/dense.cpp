@@ -55,10 +55,12 @@ void dequantize(const TensorView& from, DType dtype, std::byte* to) {
   const QuantizedMatrix m = quantized_matrix(from);
   const std::int64_t size = element_size(dtype);
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> row(static_cast<std::size_t>(m.columns));
+    const bool is_direct = dtype == DType::f32;
+    std::vector<float> row(is_direct ? 0 : static_cast<std::size_t>(m.columns));
     for (std::int64_t r = begin; r < end; ++r) {
-      dequantize_row(m, from.data, r, 0, m.columns, row.data());
-      convert(row.data(), DType::f32, to + r * m.columns * size, dtype, m.columns);
+      std::byte* const numbers = to + r * m.columns * size;
+      dequantize_row(m, from.data, r, 0, m.columns, is_direct ? reinterpret_cast<float*>(numbers) : row.data());
+      if (!is_direct) convert(row.data(), DType::f32, numbers, dtype, m.columns);
     }
   });
 }

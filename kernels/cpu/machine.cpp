@@ -4,9 +4,8 @@
 #include <chrono>
 #include <vector>
 
-#include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/row_linear.h"
-#include "kernels/cpu/linear/linear.h"
+#include "kernels/cpu/products/float32/in_place_driver.h"
+#include "kernels/cpu/products/tiles/row_driver.h"
 #include "threads/threads.h"
 
 namespace tern::cpu {
@@ -47,7 +46,7 @@ struct Sample {
   }
   double of_rows() {
     const auto bytes = [](const std::vector<float>& v) { return reinterpret_cast<const std::byte*>(v.data()); };
-    const amx::RowLinear rows({m, n, k, k, k, amx::kRounded});
+    const tiles::RowLinear rows({m, n, k, k, k, tiles::kRounded});
     Lines packed(static_cast<std::size_t>(rows.packed_bytes())), scratch(rows.scratch());
     rows.pack({bytes(w)}, packed.data());
     return work / shortest([&] {
@@ -65,8 +64,8 @@ constexpr Machine kRoundedTiles{.products = kProducts, .on_tiles = 3.4 * kProduc
 
 bool measure_rows() {
   constexpr double kWorthWhile = 1.2;
-  if (!amx::rows_possible()) return false;
-  if (amx::available()) return true;
+  if (!tiles::rows_possible()) return false;
+  if (tiles::available()) return true;
   const ThreadScope alone(Threads(1));
   Sample sample;
   return sample.of_rows() > kWorthWhile * sample.on_vectors();
@@ -81,7 +80,7 @@ bool rows_pay() {
 
 const Machine& machine(Precision precision) {
   static constexpr Machine kWithout;
-  if (!amx::available()) return kWithout;
+  if (!tiles::available()) return kWithout;
   return precision == Precision::bfloat16 ? kRoundedTiles : kTiles;
 }
 

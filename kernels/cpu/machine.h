@@ -23,8 +23,8 @@ struct Machine {
 /// costs have one unit.
 const Machine& machine(Precision precision = Precision::exported);
 
-/// Whether products of bfloat16 rows (kernels/cpu/amx/rows.h) are faster than those of floats, here: on tiles they are;
-/// vectors are measured once in a process.
+/// True if products of bfloat16 rows (kernels/cpu/products/tiles/rows.h) are faster than those of floats, here: on
+/// tiles they are; vectors are measured once in a process.
 bool rows_pay();
 
 }  // namespace tern::cpu

@@ -1,4 +1,4 @@
-// rnn: the products with the inputs of all steps at once, then step by step the products with the state and the gates.
+// rnn: multiplies the inputs of all steps at once, then step by step multiplies the state and applies the gates.
 #include <tern/error.h>
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
@@ -35,7 +35,7 @@ Sizes sizes_of(const KernelCall& c) {
   return s;
 }
 
-/// Everything in the type of the sums.
+/// Buffers in the type of the sums.
 template <class T>
 struct Buffers {
   T *layer_in, *layer_out;  ///< [steps, batch, features]
@@ -69,8 +69,8 @@ T sigmoid(T x) {
   return T(1) / (T(1) + std::exp(-x));
 }
 
-/// One sample's step: `x` and `h` hold what the input and the state give to the gates, biases included; `state` is the
-/// cell state of an LSTM, else the state. The new output goes to `out`.
+/// Computes a step of a sample: `x` and `h` hold the input's and the state's contributions to the gates, biases
+/// included; `state` is an LSTM's cell state, else the state. Writes the new output to `out`.
 template <class T>
 void gates(const Sizes& s, const T* x, const T* h, T* state, T* out) {
   const std::int64_t n = s.hidden;
@@ -104,7 +104,7 @@ void add_rows(T* to, std::int64_t rows, std::int64_t width, const T* bias) {
     std::memcpy(to + r * width, bias, static_cast<std::size_t>(width) * sizeof(T));
 }
 
-/// One layer in one direction: layer_in [steps, batch, width] to columns `at`.. of layer_out.
+/// Runs a layer in one direction: layer_in [steps, batch, width] to columns `at`.. of layer_out.
 template <class T>
 void run_cell(const KernelCall& c, const Sizes& s, const Buffers<T>& b, std::int64_t cell, std::int64_t width) {
   const DType type = dtype_of_v<T>;

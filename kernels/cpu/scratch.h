@@ -1,4 +1,4 @@
-// What a loop over lines needs beside parallel_for: how many lines are worth a thread, and memory of a thread's own.
+// Helpers for parallel loops over lines: the number of lines per thread, and thread-local memory.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace tern {
 
-/// How many items of `cost` elements each make a part worth a thread.
+/// Returns the number of items, `cost` elements each, worth a thread.
 inline std::int64_t grain_for(std::int64_t cost) {
   return std::max<std::int64_t>(1, (std::int64_t{1} << 15) / std::max<std::int64_t>(1, cost));
 }
 
-/// `count` uninitialised elements that stay valid until this thread asks for the same `slot` (0 to 7) again.
+/// Returns `count` uninitialised elements, valid until this thread requests the same `slot` (0 to 7) again.
 template <class T>
 T* thread_buffer(std::size_t count, std::size_t slot = 0) {
   constexpr std::size_t kAlign = 64;

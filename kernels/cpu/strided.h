@@ -1,4 +1,4 @@
-// Strided elements: collapsed axes, and runs that are read and written in a compute type.
+// Strided elements: collapsed axes, and runs read and written in a compute type.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tern {
 
-/// Axes from the outermost to the innermost; those that lie one after the other in memory are collapsed into one.
+/// Axes from the outermost to the innermost; axes contiguous in memory are collapsed.
 struct CollapsedAxes {
   std::size_t rank = 0;
   std::int64_t count = 1;  ///< product of all sizes
@@ -29,13 +29,13 @@ struct CollapsedAxes {
         return;
       }
     }
-    if (rank == kMaxRank) return;  // never: an axis of a tensor is added once
+    if (rank == kMaxRank) return;  // never happens: each tensor axis is added once
     sizes[rank] = size;
     strides[rank++] = stride;
   }
   std::int64_t inner_size() const { return rank == 0 ? 1 : sizes[rank - 1]; }
   std::int64_t inner_stride() const { return rank == 0 ? 1 : strides[rank - 1]; }
-  /// Where element `i` in row-major order lies.
+  /// Returns the offset of element `i` in row-major order.
   std::int64_t offset(std::int64_t i) const {
     std::int64_t at = 0;
     for (std::size_t k = rank; k-- > 1;) {
@@ -46,7 +46,7 @@ struct CollapsedAxes {
   }
 };
 
-/// The axes of `v` but `axis` (-1: all).
+/// Returns the axes of `v` without `axis` (-1: all).
 inline CollapsedAxes axes_without(const TensorView& v, int axis) {
   CollapsedAxes axes;
   for (int i = 0; i < v.rank; ++i) {
@@ -55,13 +55,13 @@ inline CollapsedAxes axes_without(const TensorView& v, int axis) {
   return axes;
 }
 
-/// The axis attribute as an index from 0.
+/// Returns the axis attribute as an index from 0.
 inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   const std::int64_t a = node.integer(key);
   return static_cast<int>(a < 0 ? a + rank : a);
 }
 
-/// The largest element, where only its size matters.
+/// The largest element, for copies by size.
 struct Bytes16 {
   std::uint64_t low, high;
 };
@@ -81,7 +81,7 @@ void scatter(const std::byte* from, std::byte* to, std::int64_t stride, std::int
 }
 }  // namespace strided_detail
 
-/// Copies n elements of `size` bytes that lie `stride` elements apart to consecutive ones.
+/// Copies n elements of `size` bytes, `stride` elements apart, to consecutive elements.
 inline void gather_run(const std::byte* from, std::int64_t stride, std::byte* to, std::int64_t n, int size) {
   using namespace strided_detail;
   if (stride == 1) {
@@ -97,7 +97,7 @@ inline void gather_run(const std::byte* from, std::int64_t stride, std::byte* to
   }
 }
 
-/// The reverse: consecutive elements to ones that lie `stride` apart.
+/// Copies consecutive elements to elements `stride` apart.
 inline void scatter_run(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n, int size) {
   using namespace strided_detail;
   if (stride == 1) {
@@ -113,15 +113,15 @@ inline void scatter_run(const std::byte* from, std::byte* to, std::int64_t strid
   }
 }
 
-inline constexpr std::int64_t kRun = 512;  ///< elements that a reader or writer takes at once
+inline constexpr std::int64_t kRun = 512;  ///< elements per call of a reader or writer
 
-/// Reads runs of elements of any type as L, one of the compute types or bool.
+/// Reads runs of elements of any type as L, a compute type or bool.
 template <class L>
 class RunReader {
  public:
   explicit RunReader(DType from) : from_(from), size_(element_size(from)) {}
 
-  /// At most kRun elements; valid until the next call. No copy where none is needed.
+  /// Reads at most kRun elements; valid until the next call. Copies only if necessary.
   const L* read(const std::byte* at, std::int64_t stride, std::int64_t n) {
     if (from_ == dtype_of_v<L>) {
       if (stride == 1) return reinterpret_cast<const L*>(at);
@@ -148,7 +148,7 @@ template <class T>
 class RunWriter {
  public:
   explicit RunWriter(DType to) : to_(to), size_(element_size(to)) {}
-  /// Where to put up to kRun results that end up at `at`: there itself if possible.
+  /// Returns the buffer for up to kRun results destined for `at`: `at` itself if possible.
   T* begin(std::byte* at, std::int64_t stride) {
     return stride == 1 && to_ == dtype_of_v<T> ? reinterpret_cast<T*>(at) : buffer_;
   }
@@ -184,7 +184,7 @@ void visit_compute(DType compute, F&& f) {
   }
 }
 
-/// The same without the complex ones.
+/// Like visit_compute, without complex types.
 template <class F>
 void visit_real_compute(DType compute, F&& f) {
   switch (compute) {
@@ -196,7 +196,7 @@ void visit_real_compute(DType compute, F&& f) {
   }
 }
 
-/// compute_type with booleans counted as integers.
+/// Returns compute_type with booleans as integers.
 inline DType number_type(DType t) {
   return t == DType::boolean ? DType::i64 : compute_type(t);
 }

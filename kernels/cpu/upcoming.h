@@ -1,5 +1,4 @@
-// A thread's part of the constants that later nodes read: lines of the cache to ask for while something else is
-// computed, as memory has nothing else to do then.
+// A thread's share of the constants of later nodes: cache lines to prefetch during computation, while memory is idle.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@ class UpcomingLines {
   static constexpr std::int64_t kLine = 64;  ///< bytes
 
   UpcomingLines() = default;
-  /// Of the thread that does [begin, end) of `count`: it reads about the same part of the constants.
+  /// Takes the share of the thread that computes [begin, end) of `count`: about the same share of the constants.
   UpcomingLines(std::span<const Upcoming> all, std::int64_t begin, std::int64_t end, std::int64_t count)
       : next_(all), from_(share(begin, count)), part_(share(end, count) - from_) {
     for (const Upcoming& u : all) left_ += lines_of(u);
@@ -26,15 +25,15 @@ class UpcomingLines {
   struct Slice {
     std::int64_t begin, end, count;
   };
-  /// Of the thread that makes these channels of these lines, as threads divide one or the other.
+  /// Takes the share of the thread with these channels of these lines; threads divide one or the other.
   static UpcomingLines of(std::span<const Upcoming> all, Slice lines, Slice channels) {
     const Slice& s = channels.end - channels.begin == channels.count ? lines : channels;
     return {all, s.begin, s.end, s.count};
   }
 
-  /// Lines that were not taken yet.
+  /// Returns the number of lines not yet taken.
   std::int64_t left() const { return left_; }
-  /// The next lines, side by side: `count` of them, or as many as there are.
+  /// Takes the next adjacent lines: `count`, or fewer if fewer exist.
   const std::byte* take(std::int64_t* count) {
     *count = std::min(*count, lines_);
     const std::byte* taken = at_;
@@ -52,7 +51,7 @@ class UpcomingLines {
   std::int64_t lines_of(const Upcoming& u) const {
     return static_cast<std::int64_t>(part_ * static_cast<double>(u.end - u.begin)) / kLine;
   }
-  /// Goes to the next constant that has lines for this thread.
+  /// Opens the next constant with lines for this thread.
   void open() {
     for (; lines_ == 0 && !next_.empty(); next_ = next_.subspan(1)) {
       const Upcoming& u = next_.front();

@@ -98,7 +98,7 @@ void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& fu
   call.groups = groups == nullptr ? nullptr : groups->functions();
   const int status = guard_library(fmt::format("'{}' {}", name_, what), [&] {
     const int returned = function(&call);
-    // A collective that failed is over for all ranks, whatever the operator makes of it.
+    // A failed collective is over for all ranks, even if the operator ignores the failure.
     if (groups != nullptr && groups->failure() != nullptr) std::rethrow_exception(groups->failure());
     return returned;
   });

@@ -1,4 +1,4 @@
-// A call of a library's operator, for the sizes of one plan.
+// A call of a library's operator, for the sizes of a plan.
 #pragma once
 
 #include <tern/custom_op.h>
@@ -15,22 +15,22 @@ namespace tern {
 
 class CustomCall {
  public:
-  /// Asks the operator for its results' types. Fails where it refuses its arguments, or where the exported program has
-  /// other results.
+  /// Infers the types of the operator's results. Fails if the operator refuses the arguments, or if the results differ
+  /// from the exported program's.
   explicit CustomCall(const KernelCall& c);
   CustomCall(const CustomCall&) = delete;
   CustomCall& operator=(const CustomCall&) = delete;
 
   const std::string& name() const { return name_; }
   const std::vector<tern_tensor>& results() const { return results_; }
-  /// Runs the operator on the host, on elements at these addresses; null for an unused result. It may communicate by
-  /// `groups`. Several threads may do so at the same time.
+  /// Runs the operator on the host, on elements at these addresses; null for an unused result. The operator may
+  /// communicate through `groups`. Several threads may call this at the same time.
   void run(const std::vector<void*>& in, const std::vector<void*>& out, OperatorGroups& groups) const;
-  /// How a device runs it. Only where its library has a kernel for it.
+  /// The operator's plan on a device. Only for operators with a kernel in their library.
   tern_op_plan plan(const tern_op_kernel& kernel) const;
 
  private:
-  /// What the operator is given: descriptions that point into the lists beside them.
+  /// The operator's arguments: descriptions pointing into the lists in this struct.
   struct Operands {
     std::vector<tern_tensor> tensors, results;
     std::vector<tern_argument> arguments;

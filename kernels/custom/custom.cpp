@@ -5,27 +5,27 @@
 namespace tern {
 namespace {
 
-struct State : KernelState {
-  explicit State(const KernelCall& c) : call(c) {}
+struct CustomState : KernelState {
+  explicit CustomState(const KernelCall& c) : call(c) {}
   CustomCall call;
 };
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  return std::make_unique<State>(c);
+  return std::make_unique<CustomState>(c);
 }
 
-void run(KernelCall& c) {
+void run_custom(KernelCall& c) {
   std::vector<void*> in, out;
   for (const TensorView& v : c.in) in.push_back(v.data);
   for (std::size_t i = 0; i < c.out.size(); ++i) out.push_back(c.wants(i) ? c.out[i].data : nullptr);
   OperatorGroups groups(c.groups, *c.node);
-  static_cast<const State&>(*c.state).call.run(in, out, groups);
+  static_cast<const CustomState&>(*c.state).call.run(in, out, groups);
 }
 
 }  // namespace
 
 void register_custom(KernelTable& t) {
-  t.set(Op::custom, {.run = run, .prepare = prepare});
+  t.set(Op::custom, {.run = run_custom, .prepare = prepare});
 }
 
 }  // namespace tern

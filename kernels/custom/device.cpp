@@ -1,4 +1,4 @@
-// custom on devices: the operator's own kernel text, or, where its library has none, the host between two copies.
+// custom on devices: the operator's own kernel text, or, without a kernel in the library, the host between two copies.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -21,7 +21,7 @@ std::uint64_t bytes_of(DType t, std::span<const std::int64_t> sizes) {
   return static_cast<std::uint64_t>((elements + per - 1) / per * element_size(t));
 }
 
-/// The type of an unused result, or fails: only the operator knows it.
+/// The type of an unused result, or fails: only the operator knows the type.
 std::uint64_t bytes_of(const tern_tensor& t) {
   if (t.dtype <= 0 || t.dtype >= kTensorDTypeCount || t.rank < 0 || t.rank > kMaxRank)
     fail(ErrorCode::runtime, "an operator's library infers no type for a result");
@@ -64,15 +64,15 @@ void add_launch(const KernelCall& c, CustomCall& call, const tern_op_kernel& ker
   list.add(std::move(k), plan.items);
 }
 
-struct State : KernelState {
-  explicit State(const KernelCall& c) : call(c), list(c) {}
+struct DeviceState : KernelState {
+  explicit DeviceState(const KernelCall& c) : call(c), list(c) {}
   CustomCall call;
   Launches list;
   bool on_host = false;
 };
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  auto s = std::make_unique<State>(c);
+std::unique_ptr<KernelState> prepare_device(const KernelCall& c) {
+  auto s = std::make_unique<DeviceState>(c);
   const tern_op_kernel* kernel = find_custom_kernel(s->call.name());
   if (kernel == nullptr) {
     s->on_host = true;
@@ -103,8 +103,8 @@ void run_on_host(KernelCall& c, const CustomCall& call) {
   }
 }
 
-void run(KernelCall& c) {
-  const auto& s = static_cast<const State&>(*c.state);
+void run_device(KernelCall& c) {
+  const auto& s = static_cast<const DeviceState&>(*c.state);
   if (s.on_host) {
     run_on_host(c, s.call);
   } else {
@@ -113,13 +113,13 @@ void run(KernelCall& c) {
 }
 
 std::size_t scratch(const KernelCall& c) {
-  return static_cast<const State*>(c.state)->list.scratch_bytes();
+  return static_cast<const DeviceState*>(c.state)->list.scratch_bytes();
 }
 
 }  // namespace
 
 void register_custom_on_devices(KernelTable& t) {
-  t.set(Op::custom, {.run = run, .scratch = scratch, .prepare = prepare});
+  t.set(Op::custom, {.run = run_device, .scratch = scratch, .prepare = prepare_device});
 }
 
 }  // namespace tern

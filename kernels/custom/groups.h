@@ -1,4 +1,4 @@
-// How an operator of a library communicates: by the groups of the session that runs it.
+// Communication of a library's operator, through the groups of its session.
 #pragma once
 
 #include <tern/custom_op.h>
@@ -10,25 +10,25 @@
 
 namespace tern {
 
-/// What a session's groups do for such operators: a GroupAccess may be one.
+/// The groups' interface for library operators; a GroupAccess may implement it.
 class NamedGroups {
  public:
   struct Place {
     int rank, ranks;
   };
   virtual ~NamedGroups() = default;
-  /// Fails where the session has no group of that name.
+  /// Fails if the session has no group of this name.
   virtual Place place(const std::string& group, const Node& node) = 0;
   /// Runs a collective on host memory with the group's ranks.
   virtual void run(const std::string& group, const tern_op_collective& call, const Node& node) = 0;
 };
 
-/// The functions of tern/custom_op.h, for one call of an operator.
+/// The functions of tern/custom_op.h, for a single call of an operator.
 class OperatorGroups {
  public:
   OperatorGroups(GroupAccess* groups, const Node& node);
   const tern_op_groups* functions() const { return &functions_; }
-  /// What a function has failed with, or null.
+  /// The exception of a failed function, or null.
   const std::exception_ptr& failure() const { return failure_; }
 
  private:

@@ -21,7 +21,7 @@ struct Operator {
 };
 
 struct Registry {
-  std::recursive_mutex mutex;  ///< a library that is loaded may load another
+  std::recursive_mutex mutex;  ///< a library may load another while loading
   std::map<std::string, Operator, std::less<>> ops;
   std::set<const tern_ops*> loaded;
   bool searched = false;  ///< TERN_OP_PATH
@@ -37,7 +37,7 @@ Registry& registry() {
 }
 
 void load(Registry& r, const std::string& path) {
-  // A bare name would be looked up in the system's folders, not here.
+  // A bare name would be searched in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))

@@ -17,7 +17,7 @@ struct DefinitionState : KernelState {
   std::unique_ptr<KernelState> inner;
 };
 
-/// The call as the portable kernel sees it.
+/// The call passed to the portable kernel.
 KernelCall on_launcher(const KernelCall& c, const KernelState* state) {
   KernelCall inner = c;
   inner.launcher = g_launcher;
@@ -45,7 +45,7 @@ void run(KernelCall& c) {
   const DefinitionState& state = state_of(c);
   KernelCall inner = on_launcher(c, state.inner.get());
   auto* const number = reinterpret_cast<std::int32_t*>(g_launcher->failure());
-  *number = 0;  // a run that another error ended has left one
+  *number = 0;  // clears the number left by a failed run
   state.kernel->run(inner);
   const int failure = std::exchange(*number, 0);
   if (failure != 0) fail(ErrorCode::runtime, portable::failure_message(failure));

@@ -1,5 +1,5 @@
-// Writes the files FOLDER/*.inc as one compressed string in C++: tern_embed_texts FOLDER OUTPUT. A fifth of their size,
-// they are a part of every library and seldom looked at.
+// Writes the files FOLDER/*.inc as a compressed string in C++: tern_embed_texts FOLDER OUTPUT. Compression reduces the
+// texts to a fifth; they are part of every library and rarely read.
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int kLevel = 19;  // of zstd: slow to make, as fast to read
+constexpr int kLevel = 19;  // zstd level: slow compression, same decompression speed
 
 std::map<std::string, std::string> read_files(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;

@@ -1,4 +1,4 @@
-// A sample as a node whose kernel can be prepared.
+// A sample as a node ready for preparing its kernel.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ inline TensorView view_of(const TensorType& t) {
   return v;
 }
 
-/// Operands have no memory. Stays where it is made: its parts point to each other.
+/// Operands have no memory. Must not be moved or copied: its parts point to each other.
 class SampleNode {
  public:
   explicit SampleNode(const Sample& sample) : types_(sample.inputs.size()) {
@@ -37,7 +37,7 @@ class SampleNode {
   SampleNode(const SampleNode&) = delete;
   SampleNode& operator=(const SampleNode&) = delete;
 
-  /// Fails where the shape rule does not take the operands.
+  /// Fails if the shape rule rejects the operands.
   std::vector<TensorType> results() { return infer(program_, program_.pool, node_, operands_); }
   KernelCall call(std::span<TensorView> out) {
     KernelCall call;

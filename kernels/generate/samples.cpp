@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
-/// The parts between `mark`s that stand in no brackets; none of an empty text.
+/// Splits at `mark`s outside of brackets; an empty text has no parts.
 std::vector<std::string_view> split(std::string_view s, char mark) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -121,7 +121,7 @@ std::vector<Attr> attributes(Op op, std::string_view s, DType t) {
   return all;
 }
 
-/// Each of `samples` with each of `values`, which `put` puts in.
+/// Combines each of `samples` with each of `values`, inserted by `put`.
 template <class T, class Put>
 void combine(std::vector<Sample>& samples, const std::vector<T>& values, const Put& put) {
   std::vector<Sample> more;

@@ -1,10 +1,10 @@
-// Nodes whose portable kernels are compiled when Tern is built: one of each kind, in the element types that texts are
-// compiled for. They are written beside the definitions (kernels/portable/definitions.h), a line for several nodes:
+// Sample nodes of the portable kernels compiled with Tern: one of each kind, in the element types of compiled texts.
+// Samples are written in the definitions (kernels/portable/definitions.h), a line for several nodes:
 //
 //     T=f32|f64: T[3,4], -|T[4], i64[n]; kind=sum|mean, range=[0,1]
 //
-// T stands for each of the types in turn; then come the operands, `-` an absent one, and the attributes. `|` stands
-// between alternatives, of which every combination is a node. Values of an enumeration are written by name.
+// T stands for each of the types in turn; then come the operands, `-` an absent operand, and the attributes. `|`
+// separates alternatives; every combination is a node. Values of an enumeration are written by name.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct Sample {
   std::vector<Attr> attrs;
 };
 
-/// The nodes of one line. Throws tern::Error, which names the part that it cannot read.
+/// The nodes of a line. Throws tern::Error, naming the invalid part.
 std::vector<Sample> read_samples(Op op, std::string_view line);
-/// Of all definitions.
+/// Samples of all definitions.
 std::vector<Sample> samples();
 
 template <class T>

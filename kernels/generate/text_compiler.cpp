@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Texts in one run of the compiler: many share the time that a run takes anyway, few fill all processors.
+/// Texts per run of the compiler: many texts share the fixed time of a run, few texts fill all processors.
 constexpr std::size_t kBatch = 16;
-/// What a compiled file exports: its texts, ended by one without a function.
+/// Symbol exported by a compiled file: its texts, ended by an entry without a function.
 constexpr const char* kTable = "tern_compiled_texts";
 
 portable::TextHash hash_of_file(const std::string& flags, const std::vector<portable::TextHash>& texts) {
@@ -53,7 +53,7 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Compiles PATH.cpp to PATH.so. What the compiler said, where it failed.
+/// Compiles PATH.cpp to PATH.so. Returns the compiler's output on failure.
 std::string compile_file(const std::string& path, const std::string& flags) {
   const char* compiler = std::getenv("CXX");
   const std::string command =

@@ -1,5 +1,5 @@
-// Runs portable kernels in the host's memory as any device would: their texts are compiled by the system's C++ compiler
-// while the program runs. For tests and benchmarks; the library has the texts that were compiled with it.
+// Runs portable kernels in the host's memory like a device: the system's C++ compiler compiles their texts at run time.
+// For tests and benchmarks; the library contains texts compiled in advance.
 #pragma once
 
 #include <map>
@@ -11,24 +11,24 @@
 
 namespace tern::generate {
 
-/// Kernels run on the threads of the run; everything else is called from one thread.
+/// Kernels run on the threads of the run; all other functions are called from a single thread.
 class TextCompiler : public portable::Launcher {
  public:
   struct Options {
     portable::Target target;
-    std::string flags = "-O1";  ///< for the compiler, $CXX or c++
-    /// Keeps what is compiled and uses what it holds already; empty: nothing is kept.
+    std::string flags = "-O1";  ///< options of the compiler, $CXX or c++
+    /// Folder caching compiled texts; empty: no cache.
     std::string folder;
   };
   explicit TextCompiler(Options options);
 
-  /// While it is on, texts are only noted, and a launch fails with ErrorCode::unsupported.
+  /// While on, texts are only recorded, and a launch fails with ErrorCode::unsupported.
   void collect(bool on) { collecting_ = on; }
-  /// Compiles all texts that have been noted, many in one run of the compiler, and several runs at a time.
+  /// Compiles all recorded texts, many in a run of the compiler, and several runs at a time.
   void compile();
-  /// Fails if a kernel has reported a failure since the last call, as waiting for a device does.
+  /// Fails if a kernel has reported a failure since the last call, like waiting for a device.
   void finish();
-  /// Texts that this process compiled, and all that it has asked for.
+  /// Texts compiled by this process, and all requested texts.
   std::size_t compiled() const { return compiled_; }
   std::size_t asked_for() const { return kernels_.size(); }
 
@@ -64,8 +64,8 @@ class TextCompiler : public portable::Launcher {
   std::int32_t failure_ = 0;
 };
 
-/// cpu_kernels(), but every op that has a portable kernel runs it by `launcher`, in the host's memory: the definitions.
-/// A process has one such launcher, which the first call names.
+/// cpu_kernels(), but ops with a portable kernel run it through `launcher`, in the host's memory: the definitions. A
+/// process has a single such launcher, set by the first call.
 const KernelTable& definition_kernels(portable::Launcher& launcher);
 
 }  // namespace tern::generate

@@ -1,4 +1,4 @@
-// Texts of portable kernels side by side in one C++ source.
+// Combines texts of portable kernels in a C++ source.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 namespace tern::generate {
 
 struct Text {
-  std::string name, text;  ///< of its entry point
+  std::string name, text;  ///< name of the entry point
 };
 
-/// To stand before all texts: they include the mathematics themselves, inside of a namespace, where it is there then.
+/// Precedes all texts: math.h is included here, because the texts include it inside a namespace.
 inline constexpr const char* kBeforeTexts = "#include <math.h>\n#define TERN_ENTRY\n";
 
-/// The text in namespace text_NUMBER, and its macros undefined after it.
+/// The text in namespace text_NUMBER, followed by #undef of its macros.
 std::string in_namespace(const Text& text, std::size_t number);
 
 }  // namespace tern::generate

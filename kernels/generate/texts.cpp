@@ -1,6 +1,6 @@
-// Writes the texts of the portable kernels that are compiled when Tern is built, as C++: tern_generate_texts FOLDER
-// PARTS. FOLDER/texts_N.inc hold them, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
-// FOLDER/index.cpp is the list in which the runtime finds them.
+// Writes the texts of the portable kernels compiled with Tern, as C++: tern_generate_texts FOLDER PARTS.
+// FOLDER/texts_N.inc contain the texts, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
+// FOLDER/index.cpp is the runtime's list of texts.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -9,13 +9,14 @@
 #include <fstream>
 #include <map>
 
+#include "dtypes/levels.h"
 #include "kernels/generate/sample_node.h"
 #include "kernels/generate/text_namespace.h"
 #include "kernels/portable/compiled.h"
 #include "kernels/portable/definitions.h"
 
 namespace tern::portable {
-// The generator itself has none.
+// The generator itself has no compiled texts.
 std::span<const CompiledText> compiled_texts() {
   return {};
 }
@@ -24,7 +25,7 @@ std::span<const CompiledText> compiled_texts() {
 namespace tern::generate {
 namespace {
 
-/// Keeps the texts that it is asked to compile.
+/// Records the texts to compile.
 class Recorder : public portable::Launcher {
  public:
   const portable::Target& target() const override { return portable::kCompiledTarget; }
@@ -44,7 +45,7 @@ class Recorder : public portable::Launcher {
   std::map<portable::TextHash, Text> texts;
 };
 
-/// Has the node's family make its launches: for all results, and for each part of them that a node may have.
+/// Runs the node's family to create its launches: for all results, and for each subset of wanted results.
 void record(const Sample& sample, Recorder& recorder) {
   SampleNode node(sample);
   const std::vector<TensorType> results = node.results();
@@ -64,37 +65,44 @@ void write(const std::string& path, const std::string& content) {
   if (!file.flush()) fail(ErrorCode::io, "cannot write " + path);
 }
 
+#define TERN_TEXT_LEVEL(level) #level,
+/// The levels that texts are compiled for (dtypes/cpu_levels.cmake), least first.
+constexpr const char* kTextLevels[] = {TERN_EACH_LEVEL_narrow_vectors(TERN_TEXT_LEVEL)};
+
+/// The source that declares the functions of a level and lists them.
+std::string table_of(const char* level, const std::map<portable::TextHash, Text>& texts) {
+  std::string declarations, table;
+  std::size_t number = 0;
+  for (const auto& [hash, t] : texts) {
+    declarations += fmt::format("namespace text_{} {{ void {}(const void* const*, long, long); }}\n", number, t.name);
+    table +=
+        fmt::format("    {{{{0x{:016x}u, 0x{:016x}u}}, {}::text_{}::{}}},\n", hash[0], hash[1], level, number, t.name);
+    ++number;
+  }
+  return fmt::format("namespace {} {{\n{}}}\nstatic constexpr CompiledText k_{}[] = {{\n{}}};\n", level, declarations,
+                     level, table);
+}
+
 void write_all(const std::map<portable::TextHash, Text>& texts, const std::string& folder, std::size_t parts) {
-  const char* const levels[] = {"baseline", "avx2"};
   std::vector<std::string> bodies(parts);
-  std::string declarations[2], tables[2];
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
     bodies[number % parts] += in_namespace(t, number);
-    for (std::size_t l = 0; l < 2; ++l) {
-      declarations[l] +=
-          fmt::format("namespace text_{} {{ void {}(const void* const*, long, long); }}\n", number, t.name);
-      tables[l] += fmt::format("    {{{{0x{:016x}u, 0x{:016x}u}}, {}::text_{}::{}}},\n", hash[0], hash[1], levels[l],
-                               number, t.name);
-    }
     ++number;
   }
   std::string index =
-      "#include \"dtypes/cpu_level.h\"\n#include \"kernels/portable/compiled.h\"\n\nnamespace tern::portable {\n";
-  for (std::size_t l = 0; l < 2; ++l) {
-    if (l == 1) index += "#if TERN_X86_LEVELS\n";
-    index += fmt::format("namespace {} {{\n{}}}\nstatic constexpr CompiledText k_{}[] = {{\n{}}};\n", levels[l],
-                         declarations[l], levels[l], tables[l]);
-    if (l == 1) index += "#endif\n";
+      "#include \"dtypes/levels.h\"\n#include \"kernels/portable/compiled.h\"\n\nnamespace tern::portable {\n";
+  std::string choice;
+  for (const char* level : kTextLevels) {
+    index += table_of(level, texts);
+    choice = fmt::format("  if (cpu_features().has(CpuLevel::{})) return k_{};\n", level, level) + choice;
   }
-  index +=
-      "std::span<const CompiledText> compiled_texts() {\n#if TERN_X86_LEVELS\n"
-      "  if (cpu_level() != CpuLevel::baseline) return k_avx2;\n#endif\n  return k_baseline;\n}\n\n"
-      "}  // namespace tern::portable\n";
+  index += "std::span<const CompiledText> compiled_texts() {\n" + choice +
+           "  return {};\n}\n\n}  // namespace tern::portable\n";
   write(folder + "/index.cpp", index);
   for (std::size_t i = 0; i < parts; ++i) {
     write(fmt::format("{}/texts_{}.inc", folder, i), kBeforeTexts + bodies[i]);
-    for (const char* level : levels)
+    for (const char* level : kTextLevels)
       write(
           fmt::format("{}/{}_{}.cpp", folder, level, i),
           fmt::format("#include <math.h>\nnamespace tern::portable::{} {{\n#include \"texts_{}.inc\"\n}}\n", level, i));

@@ -1,5 +1,5 @@
-// attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and part of the keys
-// where queries are few.
+// attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and a part of the keys
+// for few queries.
 #include "kernels/portable/attention.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace tern::portable {
 namespace {
 
-/// The axes before the last two of the result, as `v` lies: axes of one element repeat, and so do heads of keys and
-/// values, each `per_group` times.
+/// The axes before the last two of the result, in the layout of `v`: axes of a single element repeat, and so do heads
+/// of keys and values, `per_group` times each.
 void declare_planes(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
   Axes planes;
   for (int i = 0; i < out.rank - 2; ++i) {
@@ -54,7 +54,7 @@ void faster_attention(const KernelCall& c, Launches& list) {
   if (!add_attention_few(c, list) && !add_attention_blocks(c, list)) attention(c, list);
 }
 
-/// The parts that `sums` and the others have, as the result: in the definition's order, or by groups.
+/// Joins the parts of `sums` and the other partial results to the result: in the definition's order, or by groups.
 void add_join(Launches& list, const KernelCall& c, Launch join, std::int64_t rows, std::int64_t parts, bool groups) {
   const TensorView& out = c.out[0];
   const std::int64_t out_width = out.size(out.rank - 1);
@@ -64,7 +64,7 @@ void add_join(Launches& list, const KernelCall& c, Launch join, std::int64_t row
   join.parameter("out_width", out_width);
   join.parameter("parts", parts);
   if (!groups) {
-    // Small groups: there are few elements.
+    // Small groups, because there are few elements.
     constexpr std::uint32_t kJoining = 64;
     const std::int64_t elements = (out.numel() + kJoining - 1) / kJoining * kJoining;
     join.parameter("count", out.numel());
@@ -111,7 +111,7 @@ void declare_attention(Launch& k, const KernelCall& c) {
   k.load("LOAD_Q", q.dtype, t);
   k.load("LOAD_K", key.dtype, t);
   k.load("LOAD_V", v.dtype, t);
-  // Weights of 16-bit values are rounded to the type of those, as on the CPU.
+  // Weights of 16-bit values are rounded to the values' type, like on the CPU.
   k.source.define("ROUND(w)", converted(v.dtype, t, converted(t, v.dtype, "(w)")));
   const bool masked = c.has(3);
   k.source.define("MASK", !masked ? 0 : c.in[3].dtype == DType::boolean ? 1 : 2);

@@ -1,5 +1,5 @@
-// How attention of few queries is divided into groups (text/attention_few.inc). Few groups are to take little time,
-// many are to keep memory busy.
+// Division of attention with few queries into groups (text/attention_few.inc). Few groups should finish quickly, many
+// groups should keep memory busy.
 #include <algorithm>
 #include <bit>
 
@@ -9,26 +9,26 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // a wave of matrix units has 16
-constexpr std::int64_t kWidest = 256;                          // heads
-constexpr std::int64_t kWidestChunk = 128;                     // columns of values of a group
-constexpr std::int64_t kMultiprocessors = 128;                 // about those of a large device
-constexpr std::int64_t kManyGroups = 2 * kMultiprocessors;     // keep its memory busy
-constexpr std::int64_t kMostBytes = 256 << 10;  // of a group's keys and values, before a second launch takes less time
-constexpr std::int64_t kLeastBytes = 32 << 10;  // of a part
+constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // fewer than the 16 of a wave of matrix units
+constexpr std::int64_t kAttentionFewWidest = 256;                          // heads
+constexpr std::int64_t kAttentionFewWidestChunk = 128;                     // columns of values of a group
+constexpr std::int64_t kMultiprocessors = 128;                 // typical of a large device
+constexpr std::int64_t kAttentionFewManyGroups = 2 * kMultiprocessors;     // enough to keep memory busy
+constexpr std::int64_t kMostBytes = 256 << 10;  // keys and values per group; beyond this size a second launch is faster
+constexpr std::int64_t kLeastBytes = 32 << 10;  // minimum per part
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 31;
-constexpr std::int64_t kLoads = 8;  // of 16 bytes that an item waits for at once
+constexpr std::int64_t kLoads = 8;  // loads of 16 bytes pending per item
 
-struct Rows {
-  std::int64_t rows, items, run;  ///< of a group: lines, items, the most keys
+struct AttentionFewRows {
+  std::int64_t rows, items, run;  ///< per group: lines, items, the most keys
 };
-constexpr Rows kRows[] = {{1, 256, 512}, {2, 256, 512}, {4, 256, 512}, {8, 128, 256}};
+constexpr AttentionFewRows kRows[] = {{1, 256, 512}, {2, 256, 512}, {4, 256, 512}, {8, 128, 256}};
 
 std::int64_t power_of_two(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
 
-/// Elements that 16 bytes have in registers: types of other sizes become float.
+/// Elements per 16 bytes in registers: types of other sizes become float.
 std::int64_t each(DType t) {
   return t == DType::f16 || t == DType::bf16 ? 8 : 4;
 }
@@ -38,18 +38,18 @@ std::int64_t wide(const TensorView& v) {
   return kept && is_wide(v, each(v.dtype)) ? 1 : 0;
 }
 
-struct Division {
-  Rows rows;
+struct AttentionFewDivision {
+  AttentionFewRows rows;
   std::int64_t blocks, run, parts, groups;
 };
 
-/// Of `planes` of keys, and chunks of their values; a key and its value have `bytes`.
-Division divide(const Rows& r, std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
-  Division d{r, divided_up(lines, r.rows), std::max<std::int64_t>(keys, 1), 1, 0};
+/// Divides `planes` of keys, and chunks of their values; a key and its value have `bytes`.
+AttentionFewDivision divide(const AttentionFewRows& r, std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
+  AttentionFewDivision d{r, divided_up(lines, r.rows), std::max<std::int64_t>(keys, 1), 1, 0};
   const bool all = keys * bytes <= kMostBytes || planes * d.blocks >= kMultiprocessors;
   if (keys > r.run || !all) {
     const std::int64_t least = std::clamp<std::int64_t>(kLeastBytes / bytes, 1, r.run);
-    const std::int64_t parts = divided_up(keys, std::clamp(divided_up(keys * planes, kManyGroups), least, r.run));
+    const std::int64_t parts = divided_up(keys, std::clamp(divided_up(keys * planes, kAttentionFewManyGroups), least, r.run));
     d.run = divided_up(keys, parts);
     d.parts = divided_up(keys, d.run);
   }
@@ -57,10 +57,10 @@ Division divide(const Rows& r, std::int64_t planes, std::int64_t lines, std::int
   return d;
 }
 
-/// The fewest rows, whose groups end soonest, that do not give multiprocessors more than one group.
-Division choose(std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
-  for (const Rows& r : kRows) {
-    const Division d = divide(r, planes, lines, keys, bytes);
+/// The fewest rows (their groups end soonest) with at most a group per multiprocessor.
+AttentionFewDivision choose(std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
+  for (const AttentionFewRows& r : kRows) {
+    const AttentionFewDivision d = divide(r, planes, lines, keys, bytes);
     if (d.groups <= kMultiprocessors || r.rows >= lines || r.rows == std::rbegin(kRows)->rows) return d;
   }
   return {};
@@ -76,12 +76,12 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   const std::int64_t keys = key.size(r - 2), width = q.size(r - 1), out_width = out.size(r - 1);
   const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c), lines = out.size(r - 2) * shared;
   const std::int64_t k_each = each(key.dtype), v_each = each(v.dtype);
-  if (lines > (k_each == 8 ? kMostNarrowLines : kMostLines) || width == 0 || width > kWidest) return false;
+  if (lines > (k_each == 8 ? kMostNarrowLines : kMostLines) || width == 0 || width > kAttentionFewWidest) return false;
 
-  const std::int64_t chunks = divided_up(out_width, kWidestChunk);
+  const std::int64_t chunks = divided_up(out_width, kAttentionFewWidestChunk);
   const std::int64_t columns = divided_up(divided_up(out_width, chunks), v_each) * v_each;
   const std::int64_t bytes = std::max<std::int64_t>(width / k_each + columns / v_each, 1) * 16;
-  const Division d = choose(rows / lines * chunks, lines, keys, bytes);
+  const AttentionFewDivision d = choose(rows / lines * chunks, lines, keys, bytes);
   const std::int64_t items = d.groups * d.rows.items;
   if (d.groups >= kMostGroups || (target.dialect == Dialect::metal && items >= kMostGroups)) return false;
 

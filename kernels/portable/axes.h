@@ -1,4 +1,4 @@
-// A tensor's axes in two groups: those that results keep, and those that are worked along.
+// A tensor's axes in two groups: axes kept by results, and axes processed along.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace tern::portable {
 struct Axis {
   std::int64_t size, stride;
 };
-/// Without axes of one element, and with axes merged that lie one after the other.
+/// Removes axes of a single element, and merges contiguous axes.
 std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
 
-/// n / size of n below 2^31 is n * (low 32 bits of this) >> (its high 32 bits), in 64 bits: texts divide so.
+/// Reciprocal for dividing in texts: n / size for n below 2^31 is n * (low 32 bits) >> (high 32 bits), in 64 bits.
 std::int64_t inverse_of(std::int64_t size);
 
 struct Axes {
@@ -37,19 +37,19 @@ struct SplitAxes {
 };
 SplitAxes split_axes(const TensorView& x, const Dims& axes);
 
-/// Those but one.
+/// All axes except one.
 Axes axes_without(const TensorView& x, int axis);
 
-/// The axis attribute, from 0.
+/// The axis attribute, counted from 0.
 inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   const std::int64_t a = node.integer(key);
   return static_cast<int>(a < 0 ? a + rank : a);
 }
 
-/// `v`, or a line of one element where it has no axes.
+/// `v`, or a line of a single element if `v` has no axes.
 TensorView as_line(const TensorView& v);
 
-/// `v` with the sizes of `out`: axes that repeat have stride 0.
+/// `v` with the sizes of `out`: repeating axes have stride 0.
 TensorView broadcast(const TensorView& v, const TensorView& out);
 
 }  // namespace tern::portable

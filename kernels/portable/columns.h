@@ -1,5 +1,5 @@
-// How a device with groups joins elements where neighbouring results, not the elements of one, are neighbours
-// (text/reduce_columns.inc): sums of columns.
+// Reductions on a device with groups for adjacent results with strided elements (text/reduce_columns.inc): sums of
+// columns.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace tern::portable {
 
 class Columns {
  public:
-  /// None on devices without groups, and where columns are short. `layout`: columns of elements of `x`.
+  /// Empty on devices without groups, and for short columns. `layout`: columns of elements of `x`.
   static std::optional<Columns> choose(const Target& target, const RowLayout& layout, DType x);
-  /// Parts of each column that fill a device, where parts have whole multiples of 512 elements.
+  /// Number of parts of each column needed to fill a device; parts have multiples of 512 elements.
   std::int64_t parts() const { return parts_; }
   void declare(Source& s) const { s.define("ACROSS", across_); }
   void add(Launches& list, Launch k, std::int64_t parts) const;

@@ -1,4 +1,4 @@
-// Portable kernels on the CPU without a compiler: their texts were compiled as C++ when Tern was built.
+// Portable kernels on the CPU without a compiler at run time: their texts are compiled as C++ with Tern.
 #pragma once
 
 #include <array>
@@ -21,25 +21,26 @@ struct CompiledText {
   TextHash key;
   CompiledFunction run;
 };
-/// All of them for this processor, ordered by key. Generated (kernels/generate/texts.cpp).
+/// All compiled texts for this processor, ordered by key. Generated (kernels/generate/texts.cpp).
 std::span<const CompiledText> compiled_texts();
 
-/// The texts that are compiled: with views of any rank, so that there are few.
+/// Target of the compiled texts: views of any rank reduce the number of texts.
 inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = true, .any_strides = true};
 
-/// Runs all items, on the threads of kernels if they take long.
+/// Runs all items; long launches use the kernel threads.
 void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items);
 
-/// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
+/// Launcher running items on the kernel threads. Shared: a failure belongs to the launching thread.
 Launcher& compiled_launcher();
 
-/// Runs the portable kernel of the op on the host. Its texts support few element types: operands are converted to those
-/// first (definitions.h), and results back afterwards.
+/// Runs the portable kernel of the op on the host. Its texts support few element types: operands are first converted to
+/// these types (definitions.h), and results are converted back.
 Kernel compiled_kernel(Op op);
-/// The table's kernel for the call's node and operands; the definition's where that one does not serve.
+/// The table's kernel for the call's node and operands; the definition's if the table's kernel does not support the
+/// call.
 const Kernel& kernel_for(const KernelTable& table, const KernelCall& call);
-/// Puts the definition of each op whose texts were compiled into a table of the CPU: where the table has no kernel, or
-/// with `replace` for all of them.
+/// Adds the definition of each op with compiled texts to a CPU table: for ops without a kernel, or with `replace` for
+/// all ops.
 void add_definitions(KernelTable& table, bool replace);
 
 }  // namespace tern::portable

@@ -44,9 +44,9 @@ DType type_of_output(const KernelCall& c, std::size_t k) {
 struct CompiledState : KernelState {
   const Kernel* kernel = nullptr;
   std::unique_ptr<KernelState> inner;
-  std::vector<TensorView> in, out;  ///< as the texts see them
+  std::vector<TensorView> in, out;  ///< operands and results in the texts' types
   std::vector<Converted> inputs, outputs;
-  /// Bytes. The scratch has the inner kernel's first, then what is converted, then a run's views.
+  /// Bytes. The scratch holds the inner kernel's scratch first, then converted tensors, then a run's views.
   std::uint64_t inner_scratch = 0, views_at = 0, scratch = 0;
 };
 
@@ -54,7 +54,7 @@ std::uint64_t bytes_of(const TensorView& v) {
   return static_cast<std::uint64_t>(v.numel()) * static_cast<std::uint64_t>(element_size(v.dtype));
 }
 
-/// `views` in the texts' types, which `type` tells; what has to be converted gets a place in the scratch.
+/// `views` in the texts' types, given by `type`; converted tensors get space in the scratch.
 template <class Type>
 std::vector<Converted> place(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
   std::vector<Converted> changed;
@@ -67,7 +67,7 @@ std::vector<Converted> place(std::vector<TensorView>& views, std::uint64_t* scra
   return changed;
 }
 
-/// The call that the inner kernel sees, with these views.
+/// The inner kernel's call, with these views.
 KernelCall inner_call(const KernelCall& c, const CompiledState& state, std::span<TensorView> in,
                       std::span<TensorView> out) {
   KernelCall inner = c;
@@ -93,7 +93,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(before);
   const KernelCall inner = inner_call(c, *state, state->in, state->out);
   if (state->kernel->scratch != nullptr) state->inner_scratch = state->kernel->scratch(inner);
-  // What is converted lies behind the inner kernel's scratch.
+  // Converted tensors follow the inner kernel's scratch.
   state->inner_scratch = (state->inner_scratch + 63) / 64 * 64;
   state->views_at = state->inner_scratch + state->scratch;
   state->scratch = state->views_at + (state->in.size() + state->out.size()) * sizeof(TensorView);
@@ -121,11 +121,11 @@ void run(KernelCall& c) {
   KernelCall inner = inner_call(c, state, in, out);
   inner.scratch = c.scratch.first(state.inner_scratch);
   auto* const number = reinterpret_cast<std::int32_t*>(compiled_launcher().failure());
-  *number = 0;  // a run that another error ended has left one
+  *number = 0;  // clears the number left by a failed run
   state.kernel->run(inner);
   const int failure = std::exchange(*number, 0);
   if (failure != 0) fail(ErrorCode::runtime, failure_message(failure));
-  if (has_trait(c.node->op, Trait::data_sized)) std::ranges::copy(out, c.out.begin());  // its memory is known now
+  if (has_trait(c.node->op, Trait::data_sized)) std::ranges::copy(out, c.out.begin());  // the memory is known now
   for (const Converted& x : state.outputs) {
     convert(converted + x.offset, out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
             c.out[x.index].numel());

@@ -12,8 +12,8 @@
 namespace tern::portable {
 namespace {
 
-/// A launch that takes longer than this in nanoseconds is divided among threads.
-constexpr double kLong = 20000;
+/// Launches longer than this (nanoseconds) are divided among threads.
+constexpr double kCompiledLauncherLong = 20000;
 constexpr std::size_t kMostArguments = 65;
 
 class CompiledLauncher : public Launcher {
@@ -63,7 +63,7 @@ TextHash hash_of(std::string_view key) {
   return {h.high64, h.low64};
 }
 
-// The first items tell how long the others will take.
+// The first items predict the time of the others.
 void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items) {
   std::array<const void*, kMostArguments> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;
@@ -73,7 +73,7 @@ void run_items(CompiledFunction run, std::span<const Argument> arguments, std::i
   const double took = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
   const std::int64_t rest = items - first;
   const double expected = took * static_cast<double>(rest) / static_cast<double>(first);
-  parallel_for(rest, expected > kLong ? 1 : rest,
+  parallel_for(rest, expected > kCompiledLauncherLong ? 1 : rest,
                [&](std::int64_t begin, std::int64_t end) { run(list.data(), first + begin, first + end); });
 }
 

@@ -15,8 +15,8 @@
 namespace tern::portable {
 namespace {
 
-/// Where the element k of a window lies along axis a, and whether that is inside. A transposed convolution leaves out
-/// what is not.
+/// Position of element k of a window along axis a, and its bounds check. A transposed convolution skips elements
+/// outside.
 constexpr const char* kPlace =
     "const tern_i64 x##a = at[a] * p.strides[a] + k * p.dilations[a] - p.before[a]; "
     "const int inside##a = x##a >= 0 && x##a < p.x_sizes[a];";
@@ -24,12 +24,12 @@ constexpr const char* kTransposedPlace =
     "const tern_i64 y##a = at[a] + p.before[a] - k * p.dilations[a]; const tern_i64 x##a = y##a / p.strides[a]; "
     "const int inside##a = 1; if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
 
-/// What sums of integers become before the bias is added.
+/// Type of integer sums before adding the bias.
 DType total_type(const KernelCall& c, DType sum) {
   return c.out[0].dtype == DType::f32 ? DType::f32 : sum;
 }
 
-/// All but the weight and how items are laid out.
+/// Declares everything except the weight and the layout of items.
 void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, DType sum) {
   const DType total = total_type(c, sum);
   const Node& node = *c.node;
@@ -59,7 +59,7 @@ void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, 
   parameter(k, "before", three_of(node, AttrKey::before, n, 0));
 }
 
-/// LOAD_W(w, i) is the number at place i of the weight.
+/// LOAD_W(w, i) is the number at offset i of the weight.
 void declare_weight(Launch& k, const KernelCall& c, DType sum) {
   if (c.in[1].blocks.columns == 0) {
     k.input("w", 1, c.in[1].dtype);
@@ -94,19 +94,19 @@ void by_elements(const KernelCall& c, Launches& list, const ConvolutionProblem& 
   list.add(std::move(k), out.numel());
 }
 
-// Of the tiled kernel (text/convolution_tiled.inc).
-/// Where the window of position o starts along axis a, and where the element k of one that starts at `at` lies; below 0
-/// where a transposed convolution has none.
+// Tiled kernel (text/convolution_tiled.inc).
+/// Start of the window of position o along axis a, and the position of element k of a window starting at `at`; negative
+/// for elements missing in a transposed convolution.
 constexpr const char* kStart = "((o) * (int)p.strides[a] - (int)p.before[a])";
 constexpr const char* kPlaced = "((at) + (k) * (int)p.dilations[a])";
 constexpr const char* kTransposedStart = "((o) + (int)p.before[a])";
 constexpr const char* kTransposedPlaced = "tern_divided((at) - (k) * (int)p.dilations[a], (int)p.strides[a])";
 constexpr std::int64_t kMostRows = 8;
-constexpr std::int64_t kFewChannels = 8;  // a tile of so few would be mostly empty
+constexpr std::int64_t kFewChannels = 8;  // tiles of fewer channels would be mostly empty
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
 
-/// A tile with as many channels as go without many empty ones.
+/// The largest tile without many empty channels.
 Tile tile_of(const Target& target, std::int64_t channels) {
   Tile t = widest_tile(target);
   t.rows = std::min(t.rows, kMostRows);
@@ -122,11 +122,11 @@ Tile tile_of(const Target& target, std::int64_t channels) {
   return t;
 }
 
-/// How the channels of a group are cut into tiles.
+/// Division of a group's channels into tiles.
 struct Tiles {
   Tile tile;
   std::int64_t width, panels;  ///< channels of a tile; tiles of a group
-  std::int64_t weights;        ///< of all tiles
+  std::int64_t weights;        ///< all tiles
 };
 
 Tiles tiles_of(const ConvolutionProblem& problem, const Target& target) {
@@ -137,7 +137,7 @@ Tiles tiles_of(const ConvolutionProblem& problem, const Target& target) {
   return t;
 }
 
-/// The weight with the channels of a tile side by side. Lacks only where it goes to.
+/// The weight with the channels of a tile side by side. The destination is not set yet.
 Launch pack(const KernelCall& c, const ConvolutionProblem& problem, const Tiles& tiles) {
   const TensorView w = convolution_weight(c);
   Launch k("pack_weight");
@@ -158,7 +158,7 @@ Launch pack(const KernelCall& c, const ConvolutionProblem& problem, const Tiles&
   return k;
 }
 
-/// Declares the packed weight: one that never changes is packed now, others whenever the node runs.
+/// Declares the packed weight: constant weights are packed now, other weights at each run of the node.
 void declare_packed(Launch& k, const KernelCall& c, Launches& list, const ConvolutionProblem& problem,
                     const Tiles& tiles) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(tiles.weights) * sizeof(float);
@@ -210,7 +210,7 @@ bool fits(std::int64_t a, std::int64_t b) {
   return b == 0 || a <= kMostPositions / b;
 }
 
-/// Whether positions fit 32 bits, as the tiled kernel counts them.
+/// True if positions fit 32 bits, as required by the tiled kernel.
 bool is_small(const KernelCall& c) {
   const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
   const Three in = last_sizes(c.in[0], n), out = last_sizes(c.out[0], n), window = last_sizes(convolution_weight(c), n);
@@ -227,7 +227,7 @@ bool is_small(const KernelCall& c) {
   return true;
 }
 
-/// `faster`: with bits of the device's own.
+/// `faster`: allows device-specific bits.
 void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
   const ConvolutionProblem problem = describe_convolution(c);

@@ -11,11 +11,11 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kLeastRows = 16;                       // a tile has so many
-constexpr std::int64_t kLeastRun = 16;                        // channels, of which each element has a tile
-constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements, whose places are int
+constexpr std::int64_t kLeastRows = 16;                       // smallest tile
+constexpr std::int64_t kLeastRun = 16;                        // channels; each element has a tile of channels
+constexpr std::int64_t kMostOfPlane = std::int64_t{1} << 30;  // elements; offsets are int
 
-/// How many elements lie between the first and the last one of a plane.
+/// Number of elements between the first and the last element of a plane.
 std::int64_t reach(std::int64_t size, std::int64_t step) {
   return (size - 1) * std::abs(step);
 }
@@ -23,7 +23,7 @@ std::int64_t reach(std::int64_t size, std::int64_t step) {
 bool fits_groups(const KernelCall& c, const ConvolutionProblem& problem, const ProductWindow& window) {
   if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
   std::int64_t x = reach(window.channels, window.x_channel);
-  for (std::size_t i = 0; i < 3; ++i) {  // windows begin before the image, and end behind it
+  for (std::size_t i = 0; i < 3; ++i) {  // windows may begin before the image and end after it
     const std::int64_t window_size = window.dilations[i] * window.extent[i];
     const std::int64_t places = std::max(window.x_sizes[i], window.out_sizes[i] * window.strides[i]);
     x += reach(places + window.before[i] + window_size, window.x_strides[i]);
@@ -45,8 +45,8 @@ ProductWindow window_of(const KernelCall& c, const ConvolutionProblem& problem, 
           !faster || problem.in % kLeastRun == 0};
 }
 
-/// The weight as rows [element, channel] or [channel, element] without gaps: where it lies so, or a copy, made now if
-/// it never changes, else whenever the node runs.
+/// The weight as rows [element, channel] or [channel, element] without gaps: in place if already in this layout, else a
+/// copy (made now for constant weights, else at each run).
 ProductOperand weight_rows(const KernelCall& c, Launches& list, const ConvolutionProblem& problem, bool by_elements) {
   TensorView from = convolution_weight(c);
   if (by_elements) {
@@ -76,7 +76,7 @@ ProductOperand weight_rows(const KernelCall& c, Launches& list, const Convolutio
   return a;
 }
 
-/// How far apart positions are where each is its window, and they lie in one line; 0: they do not.
+/// Distance of positions if each position equals its window and all are in a line; else 0.
 std::int64_t position_step(const ProductWindow& w) {
   std::int64_t step = 0, expected = 0;
   for (std::size_t i = 3; i-- > 0;) {

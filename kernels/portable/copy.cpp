@@ -34,32 +34,32 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
 
 namespace {
 
-constexpr std::int64_t kBytes = 16;   // of an access
+constexpr std::int64_t kCopyBytes = 16;   // bytes of an access
 constexpr std::size_t kOfLaunch = 8;  // copies
 
 std::vector<Axis> axes_of(const TensorView& v) {
   return collapse(v.shape(), {v.strides.data(), static_cast<std::size_t>(v.rank)});
 }
 
-/// Whether `each` neighbours lie together, at places that are multiples of `each`.
+/// True if every `each` neighbours are adjacent, at offsets divisible by `each`.
 bool has_pieces(const CopyEnd& end, std::int64_t each) {
   const std::vector<Axis> axes = axes_of(end.view);
   if (axes.empty() || axes.back().stride != 1 || axes.back().size % each != 0 || end.offset % each != 0) return false;
   return std::all_of(axes.begin(), axes.end() - 1, [&](const Axis& a) { return a.stride % each == 0; });
 }
 
-/// How many elements an item moves at once.
+/// Number of elements moved together by an item.
 std::int64_t piece_of(const Target& target, std::span<const Copy> copies) {
   if (!target.groups) return 1;
   std::int64_t count = 0;
   for (const Copy& c : copies) count += c.to.view.numel();
-  std::int64_t each = enough_items(count, kBytes / element_size(copies[0].to.view.dtype));
+  std::int64_t each = enough_items(count, kCopyBytes / element_size(copies[0].to.view.dtype));
   const auto fits = [&](const Copy& c) { return has_pieces(c.from, each) && has_pieces(c.to, each); };
   while (each > 1 && !std::ranges::all_of(copies, fits)) each /= 2;
   return each;
 }
 
-/// at_NAME(i, &p): where piece i lies.
+/// at_NAME(i, &p): offset of piece i.
 void declare_view(Source& s, const std::string& name, const TensorView& v, std::int64_t each) {
   if (each == 1) return s.view(name, v);
   std::vector<std::int64_t> sizes, strides;
@@ -72,7 +72,7 @@ void declare_view(Source& s, const std::string& name, const TensorView& v, std::
   s.view(name, sizes, strides);
 }
 
-/// The statement that moves piece `i`; places and views have `number` in their names.
+/// The statement moving piece `i`; offsets and views have `number` in their names.
 std::string declare_copy(Source& s, const Copy& c, const std::string& number, std::int64_t each, const char* i) {
   s.parameter("from_offset" + number, c.from.offset);
   s.parameter("to_offset" + number, c.to.offset);
@@ -96,7 +96,7 @@ std::optional<Turned> turned_copy(const Launches& list, const CopyEnd& from, con
   return neighbours ? Turned::choose(list.target(), to.view, {&from.view, 1}) : std::nullopt;
 }
 
-/// As one launch, item after item of each.
+/// Adds a single launch with the items of all copies.
 void add_joined(Launches& list, std::span<const Copy> copies) {
   const DType t = carrier(copies[0].to.view.dtype);
   const std::int64_t each = piece_of(list.target(), copies);

@@ -7,14 +7,14 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kSmallBlock = 64, kManyBlocks = 4096;
+constexpr std::int64_t kSmallBlock = 64, kCountingManyBlocks = 4096;
 
 }  // namespace
 
 Counting make_counting(Launches& list, std::int64_t count) {
   Counting n;
   n.count = count;
-  n.block = std::max(kSmallBlock, (count + kManyBlocks - 1) / kManyBlocks);
+  n.block = std::max(kSmallBlock, (count + kCountingManyBlocks - 1) / kCountingManyBlocks);
   n.blocks = (count + n.block - 1) / n.block;
   n.total = list.scratch(sizeof(std::int64_t));
   n.counts = list.scratch(static_cast<std::uint64_t>(n.blocks) * sizeof(std::int64_t));

@@ -10,7 +10,7 @@
 namespace tern::portable {
 namespace {
 
-/// Everything but the last launch, which writes the result once it has its memory.
+/// Runs all launches except the last; the last launch writes the result after its memory is allocated.
 std::int64_t run_counting(KernelCall& call) {
   const auto* list = static_cast<const Launches*>(call.state);
   list->run(call, 0, list->size() - 1);
@@ -23,7 +23,7 @@ void run_writing(KernelCall& call, std::int64_t count, std::span<const std::int6
   if (call.out[0].numel() > 0) list->run(call, list->size() - 1, list->size());
 }
 
-/// An operand whose elements are counted where they are not zero.
+/// An operand counted by its nonzero elements.
 void declare_counted(Launch& k, const KernelCall& c, std::size_t operand, const TensorView& view) {
   k.input("mask", operand, c.in[operand].dtype);
   k.load("LOAD_MASK", c.in[operand].dtype, DType::boolean);
@@ -42,7 +42,7 @@ void nonzero(const KernelCall& c, Launches& list) {
   declare_counts(k, n, false);
   k.output("out", 0, DType::i64);
   std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
-  sizes.resize(kMaxRank);  // one text for all ranks
+  sizes.resize(kMaxRank);  // a single text for all ranks
   k.parameter("rank", x.rank);
   k.source.parameter("sizes", sizes);
   list.add(std::move(k), std::max<std::int64_t>(n.blocks, 1));
@@ -82,7 +82,7 @@ void run_masked_select(KernelCall& call) {
   run_writing(call, count, {&count, 1});
 }
 
-/// Where each slice begins in the result; the total at the scratch's begin, the starts after it.
+/// Start of each slice in the result; the total is at the scratch's begin, followed by the starts.
 void repeat_interleave(const KernelCall& c, Launches& list) {
   const TensorView x = as_line(c.in[0]);
   const std::int64_t n = x.size(axis_of(*c.node, x.rank));
@@ -125,7 +125,7 @@ void run_repeat_interleave(KernelCall& call) {
   const DType t = carrier(x.dtype);
   Launches list(call);
   list.scratch(sizeof(std::int64_t));            // the total
-  const std::uint64_t starts = list.scratch(0);  // as repeat_interleave laid them
+  const std::uint64_t starts = list.scratch(0);  // allocated by repeat_interleave
   Launch k("repeat_interleave");
   k.input("x", 0, t);
   k.scratch("starts", starts, DType::i64, false);
@@ -156,7 +156,7 @@ constexpr std::string_view kNonzeroSamples[] = {
     "bool[4]; symbols=[4]",
 };
 constexpr std::string_view kMaskedSelectSamples[] = {
-    // A type of each size, either operand broadcast or not.
+    // A type of each size, with and without broadcasting of either operand.
     "T=bool|bf16|f32|f64|c128: T[4,4|1], bool[4|1,4]; symbols=[4]",
 };
 

@@ -7,7 +7,7 @@
 
 namespace tern::portable {
 
-// A function of each file that defines ops.
+// A function for each file with definitions of ops.
 #define TERN_DEFINITIONS(X) \
   X(pointwise)              \
   X(sources)                \

@@ -1,5 +1,5 @@
-// What each op computes: the launches of its portable kernel, and how the CPU runs their texts, which were compiled
-// with Tern, where nothing faster has been written.
+// The definition of each op: the launches of its portable kernel, and the texts compiled with Tern for the CPU, used
+// where the CPU has no faster kernel.
 #pragma once
 
 #include <array>
@@ -10,32 +10,33 @@
 
 namespace tern::portable {
 
-/// How an op sees its floating operands.
+/// Type of an op's floating operands in the texts.
 enum class Sight : std::uint8_t {
-  computed,  ///< 16 bits and less as float, the rest as it is
+  computed,  ///< 16 bits and less as float, wider types unchanged
   wide,      ///< float and double as double: the op computes in double and rounds once
-  own,       ///< 16 bits as they are, too: the operand is large and little of it is read, or each step is rounded
+  own,       ///< 16 bits also unchanged: the operand is large and mostly unread, or each step is rounded
 };
-/// The type that a tensor of type `t` has in the texts; `t` itself where it is not a floating or complex one.
+/// The type of a tensor of type `t` in the texts; `t` itself for other than floating and complex types.
 DType seen(DType t, Sight sight);
 
-/// Which texts are compiled with Tern for the CPU. Operands are converted to the texts' types first and results back
-/// afterwards, so that there are few texts; that changes no bit of a result.
+/// Selects the texts compiled with Tern for the CPU. Operands are first converted to the texts' types and results
+/// converted back, to reduce the number of texts; conversion changes no bit of a result.
 struct CompiledTexts {
-  /// A node for each text, as kernels/generate/sample_text.h reads it. Empty: the CPU has no texts of the op.
+  /// A node for each text, in the syntax of kernels/generate/sample_text.h. Empty: the CPU has no texts of the op.
   std::span<const std::string_view> samples;
   Sight sight = Sight::computed;
-  /// The type of operand or result `k` where `sight` does not say it. May be null.
+  /// The type of operand or result `k` if `sight` does not determine the type. May be null.
   DType (*input)(const KernelCall&, std::size_t k) = nullptr;
   DType (*output)(const KernelCall&, std::size_t k) = nullptr;
-  /// Whether the CPU's own kernel makes the same bits for this node, since nothing is rounded: integers, places. May be
-  /// null: never.
+  /// True if the CPU's own kernel produces the same bits for this node because nothing is rounded: integers, indices.
+  /// Null: never.
   bool (*exact)(const KernelCall&) = nullptr;
 };
 
 struct Definitions {
   KernelTable kernels;
-  /// The same, but for ops that devices compute faster with other bits than the definition's: without `reproducible`.
+  /// The same for ops with faster kernels on devices; their bits differ from the definition's. Unused with
+  /// `reproducible`.
   KernelTable faster;
   std::array<CompiledTexts, kMaxOp + 1> compiled;
 
@@ -48,7 +49,7 @@ struct Definitions {
 };
 const Definitions& definitions();
 
-/// Whether the CPU can run the op's definition.
+/// True if the CPU can run the op's definition.
 inline bool is_compiled(Op op) {
   return !definitions().compiled[static_cast<std::size_t>(op)].samples.empty();
 }
@@ -56,7 +57,7 @@ inline bool is_compiled(Op op) {
 }  // namespace tern::portable
 
 namespace tern {
-/// The kernels of every device but the CPU, with the bits of the definitions.
+/// The kernels of every device except the CPU, with the bits of the definitions.
 inline const KernelTable& portable_kernels() {
   return portable::definitions().kernels;
 }

@@ -8,8 +8,8 @@
 namespace tern::portable {
 namespace {
 
-/// The axes of `v` but for the last two, with the sizes of the result's.
-void declare_planes(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
+/// The axes of `v` except the last two, with the result's sizes.
+void declare_planes_distances(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
   Axes planes;
   for (int i = 0; i < out.rank - 2; ++i) {
     const int at = i - (out.rank - v.rank);
@@ -31,8 +31,8 @@ void cdist(const KernelCall& c, Launches& list) {
   k.input("y", 1, y.dtype);
   k.load("LOAD_X", x.dtype, t);
   k.load("LOAD_Y", y.dtype, t);
-  declare_planes(k, "x", x, out);
-  declare_planes(k, "y", y, out);
+  declare_planes_distances(k, "x", x, out);
+  declare_planes_distances(k, "y", y, out);
   const bool largest = std::isinf(p);
   k.source.define("LARGEST", largest ? 1 : 0);
   k.source.define("TERM(d)", largest || p == 1 ? "(d)"

@@ -14,7 +14,7 @@ struct Form {
   std::string_view text;  ///< {0}, {1}, {2}: the operands
 };
 
-// What is an operator, or a function that all languages name alike, for floating types ...
+// Operators, and functions with the same name in all languages, for floating types ...
 constexpr Form kFloatForms[] = {
     {Scalar::add, "({0} + {1})"},
     {Scalar::sub, "({0} - {1})"},
@@ -49,7 +49,7 @@ constexpr Form kIntegerForms[] = {
     {Scalar::isinf, "(tern_boolean)0"},
     {Scalar::conj, "{0}"},
 };
-// ... for booleans, which are 0 or 1 ...
+// ... for booleans (0 or 1) ...
 constexpr Form kBooleanForms[] = {
     {Scalar::add, "(tern_boolean)({0} | {1})"},  {Scalar::max, "(tern_boolean)({0} | {1})"},
     {Scalar::fmax, "(tern_boolean)({0} | {1})"}, {Scalar::fmin, "(tern_boolean)({0} & {1})"},
@@ -62,7 +62,7 @@ constexpr Form kComplexForms[] = {
     {Scalar::real, "({0}).x"},
     {Scalar::imag, "({0}).y"},
 };
-// ... and for all but complex ones.
+// ... and for all types except complex.
 constexpr Form kOrderForms[] = {
     {Scalar::eq, "(tern_boolean)({0} == {1})"}, {Scalar::ne, "(tern_boolean)({0} != {1})"},
     {Scalar::lt, "(tern_boolean)({0} < {1})"},  {Scalar::le, "(tern_boolean)({0} <= {1})"},
@@ -76,12 +76,12 @@ std::string_view find(std::span<const Form> forms, Scalar op) {
   return {};
 }
 
-/// Those of text/*_math.inc.
+/// True for functions of text/*_math.inc.
 bool is_math(Scalar op) {
   return op == Scalar::pow || op == Scalar::hypot || op == Scalar::atan2 ||
          (op >= Scalar::exp && op <= Scalar::sigmoid) || op == Scalar::erf || op == Scalar::erfc;
 }
-/// Functions that texts have for double alone (text/special.inc).
+/// True for functions available only for double (text/special.inc).
 bool is_special(Scalar op) {
   return op >= Scalar::erfinv && op <= Scalar::airy_ai;
 }
@@ -159,7 +159,7 @@ class Emitter {
       if (t == DType::f64) return fmt::format("tern_{}_f64({})", op, arguments);
       arguments = "(double)" + names[0];
       for (int k = 1; k < operands; ++k) arguments += ", (double)" + names[static_cast<std::size_t>(k)];
-      // Close to a pole PyTorch's float results are those of a rounded product with pi.
+      // Close to a pole PyTorch's float results come from a rounded product with pi.
       return fmt::format("(float)tern_{}_f64({})", i.op == Scalar::polygamma ? "polygamma_float" : op, arguments);
     }
     source_.use(is_math(i.op) && is_floating(t) ? std::string("math")

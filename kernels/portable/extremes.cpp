@@ -8,7 +8,7 @@ struct Search {
   bool max;
 };
 
-/// The text argument_rows, but for x and what is done with the place.
+/// The text argument_rows without x and without the use of the position.
 Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes& rows, const Axes& columns) {
   Launch k("argument_rows");
   const DType t = search.t;
@@ -25,7 +25,7 @@ Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes&
   return k;
 }
 
-/// Few long rows: the places of parts, then the part.
+/// Few long rows: finds the positions in parts first, then the best part.
 void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search& search, const Axes& rows,
               const Axes& columns, const RowParts& parts, const std::function<void(Launch&)>& results) {
   const auto bytes = [&](DType t) {
@@ -47,7 +47,7 @@ void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search
   lines.add(rows.count, parts.count);
   line.add(parts.count, 1);
   RowLayout joined(lines, line);
-  joined.length = columns.count;  // one text for all counts of parts
+  joined.length = columns.count;  // a single text for all counts of parts
   const Rows join = *Rows::choose(list.target(), joined, search.t, false);
   Launch last = argument_rows(join, search, search.t, lines, line);
   last.source.define("PARTS", std::int64_t{0});

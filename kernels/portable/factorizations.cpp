@@ -8,7 +8,7 @@
 namespace tern::portable {
 namespace {
 
-/// After each step a third of the elements change, in the mean; an item has a few of them.
+/// Each step changes a third of the elements on average; an item has a few elements.
 std::optional<MatrixGroups> groups_of(const Launches& list, std::int64_t count, std::int64_t rows,
                                       std::int64_t columns) {
   return MatrixGroups::choose(
@@ -63,7 +63,7 @@ void cholesky(const KernelCall& c, Launches& list) {
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   declare_finished(k, c, 1);
-  // The upper triangle is that of the adjoint; its factor is L^H.
+  // The upper triangle is the adjoint's lower triangle; its factor is L^H.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   declare_work(k, list, groups, w, a, n, n);
   k.source.choice("UPPER", upper ? 1 : 0);

@@ -1,5 +1,5 @@
-// Failures of kernels because of the data: a kernel writes the number, the host says the sentence. The bits above the
-// lowest 8 hold the matrix of a batch (text/matrix_failure.inc).
+// Data-dependent failures of kernels: a kernel writes a number, the host reports the message. The bits above the lowest
+// 8 hold the matrix of a batch (text/matrix_failure.inc).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace tern::portable {
   X(7, range, "the range of the elements is not finite: name a range")   \
   X(8, extent, "a segment or bag does not lie within its elements")      \
   X(9, box, "a box is not finite or names an image outside the batch")
-// The same, in the texts of linear algebra alone. Of several for one matrix the host says the largest.
+// Failures in the texts of linear algebra only. The host reports the largest of several failures of a matrix.
 #define TERN_MATRIX_FAILURES(X)                                                \
   X(10, right_side_not_finite, "has a right hand side with NaN or infinities") \
   X(11, pivots, "has pivots that are no rows")                                 \
@@ -49,7 +49,7 @@ constexpr bool is_of_matrix(int number) {
          number > static_cast<int>(KernelFailure::box);
 }
 
-/// "matrix 3 of the batch is singular"; "the matrix is singular" where it is alone.
+/// "matrix 3 of the batch is singular"; "the matrix is singular" for a single matrix.
 inline std::string matrix_failure(KernelFailure failure, std::int64_t matrix, std::int64_t count) {
   std::string text = count > 1 ? "matrix " + std::to_string(matrix) + " of the batch " : "the matrix ";
   return text.append(failure_sentence(static_cast<int>(failure)));

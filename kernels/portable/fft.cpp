@@ -1,4 +1,4 @@
-// fft: for each axis, stages of a mixed-radix transform that keep order (Stockham); an element for each item.
+// fft: for each axis, stages of an order-preserving mixed-radix transform (Stockham); an element for each item.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,10 +12,10 @@
 namespace tern::portable {
 namespace {
 
-/// One stage: joins `radix` transforms of `before` elements each to one, along an axis of `size` elements.
+/// A stage: joins `radix` transforms of `before` elements each, along an axis of `size` elements.
 struct Stage {
   std::int64_t outer, size, inner, before, radix;
-  bool first;  ///< of its axis
+  bool first;  ///< first stage of its axis
   bool half_in = false, half_out = false;
   bool forward;
   std::int64_t in_size() const { return half_in ? size / 2 + 1 : size; }
@@ -35,7 +35,7 @@ std::vector<std::int64_t> radices(std::int64_t n) {
   return r;
 }
 
-/// The stages along `axis` of a tensor of these sizes, the axis itself being of `size` elements.
+/// The stages along `axis` of a tensor of these sizes; the axis itself has `size` elements.
 void add_axis(std::vector<Stage>& stages, std::span<const std::int64_t> sizes, int axis, std::int64_t size,
               FftKind kind, bool forward) {
   Stage s{.outer = 1, .size = size, .inner = 1, .before = 1, .radix = 1, .first = true, .forward = forward};
@@ -52,11 +52,11 @@ void add_axis(std::vector<Stage>& stages, std::span<const std::int64_t> sizes, i
   stages.back().half_out = kind == FftKind::real_to_complex;
 }
 
-/// exp(-2 pi i k / n), or with the other sign, for all k.
+/// exp(-2 pi i k / n), or with the opposite sign, for all k.
 std::vector<std::byte> roots(std::int64_t n, bool forward, DType t) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(n * element_size(t)));
   for (std::int64_t k = 0; k < n; ++k) {
-    // Of the angle in the first eighth, so that symmetric roots are symmetric to the last digit.
+    // Computes the angle in the first eighth: symmetric roots are equal to the last digit.
     const std::int64_t eight = 8 * k, octant = eight / n;
     const std::int64_t rest = octant % 2 == 0 ? eight - octant * n : (octant + 1) * n - eight;
     const double angle = std::numbers::pi / 4 * static_cast<double>(rest) / static_cast<double>(n);
@@ -184,7 +184,7 @@ void fft(const KernelCall& c, Launches& list) {
   }
 }
 
-// Sizes of each radix that has a loop of its own, of one that has none, and of a long sum.
+// Sizes of each radix with a loop of its own, of a radix without, and of a long sum.
 constexpr std::string_view kFftSamples[] = {
     "T=c64|c128: T[2|3|4|8|11]; axes=[0], kind=complex_to_complex",
     "T=f32|f64: T[2|3|4|8|11]; axes=[0], kind=real_to_complex",

@@ -8,20 +8,20 @@
 namespace tern::portable {
 namespace {
 
-/// Items that share the bins: each reads all elements.
+/// Items sharing the bins: each reads all elements.
 constexpr std::int64_t kWorkers = 64;
 
-struct Blocks {
+struct HistogramBlocks {
   std::int64_t size, count;
 };
-Blocks blocks_of(std::int64_t n) {
+HistogramBlocks blocks_of(std::int64_t n) {
   const std::int64_t size = std::max<std::int64_t>(256, (n + 1023) / 1024);
   return {size, (n + size - 1) / size};
 }
 
 void bincount(const KernelCall& c, Launches& list) {
   const TensorView& x = c.in[0];
-  const Blocks blocks = blocks_of(x.numel());
+  const HistogramBlocks blocks = blocks_of(x.numel());
   const std::uint64_t total = list.scratch(sizeof(std::int64_t));
   const std::uint64_t sizes = list.scratch(static_cast<std::uint64_t>(blocks.count) * sizeof(std::int64_t));
   Launch part("bincount_size");
@@ -82,9 +82,9 @@ Ends choose_ends(const KernelCall& c, Launches& list, DType t) {
   const TensorView& x = c.in[0];
   const double low = c.node->number_at(AttrKey::range, 0), high = c.node->number_at(AttrKey::range, 1);
   const bool same = t == DType::f64 ? low == high : static_cast<float>(low) == static_cast<float>(high);
-  const Blocks blocks = same ? blocks_of(x.numel()) : Blocks{1, 0};
+  const HistogramBlocks blocks = same ? blocks_of(x.numel()) : HistogramBlocks{1, 0};
   const auto bytes = [&](std::int64_t n) { return static_cast<std::uint64_t>(n * element_size(t)); };
-  const auto ends_launch = [&](bool last, const Ends& to, std::int64_t count, Blocks b) {
+  const auto ends_launch = [&](bool last, const Ends& to, std::int64_t count, HistogramBlocks b) {
     Launch k("histogram_ends");
     k.type("T", t);
     k.source.define("LAST", last ? 1 : 0);

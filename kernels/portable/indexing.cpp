@@ -81,8 +81,8 @@ void index_select(const KernelCall& c, Launches& list) {
   list.add(std::move(k), c.out[0].numel());
 }
 
-/// Declares the position operands from `first` on, and PLACE, which adds to `at` where tuple `t` of them points to. It
-/// writes nothing, so that compilers may read all positions before they look at the first one.
+/// Declares the position operands from `first` on, and PLACE, which adds the offset of tuple `t` to `at`. PLACE writes
+/// no memory: compilers may read all positions before using the first.
 void declare_places(const KernelCall& c, Launch& k, std::size_t first, const TensorView& table) {
   std::string place;
   for (std::size_t n = first; n < c.in.size(); ++n) {
@@ -120,7 +120,7 @@ void index(const KernelCall& c, Launches& list) {
 void index_put(const KernelCall& c, Launches& list) {
   const TensorView &values = c.in[1], &out = c.out[0];
   const int indexed = static_cast<int>(c.in.size()) - 2, lead = c.in[2].rank;
-  // The place that values go to is the indices' shape and then the rest of x; values are broadcast over it.
+  // The destination has the indices' shape followed by the rest of x; values are broadcast.
   Axes rows, row;
   const int place = lead + out.rank - indexed, skip = place - values.rank;
   for (int i = 0; i < place; ++i) {
@@ -132,7 +132,8 @@ void index_put(const KernelCall& c, Launches& list) {
   const bool accumulate = c.node->integer(AttrKey::accumulate) != 0;
   const DType t = accumulate ? out.dtype : carrier(out.dtype);
   Launch k("index_put");
-  // Each tuple waits for memory: positions, and then values. Processors need no such help, and have one text.
+  // Each tuple waits for memory: positions, and then values. Processors hide the latency themselves, and have a single
+  // text.
   constexpr std::int64_t kTogether = 8;
   const std::int64_t many =
       list.target().dialect == Dialect::cpp ? 1 : std::clamp<std::int64_t>(rows.count, 1, kTogether);
@@ -191,7 +192,7 @@ void convert_all(Launches& list, const KernelCall& c, std::uint64_t scratch, DTy
 void scatter(const KernelCall& c, Launches& list) {
   const TensorView out = as_line(c.out[0]), positions = as_line(c.in[1]);
   TensorView src = c.in[2];
-  if (src.rank == 0) {  // stands for one of the index's shape
+  if (src.rank == 0) {  // represents a single element of the index's shape
     src = positions;
     src.strides = {};
   }

@@ -1,5 +1,5 @@
-// What the portable kernels need of a device: kernels compiled from text, launches, memory. The runtime implements it
-// over a plugin (runtime/devices/).
+// The device interface of the portable kernels: kernels compiled from text, launches, memory. The runtime implements
+// this interface over a plugin (runtime/devices/).
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,32 @@ struct KernelCall;
 
 namespace tern::portable {
 
-/// The languages of tern/device.h that text is emitted in, with the same numbers.
+/// The languages of tern/device.h for emitted text, with the same numbers.
 enum class Dialect : std::uint8_t { cpp = 0, opencl = 1, cuda = 2, hip = 3, metal = 4 };
 
-/// What text depends on.
+/// Properties of the device used in texts.
 struct Target {
   Dialect dialect = Dialect::cpp;
   bool has_double = true;
-  std::uint32_t vector_floats = 0;  ///< as tern_device_properties has it
+  std::uint32_t vector_floats = 0;  ///< see tern_device_properties
   bool groups = false;              ///< TERN_DEVICE_GROUPS
-  /// One text for views of any rank and strides: where all texts are compiled beforehand.
+  /// Texts support views of any rank and strides, for texts compiled beforehand.
   bool any_strides = false;
 };
 
-/// A compiled kernel, as its launcher finds it again: the handle of a plugin, or a number. Valid for all launchers of
-/// the device to the end of the process.
+/// A compiled kernel of a launcher: the handle of a plugin, or a number. Valid for all launchers of the device to the
+/// end of the process.
 enum class KernelHandle : std::uintptr_t {};
 
-/// The stream that a launcher launches on, as its device knows it.
+/// The stream of a launcher, as a handle of its device.
 enum class StreamHandle : std::uintptr_t {};
 
-/// A kernel that the device brings itself, for one node or a part of a program.
+/// A kernel from the device's own library, for a node or a part of a program.
 class OwnKernel {
  public:
   virtual ~OwnKernel() = default;
   virtual std::size_t scratch() const { return 0; }
-  /// Several threads may call it at the same time.
+  /// Several threads may call `run` at the same time.
   virtual void run(const KernelCall& call) const = 0;
 };
 
@@ -51,7 +51,7 @@ struct Argument {
   bool is_address = false;
 };
 
-/// Device memory that ends with it. Addresses travel as pointers that the host never follows.
+/// Owned device memory. Addresses are passed as pointers never dereferenced by the host.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -63,21 +63,21 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
   virtual const Target& target() const = 0;
-  /// The kernel that `text` makes. Equal keys mean equal texts: the text is asked for once. Fails where the device's
-  /// compiler refuses it.
+  /// Compiles `text` to a kernel. Equal keys mean equal texts: `text` is called once per key. Fails if the device's
+  /// compiler rejects the text.
   virtual KernelHandle kernel(const std::string& key, const std::string& name,
                               const std::function<std::string()>& text) = 0;
   virtual void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items,
                       std::uint32_t group) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;  ///< within the device
-  virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< done when it returns
-  virtual void download(void* to, const std::byte* from, std::uint64_t bytes) = 0;   ///< done when it returns
+  virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< synchronous
+  virtual void download(void* to, const std::byte* from, std::uint64_t bytes) = 0;   ///< synchronous
   virtual std::unique_ptr<Memory> allocate(std::uint64_t bytes) = 0;
-  /// An int32 of the stream's, zero, where a kernel writes the number of a failure (failure.h).
+  /// An int32 of the stream, initially zero, for the number of a kernel's failure (failure.h).
   virtual std::byte* failure() = 0;
-  /// The device's own kernel for a node; null where it has none, or refuses the node.
+  /// The device's own kernel for a node; null if the device has none, or refuses the node.
   virtual std::unique_ptr<OwnKernel> own_kernel(const KernelCall& call) { return nullptr; }
-  /// For a kernel of the device's own, which puts work on it.
+  /// The stream, for a device's own kernel launching work itself.
   virtual StreamHandle use_stream() { return {}; }
 };
 

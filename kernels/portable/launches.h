@@ -1,4 +1,4 @@
-// A node as a list of launches: made once for each plan, run with the current addresses.
+// A node as a list of launches: created once for each plan, run with the current addresses.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tern::portable {
 
-/// A kernel with its arguments, while a family puts it together. Arguments are declared in the text's order.
+/// A kernel under construction, with its arguments, declared in the text's order.
 class Launch {
  public:
   explicit Launch(std::string family) : source(std::move(family)) {}
@@ -23,7 +23,7 @@ class Launch {
   /// Operand `k` of the node, as elements of `t`.
   void input(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
   void output(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
-  /// The same where a node may lack it; HAS says whether it is there, and the text asks before it looks.
+  /// The same for arguments missing in some nodes; HAS tells the text about their presence.
   void optional_input(std::string_view has, std::string_view name, std::size_t k, DType t, bool there) {
     source.choice(has, there ? 1 : 0);
     argument(name, t, {there ? Place::Kind::input : Place::Kind::none, k, 0}, false);
@@ -41,7 +41,7 @@ class Launch {
   /// The kernel may TERN_FAIL(TERN_FAIL_index).
   void may_fail() { argument("tern_failure", DType::i32, {Place::Kind::failure, 0, 0}, true); }
 
-  /// As Source, for the functions that families call most.
+  /// Shortcuts for frequently used functions of Source.
   void load(std::string_view name, DType from, DType to) { source.load(name, from, to); }
   void store(std::string_view name, DType from, DType to) { source.store(name, from, to); }
   void type(std::string_view name, DType t) { source.type(name, t); }
@@ -65,24 +65,25 @@ class Launch {
 
 class Launches : public KernelState {
  public:
-  /// The call's launcher makes the list; any launcher of the same device runs it, also when the first one is gone.
+  /// The call's launcher creates the list; any launcher of the same device can run the list, even after the first
+  /// launcher is destroyed.
   explicit Launches(const KernelCall& call) : launcher_(*call.launcher) {}
 
-  /// Runs for items 0..items - 1 after those before it. `items` may be 0: then nothing runs.
-  /// `group`: of a text that uses TERN_FOR_GROUPS, how many items a group has.
+  /// Adds a launch of items 0..items - 1 after the earlier launches. `items` may be 0: then nothing runs.
+  /// `group`: size of a group, for a text using TERN_FOR_GROUPS.
   void add(Launch launch, std::int64_t items, std::uint32_t group = 0);
   /// Bytes of the node's scratch, 64-byte aligned: their offset.
   std::uint64_t scratch(std::uint64_t bytes);
-  /// Memory of the plan's own, with these bytes: its number.
+  /// Adds memory owned by the plan, with these bytes; returns its number.
   std::size_t table(std::span<const std::byte> bytes);
-  /// The same, for the family to fill by launches of its own.
+  /// The same with memory filled by the family's own launches.
   std::size_t table(std::uint64_t bytes);
   std::byte* table_data(std::size_t k) const { return tables_[k]->data; }
 
   const Target& target() const { return launcher_.target(); }
   std::uint64_t scratch_bytes() const { return scratch_bytes_; }
   void run(KernelCall& call) const { run(call, 0, launches_.size()); }
-  /// Part of the list, for ops that look at results in between.
+  /// Runs a part of the list, for ops reading intermediate results.
   void run(KernelCall& call, std::size_t begin, std::size_t end) const;
   std::size_t size() const { return launches_.size(); }
 
@@ -102,7 +103,7 @@ class Launches : public KernelState {
   std::uint64_t scratch_bytes_ = 0;
 };
 
-/// A family: it reads the node and the sizes of its operands (no data), and adds launches.
+/// A family: reads the node and the sizes of its operands (no data), and adds launches.
 using Family = void (*)(const KernelCall& call, Launches& list);
 
 namespace detail {

@@ -8,7 +8,7 @@
 namespace tern::portable {
 namespace {
 
-/// Axes of the matrices behind those of the planes.
+/// Appends the axes of the matrices to the axes of the planes.
 TensorView with_matrix(const TensorView& planes, std::int64_t rows, std::int64_t columns, std::int64_t row_step,
                        std::int64_t column_step) {
   TensorView v = planes;
@@ -21,7 +21,7 @@ TensorView with_matrix(const TensorView& planes, std::int64_t rows, std::int64_t
   return v;
 }
 
-/// The bias as the columns, rows and planes of `result` see it; nothing where those are others than the node's.
+/// The bias in the columns, rows and planes of `result`; empty if these differ from the node's.
 std::optional<TensorView> bias_of(const KernelCall& c, const TensorView& result) {
   const TensorView whole = broadcast(c.in[2], c.out[0]);
   const int last = whole.rank - 1;
@@ -42,7 +42,7 @@ struct LibraryLaunches::Operands {
   std::array<TensorView, 3> in;
   TensorView out;
 
-  /// The call of the node, for the product alone. Before a run nothing has an address.
+  /// The node's call, reduced to the product. Addresses are set only in a run.
   KernelCall call(const KernelCall& node, const Own& o, bool runs) {
     KernelCall c = node;
     for (std::size_t k = 0; k < o.operands; ++k) {

@@ -1,5 +1,5 @@
-// Launches among which are products by the device's own kernels: of a vendor's library, whose operands the launches
-// before them have made.
+// Launches including products by the device's own kernels (a vendor's library), with operands prepared by earlier
+// launches.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ class LibraryLaunches : public Launches {
  public:
   using Launches::Launches;
 
-  /// The product, after what is in the list so far; false, and nothing is added, where the device has none of its own.
-  /// As add_product. The call's precision is what the product may round float32 to.
+  /// Adds the product after the launches so far; returns false without adding anything if the device has no such
+  /// kernel. Parameters as in add_product. The call's precision limits the rounding of float32.
   bool add_own_product(const KernelCall& c, const ProductOperand& a, const ProductOperand& b,
                        const ResultColumns& part);
   /// Call this after all additions.
@@ -25,15 +25,15 @@ class LibraryLaunches : public Launches {
   void run(KernelCall& call) const;
 
  private:
-  /// An operand or the result: its view, of which each run sets the address.
+  /// An operand or the result: its view; each run sets the address.
   struct Place {
     TensorView view;
-    std::size_t index;                     ///< of the node's inputs
-    std::optional<std::uint64_t> scratch;  ///< where it lies in the node's scratch instead
-    std::int64_t offset = 0;               ///< bytes from the input's or output's first one
+    std::size_t index;                     ///< number among the node's inputs
+    std::optional<std::uint64_t> scratch;  ///< offset in the node's scratch, for operands there
+    std::int64_t offset = 0;               ///< bytes from the begin of the input or output
   };
   struct Own {
-    std::size_t after;  ///< as many launches
+    std::size_t after;  ///< number of preceding launches
     std::unique_ptr<const OwnKernel> kernel;
     std::array<Place, 3> in;  ///< a, b, bias
     std::size_t operands;
@@ -42,7 +42,7 @@ class LibraryLaunches : public Launches {
   struct Operands;
 
   std::vector<Own> own_;
-  std::uint64_t workspace_ = 0;  ///< of the node's scratch
+  std::uint64_t workspace_ = 0;  ///< offset in the node's scratch
 };
 
 }  // namespace tern::portable

@@ -19,7 +19,7 @@ void Numbers::declare(Launch& k) const {
   k.source.define("W_IMAGINARY(a)", pair ? "((a).y)" : "((R_T)0)");
   k.source.define("W_OF(r)", pair ? make + "((r), (R_T)0)" : "(r)");
   k.source.define("W_SCALE(a, r)", pair ? make + "((a).x * (r), (a).y * (r))" : "((a) * (r))");
-  // The reciprocal of a subnormal number is infinite: this factor lifts it first, without a rounding error.
+  // The reciprocal of a subnormal number overflows: this factor scales the number first, without a rounding error.
   k.source.define("W_LIFT(r)", "((r) < (R_T)1.2e-38f ? (R_T)1152921504606846976.0f : (R_T)1)");
   k.source.define("W_SIZE(a)", pair ? "(fabs((a).x) + fabs((a).y))" : "fabs(a)");
   k.source.define("W_NORM2(a)", pair ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");

@@ -1,4 +1,4 @@
-// matmul: the batch axes broadcast, sums in the type that the op's rule says.
+// matmul: the batch axes broadcast, sums in the type of the op's rule.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
@@ -36,7 +36,7 @@ Operand right(const KernelCall& c) {
   return {1, planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
 
-/// Quantized matrices lie by columns, and their planes have numbers.
+/// Quantized matrices are stored by columns, and their planes are numbered.
 Operand quantized_right(const KernelCall& c) {
   const TensorView& b = c.in[1];
   const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
@@ -45,7 +45,7 @@ Operand quantized_right(const KernelCall& c) {
   return o;
 }
 
-/// Planes that are multiplied by the same matrix, and follow each other, become rows of one plane.
+/// Consecutive planes multiplied by the same matrix become rows of a single plane.
 void merge_planes(Operand& a, Operand& b) {
   for (int i = a.planes.rank - 1; i >= 0; --i) {
     const auto at = static_cast<std::size_t>(i);
@@ -60,12 +60,12 @@ void merge_planes(Operand& a, Operand& b) {
   }
 }
 
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth a tile's set-up
-constexpr std::int64_t kWorthPacking = 32;                  // how often a panel is read
-constexpr std::int64_t kRun = 64;                           // steps of k that an item packs
-constexpr std::int64_t kFewRows = 2;                        // of which no group shares a tile
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // smallest number of products worth a tile's set-up
+constexpr std::int64_t kWorthPacking = 32;                  // reads of a panel making packing worthwhile
+constexpr std::int64_t kMatmulRun = 64;                           // steps of k packed by an item
+constexpr std::int64_t kMatmulFewRows = 2;                        // rows without sharing of tiles in a group
 
-/// The operand in the scratch, `width` of its rows side by side; planes that repeat are there once.
+/// Packs the operand into the scratch, `width` of its rows side by side; repeating planes are packed once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
                     Launches& list) {
   TensorView once = m.planes, dense = m.planes;
@@ -80,7 +80,7 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
     dense.strides[at] = once.strides[at] == 0 ? 0 : stride;
     stride *= once.sizes[at];
   }
-  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kRun, runs = (m.depth + run - 1) / run;
+  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kMatmulRun, runs = (m.depth + run - 1) / run;
   const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(once.numel() * size) * sizeof(float));
   Launch pack("pack_panels");
   pack.type("SUM_T", DType::f32);
@@ -128,9 +128,9 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   if (list.target().groups) {
     const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
     const TensorView* const bias = c.has(2) ? &whole : nullptr;
-    const bool few = a.length < kFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
+    const bool few = a.length < kMatmulFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
     if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
-    if (a.length >= kFewRows) return add_product(c, list, a, b, bias, faster);
+    if (a.length >= kMatmulFewRows) return add_product(c, list, a, b, bias, faster);
   }
   Tile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
@@ -171,7 +171,7 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
-/// By quantized matrices, which lie by columns.
+/// Products with quantized matrices, stored by columns.
 void quantized(const KernelCall& c, Launches& list, bool faster) {
   const TensorView& out = c.out[0];
   Operand a = left(c), b = quantized_right(c);
@@ -196,7 +196,7 @@ void quantized(const KernelCall& c, Launches& list, bool faster) {
   list.add(std::move(k), out.numel());
 }
 
-/// `faster`: with bits of the device's own.
+/// `faster`: allows device-specific bits.
 void product(const KernelCall& c, Launches& list, bool faster) {
   if (c.in[1].blocks.columns != 0) return quantized(c, list, faster);
   const TensorView& out = c.out[0];

@@ -8,43 +8,43 @@
 namespace tern::portable {
 namespace {
 
-// An item for each matrix leaves no item idle if there are enough matrices; a group leaves those idle that a small
-// matrix has no element for, and waits at each step. The counts fill an H100: by its 8,448 warps, and by about as many
-// instructions for each matrix either way.
+// An item for each matrix keeps all items busy if there are enough matrices; a group leaves items idle for small
+// matrices, and synchronises at each step. The counts fill an H100: its 8,448 warps, at about equal numbers of
+// instructions per matrix in both forms.
 struct Crossover {
   std::int64_t side, count;
 };
-constexpr Crossover kItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
+constexpr Crossover kMatrixGroupsItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
 
-// What a group may keep in local memory, without a request that a driver could refuse.
-struct Room {
+// Local memory of a group allowed without a special request to the driver.
+struct MatrixGroupsRoom {
   Dialect dialect;
   std::int64_t bytes;
 };
-constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
+constexpr MatrixGroupsRoom kMatrixGroupsRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
+constexpr std::int64_t kMatrixGroupsRoom = 32 << 10;  // minimum of every device with groups
 
-// All items read what the searching ones have found: about the root of a column's elements.
-constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
+// All items read the results of the searching items: about the square root of a column's elements.
+constexpr std::int64_t kScanners = 8, kFewScanners = 4, kMatrixGroupsFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
-// A processor's registers serve several matrices up to this side: their elements lie in a few cache lines.
+// A processor's registers serve several matrices up to this side: their elements are in a few cache lines.
 constexpr std::int64_t kMostOfLanes = 4;
 
-// The most columns of a panel that find room are taken. Where none do, caches have to serve.
+// Uses the widest panel fitting in local memory; if none fits, caches must serve.
 constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
 
-// OpenCL's kernels declare the size of their groups. On Metal a pipeline may allow fewer items than this; launching it
-// then fails and says so.
-constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 16;
+// OpenCL's kernels declare the size of their groups. A Metal pipeline may allow fewer items; launching the kernel then
+// fails with an error.
+constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMatrixGroupsMostAcross = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
-constexpr std::int64_t kMostOfMetal = std::int64_t{1} << 31;   // items that Metal counts
+constexpr std::int64_t kMostOfMetal = std::int64_t{1} << 31;   // limit of Metal's item count
 
 std::int64_t rounded_up(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
 }
 
-/// To four sizes between powers of two: each is a text.
+/// Rounds up to four sizes between powers of two, because each size is a text.
 std::int64_t room_for(std::int64_t elements) {
   const std::int64_t step = std::max<std::int64_t>(rounded_up(elements) / 8, 1);
   return (elements + step - 1) / step * step;
@@ -54,16 +54,16 @@ std::int64_t room_for(std::int64_t elements) {
 
 std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const MatrixWork& work) {
   if (!target.groups || work.count == 0 || work.side == 0 || work.side > kMostElements / work.side) return std::nullopt;
-  const auto* items = std::ranges::find_if(kItems, [&](const Crossover& c) { return work.side <= c.side; });
-  if (items != std::end(kItems) && work.count >= items->count) return std::nullopt;
+  const auto* items = std::ranges::find_if(kMatrixGroupsItems, [&](const Crossover& c) { return work.side <= c.side; });
+  if (items != std::end(kMatrixGroupsItems) && work.count >= items->count) return std::nullopt;
   MatrixGroups g;
   g.count_ = work.count;
   g.width_ = std::clamp(rounded_up(work.elements), kLeastItems, kMostItems);
   if (target.dialect == Dialect::metal && work.count >= kMostOfMetal / g.width_) return std::nullopt;
-  g.scanners_ = work.side <= kFewRows ? kFewScanners : kScanners;
-  g.across_ = std::min(rounded_up(work.columns), kMostAcross);
-  const auto* room = std::ranges::find(kRooms, target.dialect, &Room::dialect);
-  g.room_ = (room == std::end(kRooms) ? kRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
+  g.scanners_ = work.side <= kMatrixGroupsFewRows ? kFewScanners : kScanners;
+  g.across_ = std::min(rounded_up(work.columns), kMatrixGroupsMostAcross);
+  const auto* room = std::ranges::find(kMatrixGroupsRooms, target.dialect, &MatrixGroupsRoom::dialect);
+  g.room_ = (room == std::end(kMatrixGroupsRooms) ? kMatrixGroupsRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
   return g;
 }
 
@@ -76,7 +76,7 @@ void MatrixGroups::declare(Source& s) const {
 
 bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines,
                         std::int64_t length, DType t) {
-  const std::int64_t padded = length | 1;  // so that elements of neighbouring lines lie in other banks
+  const std::int64_t padded = length | 1;  // places elements of neighbouring lines in different banks
   const std::int64_t elements = std::max<std::int64_t>(room_for(lines * padded), 1), bytes = elements * element_size(t);
   const bool kept = bytes <= room_;
   s.define(name + "_KEPT", kept ? 1 : 0);

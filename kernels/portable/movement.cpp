@@ -1,4 +1,4 @@
-// Ops that move elements: concat, pad, and writes into a part of a tensor.
+// Ops moving elements: concat, pad, and writes into a part of a tensor.
 #include "kernels/portable/movement.h"
 
 #include <algorithm>

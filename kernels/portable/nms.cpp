@@ -1,4 +1,4 @@
-// nms: all overlaps at once, then one pass over the boxes by falling score.
+// nms: all overlaps at once, then a pass over the boxes by falling score.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
@@ -10,13 +10,13 @@ namespace {
 constexpr std::int64_t kWordBits = 64;
 
 /// Offsets in the scratch.
-struct Layout {
+struct NmsLayout {
   std::int64_t count, words;
   std::uint64_t total, kept, order, overlaps, dropped;
 };
 
-Layout layout_of(Launches& list, std::int64_t count) {
-  Layout l{};
+NmsLayout layout_of(Launches& list, std::int64_t count) {
+  NmsLayout l{};
   l.count = count;
   l.words = (count + kWordBits - 1) / kWordBits;
   const auto numbers = [&](std::int64_t n) {
@@ -30,8 +30,8 @@ Layout layout_of(Launches& list, std::int64_t count) {
   return l;
 }
 
-/// By groups, where the device has them.
-bool sort_scores(Launches& list, const TensorView& scores, const Layout& l) {
+/// Sorts by groups on devices with groups.
+bool sort_scores(Launches& list, const TensorView& scores, const NmsLayout& l) {
   SortedLines sorted{1, scores.dtype, {}, {}, true, l.count};
   sorted.along.add(l.count, scores.stride(0));
   return sort_by_groups(list, sorted, [&](Launch& k) {
@@ -42,7 +42,7 @@ bool sort_scores(Launches& list, const TensorView& scores, const Layout& l) {
 
 void nms(const KernelCall& c, Launches& list) {
   const TensorView &boxes = c.in[0], &scores = c.in[1];
-  const Layout l = layout_of(list, boxes.size(0));
+  const NmsLayout l = layout_of(list, boxes.size(0));
   const DType t = boxes.dtype == DType::f64 ? DType::f64 : DType::f32;
   const DType wide = wide_type(t, list.target().has_double);
   if (number_type(scores.dtype) != t || !sort_scores(list, scores, l)) {
@@ -83,7 +83,7 @@ void run_nms(KernelCall& call) {
   const std::int64_t count = read_total(call);
   allocate_result(call, count, {&count, 1});
   Launches list(call);
-  const Layout l = layout_of(list, call.in[0].size(0));
+  const NmsLayout l = layout_of(list, call.in[0].size(0));
   call.launcher->copy(call.out[0].data, call.scratch.data() + l.kept,
                       static_cast<std::uint64_t>(count) * sizeof(std::int64_t));
 }

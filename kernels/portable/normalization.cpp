@@ -1,4 +1,4 @@
-// layer_norm, rms_norm, group_norm and batch_norm: the moments of rows first, then every element.
+// layer_norm, rms_norm, group_norm and batch_norm: first the moments of rows, then every element.
 #include <algorithm>
 #include <optional>
 
@@ -11,8 +11,8 @@
 namespace tern::portable {
 namespace {
 
-/// How statistics and parameters follow the elements of x in row-major order.
-struct Layout {
+/// Positions of statistics and parameters relative to the elements of x in row-major order.
+struct NormalizationLayout {
   std::int64_t run = 1, statistics = 1;            ///< elements of a row; rows
   std::int64_t parameter_run = 1, parameters = 1;  ///< elements of an entry; entries
 };
@@ -21,7 +21,7 @@ DType sum_type(const KernelCall& c, const Launches& list) {
   return wide_type(compute_type(c.in[0].dtype) == DType::f64 ? DType::f64 : DType::f32, list.target().has_double);
 }
 
-/// Where moments() leaves mean and rstd: offsets in the scratch.
+/// Scratch offsets of mean and rstd, written by moments().
 struct Moments {
   std::uint64_t mean, rstd;
 };
@@ -39,7 +39,7 @@ void declare_statistics(const KernelCall& c, Launch& k, DType sum) {
   }
 }
 
-/// The text norm_rows, but for its result.
+/// The text norm_rows without its result.
 Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
                  bool root_mean_square) {
   const DType t = compute_type(c.in[0].dtype), sum = sum_type(c, list);
@@ -59,7 +59,7 @@ Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axe
   return k;
 }
 
-/// Rows are the first axes of x, columns the others.
+/// Rows are the first axes of x, columns the other axes.
 Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, bool root_mean_square) {
   const DType sum = sum_type(c, list);
   const auto bytes = static_cast<std::uint64_t>(rows.count) * static_cast<std::uint64_t>(element_size(sum));
@@ -93,8 +93,8 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   return m;
 }
 
-/// The last launch, but for where the statistics come from. `weight` and `bias`: numbers of operands.
-Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std::size_t weight, std::size_t bias) {
+/// The last launch, without the source of the statistics. `weight` and `bias`: numbers of operands.
+Launch normalize(const KernelCall& c, Launches& list, const NormalizationLayout& layout, std::size_t weight, std::size_t bias) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const DType sum = sum_type(c, list);
   Launch k("normalize");
@@ -142,12 +142,12 @@ bool is_contiguous(const KernelCall& c, std::size_t operand) {
   return !c.has(operand) || c.in[operand].contiguous();
 }
 
-/// The parameters of group_norm: of so many groups, with as many channels of `inner` elements.
+/// The parameters of group_norm: numbers of groups and of channels per group, with `inner` elements per channel.
 struct Channels {
   std::int64_t groups, channels, inner;
 };
 
-/// Statistics and results of a row in one launch.
+/// Statistics and results of a row in a single launch.
 void in_one(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
             bool root_mean_square, const std::optional<Channels>& channels) {
   const DType t = compute_type(c.in[0].dtype);
@@ -197,8 +197,8 @@ void rms_norm(const KernelCall& c, Launches& list) {
   by_last_axes(c, list, true);
 }
 
-// A launch for the statistics and one for the result fill a device even where few rows do not: better for long rows.
-// The text divides with 32 bits.
+// Separate launches for statistics and result fill a device even with few rows: better for long rows. The text divides
+// with 32 bits.
 constexpr std::int64_t kFewRows = 66, kLongRow = 32768, kMostOfRow = std::int64_t{1} << 31;
 
 bool in_one_launch(const Target& target, const RowLayout& layout) {

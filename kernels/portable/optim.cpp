@@ -14,7 +14,7 @@
 namespace tern::portable {
 namespace {
 
-// What a place of the parameter has: the name in the text, and of the result there.
+// A tensor with an element per parameter element: the names of the operand and of the result in the text.
 struct Part {
   OptimList list;
   const char *name, *has, *out;
@@ -25,20 +25,20 @@ constexpr Part kParts[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"}
                            {OptimList::v, "v", "HAS_V", "OUT_V"},
                            {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
                            {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
-// What a block has, where states have 8 bits.
+// Tensors with an element per block, for states of 8 bits.
 constexpr Part kScales[] = {{OptimList::m_scale, "m_scale", "HAS_M_SCALE", "OUT_M_SCALE"},
                             {OptimList::v_scale, "v_scale", "HAS_V_SCALE", "OUT_V_SCALE"},
                             {OptimList::third_scale, "vmax_scale", "HAS_VMAX_SCALE", "OUT_VMAX_SCALE"}};
-// Operands of one number.
+// Operands with a single number.
 constexpr Part kScalars[] = {{OptimList::step, "steps", "HAS_STEP", "LOAD_STEP"},
                              {OptimList::lr, "lr", "HAS_LR", "LOAD_LR"},
                              {OptimList::grad_scale, "scale", "HAS_SCALE", "LOAD_SCALE"},
                              {OptimList::found_inf, "inf", "HAS_INF", "LOAD_INF"},
                              {OptimList::product, "product", "HAS_PRODUCT", "LOAD_PRODUCT"}};
 constexpr std::array kHyper{"lr", "a", "b", "weight_decay", "eps", "c"};
-constexpr std::uint64_t kSettings = 6;  // numbers that text/optim_settings.inc makes
+constexpr std::uint64_t kSettings = 6;  // numbers computed by text/optim_settings.inc
 
-/// The trees of codes, for the text: values and bounds of the signed one, then of the other.
+/// The search trees of codes for the text: values and bounds of the signed code, then of the unsigned code.
 std::size_t add_code_tables(Launches& list) {
   std::vector<float> all;
   for (const bool is_signed : {true, false}) {
@@ -49,12 +49,12 @@ std::size_t add_code_tables(Launches& list) {
   return list.table(std::as_bytes(std::span(all)));
 }
 
-/// A node while it becomes launches.
-struct Step {
+/// A node being converted to launches.
+struct OptimStep {
   const KernelCall& c;
   Launches& list;
   OptimLayout layout{*c.node};
-  std::size_t codes = layout.coded() ? add_code_tables(list) : 0;  ///< of Launches::table
+  std::size_t codes = layout.coded() ? add_code_tables(list) : 0;  ///< number in Launches::table
   DType scalar = list.target().has_double ? DType::f64 : DType::f32;
 
   void declare_hyper(Launch& k) const {
@@ -62,7 +62,7 @@ struct Step {
     for (std::size_t i = 0; i < kHyper.size(); ++i) k.source.parameter(kHyper[i], scalar, i < h.size() ? h[i] : 0);
   }
   std::int64_t mode(std::int64_t bit) const { return (c.node->integer(AttrKey::mode) & bit) != 0 ? 1 : 0; }
-  /// What an item has: elements of the parameter that share a scale.
+  /// Elements of an item: elements sharing a scale.
   std::int64_t together() const { return layout.coded() ? kStateBlock : 1; }
   std::vector<Part> parts() const {
     std::vector<Part> all(std::begin(kParts), std::end(kParts));
@@ -71,8 +71,8 @@ struct Step {
   }
 };
 
-/// The settings of parameter `i`; step and product advance where that is asked for.
-void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
+/// The settings of parameter `i`; advances step and product if the node does.
+void add_settings(const OptimStep& s, std::size_t i, std::uint64_t settings) {
   Launch k("optim_settings");
   k.type("SCALAR_T", s.scalar);
   k.source.math("SCALAR_MATH", s.scalar);
@@ -99,10 +99,10 @@ void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
   s.list.add(std::move(k), 1);
 }
 
-/// A launch over the places of some parameters.
+/// A launch over the elements of some parameters.
 class Places {
  public:
-  Places(const Step& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
+  Places(const OptimStep& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
 
   void add(std::uint64_t settings, bool shared_settings) {
     declare_types();
@@ -128,7 +128,7 @@ class Places {
     return s_.c.in[s_.layout.operand(list, first_ + i)];
   }
   const TensorView& param(std::size_t i) const { return operand(OptimList::param, i); }
-  /// That a list's tensors have, or would have.
+  /// Element type of a list's tensors, present or not.
   DType dtype(OptimList list) const {
     if (s_.layout.has(list)) return operand(list, 0).dtype;
     if (is_scales(list)) return DType::f32;
@@ -180,7 +180,7 @@ class Places {
       k_.optional_output(part.out, std::string("out_") + part.name, result, dtype(part.list), wants(part.list, 0));
     }
   }
-  /// Pointers to the tensors of the parameter that an item belongs to.
+  /// Pointers to the tensors of an item's parameter.
   void declare_list() {
     std::vector<std::int64_t> starts;
     std::int64_t start = 0;
@@ -213,18 +213,18 @@ class Places {
     return fmt::format(" TERN_GLOBAL {}{}* {} = {};", result ? "" : "const ", c_type(t), name, there ? chosen : "0");
   }
 
-  const Step& s_;
+  const OptimStep& s_;
   std::size_t first_, count_;
   Launch k_{"optim"};
 };
 
-/// How many arguments a launch may have beside the settings and the parameters.
+/// Largest number of arguments of a launch beside the settings and the parameters.
 std::size_t most_arguments(const Target& target) {
   return target.dialect == Dialect::metal ? 29 : 62;
 }
 
-/// Whether parameter `i` can share a launch: its tensors lie side by side, and the same results are wanted of all.
-bool joins(const Step& s, std::size_t first, std::size_t i) {
+/// True if parameter `i` can share a launch: contiguous tensors, and the same wanted results.
+bool joins(const OptimStep& s, std::size_t first, std::size_t i) {
   for (const Part& part : s.parts()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
     if (!s.layout.gives(part.list)) continue;
@@ -233,10 +233,10 @@ bool joins(const Step& s, std::size_t first, std::size_t i) {
   return true;
 }
 
-/// The settings come once for all parameters that share their step, and before it advances. Parameters then share
-/// launches, as many as there is room for; texts that are compiled beforehand have one each.
+/// Parameters sharing a step share the settings, computed before the step advances. Parameters also share launches up
+/// to the argument limit; texts compiled beforehand have a launch each.
 void optim(const KernelCall& c, Launches& list) {
-  const Step s{c, list};
+  const OptimStep s{c, list};
   const bool shared = s.layout.count(OptimList::step) <= 1;
   const std::size_t rows = shared ? 1 : s.layout.params();
   const std::uint64_t bytes = kSettings * static_cast<std::uint64_t>(element_size(s.scalar));
@@ -258,7 +258,7 @@ int updated_input(const Node& node, std::size_t output) {
   return OptimLayout(node).updated(output);
 }
 
-constexpr std::string_view kSamples[] = {
+constexpr std::string_view kOptimSamples[] = {
     "T=f32|f64: T[4], T[4], T[4], -, -, -, -, -, -; kind=sgd, hyper=[0.1,0,0,0,1e-8]",
     "T=f32|f64: T[4], T[4], T[4], T[4], -, f64[], -, -, -; kind=adam, hyper=[0.1,0.9,0.99,0,1e-8]",
     "T=f32|f64: T[4], T[4], -, T[4], -, f64[], -, -, -; kind=adagrad, hyper=[0.1,0,0,0,1e-8]",
@@ -298,7 +298,7 @@ DType output_type(const KernelCall& c, std::size_t k) {
 void define_optim(Definitions& d) {
   Kernel k = kernel<optim>();
   k.in_place_of = updated_input;
-  d.set(Op::optim, k, {.samples = kSamples, .input = input_type, .output = output_type});
+  d.set(Op::optim, k, {.samples = kOptimSamples, .input = input_type, .output = output_type});
 }
 
 }  // namespace tern::portable

@@ -1,4 +1,4 @@
-// pointwise: one kernel for each expression and way of reading its operands.
+// pointwise: a kernel for each expression and layout of its operands.
 #include "kernels/portable/pointwise.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// A text as one macro.
+/// Joins the lines of a text to a single macro.
 std::string one_macro(std::string text) {
   for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 3))
     text.replace(at, 1, " \\\n");

@@ -10,8 +10,8 @@
 
 namespace tern::portable {
 
-/// Statements that compute the expression: `loads[k]` is the text of load k, `positions[a]` that of index a. The result
-/// is `name` of the last instruction, of its dtype. Names the library texts that it needs in `source`.
+/// Statements computing the expression: `loads[k]` is the text of load k, `positions[a]` the text of index a. `result`
+/// receives the name of the last instruction, of its dtype. Adds the needed library texts to `source`.
 std::string emit_expression(Source& source, const PointwiseExpr& expr, std::span<const std::string> loads,
                             std::span<const std::string> positions, std::string* result);
 

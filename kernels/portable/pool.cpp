@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// The elements of a window that lie inside, and how long it is with padding.
+/// The elements of a window inside the image, and the window's length including padding.
 constexpr const char* kRange =
     "const PLACE_T dilation##a = (PLACE_T)p.dilations[a]; const PLACE_T size##a = (PLACE_T)p.x_sizes[a]; "
     "const PLACE_T start##a = at[a] * (PLACE_T)p.strides[a] - (PLACE_T)p.before[a]; "
@@ -28,7 +28,7 @@ constexpr const char* kAdaptiveRange =
     "const tern_i64 end##a = next##a / p.out_sizes[a] * p.x_sizes[a] + (next##a % p.out_sizes[a] * p.x_sizes[a] + "
     "p.out_sizes[a] - 1) / p.out_sizes[a];";
 
-constexpr std::int64_t kMostElements = 27;  // of a window that an item reads at once
+constexpr std::int64_t kMostElements = 27;  // largest window read at once by an item
 
 Three inverses_of(const Three& sizes) {
   Three inverses{};
@@ -40,7 +40,7 @@ const TensorView& sized_output(const KernelCall& c) {
   return c.wants(0) ? c.out[0] : c.out[1];
 }
 
-/// What all have: x by planes, results and their places.
+/// Common declarations: x by planes, results and their positions.
 void declare(Launch& k, const KernelCall& c, std::size_t n, DType value, bool max) {
   const TensorView& x = c.in[0];
   Axes planes;
@@ -64,7 +64,7 @@ void declare(Launch& k, const KernelCall& c, std::size_t n, DType value, bool ma
   parameter(k, "out_sizes", last_sizes(sized_output(c), n));
 }
 
-/// Whether places within a plane and numbers of results fit into 32 bits, with what windows reach beyond.
+/// True if offsets within a plane and numbers of results fit into 32 bits, including windows reaching beyond the plane.
 bool is_narrow(const KernelCall& c, const Target& target, std::size_t n) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const TensorView& x = c.in[0];
@@ -80,14 +80,14 @@ bool is_max(const KernelCall& c) {
   return static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
 }
 
-/// Whether window `a` of the last axes, of which there is one, is all of the axis and nothing else.
+/// True if window `a` of the last axes equals the whole axis (a single window).
 bool is_whole(const Node& node, std::size_t a, std::int64_t size) {
   return node.integer_at(AttrKey::kernel, a) == size && node.integer_at(AttrKey::before, a) == 0 &&
          node.integer_at(AttrKey::dilations, a) == 1;
 }
 
-/// The axes of a pool whose windows are whole axes or, of an adaptive one, single elements. Devices with groups read
-/// such windows by neighbouring items, as those of reductions.
+/// The axes of a pool with windows equal to whole axes or (adaptive pools) to single elements. On devices with groups,
+/// neighbouring items read such windows, like reductions.
 std::optional<SplitAxes> reduced_axes(const KernelCall& c, const Target& target, std::size_t n, bool adaptive) {
   const TensorView& x = c.in[0];
   if (!target.groups || !c.wants(0) || c.wants(1) || x.numel() == 0 || !is_floating(x.dtype)) return std::nullopt;
@@ -122,7 +122,7 @@ void pool(const KernelCall& c, Launches& list) {
                                                                       : "inside");
   k.parameter("divisor", divisor);
   const Three kernel = three_of(node, AttrKey::kernel, n, 1);
-  // Few elements are read together, which a loop would wait for one by one.
+  // Small windows are read in a single step, because a loop would wait for each element.
   const std::int64_t elements = kernel[0] * kernel[1] * kernel[2];
   k.source.define("WINDOW", narrow && elements <= kMostElements ? elements : 0);
   if (narrow) {

@@ -7,12 +7,12 @@
 namespace tern::portable {
 namespace {
 
-constexpr ProductTile kUnits[] = {
+constexpr ProductTile kProductTilesUnits[] = {
     {128, 128, 32, 256, 0, 0, false}, {64, 128, 32, 256, 0, 0, false}, {64, 64, 64, 128, 0, 0, false},
     {32, 64, 64, 128, 0, 0, true},    {32, 32, 64, 128, 0, 0, true},   {16, 64, 64, 128, 0, 0, true},
     {16, 32, 64, 128, 0, 0, true},
 };
-/// One chain for each sum.
+/// A single chain for each sum.
 constexpr ProductTile kBlocks[] = {
     {128, 128, 16, 256, 8, 8, false}, {64, 64, 16, 128, 8, 4, false}, {32, 64, 16, 128, 4, 4, false},
     {32, 32, 32, 128, 2, 4, false},   {8, 64, 32, 128, 1, 4, false},
@@ -23,22 +23,21 @@ constexpr ProductTile kSlicedBlocks[] = {
     {16, 16, 64, 128, 8, 8, true},    {8, 64, 32, 128, 8, 4, true},
 };
 
-// So many groups run at once on an H100. The choice does not depend on the device, so that kernels of archives serve
-// all.
+// Concurrent groups on an H100. The choice is the same on all devices, because archived kernels must serve all devices.
 constexpr std::int64_t kAtOnce = 132, kWarp = 32;
 
 std::int64_t turns(const ProductTile& t, const ProductSize& size) {
   return (t.row_blocks(size.rows) * t.panels(size.columns) * size.planes + kAtOnce - 1) / kAtOnce;
 }
 
-/// About the time of a step of the depth with matrix units: that of what is read, which products hide behind.
+/// Approximate time of a depth step with matrix units: the time of reading, which hides the products.
 double unit_cost(const ProductTile& t, const ProductSize& size) {
   constexpr std::int64_t kReading = 64;
   return static_cast<double>(turns(t, size) * (t.rows * t.columns + kReading * (t.rows + t.columns)));
 }
 
-/// About the cycles with blocks of registers: requests to local memory, and where items divide the depth, those that
-/// join their sums.
+/// Approximate cycles with blocks of registers: requests to local memory, and the requests for joining sums if items
+/// divide the depth.
 double block_cost(const ProductTile& t, const ProductSize& size) {
   const auto operands = static_cast<double>(t.block_rows + t.block_columns);
   const auto sums = static_cast<double>(t.block_rows * t.block_columns),
@@ -49,14 +48,14 @@ double block_cost(const ProductTile& t, const ProductSize& size) {
   return static_cast<double>(turns(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
 }
 
-constexpr std::int64_t kLocalBytes = 46 << 10;  // 48 KiB need no request on CUDA
+constexpr std::int64_t kProductTilesLocalBytes = 46 << 10;  // CUDA allows 48 KiB without a request
 constexpr std::int64_t kMostStages = 4;
 
 std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned) {
   const auto bytes = [&](std::int64_t lines, bool turned) {
     return 2 * (turned ? t.depth * (lines + 8) : lines * (t.depth + 8));
   };
-  return std::clamp(kLocalBytes / (bytes(t.rows, a_turned) + bytes(t.columns, !b_turned)), std::int64_t{2},
+  return std::clamp(kProductTilesLocalBytes / (bytes(t.rows, a_turned) + bytes(t.columns, !b_turned)), std::int64_t{2},
                     kMostStages);
 }
 
@@ -80,11 +79,11 @@ bool has_units(const Target& target, DType a, DType b) {
          (a == DType::f16 || a == DType::bf16);
 }
 
-constexpr std::int64_t kLeastUnsliced = 1024;  // results, of which each wave has a part
-constexpr std::int64_t kWorthJoining = 256;    // depth, from which on slices of it take less time than joining them
+constexpr std::int64_t kLeastUnsliced = 1024;  // results, divided among the waves
+constexpr std::int64_t kWorthJoining = 256;    // smallest depth where slices are faster than the time of joining them
 
 ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
-  ProductTile tile = *std::ranges::min_element(kUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
+  ProductTile tile = *std::ranges::min_element(kProductTilesUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
   if (run <= tile.depth / 2) tile.depth /= 2;
   if (tile.rows * tile.columns >= kLeastUnsliced) tile.sliced = tile.sliced && size.depth >= kWorthJoining;
   return tile;

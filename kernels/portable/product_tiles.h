@@ -1,4 +1,4 @@
-// Tiles of a product that the items of a group share, on devices with groups (text/product_units.inc and
+// Tiles of a product shared by the items of a group, on devices with groups (text/product_units.inc and
 // product_blocks.inc).
 #pragma once
 
@@ -10,28 +10,28 @@
 
 namespace tern::portable {
 
-/// Rows and columns of the result, and how much of the depth is in local memory at a time.
+/// Rows and columns of the result, and the depth in local memory at a time.
 struct ProductTile {
   std::int64_t rows, columns, depth, items;
-  std::int64_t block_rows, block_columns;  ///< of an item, without matrix units
-  bool sliced;                             ///< items may divide the depth: with bits of their own
+  std::int64_t block_rows, block_columns;  ///< block of an item, without matrix units
+  bool sliced;                             ///< items may divide the depth, with device-specific bits
 
   std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
   std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }
-  /// `a_turned`: neighbours of the left operand are rows, `b_turned`: those of the right one are steps of the depth.
+  /// `a_turned`: the left operand's rows are adjacent; `b_turned`: the right operand's depth steps are adjacent.
   void declare(Source& s, bool units, bool a_turned, bool b_turned) const;
 };
 
-/// Whether operands of these types go to matrix units, if the device turns out to have them.
+/// True if operands of these types use matrix units, if the device has any.
 bool has_units(const Target& target, DType a, DType b);
 
 struct ProductSize {
   std::int64_t rows, columns, depth, planes;
 };
 
-/// The tile for matrix units. The depth consists of runs of this length, each of which has tiles of its own.
+/// The tile for matrix units. The depth consists of runs of this length, each with its own tiles.
 ProductTile unit_tile(const ProductSize& size, std::int64_t run);
-/// The tile for blocks of registers; `faster`: with bits of its own.
+/// The tile for blocks of registers; `faster`: allows device-specific bits.
 ProductTile block_tile(const ProductSize& size, bool faster);
 
 }  // namespace tern::portable

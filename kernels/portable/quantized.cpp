@@ -1,7 +1,6 @@
-// mx_pack, mx_dequantize and dequantize.
+// mx_pack and dequantize.
 #include "kernels/portable/quantized.h"
 
-#include "kernels/mx_format.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "kernels/quantized_view.h"
@@ -10,17 +9,16 @@ namespace tern::portable {
 namespace {
 
 void pack(const KernelCall& c, Launches& list) {
-  const MxFormat f = mx_format(*c.node, c.out[0]);
+  const QuantizedMatrix m = quantized_matrix(c.out[0]);
   Launch k("mx_pack");
   k.input("elements", 0, DType::u8);
   k.input("scales", 1, DType::u8);
   k.output("out", 0, DType::u8);
-  k.parameter("element_bytes", f.element_bytes());
-  k.parameter("scale_bytes", f.scales().size());
-  list.add(std::move(k), f.element_bytes() + f.scales().size());
+  k.parameter("element_bytes", m.element_bytes());
+  k.parameter("scale_bytes", m.scales().size());
+  list.add(std::move(k), m.element_bytes() + m.scales().size());
 }
 
-/// mx_dequantize, too, whose attributes repeat the blocks.
 void dequantize(const KernelCall& c, Launches& list) {
   const QuantizedMatrix m = quantized_matrix(c.in[0]);
   Launch k("dequantize");
@@ -35,13 +33,12 @@ void dequantize(const KernelCall& c, Launches& list) {
 }  // namespace
 
 void define_quantized(Definitions& d) {
-  // Packed values are read byte by byte, as they lie.
+  // Packed values are read byte by byte, in their stored layout.
   Kernel k = kernel<pack>();
   k.strided = 0;
   d.set(Op::mx_pack, k);
   k = kernel<dequantize>();
   k.strided = 0;
-  d.set(Op::mx_dequantize, k);
   d.set(Op::dequantize, k);
 }
 

@@ -10,7 +10,7 @@
 namespace tern::portable {
 namespace {
 
-/// The element at place i of a run that begins `from` bytes into x, as float.
+/// Element i of a run starting `from` bytes into x, as float.
 std::string element(DType t, const std::string& x, const std::string& from, const std::string& i) {
   if (t == DType::i4 || t == DType::i2) {
     const int per = elements_per_byte(t), bits = 8 / per, sign = 1 << (bits - 1), mask = (1 << bits) - 1;
@@ -23,14 +23,14 @@ std::string element(DType t, const std::string& x, const std::string& from, cons
   return converted(t, DType::f32, at);
 }
 
-/// A power of two that many matrices have divides by a shift; others make no text of their own.
+/// Frequent powers of two divide by a constant shift; other divisors are parameters, to reduce the number of texts.
 std::string divisor(std::int32_t block, const std::string& parameter) {
   constexpr std::int32_t kMost = 256;
   const bool usual = block <= kMost && std::has_single_bit(static_cast<std::uint32_t>(block));
   return usual ? fmt::format("{}u", block) : "(tern_u32)" + parameter;
 }
 
-/// Of two kept elements of four, those whose place this is.
+/// Selects the kept element (two of four) stored for this position.
 void declare_sparse(Launch& k, const std::string& name, const std::string& macro, const QuantizedMatrix& m) {
   k.parameter(name + "_kept_columns", m.columns / m.blocks.columns * m.blocks.kept);
   k.parameter(name + "_places", m.place_offset());
@@ -64,7 +64,7 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                     block = parameter("block", b.columns), across = parameter("blocks", grid.columns),
                     scales = parameter("scales", m.scale_offset()), zeros = parameter("zeros", m.zero_offset()),
                     outer = parameter("outer", m.outer_offset());
-  // Divisions of 64 bits take longer than all else.
+  // Avoids divisions of 64 bits, the slowest part.
   const std::string r = b.rows == 1 ? "(row)" : fmt::format("((row) / {})", rows),
                     c = b.columns == m.columns
                             ? "0"

@@ -1,4 +1,4 @@
-// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit where no function is rounded. A block of the
+// random: the numbers of kernels/cpu/pointwise/random.cpp, bit for bit unless a function rounds. A block of the
 // generator for each item.
 #include <tern/error.h>
 
@@ -12,55 +12,55 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kGroup = 256, kMostGroups = 132 * 8;  // threads; how many groups there are at once
+constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads per group; concurrent groups
 
-/// How a tensor of `count` numbers takes part of the session's stream.
+/// Partition of the session's stream for a tensor of `count` numbers.
 struct PhiloxStream {
   std::int64_t count, threads, unit, blocks;
   PhiloxStream(std::int64_t n, std::int64_t per_block)
-      : count(n), threads(kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)), unit(per_block) {
+      : count(n), threads(kRandomGroup * std::clamp<std::int64_t>((n - 1) / kRandomGroup + 1, 1, kMostGroups)), unit(per_block) {
     blocks = n == 0 ? 0 : (n - 1) / (threads * unit) + 1;
   }
 };
 
-/// The launches, and by how many blocks a run moves the session's offset.
+/// The launches, and the number of blocks added to the session's offset by a run.
 struct RandomLaunches : Launches {
   using Launches::Launches;
   std::int64_t advance = 0;
 };
 
-/// How the numbers of a distribution are made: UNIT of a block, as MAKE(words, u), computed as NUMBER_T.
+/// Generation of a distribution: UNIT numbers of a block, by MAKE(words, u), computed as NUMBER_T.
 struct Sampler {
   std::string text;
   DType number;
   std::int64_t unit;
 };
 
-/// Seed and offset lie at the beginning of the node's scratch.
+/// Seed and offset are at the beginning of the node's scratch.
 constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 
 void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxStream& s,
-         std::int64_t run, double scale, std::int64_t low, std::int64_t width) {
+         std::int64_t run_random, double scale, std::int64_t low, std::int64_t width) {
   Launch k("random");
   k.source.use("philox");
   if (needs_double(sampler.number)) k.source.use("philox_double");
   k.source.define("NUMBER", sampler.text);
   k.type("NUMBER_T", sampler.number);
-  k.source.define("RUN", run);
+  k.source.define("RUN", run_random);
   k.scratch("state", list.scratch(kState), DType::u64, false);
   k.output("out", 0, stored);
   k.store("STORE", sampler.number, stored);
   k.parameter("count", s.count);
   k.parameter("threads", s.threads);
   k.parameter("unit", s.unit);
-  k.parameter("items", run > 1 ? s.count / run : s.threads * s.blocks);
+  k.parameter("items", run_random > 1 ? s.count / run_random : s.threads * s.blocks);
   k.parameter("low", low);
   k.parameter("width", width);
   const DType real = needs_double(sampler.number) ? DType::f64 : DType::f32;
   k.source.parameter("most", real, below_one(out.dtype));
   k.source.parameter("scale", real, scale);
   list.advance = s.blocks;
-  list.add(std::move(k), run > 1 ? s.count / run : s.threads * s.blocks);
+  list.add(std::move(k), run_random > 1 ? s.count / run_random : s.threads * s.blocks);
 }
 
 void generate(const KernelCall& c, RandomLaunches& list) {
@@ -84,9 +84,9 @@ void generate(const KernelCall& c, RandomLaunches& list) {
     return add(list, out, stored, {text, real, unit}, PhiloxStream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
   }
   if (kind == "dropout") {
-    // A run of elements for each thread; a thread that takes pairs uses half of its words.
-    const std::int64_t run = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
-    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run, 1, 0, 0);
+    // A run of elements for each thread; a thread drawing pairs uses half of its words.
+    const std::int64_t run_random = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
+    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run_random, 1, 0, 0);
   }
   std::int64_t low = 0, width = std::int64_t{1} << 53;
   if (kind == "randint") {
@@ -147,7 +147,7 @@ void sample(const KernelCall& c, RandomLaunches& list, const std::string& kind) 
   list.add(std::move(k), out.numel());
 }
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+std::unique_ptr<KernelState> prepare_random(const KernelCall& c) {
   auto list = std::make_unique<RandomLaunches>(c);
   const std::string& kind = c.node->text(AttrKey::kind);
   if (kind == "randperm") {
@@ -160,7 +160,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return list;
 }
 
-void run(KernelCall& c) {
+void run_random(KernelCall& c) {
   if (c.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
   const auto& list = static_cast<const RandomLaunches&>(*c.state);
   const std::uint64_t state[] = {c.random->seed, c.random->offset};
@@ -170,17 +170,17 @@ void run(KernelCall& c) {
   list.run(c);
 }
 
-constexpr std::string_view kSamples[] = {
+constexpr std::string_view kRandomSamples[] = {
     "T=f32|f64: ; kind=normal|exponential, dtype=T, sizes=[4]",
     "T=f32|f64: T[4]; kind=poisson|gamma, dtype=T, sizes=[4]",
     "T=f32|f64: T[4], T[4]; kind=binomial, dtype=T, sizes=[4]",
 };
 
-DType input_type(const KernelCall& c, std::size_t k) {
+DType input_type_random(const KernelCall& c, std::size_t k) {
   const DType t = c.in[k].dtype;
   return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
 }
-DType output_type(const KernelCall& c, std::size_t k) {
+DType output_type_random(const KernelCall& c, std::size_t k) {
   const DType t = c.out[k].dtype;
   return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
 }
@@ -194,11 +194,11 @@ bool is_exact(const KernelCall& c) {
 
 void define_random(Definitions& d) {
   Kernel k;
-  k.run = run;
+  k.run = run_random;
   k.scratch = scratch_of_launches;
-  k.prepare = prepare;
+  k.prepare = prepare_random;
   k.strided = kAllStrided;
-  d.set(Op::random, k, {.samples = kSamples, .input = input_type, .output = output_type, .exact = is_exact});
+  d.set(Op::random, k, {.samples = kRandomSamples, .input = input_type_random, .output = output_type_random, .exact = is_exact});
 }
 
 }  // namespace tern::portable

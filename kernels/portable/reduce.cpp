@@ -1,4 +1,4 @@
-// reduce: one item for each result, or for a part of one where results are few.
+// reduce: an item for each result, or for a part of a result if there are few results.
 #include "kernels/portable/reduce.h"
 
 #include <tern/error.h>
@@ -15,13 +15,13 @@
 namespace tern::portable {
 namespace {
 
-/// How a kind joins elements.
+/// Joining rule of a reduction kind.
 struct Joining {
   DType read = DType::invalid;   ///< elements are converted to this type ...
-  DType acc = DType::invalid;    ///< ... and joined in this one
-  std::string start, join;       ///< of a and b
-  bool ordered = false;          ///< in the order of text/parts.inc; any order has the same bits otherwise
-  DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
+  DType acc = DType::invalid;    ///< ... and joined in this type
+  std::string start, join;       ///< expressions of a and b
+  bool ordered = false;          ///< joins in the order of text/parts.inc; false: any order has the same bits
+  DType lanes = DType::boolean;  ///< acc, if `join` also joins vectors
 };
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
@@ -63,10 +63,11 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   return j;
 }
 
-constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
-constexpr std::int64_t kManyItems = 512;
-constexpr std::int64_t kManyGroups = 132;
-constexpr std::int64_t kMostOfGroup = 8192;  // elements that a group has in one step: no second launch joins its parts
+constexpr std::int64_t kReduceLongRun = 512;  // smallest part of a result for an item of its own; TERN_PART
+constexpr std::int64_t kReduceManyItems = 512;
+constexpr std::int64_t kReduceManyGroups = 132;
+constexpr std::int64_t kMostOfGroup = 8192;  // elements processed by a group in a single step, without a second launch
+                                             // for joining
 constexpr std::int64_t kPartsOfGroup = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
@@ -85,12 +86,12 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   RowLayout layout(axes.kept, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const bool by_groups = list.target().groups && layout.nearer;
-  const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kManyGroups) : kManyItems;
+  const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kReduceManyGroups) : kReduceManyItems;
   const std::int64_t wanted = columns          ? columns->parts()
-                              : results < many ? std::min(kManyItems / results, count / kLongRun)
+                              : results < many ? std::min(kReduceManyItems / results, count / kReduceLongRun)
                                                : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
-                           : j.ordered ? kLongRun
+                           : j.ordered ? kReduceLongRun
                                        : (count + wanted - 1) / wanted;
   const std::int64_t parts = std::max<std::int64_t>((count + run - 1) / run, 1);
   const std::string finish =

@@ -1,4 +1,4 @@
-// Elements along some axes joined into one, for the op reduce and for others that are such a reduction.
+// Joins elements along some axes, for the op reduce and other reductions.
 #pragma once
 
 #include "kernels/portable/axes.h"
@@ -7,8 +7,8 @@
 
 namespace tern::portable {
 
-/// Joins the elements of the first operand along `axes.reduced`, all kinds but argmax, argmin and var. The first result
-/// has the kept axes in their order, whatever others of one element lie between them.
+/// Joins the elements of the first operand along `axes.reduced`, for all kinds except argmax, argmin and var. The first
+/// result has the kept axes in their order, with any axes of a single element in between.
 void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, ReduceKind kind);
 
 }  // namespace tern::portable

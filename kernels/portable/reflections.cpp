@@ -1,5 +1,5 @@
-// qr, householder: Householder reflections; an item or a group of items makes those of a matrix, a vector for each item
-// is reflected.
+// qr, householder: Householder reflections; an item or a group of items computes the reflections of a matrix, and an
+// item for each vector applies them.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// What is common to both uses of text/reflect.inc: `vectors` vectors of `length` elements for each of `count`
+/// Common parameters of both uses of text/reflect.inc: `vectors` vectors of `length` elements for each of `count`
 /// matrices, `steps` reflections.
 struct Reflected {
   std::int64_t count, length, vectors, steps;

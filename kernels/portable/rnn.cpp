@@ -1,4 +1,4 @@
-// rnn: for each layer and direction what the inputs give to the gates of all steps at once, then a launch for each
+// rnn: for each layer and direction a launch for the inputs' share of the gates of all steps, then a launch for each
 // step.
 #include <tern/error.h>
 
@@ -64,7 +64,7 @@ class Rnn {
     k.parameter("bias_row", there ? c_.in[input].stride(0) : 0);
   }
 
-  /// Rows of scratch to an output.
+  /// Copies rows of the scratch to an output.
   void store(std::size_t output, std::int64_t at, std::uint64_t from, std::int64_t from_at, std::int64_t rows,
              std::int64_t width, std::int64_t from_row) {
     Launch k("rnn_store");
@@ -106,7 +106,7 @@ class Rnn {
     list_.add(std::move(k), steps_ * batch_ * gates);
   }
 
-  /// Where the state lies that a step begins with: the operand, or what the step before made in `to`.
+  /// State at the begin of a step: the operand, or the previous step's result in `to`.
   void previous(Launch& k, std::int64_t cell, bool begins, std::uint64_t to, std::int64_t at) const {
     const TensorView& h = c_.in[1];
     if (begins) {

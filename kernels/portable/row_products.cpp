@@ -12,12 +12,12 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kItems = 128, kLanes = 32;  // of a group; of a column
+constexpr std::int64_t kRowProductsItems = 128, kRowProductsLanes = 32;  // items of a group; lanes of a column
 constexpr std::int64_t kWordBytes = 4, kPieceBytes = 16;
-constexpr std::int64_t kMostLoads = 8;          // of 16 bytes, on their way together for an item
-constexpr std::int64_t kManyColumns = 1 << 13;  // that fill a large device, though an item has two
+constexpr std::int64_t kMostLoads = 8;          // loads of 16 bytes in flight per item
+constexpr std::int64_t kManyColumns = 1 << 13;  // enough columns to fill a large device with two columns per item
 
-/// Rows and columns of an item: values that are decoded once, and rows that are read once, count for as many sums.
+/// Rows and columns of an item: decoded values and loaded rows are reused for this number of sums.
 struct Share {
   std::int64_t rows, columns;
 };
@@ -29,8 +29,8 @@ Share share_of(std::int64_t rows, std::int64_t columns) {
   return {own, own == kMostFewRows ? 4 : 2};
 }
 
-/// Words of 32 bits that an item reads together, and those of them that it decodes together: no words where elements
-/// are read one by one.
+/// Words of 32 bits loaded together by an item, and the number decoded together; no words if elements are read one by
+/// one.
 struct Words {
   std::int64_t count = 0, at_once = 1, elements = 0;  ///< elements of a word
 };
@@ -39,7 +39,7 @@ bool is_usual_float(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// `block`: elements of the matrix that have one scale, 0: all; `row_bytes`: from column to column.
+/// `block`: elements of the matrix sharing a scale, 0: all; `row_bytes`: distance of columns.
 Words words_of(const ProductOperand& rows, DType b, std::int64_t block, std::int64_t row_bytes) {
   const DType a = rows.planes.dtype;
   if (rows.depth_step != 1 || !is_usual_float(a)) return {};
@@ -52,7 +52,7 @@ Words words_of(const ProductOperand& rows, DType b, std::int64_t block, std::int
   return {};
 }
 
-/// Element j of the word w, as float. Small integers become the last bits of a float whose other bits are known.
+/// Element j of the word w, as float. Small integers become the low bits of a float with known high bits.
 std::string element(DType t) {
   switch (t) {
     case DType::f32: return "tern_f32_of(w)";
@@ -67,11 +67,11 @@ std::string element(DType t) {
   }
 }
 
-/// What both have in common, before the result is declared.
+/// Common declarations of both kinds, before the result's declaration.
 void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const Share& share) {
   const std::int64_t each = words.count * words.elements;
-  k.source.define("ITEMS", kItems);
-  k.source.define("LANES", kLanes);
+  k.source.define("ITEMS", kRowProductsItems);
+  k.source.define("LANES", kRowProductsLanes);
   k.source.define("ROWS", share.rows);
   k.source.define("COLUMNS", share.columns);
   k.source.define("WORDS", words.count);
@@ -84,17 +84,17 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& wor
   k.source.define("EACH", each);
   k.source.define("ELEMENT(w, j)", element(b));
   k.source.define("WIDEN_A(x)", converted(a.planes.dtype, DType::f32, "x"));
-  // As many loads together as a column has, in equal rounds where those are too many.
+  // Loads the whole column together if possible, else in equal rounds.
   const std::int64_t most = std::max<std::int64_t>(
                          1, (share.rows == 1 ? kMostLoads : kMostLoads / 2) / share.columns * 4 / words.count),
-                     loads = std::max<std::int64_t>(1, (a.depth + each * kLanes - 1) / (each * kLanes)),
+                     loads = std::max<std::int64_t>(1, (a.depth + each * kRowProductsLanes - 1) / (each * kRowProductsLanes)),
                      rounds = (loads + most - 1) / most;
   k.source.define("LOADS", (loads + rounds - 1) / rounds);
 }
 
 void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a, std::int64_t columns,
          const Share& share) {
-  const std::int64_t of_group = kItems / kLanes * share.columns, panels = (columns + of_group - 1) / of_group,
+  const std::int64_t of_group = kRowProductsItems / kRowProductsLanes * share.columns, panels = (columns + of_group - 1) / of_group,
                      row_blocks = (a.length + share.rows - 1) / share.rows,
                      planes = c.out[0].numel() / std::max<std::int64_t>(1, a.length * columns);
   k.source.define("ONE_PANEL", planes == 1 && row_blocks == 1 ? 1 : 0);
@@ -105,7 +105,7 @@ void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a,
   k.parameter("a_depth", a.depth_step);
   k.parameter("panels", panels);
   k.parameter("row_blocks", row_blocks);
-  list.add(std::move(k), planes * row_blocks * panels * kItems, kItems);
+  list.add(std::move(k), planes * row_blocks * panels * kRowProductsItems, kRowProductsItems);
 }
 
 }  // namespace

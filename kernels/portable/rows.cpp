@@ -9,29 +9,29 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kLanes = 16, kPart = 512;  // of text/parts.inc
-constexpr std::int64_t kLeastOfGroup = kLanes;    // elements: shorter rows leave lanes idle
+constexpr std::int64_t kRowsLanes = 16, kRowsPart = 512;  // constants of text/parts.inc
+constexpr std::int64_t kLeastOfGroup = kRowsLanes;    // elements: shorter rows leave lanes idle
 constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
-constexpr std::int64_t kLong = 4096;        // elements of a row that several groups share, if there are few
-constexpr std::int64_t kFewGroups = 132;    // one for each multiprocessor of an H100: groups are smaller below
-constexpr std::int64_t kLeastChunks = 4;    // of 16 elements, that an item has registers for
+constexpr std::int64_t kRowsLong = 4096;        // row length for sharing a row among several groups, if there are few rows
+constexpr std::int64_t kFewGroups = 132;    // a group for each multiprocessor of an H100: fewer groups are made smaller
+constexpr std::int64_t kLeastChunks = 4;    // chunks of 16 elements kept in registers by an item
 constexpr std::int64_t kFewChunks = 8;      // take few registers
-constexpr std::int64_t kManyItems = 1024;   // of a multiprocessor, with 64 registers each
-constexpr std::int64_t kMostKeptBytes = 8;  // of an element: an item keeps 32
-constexpr std::int64_t kMostKept = 4096;    // elements that one item keeps
+constexpr std::int64_t kRowsManyItems = 1024;   // items of a multiprocessor, with 64 registers each
+constexpr std::int64_t kMostKeptBytes = 8;  // largest element size: an item keeps 32 elements
+constexpr std::int64_t kMostKept = 4096;    // elements kept by an item
 constexpr std::int64_t kFewKept = 1024;
 
-std::int64_t rounded_up(std::int64_t n) {
+std::int64_t rounded_up_rows(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
 
-/// Those that a device runs in step, at least.
+/// Smallest number of work-items that any supported device runs in lockstep.
 std::int64_t least_items(Dialect dialect) {
   return dialect == Dialect::hip ? 64 : 32;
 }
 
-/// The smallest distance between neighbours of an axis; none where there are no neighbours.
+/// The smallest distance between neighbours of an axis; empty without neighbours.
 std::optional<std::int64_t> step_of(const Axes& axes) {
   std::optional<std::int64_t> least;
   for (std::size_t i = 0; i < axes.sizes.size(); ++i) {
@@ -55,7 +55,7 @@ std::string vector_of(DType t) {
   return t == DType::i64 ? "long16" : t == DType::u64 ? "ulong16" : t == DType::f64 ? "double16" : "float16";
 }
 
-/// Element i of p for a lane that has one, else zero: all lanes convert it, since branches around more than a load are
+/// Element i of p for lanes inside the row, else zero: all lanes convert, because branches around more than a load are
 /// slow.
 std::string element_if_there(DType t) {
   const std::string element = t == DType::f4_e2m1 ? "(p)[(i) >> 1] >> (4 * ((i)&1)) & 15" : "(p)[i]";
@@ -77,9 +77,9 @@ RowLayout::RowLayout(const Axes& rows, const Axes& columns)
 
 RowParts row_parts(const Target& target, const RowLayout& layout) {
   const RowParts whole{layout.length, 1};
-  if (!target.groups || !layout.nearer || layout.count == 0 || layout.count >= kFewGroups || layout.length < kLong)
+  if (!target.groups || !layout.nearer || layout.count == 0 || layout.count >= kFewGroups || layout.length < kRowsLong)
     return whole;
-  return {kPart, (layout.length + kPart - 1) / kPart};
+  return {kRowsPart, (layout.length + kRowsPart - 1) / kRowsPart};
 }
 
 std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, DType t, bool kept) {
@@ -89,13 +89,13 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     if (layout.length < kLeastOfGroup) return std::nullopt;
     r.groups_ = true;
     r.wide_ = element_size(t) > 4;
-    r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
-    r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});  // of any count: one text
+    r.slots_ = std::min(rounded_up_rows((layout.length + kRowsPart - 1) / kRowsPart), kMostSlots);
+    r.rows_ = std::max(kUsualItems / (kRowsLanes * r.slots_), std::int64_t{1});  // a single text for any count
     r.together_ = r.rows_;
     if (layout.count < kFewGroups * r.rows_)
-      r.together_ = std::max(least_items(target.dialect) / (kLanes * r.slots_), std::int64_t{1});
-    r.chunks_ = std::clamp(rounded_up((layout.length + kLanes - 1) / kLanes), kLeastChunks, kPart / kLanes);
-    const std::int64_t room = r.slots_ * r.chunks_ * kLanes;
+      r.together_ = std::max(least_items(target.dialect) / (kRowsLanes * r.slots_), std::int64_t{1});
+    r.chunks_ = std::clamp(rounded_up_rows((layout.length + kRowsLanes - 1) / kRowsLanes), kLeastChunks, kRowsPart / kRowsLanes);
+    const std::int64_t room = r.slots_ * r.chunks_ * kRowsLanes;
     if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.kept_ = room;
     return r;
   }
@@ -107,7 +107,7 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
 }
 
 std::int64_t Rows::items_at_once() const {
-  return chunks_ <= kFewChunks ? kManyItems : wide_ ? kManyItems / 4 : kManyItems / 2;
+  return chunks_ <= kFewChunks ? kRowsManyItems : wide_ ? kRowsManyItems / 4 : kRowsManyItems / 2;
 }
 
 void Rows::declare(Source& s, bool neutral) const {
@@ -177,7 +177,7 @@ void Rows::math(Source& s, const std::string& macro, DType t) const {
 
 void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
-  const std::int64_t items = together_ * slots_ * kLanes;
+  const std::int64_t items = together_ * slots_ * kRowsLanes;
   list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));
 }
 

@@ -12,7 +12,7 @@
 namespace tern::portable {
 namespace {
 
-/// The table of the gradient: for each input element of `t` the outputs that read it, in their order. All rows have
+/// The table of the gradient: for each input element of `t` the outputs reading the element, in order. All rows have
 /// the length of the longest, and at least 2.
 template <class T>
 cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
@@ -40,7 +40,7 @@ cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
   return r;
 }
 
-/// An axis after the other, the innermost first; what is between lies in the scratch.
+/// Resizes axis by axis, the innermost first; intermediate results are in the scratch.
 template <class T>
 void resize_in(const KernelCall& c, Launches& list, DType t) {
   const bool gradient = c.node->op == Op::resize_gradient;
@@ -111,7 +111,7 @@ void grid_sample(const KernelCall& c, Launches& list) {
   k.source.define("MODE", c.node->integer(AttrKey::mode));
   k.source.choice("PADDING", c.node->integer(AttrKey::kind));
   k.source.choice("ALIGN_CORNERS", c.node->integer(AttrKey::align_corners) != 0 ? 1 : 0);
-  // PyTorch computes 16-bit types in the type itself.
+  // PyTorch computes 16-bit types without widening.
   k.source.define("ROUND(v)", x.dtype == t ? "(v)" : converted(x.dtype, t, converted(t, x.dtype, "(v)")));
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);

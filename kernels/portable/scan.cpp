@@ -1,4 +1,4 @@
-// scan: lines along an axis, by groups or one item each.
+// scan: lines along an axis, by groups or an item each.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
@@ -10,7 +10,7 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kManyLines =
-    4096;  // fill a device with an item each, and lie across: neighbours read neighbours
+    4096;  // enough to fill a device with an item each, for strided lines: neighbours read neighbours
 
 bool by_groups(const Launches& list, const TensorView& x, int axis) {
   Axes along;
@@ -85,13 +85,13 @@ void extremum(const KernelCall& c, Launches& list, bool max) {
   list.add(std::move(k), shape.numel() == 0 ? 0 : axes_without(x, axis).count);
 }
 
-constexpr std::int64_t kTile = 1024, kChainItems = 256, kLinesOfChain = 32;
+constexpr std::int64_t kScanTile = 1024, kChainItems = 256, kLinesOfChain = 32;
 
-/// In the order of the definition: few long lines, or many short ones, by each group.
+/// Scans in the definition's order: each group has a single line, or several lines if there are many.
 void chain(Launches& list, Launch k, std::int64_t lines) {
   const std::int64_t together = lines < kManyLines ? 1 : kLinesOfChain;
   k.source.define("LINES", together);
-  k.source.define("WIDTH", kTile / together);
+  k.source.define("WIDTH", kScanTile / together);
   k.source.define("GROUP", kChainItems);
   list.add(std::move(k), (lines + together - 1) / together * kChainItems, static_cast<std::uint32_t>(kChainItems));
 }
@@ -148,12 +148,12 @@ void scan_in_any_order(const KernelCall& c, Launches& list) {
   join(c, list, true);
 }
 
-/// Of sums the result's, which `dtype` may have widened; of extrema the operand's.
+/// Type of sums: the result's, possibly widened by `dtype`; type of extrema: the operand's.
 DType type_of_input(const KernelCall& c, std::size_t) {
   const auto kind = static_cast<ScanKind>(c.node->integer(AttrKey::kind));
   return number_type(kind == ScanKind::cummax || kind == ScanKind::cummin ? c.in[0].dtype : c.out[0].dtype);
 }
-DType type_of_output(const KernelCall& c, std::size_t k) {
+DType type_of_output_scan(const KernelCall& c, std::size_t k) {
   return number_type(c.out[k].dtype);
 }
 
@@ -166,7 +166,7 @@ constexpr std::string_view kScanSamples[] = {
 }  // namespace
 
 void define_scans(Definitions& d) {
-  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_input, .output = type_of_output});
+  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_input, .output = type_of_output_scan});
   d.set_faster(Op::scan, kernel<scan_in_any_order>());
 }
 

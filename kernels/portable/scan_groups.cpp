@@ -5,21 +5,21 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kEach = 4;                            // elements of an item
-constexpr std::int64_t kFewItems = 64, kItems = 256;         // of a group
-constexpr std::int64_t kLeast = 32;                          // elements: shorter lines leave items idle
+constexpr std::int64_t kScanGroupsEach = 4;                            // elements of an item
+constexpr std::int64_t kFewItems = 64, kScanGroupsItems = 256;         // items of a group
+constexpr std::int64_t kScanGroupsLeast = 32;                          // elements: shorter lines leave items idle
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;  // places are int
-constexpr std::int64_t kFewLines = 66, kManyBlocks = 8;      // half the multiprocessors of an H100
+constexpr std::int64_t kScanGroupsFewLines = 66, kScanGroupsManyBlocks = 8;      // half the multiprocessors of an H100
 
 class Scan {
  public:
   Scan(Launches& list, const ScannedLines& lines) : list_(list), lines_(lines) {
-    items_ = lines.length <= kFewItems * kEach ? kFewItems : kItems;
+    items_ = lines.length <= kFewItems * kScanGroupsEach ? kFewItems : kScanGroupsItems;
   }
 
   void add() {
-    const std::int64_t block = items_ * kEach, blocks = (lines_.length + block - 1) / block;
-    if (lines_.lines >= kFewLines || blocks < kManyBlocks) {
+    const std::int64_t block = items_ * kScanGroupsEach, blocks = (lines_.length + block - 1) / block;
+    if (lines_.lines >= kScanGroupsFewLines || blocks < kScanGroupsManyBlocks) {
       Launch k = scan(lines_.length, 1, false, false);
       lines_.read(k);
       lines_.write(k);
@@ -55,7 +55,7 @@ class Scan {
     k.source.define("ACC_ZERO", literal(lines_.t, std::int64_t{0}));
     lines_.declare(k.source);
     k.source.define("GROUP", items_);
-    k.source.define("EACH", kEach);
+    k.source.define("EACH", kScanGroupsEach);
     k.source.define("PLACES", lines_.places ? 1 : 0);
     k.source.define("FIRST", first ? 1 : 0);
     k.source.define("CARRIED", carried ? 1 : 0);
@@ -82,7 +82,7 @@ class Scan {
 }  // namespace
 
 bool scans_by_groups(const Target& target, std::int64_t length) {
-  return target.groups && length >= kLeast && length <= kMostLength;
+  return target.groups && length >= kScanGroupsLeast && length <= kMostLength;
 }
 
 void scan_by_groups(Launches& list, const ScannedLines& lines) {

@@ -1,5 +1,5 @@
-// Scans by groups: each item scans a few elements, a group a block of a line, and of few long lines the blocks go to
-// several groups. The order of joining is not the definition's.
+// Scans by groups: each item scans a few elements, a group a block of a line; the blocks of few long lines are divided
+// among several groups. The order of joining differs from the definition's.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace tern::portable {
 
 struct ScannedLines {
   std::int64_t lines = 0, length = 0;
-  DType t = DType::invalid;              ///< of what is joined: ACC_T
-  bool places = false;                   ///< extrema, with their places: REACHES and IS_NAN instead of JOIN
-  std::function<void(Source&)> declare;  ///< JOIN(a, b), or those
+  DType t = DType::invalid;              ///< type of joined values: ACC_T
+  bool places = false;                   ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
+  std::function<void(Source&)> declare;  ///< defines JOIN(a, b), or alternative macros
   std::function<void(Launch&)> read;     ///< defines READ(line, k, v, place)
   std::function<void(Launch&)> write;    ///< defines WRITE(line, k, v, place)
 };
 
-/// Whether a device scans such lines by groups.
+/// True if a device scans lines of this length by groups.
 bool scans_by_groups(const Target& target, std::int64_t length);
 void scan_by_groups(Launches& list, const ScannedLines& lines);
 
-/// Sums of the numbers before each of `count` ones (i64), at least one, in the scratch at `starts`; `total`: of all.
-/// `read` defines READ(line, k, v, place).
+/// Prefix sums of `count` numbers (i64, at least one), in the scratch at `starts`; `total`: the sum of all. `read`
+/// defines READ(line, k, v, place).
 void start_sums(Launches& list, std::int64_t count, std::uint64_t starts, std::uint64_t total,
                 const std::function<void(Launch&)>& read);
 

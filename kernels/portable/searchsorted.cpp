@@ -31,10 +31,10 @@ constexpr std::string_view kSearchsortedSamples[] = {
     "T=f32|f64|i64|u64: T[4], T[4]",
 };
 
-DType input_type(const KernelCall& c, std::size_t k) {
+DType input_type_searchsorted(const KernelCall& c, std::size_t k) {
   return k < 2 ? number_type(c.in[0].dtype) : c.in[k].dtype;
 }
-DType output_type(const KernelCall&, std::size_t) {
+DType output_type_searchsorted(const KernelCall&, std::size_t) {
   return DType::i64;
 }
 
@@ -42,7 +42,7 @@ DType output_type(const KernelCall&, std::size_t) {
 
 void define_search(Definitions& d) {
   d.set(Op::searchsorted, kernel<searchsorted>(),
-        {.samples = kSearchsortedSamples, .input = input_type, .output = output_type});
+        {.samples = kSearchsortedSamples, .input = input_type_searchsorted, .output = output_type_searchsorted});
 }
 
 }  // namespace tern::portable

@@ -1,4 +1,4 @@
-// segment_reduce and embedding_bag: runs of elements or rows joined into one.
+// segment_reduce and embedding_bag: runs of elements or rows joined to a single element or row.
 #include <limits>
 
 #include "kernels/portable/axes.h"
@@ -108,7 +108,7 @@ DType input_of_segments(const KernelCall& c, std::size_t k) {
   return is_number(t) ? seen(t, Sight::computed) : DType::i64;
 }
 
-/// Of the weight, which is large, few rows are read.
+/// The weight keeps its own type: it is large, and few rows are read.
 DType input_of_bags(const KernelCall& c, std::size_t k) {
   const DType t = c.in[k].dtype;
   if (!is_number(t)) return DType::i64;

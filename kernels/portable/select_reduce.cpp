@@ -13,16 +13,16 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kGroup = 128;
-constexpr std::int64_t kLeastInOrder = 16;  // elements: an item selects among fewer
+constexpr std::int64_t kSelectReduceGroup = 128;
+constexpr std::int64_t kLeastInOrder = 16;  // smallest line to sort: an item selects from shorter lines
 
-/// Lines in order, in the scratch.
+/// Sorted lines in the scratch.
 struct Ordered {
   std::uint64_t values, places;
   std::int64_t kept;
 };
 
-/// None where an item has a line.
+/// Empty if an item processes a whole line.
 std::optional<Ordered> put_in_order(const KernelCall& c, Launches& list, const Axes& lines, int axis) {
   const TensorView x = as_line(c.in[0]);
   SortedLines sorted{0, x.dtype, lines, {}, false, x.size(axis)};
@@ -30,7 +30,7 @@ std::optional<Ordered> put_in_order(const KernelCall& c, Launches& list, const A
   if (sorted.kept < kLeastInOrder || !sorts_by_groups(list.target(), x.dtype, sorted.kept)) return std::nullopt;
   if (c.node->integer(AttrKey::kind) == static_cast<std::int64_t>(SelectKind::kthvalue))
     sorted.kept =
-        std::min(sorted.kept, c.node->integer(AttrKey::k) + 1);  // one more tells whether there are equal ones
+        std::min(sorted.kept, c.node->integer(AttrKey::k) + 1);  // an additional element detects equal neighbours
   const DType t = number_type(x.dtype);
   const auto elements = static_cast<std::uint64_t>(lines.count * sorted.kept);
   const Ordered o{list.scratch(elements * static_cast<std::uint64_t>(element_size(t))),
@@ -86,9 +86,9 @@ void select_reduce(const KernelCall& c, Launches& list) {
   if (ordered && kind == static_cast<std::int64_t>(SelectKind::mode)) {
     Launch k("mode_sorted");
     declare_order(k.source, t, false);
-    k.source.define("GROUP", kGroup);
+    k.source.define("GROUP", kSelectReduceGroup);
     declare(k);
-    return list.add(std::move(k), from.count * kGroup, static_cast<std::uint32_t>(kGroup));
+    return list.add(std::move(k), from.count * kSelectReduceGroup, static_cast<std::uint32_t>(kSelectReduceGroup));
   }
   Launch k("select_reduce");
   declare_order(k.source, t, false);

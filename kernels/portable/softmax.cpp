@@ -8,12 +8,12 @@
 namespace tern::portable {
 namespace {
 
-/// What both texts declare: a line for each item, or a line by lanes.
+/// Common declarations of both texts: a line for each item, or a line by lanes.
 struct Lines {
   Axes from, to, along;
   RowLayout layout;
   std::int64_t length, x_step, y_step;
-  DType t, sum;  ///< of elements, and of what their powers are summed in
+  DType t, sum;  ///< types of elements, and of the sums of their powers
   void declare(Launch& k) const {
     from.declare(k.source, "from");
     to.declare(k.source, "to");
@@ -57,30 +57,30 @@ void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines&
   rows.add(list, std::move(k), lines.from.count);
 }
 
-constexpr std::int64_t kGroup = 256, kRun = 512;  // of the launch that writes long rows
-constexpr std::int64_t kManyParts = 256;          // are joined once, not by each group of that launch
-constexpr std::int64_t kJoining = 64;
-constexpr std::int64_t kLong = 4096;          // elements of a row that several groups may share
-constexpr std::int64_t kFewRows = 32;         // as many groups, a row each, keep memory as busy as more would
-constexpr std::int64_t kLongRun = 2048;       // that a group writes where rows are many
-constexpr std::int64_t kMostPieces = kGroup;  // of a row: one for each item that joins them
+constexpr std::int64_t kSoftmaxGroup = 256, kSoftmaxRun = 512;  // constants of the launch writing long rows
+constexpr std::int64_t kManyParts = 256;          // smallest number of parts joined once, not by each group
+constexpr std::int64_t kSoftmaxJoining = 64;
+constexpr std::int64_t kSoftmaxLong = 4096;          // row length for sharing a row among several groups
+constexpr std::int64_t kSoftmaxFewRows = 32;         // enough groups (a row each) to keep memory busy
+constexpr std::int64_t kSoftmaxLongRun = 2048;       // elements written by a group if there are many rows
+constexpr std::int64_t kMostPieces = kSoftmaxGroup;  // pieces of a row: a piece for each joining item
 
-/// The sums of each row's parts.
+/// Joins the sums of each row's parts.
 void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, std::int64_t rows, std::int64_t parts) {
   Launch k("reduce_parts");
   k.source.arithmetic("ACC", sum);
   k.source.define("START", "ACC_ZERO");
   k.source.define("JOIN(a, b)", "ACC_ADD(a, b)");
   k.source.define("FINISH(a)", "(a)");
-  k.source.define("GROUP", kJoining);
+  k.source.define("GROUP", kSoftmaxJoining);
   k.scratch("x", from, sum, false);
   k.scratch("out", to, sum, true);
   k.store("STORE", sum, sum);
   k.parameter("parts", parts);
-  list.add(std::move(k), rows * kJoining, static_cast<std::uint32_t>(kJoining));
+  list.add(std::move(k), rows * kSoftmaxJoining, static_cast<std::uint32_t>(kSoftmaxJoining));
 }
 
-/// A launch with a part of a row for each group. Its scratch, `declare` and what divides rows are to follow.
+/// A launch with a part of a row for each group. The caller adds the scratch, `declare` and the division of rows.
 Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, const char* name) {
   const DType x = c.in[0].dtype;
   Launch k(name);
@@ -93,7 +93,7 @@ Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, con
   return k;
 }
 
-/// The launch that writes long rows. Its scratch is to follow, then add_end.
+/// The launch writing long rows. The caller adds the scratch, then add_end.
 Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
   Launch k(name);
   k.type("T", lines.t);
@@ -101,13 +101,13 @@ Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
   k.type("SUM_T", lines.sum);
   k.source.math("SUM_MATH", lines.sum);
   k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
-  k.source.define("GROUP", kGroup);
+  k.source.define("GROUP", kSoftmaxGroup);
   k.input("x", 0, c.in[0].dtype);
   k.load("LOAD_X", c.in[0].dtype, lines.t);
   return k;
 }
 
-/// A group writes `run` elements of a row, of which `parts` sums are left.
+/// A group writes `run` elements of a row; the row has `parts` partial sums.
 void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, std::int64_t parts, std::int64_t run) {
   const DType y = c.out[0].dtype;
   k.output("y", 0, y);
@@ -116,7 +116,7 @@ void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, 
   k.parameter("parts", parts);
   k.parameter("run", run);
   const std::int64_t blocks = (lines.length + run - 1) / run;
-  list.add(std::move(k), lines.from.count * blocks * kGroup, static_cast<std::uint32_t>(kGroup));
+  list.add(std::move(k), lines.from.count * blocks * kSoftmaxGroup, static_cast<std::uint32_t>(kSoftmaxGroup));
 }
 
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
@@ -168,13 +168,13 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   Launch end = end_launch(c, lines, "softmax_end");
   end.scratch("part_sums", sums, sum, false);
   end.scratch("top_of", top_of, t, false);
-  add_end(c, list, lines, std::move(end), left, kRun);
+  add_end(c, list, lines, std::move(end), left, kSoftmaxRun);
 }
 
-/// Long rows, each by several groups, in the order of no definition: elements are read twice, not three times.
+/// Long rows, each by several groups, in a device-specific order: reads elements twice, not three times.
 void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
   const DType t = lines.t, sum = lines.sum;
-  const std::int64_t run = (lines.length + kRun * kMostPieces - 1) / (kRun * kMostPieces) * kRun;
+  const std::int64_t run = (lines.length + kSoftmaxRun * kMostPieces - 1) / (kSoftmaxRun * kMostPieces) * kSoftmaxRun;
   const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
   const auto bytes = [&](DType e) { return list.scratch(static_cast<std::uint64_t>(count * element_size(e))); };
   const std::uint64_t tops = bytes(t), sums = bytes(sum);
@@ -192,14 +192,14 @@ void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
   Launch end = end_launch(c, lines, "softmax_joined");
   end.scratch("tops", tops, t, false);
   end.scratch("part_sums", sums, sum, false);
-  add_end(c, list, lines, std::move(end), parts, lines.from.count < kFewRows ? kRun : kLongRun);
+  add_end(c, list, lines, std::move(end), parts, lines.from.count < kSoftmaxFewRows ? kSoftmaxRun : kSoftmaxLongRun);
 }
 
 void softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
   const Lines lines = lines_of(c, list.target());
   const RowParts parts = row_parts(list.target(), lines.layout);
-  if (parts.count > 1 && lines.from.count < kFewRows) return in_parts(c, list, parts, lines);
+  if (parts.count > 1 && lines.from.count < kSoftmaxFewRows) return in_parts(c, list, parts, lines);
   if (const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true)) return by_rows(c, list, *rows, lines);
   Launch k("softmax");
   k.type("T", lines.t);
@@ -219,8 +219,8 @@ void softmax(const KernelCall& c, Launches& list) {
 void faster_softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
   const Lines lines = lines_of(c, list.target());
-  if (!list.target().groups || !lines.layout.nearer || lines.length < kLong) return softmax(c, list);
-  if (lines.from.count >= kFewRows) {
+  if (!list.target().groups || !lines.layout.nearer || lines.length < kSoftmaxLong) return softmax(c, list);
+  if (lines.from.count >= kSoftmaxFewRows) {
     const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true);
     if (rows && rows->keeps()) return by_rows(c, list, *rows, lines);
   }

@@ -7,10 +7,10 @@
 namespace tern::portable {
 namespace {
 
-/// How a triangle is gone through: not at all, divided by its diagonal, or with a diagonal of ones.
+/// Processing of a triangle: skipped, divided by its diagonal, or with a unit diagonal.
 enum Triangle : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
 
-/// A matrix and right hand sides. X op(A) = B is op(A)^T X^T = B^T, which the strides say.
+/// A matrix and right hand sides. X op(A) = B is op(A)^T X^T = B^T, expressed by strides.
 struct Sides {
   explicit Sides(const KernelCall& c) {
     left = c.node->integer(AttrKey::left) != 0;
@@ -21,12 +21,12 @@ struct Sides {
   bool left, transposed, conjugate;
 };
 
-// With more right hand sides for each matrix, neighbouring items read the same element of it.
+// Smallest number of right hand sides per matrix with neighbouring items reading the same matrix element.
 constexpr std::int64_t kFewVectors = 8;
 
 std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, std::int64_t matrices, std::int64_t n,
                                       std::int64_t vectors) {
-  constexpr std::int64_t kMostRows = 1 << 10;  // for which there is local memory everywhere
+  constexpr std::int64_t kMostRows = 1 << 10;  // largest number of rows fitting in every device's local memory
   const std::int64_t rows = w.number == DType::c128 ? kMostRows / 2 : kMostRows;
   if (vectors > kFewVectors || n > rows) return std::nullopt;
   return MatrixGroups::choose(list.target(), {.count = matrices * vectors, .side = n, .elements = n, .columns = n});

@@ -6,13 +6,14 @@
 namespace tern::portable {
 namespace {
 
-// Elements that a group puts in order: a text for each.
-constexpr std::int64_t kRooms[] = {8, 32, 64, 128, 256, 1024, 2048};
-constexpr std::int64_t kRoom = 1024;          // of blocks of longer lines
-constexpr std::int64_t kEach = 8;             // elements of an item
-constexpr std::int64_t kLeastElements = 512;  // of a group: of several short lines
-constexpr std::int64_t kJoining = 256;        // items that merge two runs
-constexpr std::int64_t kFew = 4;              // of as many blocks, one is left when the first elements of each are kept
+// Numbers of elements sorted by a group: a text for each.
+constexpr std::int64_t kSortGroupsRooms[] = {8, 32, 64, 128, 256, 1024, 2048};
+constexpr std::int64_t kSortGroupsRoom = 1024;          // block size of longer lines
+constexpr std::int64_t kSortGroupsEach = 8;             // elements of an item
+constexpr std::int64_t kLeastElements = 512;  // minimum of a group: several short lines
+constexpr std::int64_t kSortGroupsJoining = 256;        // items merging two runs
+constexpr std::int64_t kFew = 4;              // number of blocks reduced to a single block if only their first elements
+                                              // are kept
 
 struct Runs {
   std::uint64_t values, places;  ///< offsets in the scratch
@@ -27,9 +28,9 @@ class Sort {
     std::int64_t length = lines_.along.count;
     const Runs* from = nullptr;
     Runs runs[2] = {};
-    const std::int64_t blocks = (length + kRoom - 1) / kRoom;
-    const bool few = lines_.kept * kFew <= kRoom;
-    if (length <= kRooms[std::size(kRooms) - 1]) {
+    const std::int64_t blocks = (length + kSortGroupsRoom - 1) / kSortGroupsRoom;
+    const bool few = lines_.kept * kFew <= kSortGroupsRoom;
+    if (length <= kSortGroupsRooms[std::size(kSortGroupsRooms) - 1]) {
       add_blocks(length, nullptr, nullptr, lines_.kept);
       return;
     }
@@ -38,8 +39,8 @@ class Sort {
       for (Runs& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
     }
     int to = 0;
-    while (length > kRoom) {
-      const std::int64_t kept = few ? lines_.kept : kRoom;
+    while (length > kSortGroupsRoom) {
+      const std::int64_t kept = few ? lines_.kept : kSortGroupsRoom;
       length = add_blocks(length, from, &runs[to], kept);
       from = &runs[to];
       to = 1 - to;
@@ -66,13 +67,13 @@ class Sort {
     k.scratch("to_places", to->places, DType::i32, true);
   }
 
-  /// Each block in order. Returns how many elements of each line are left.
+  /// Sorts each block. Returns the number of remaining elements of each line.
   std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
-    // What was left of blocks is little work beside them: one text for all of its lengths.
-    const std::int64_t needed = from != nullptr || to != nullptr ? kRoom : length;
-    const std::int64_t room = *std::ranges::find_if(kRooms, [&](std::int64_t r) { return r >= needed; });
+    // Sorting the remainders of blocks takes little time: a single text for all lengths.
+    const std::int64_t needed = from != nullptr || to != nullptr ? kSortGroupsRoom : length;
+    const std::int64_t room = *std::ranges::find_if(kSortGroupsRooms, [&](std::int64_t r) { return r >= needed; });
     const std::int64_t slots = std::max<std::int64_t>(kLeastElements / room, 1);
-    const std::int64_t items = room * slots / kEach;
+    const std::int64_t items = room * slots / kSortGroupsEach;
     const std::int64_t blocks = (length + room - 1) / room;
     Launch k("sort_block");
     k.source.define("LINES", slots);
@@ -102,21 +103,21 @@ class Sort {
     return left;
   }
 
-  /// Blocks in order are merged by twos; of runs that are longer than what is kept, the rest is left out.
+  /// Merges sorted blocks in pairs; runs are truncated to the kept length.
   void merge(const Runs* runs, int from) {
-    for (std::int64_t run = kRoom; run < lines_.along.count; run *= 2) {
+    for (std::int64_t run = kSortGroupsRoom; run < lines_.along.count; run *= 2) {
       const bool last = 2 * run >= lines_.along.count;
       Launch k("sort_join");
       k.scratch("values", runs[from].values, t_, false);
       k.scratch("places", runs[from].places, DType::i32, false);
-      declare(k, kRoom, 1, kJoining, last ? nullptr : &runs[1 - from]);
-      const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kRoom - 1) / kRoom;
+      declare(k, kSortGroupsRoom, 1, kSortGroupsJoining, last ? nullptr : &runs[1 - from]);
+      const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kSortGroupsRoom - 1) / kSortGroupsRoom;
       const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
       k.parameter("length", lines_.along.count);
       k.parameter("run", run);
       k.parameter("tiles", tiles);
       k.parameter("kept", lines_.kept);
-      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kJoining, static_cast<std::uint32_t>(kJoining));
+      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kSortGroupsJoining, static_cast<std::uint32_t>(kSortGroupsJoining));
       from = 1 - from;
     }
   }

@@ -22,7 +22,7 @@ std::string failure_numbers() {
   return text;
 }
 
-/// A library text; "floats:f64" is text/floats.inc for that type, "matrix_units:bf16" text/matrix_units.inc.
+/// A library text; "floats:f64" is text/floats.inc for f64, "matrix_units:bf16" text/matrix_units.inc.
 std::string library(const std::string& file) {
   const std::size_t colon = file.find(':');
   if (colon == std::string::npos) return std::string(text_file(file));
@@ -38,7 +38,7 @@ std::string library(const std::string& file) {
   return text + "#undef T\n#undef C\n#undef NAME\n#undef REAL\n#undef MAKE\n";
 }
 
-/// For a device without double: what a kernel says beyond the library texts, which ask for it themselves.
+/// Checks a kernel's own text on a device without double; library texts check for double themselves.
 void refuse_double(std::string_view said) {
   for (const char* word : {"f64", "c128", "double"}) {
     if (said.find(word) != std::string_view::npos)
@@ -172,7 +172,7 @@ void Source::complete(const Target& target) {
       declare_any(v);
       continue;
     }
-    // Equal ones share a function, so that compilers see that they share its results.
+    // Equal views share a function: compilers then see equal results.
     const auto last = pending_.begin() + static_cast<std::ptrdiff_t>(k);
     const auto same = std::find_if(pending_.begin(), last, [&](const View& earlier) {
       return !v.contiguous && !earlier.contiguous && earlier.sizes == v.sizes && earlier.strides == v.strides;
@@ -202,7 +202,7 @@ void Source::declare(const View& v) {
       size_values.push_back(a.size);
       stride_values.push_back(a.stride);
     }
-    // Below 2^31 elements no axis takes a division; which one it is becomes part of the text.
+    // Below 2^31 elements, multiplication by inverses replaces division; the choice is part of the text.
     const bool narrow = total < (std::int64_t{1} << 31), one = axes.size() == 1;
     const char* type = narrow ? "tern_u32" : "tern_u64";
     parameter(name + "_sizes", size_values);
@@ -229,7 +229,7 @@ void Source::declare(const View& v) {
   add_view(name, body);
 }
 
-/// As `declare`, with the number of axes as a parameter.
+/// Like `declare`, with the number of axes as a parameter.
 void Source::declare_any(const View& v) {
   const std::string& name = v.name;
   std::vector<std::int64_t> sizes(kMaxRank, 1), strides(kMaxRank, 0);
@@ -265,7 +265,7 @@ std::string Source::text(const Target& target) const {
   if (!target.has_double) {
     std::string said = body_ + struct_;
     for (const Buffer& b : buffers_) said += b.type + " ";
-    for (const std::string& f : files_) said += f == "double_math" ? "" : f + " ";  // empty there
+    for (const std::string& f : files_) said += f == "double_math" ? "" : f + " ";  // empty without double
     refuse_double(said);
   }
   const std::string kernel = "tern_" + name_;
@@ -293,7 +293,7 @@ std::string Source::text(const Target& target) const {
       break;
     case Dialect::cuda:
     case Dialect::hip:
-      // Without it AMD's compiler takes groups of 1024, whose items have few registers.
+      // AMD's compiler assumes groups of 1024 without this attribute, with few registers per item.
       declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
                                 std::ranges::find(files_, "row_groups") != files_.end() ? "TERN_ROW_BOUNDS "
                                 : group_ == 0 || target.dialect == Dialect::cuda

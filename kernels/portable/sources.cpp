@@ -1,4 +1,4 @@
-// Tensors made from nothing: full, iota, from_dim.
+// Tensors without operands: full, iota, from_dim.
 #include <complex>
 #include <cstring>
 #include <variant>
@@ -11,7 +11,7 @@
 namespace tern::portable {
 namespace {
 
-/// Number `i` of the attribute `value`, which holds integers or floating numbers.
+/// Number `i` of the attribute `value`, an array of integers or floats.
 struct Values {
   explicit Values(const Node& node) : data(*node.find(AttrKey::value)) {}
   bool integers() const { return std::holds_alternative<Dims>(data); }
@@ -26,7 +26,7 @@ struct Values {
   const AttrData& data;
 };
 
-/// Fills with an element (or a packed pair) that lies in `bytes`.
+/// Fills with an element (or a packed pair) stored in `bytes`.
 void fill(const TensorView& out, const std::byte* bytes, Launches& list) {
   static constexpr DType kCarriers[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::u64};
   const int size = element_size(out.dtype);
@@ -49,7 +49,7 @@ void fill(const TensorView& out, const std::byte* bytes, Launches& list) {
 void full(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
   const Values v(*c.node);
-  // Two elements, so that a packed pair is whole.
+  // Two elements, to fill a packed pair.
   std::byte element[2 * sizeof(std::complex<double>)] = {};
   if (v.integers()) {
     const std::int64_t twice[] = {v.integer(0), v.integer(0)};
@@ -78,7 +78,7 @@ void iota(const KernelCall& c, Launches& list) {
                             ? (t == DType::f64 ? DType::f64 : DType::f32)
                         : compute_type(t) == DType::f32 ? DType::f32
                                                         : DType::f64;
-  // float32 is computed in double and rounded once, as on the CPU.
+  // float32 is computed in double and rounded once, like on the CPU.
   const DType inner = t == DType::f32 && list.target().has_double ? DType::f64 : compute;
   Launch k("iota");
   k.output("out", 0, t);

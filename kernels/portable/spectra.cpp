@@ -37,7 +37,7 @@ void eigh(const KernelCall& c, Launches& list) {
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   declare_finished(k, c, 1);
-  // What the upper triangle holds is the adjoint's lower one.
+  // The upper triangle holds the adjoint's lower triangle.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   const bool kept = groups && groups->keep(k.source, "W", "work", n, n, w.number);
   const bool kept_basis = groups && groups->keep(k.source, "V", "basis", c.wants(1) ? n : 0, n, w.number);
@@ -55,8 +55,8 @@ void eigh(const KernelCall& c, Launches& list) {
   add_matrices(list, std::move(k), groups, n == 0 ? 0 : count, n);
 }
 
-/// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`, and whether
-/// they are wanted, as U, VALUES and VH. `u` and `vh` say so, too.
+/// Singular value decompositions of operand 0; `declare` declares the outputs `u`, `values` and `vh`, and their
+/// presence U, VALUES and VH. `u` and `vh` repeat the presence.
 template <class Declare>
 void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool vh,
              const Declare& declare) {
@@ -65,8 +65,8 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t length = std::max(rows, columns), n = std::min(rows, columns);
   const bool wide = rows < columns;
-  const std::int64_t basis = full && (u || vh) ? length : n;  // columns that are orthogonal in the end
-  // Half of the columns are rotated at once, with those of V; an item has eight of their elements or more.
+  const std::int64_t basis = full && (u || vh) ? length : n;  // columns made orthogonal
+  // Half of the columns are rotated at once, with the columns of V; an item has eight or more of their elements.
   auto groups = MatrixGroups::choose(list.target(), {.count = count,
                                                      .side = length,
                                                      .elements = n * (length + n) / 16,
@@ -110,7 +110,7 @@ void svd(const KernelCall& c, Launches& list) {
   });
 }
 
-// By the singular values for every driver: the shortest of the best solutions.
+// Uses singular values for every driver: the shortest of the best solutions.
 void lstsq(const KernelCall& c, Launches& list) {
   const TensorView &a = c.in[0], &b = c.in[1];
   const Numbers w(a.dtype, list.target());
@@ -186,7 +186,7 @@ void eig(const KernelCall& c, Launches& list) {
 }
 
 void matrix_exp(const KernelCall& c, Launches& list) {
-  constexpr std::int64_t kMatrices = 7;  // that the text works with
+  constexpr std::int64_t kMatrices = 7;  // matrices in the text's work memory
   const TensorView& a = c.in[0];
   const Numbers w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);

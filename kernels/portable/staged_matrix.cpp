@@ -9,7 +9,7 @@
 namespace tern::portable {
 namespace {
 
-/// The planes without those that repeat.
+/// The planes without repeating planes.
 TensorView once(TensorView planes) {
   for (int i = 0; i < planes.rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -22,7 +22,7 @@ bool is_quantized(const TensorView& v) {
   return v.blocks.columns != 0;
 }
 
-/// Elements of 4 and 2 bits have no type in texts, and are whole numbers, but f4.
+/// Elements of 4 and 2 bits have no type in texts; all but f4 are integers.
 bool is_part_of_byte(DType t) {
   return elements_per_byte(t) > 1 && t != DType::f4_e2m1;
 }
@@ -49,7 +49,7 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
   if (quantized) {
     const QuantizedMatrix m = quantized_matrix(view);
     declare_quantized(k, "b", from.index, m);
-    // Those that an item makes have one scale.
+    // The elements of an item share a scale.
     whole = !m.blocks.sparse() && (m.blocks.columns % each == 0 || m.blocks.columns == m.columns);
   } else {
     k.input("x", from.index, view.dtype);
@@ -78,7 +78,7 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
   ProductOperand to{from.index, from.planes, count, from.depth, l.turned ? 1 : stride, l.turned ? stride : 1};
   to.planes.dtype = t;
   to.scratch = scratch;
-  // Quantized planes have numbers; others follow each other without those that repeat.
+  // Quantized planes are numbered; other planes are consecutive, without repeating planes.
   std::int64_t next = l.lines * stride;
   for (int i = to.planes.rank - 1; i >= 0; --i) {
     std::int64_t& step = to.planes.strides[static_cast<std::size_t>(i)];

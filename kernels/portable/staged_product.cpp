@@ -10,21 +10,22 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;      // products that are worth more launches
-constexpr std::uint64_t kMostStaged = std::uint64_t{32} << 20;  // bytes of a weight, which the L2 of a large GPU holds
-constexpr std::int64_t kColumns = 64;                           // that a piece is a multiple of
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;      // smallest number of products worth additional launches
+constexpr std::uint64_t kMostStaged = std::uint64_t{32} << 20;  // bytes of a weight fitting in the L2 cache of a large
+                                                                // GPU
+constexpr std::int64_t kStagedProductColumns = 64;                           // a piece is a multiple of this number of columns
 
 bool is_16_bits(DType t) {
   return t == DType::f16 || t == DType::bf16;
 }
 
-/// Dialects of the vendors whose libraries multiply.
+/// True for dialects of vendors with a library for products.
 bool may_have_library(const Target& target) {
   return target.groups && (target.dialect == Dialect::cuda || target.dialect == Dialect::hip);
 }
 
-/// What both operands are multiplied in: 16 bits where the rows have them or may be rounded to them, and matrix units
-/// take them.
+/// Multiplication type of both operands: 16 bits if the rows have 16 bits or may be rounded to 16 bits, and matrix
+/// units support the type.
 DType product_type(const KernelCall& c, const Target& target, DType rows) {
   DType t = rows;
   if (rows == DType::f32 && c.precision == Precision::bfloat16) t = DType::bf16;
@@ -54,10 +55,10 @@ bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const Produc
   }
   const bool staged = c.in[1].blocks.columns != 0 || b.planes.dtype != t;
   const std::uint64_t all = staged ? staged_lines(c.in[1], b, b.length).bytes(t) : 0;
-  // Pieces of about the same size.
+  // Pieces of about equal size.
   const auto pieces = static_cast<std::int64_t>((all + kMostStaged - 1) / kMostStaged);
   std::int64_t each = b.length;
-  if (pieces > 1) each = ((b.length + pieces - 1) / pieces + kColumns - 1) / kColumns * kColumns;
+  if (pieces > 1) each = ((b.length + pieces - 1) / pieces + kStagedProductColumns - 1) / kStagedProductColumns * kStagedProductColumns;
   const std::uint64_t scratch = staged ? list.scratch(staged_lines(c.in[1], b, each).bytes(t)) : 0;
   for (std::int64_t first = 0; first < b.length; first += each) {
     const ResultColumns part{first, b.length};

@@ -1,4 +1,4 @@
-// The files of kernels/portable/text/, which the library carries compressed (kernels/generate/embed.cpp).
+// The files of kernels/portable/text/, stored compressed in the library (kernels/generate/embed.cpp).
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tern::portable {
 
-/// A file among those that are one compressed text.
+/// A file within the compressed text.
 struct EmbeddedText {
   const char* name;
   std::size_t offset, size;

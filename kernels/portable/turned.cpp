@@ -7,17 +7,17 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kTile = 32, kGroup = 256;  // of text/turned.inc
-constexpr std::int64_t kTileElements = kTile * (kTile + 1);
-constexpr std::int64_t kLeast = 16;             // elements along both axes: tiles stay empty below
-constexpr std::int64_t kLocalBytes = 20 << 10;  // every device has 32 KiB
+constexpr std::int64_t kTurnedTile = 32, kTurnedGroup = 256;  // constants of text/turned.inc
+constexpr std::int64_t kTileElements = kTurnedTile * (kTurnedTile + 1);
+constexpr std::int64_t kTurnedLeast = 16;             // elements along both axes: tiles would be mostly empty below
+constexpr std::int64_t kTurnedLocalBytes = 20 << 10;  // every device has 32 KiB
 constexpr std::size_t kMostViews = 64;
 
-/// The axis along which `v` has its neighbours, if that is not the result's last axis, `last`.
+/// The contiguous axis of `v`, if different from the result's last axis, `last`.
 std::optional<int> turned_axis(const TensorView& v, int last) {
   if (v.dtype == DType::invalid || v.dtype == DType::f4_e2m1 || std::abs(v.stride(last)) <= 1) return std::nullopt;
   for (int a = 0; a < last; ++a) {
-    if (v.size(a) >= kLeast && std::abs(v.stride(a)) == 1) return a;
+    if (v.size(a) >= kTurnedLeast && std::abs(v.stride(a)) == 1) return a;
   }
   return std::nullopt;
 }
@@ -28,7 +28,7 @@ std::optional<Turned> Turned::choose(const Target& target, const TensorView& out
   if (!target.groups || views.size() > kMostViews) return std::nullopt;
   int last = out.rank - 1;
   while (last > 0 && out.size(last) == 1) --last;
-  if (last <= 0 || out.size(last) < kLeast) return std::nullopt;
+  if (last <= 0 || out.size(last) < kTurnedLeast) return std::nullopt;
   Turned t;
   std::optional<int> axis;
   std::int64_t bytes = 0;
@@ -36,7 +36,7 @@ std::optional<Turned> Turned::choose(const Target& target, const TensorView& out
     const std::optional<int> found = turned_axis(views[k], last);
     if (!found || (axis && *axis != *found)) continue;
     bytes += kTileElements * element_size(views[k].dtype);
-    if (bytes > kLocalBytes) break;
+    if (bytes > kTurnedLocalBytes) break;
     axis = found;
     t.turned_ |= std::uint64_t{1} << k;
   }
@@ -56,15 +56,15 @@ void Turned::tile(Launch& k, const std::string& name, DType t, const std::string
 }
 
 void Turned::add(Launches& list, Launch k) const {
-  k.source.define("GROUP", kGroup);
+  k.source.define("GROUP", kTurnedGroup);
   k.source.define("TILES", tiles_);
   k.source.define("TURN(i, at)", turn_);
   k.parameter("down", down_);
   k.parameter("across", across_);
   k.parameter("between", between_);
   k.parameter("step", between_ * across_);
-  const std::int64_t tiles = (down_ + kTile - 1) / kTile * ((across_ + kTile - 1) / kTile);
-  list.add(std::move(k), batches_ * tiles * kGroup, static_cast<std::uint32_t>(kGroup));
+  const std::int64_t tiles = (down_ + kTurnedTile - 1) / kTurnedTile * ((across_ + kTurnedTile - 1) / kTurnedTile);
+  list.add(std::move(k), batches_ * tiles * kTurnedGroup, static_cast<std::uint32_t>(kTurnedGroup));
 }
 
 }  // namespace tern::portable

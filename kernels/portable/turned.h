@@ -1,5 +1,5 @@
-// Pointwise work and copies by tiles, on devices with groups, where an operand has its neighbours along another axis
-// than the result (text/turned.inc): items that read it one after the other would each touch a sector of their own.
+// Pointwise work and copies by tiles, on devices with groups, for operands contiguous along another axis than the
+// result (text/turned.inc): items reading such an operand in order would each touch a different sector.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@ namespace tern::portable {
 
 class Turned {
  public:
-  /// `views` have the sizes of `out`; those without data type are absent. None where an item for each element is as
-  /// fast.
+  /// `views` have the sizes of `out`; views without data type are absent. Empty if an item for each element is as fast.
   static std::optional<Turned> choose(const Target& target, const TensorView& out, std::span<const TensorView> views);
-  /// Whether view k of those goes through a tile.
+  /// True if view k goes through a tile.
   bool turns(std::size_t k) const { return (turned_ >> k & 1) != 0; }
-  /// `name`: the buffer and the view of an operand that turns, `offset` of it; its element is then NAME_tile[at].
+  /// `name`: the buffer and the view of a turned operand, with its `offset`; its element is then NAME_tile[at].
   void tile(Launch& k, const std::string& name, DType t, const std::string& offset = "");
-  /// The last of the declarations.
+  /// Must follow all declarations.
   void add(Launches& list, Launch k) const;
 
  private:

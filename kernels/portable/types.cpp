@@ -18,7 +18,7 @@ bool is_float_pair(DType t) {
 DType part_of(DType t) {
   return t == DType::c128 ? DType::f64 : DType::f32;
 }
-/// Held as its code, computed with as float.
+/// True for types stored as codes and computed in float.
 bool is_small(DType t) {
   return is_floating(t) && t != DType::f32 && t != DType::f64;
 }

@@ -1,5 +1,5 @@
-// unique: places of rows in order, by a merge sort, of single elements by groups; then the first of each group of
-// equals.
+// unique: sorted positions of rows, by a merge sort or, for single elements, by groups; then the first of each group of
+// equal rows.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
 #include "kernels/portable/definitions.h"
@@ -10,12 +10,12 @@ namespace tern::portable {
 namespace {
 
 /// Slices of x along an axis as rows; without an axis each element is a row.
-struct Rows {
-  Axes row, outer, inner, across;  ///< where a row begins; its other axes, before, after and all
+struct UniqueRows {
+  Axes row, outer, inner, across;  ///< start of a row; axes within a row: before, after, all
 };
 
-Rows rows_of(const Node& node, const TensorView& x) {
-  Rows r;
+UniqueRows rows_of(const Node& node, const TensorView& x) {
+  UniqueRows r;
   const bool by_axis = node.has(AttrKey::axis);
   const int axis = by_axis ? axis_of(node, x.rank) : -1;
   for (int i = 0; i < x.rank; ++i) {
@@ -29,14 +29,14 @@ Rows rows_of(const Node& node, const TensorView& x) {
   return r;
 }
 
-/// What the launches leave in the scratch, behind the numbers of the counting.
-struct Layout {
+/// Scratch offsets of the launches' results, after the counting's.
+struct UniqueLayout {
   Counting groups;
   std::uint64_t places[2], first, starts;
 };
 
-Layout layout_of(Launches& list, std::int64_t rows) {
-  Layout l;
+UniqueLayout layout_of_unique(Launches& list, std::int64_t rows) {
+  UniqueLayout l;
   l.groups = make_counting(list, rows);
   const std::uint64_t bytes = static_cast<std::uint64_t>(rows) * sizeof(std::int64_t);
   l.places[0] = list.scratch(bytes);
@@ -46,13 +46,13 @@ Layout layout_of(Launches& list, std::int64_t rows) {
   return l;
 }
 
-/// Whether the rows, of one element each, are put in order by groups: their places then lie in places[0].
-bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& x, const Rows& rows) {
+/// True if single-element rows are sorted by groups: their positions are then in places[0].
+bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& x, const UniqueRows& rows) {
   return rows.across.count == 1 && node.integer(AttrKey::consecutive) == 0 &&
          sorts_by_groups(list.target(), x.dtype, rows.row.count);
 }
 
-void sort_elements(Launches& list, const TensorView& x, const Rows& rows, const Layout& l) {
+void sort_elements(Launches& list, const TensorView& x, const UniqueRows& rows, const UniqueLayout& l) {
   const SortedLines sorted{0, x.dtype, {}, rows.row, false, rows.row.count};
   sort_by_groups(list, sorted, [&](Launch& k) {
     k.scratch("order", l.places[0], DType::i64, true);
@@ -60,8 +60,8 @@ void sort_elements(Launches& list, const TensorView& x, const Rows& rows, const 
   });
 }
 
-/// Passes of the sort otherwise: after them, the places lie in places[passes % 2].
-int passes_of(const Launches& list, const Node& node, const TensorView& x, const Rows& all) {
+/// Passes of the merge sort otherwise: the positions are then in places[passes % 2].
+int passes_of(const Launches& list, const Node& node, const TensorView& x, const UniqueRows& all) {
   int passes = 0;
   if (sorted_by_groups(list, node, x, all)) return passes;
   const std::int64_t rows = all.row.count;
@@ -69,7 +69,7 @@ int passes_of(const Launches& list, const Node& node, const TensorView& x, const
   return passes;
 }
 
-void declare_rows(Launch& k, const TensorView& x, const Rows& rows) {
+void declare_rows(Launch& k, const TensorView& x, const UniqueRows& rows) {
   const DType t = number_type(x.dtype);
   k.type("VALUE_T", t);
   k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
@@ -85,9 +85,9 @@ void declare_rows(Launch& k, const TensorView& x, const Rows& rows) {
 
 void unique(const KernelCall& c, Launches& list) {
   const TensorView& x = c.in[0];
-  const Rows rows = rows_of(*c.node, x);
+  const UniqueRows rows = rows_of(*c.node, x);
   const std::int64_t n = rows.row.count;
-  const Layout l = layout_of(list, n);
+  const UniqueLayout l = layout_of_unique(list, n);
   if (sorted_by_groups(list, *c.node, x, rows)) {
     sort_elements(list, x, rows, l);
   } else {
@@ -129,7 +129,7 @@ void run_unique(KernelCall& call) {
   run_launches(call);
   const std::int64_t count = read_total(call);
   const TensorView& x = call.in[0];
-  const Rows rows = rows_of(*call.node, x);
+  const UniqueRows rows = rows_of(*call.node, x);
   std::vector<std::int64_t> sizes = {count};
   if (call.node->has(AttrKey::axis)) {
     sizes.assign(x.shape().begin(), x.shape().end());
@@ -138,7 +138,7 @@ void run_unique(KernelCall& call) {
   allocate_result(call, count, sizes);
   const std::int64_t n = rows.row.count;
   Launches list(call);
-  const Layout l = layout_of(list, n);
+  const UniqueLayout l = layout_of_unique(list, n);
   const DType t = carrier(x.dtype);
   Launch k("unique_end");
   k.source.define("GROUPS", std::int64_t{0});

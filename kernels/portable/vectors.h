@@ -1,5 +1,5 @@
-// Vectors of floats that one item computes with: OpenCL C's, on processors that run an item by itself. Elsewhere an
-// item is one lane of a vector, and has single floats.
+// Vectors of floats in a single item: OpenCL C's vectors, on processors running an item at a time. Elsewhere an item is
+// a lane of a vector, and has single floats.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace tern::portable {
 
-/// A tile of a product: rows of `vectors` vectors of `vector` floats for an item, `items` of which share a panel.
+/// A tile of a product: rows of `vectors` vectors of `vector` floats for an item; `items` items share a panel.
 struct Tile {
   std::int64_t rows, vectors, vector, items;
   std::int64_t panel() const { return vectors * vector * items; }
   bool has_vectors() const { return vector > 1; }
 };
 
-/// The tile whose sums fill the registers of a device: 32 of 16 floats, or 16 of fewer.
+/// The tile with sums filling a device's registers: 32 registers of 16 floats, or 16 of fewer.
 inline Tile widest_tile(const Target& target) {
   if (target.dialect != Dialect::opencl || target.vector_floats < 4) return {12, 1, 1, 64};
   return target.vector_floats >= 16 ? Tile{12, 2, 16, 1} : Tile{6, 2, target.vector_floats >= 8 ? 8 : 4, 1};

@@ -9,13 +9,13 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kBytes = 16;            // of an access
+constexpr std::int64_t kWideBytes = 16;            // bytes of an access
 constexpr std::int64_t kMost = 8;              // elements of an item
-constexpr std::int64_t kItems = 1 << 17;       // that keep an H100's memory busy: half of those that it holds at once
-constexpr std::int64_t kMostStatements = 512;  // of an item
-constexpr std::int64_t kOfFunction = 40;       // statements of a function, about
+constexpr std::int64_t kWideItems = 1 << 17;       // enough items to keep an H100's memory busy: half of the resident items
+constexpr std::int64_t kMostStatements = 512;  // statements of an item
+constexpr std::int64_t kOfFunction = 40;       // approximate statements of a function
 
-/// Statements of an element, about; none where functions of double make them many.
+/// Approximate number of statements per element; empty for expressions with expensive functions of double.
 std::optional<std::int64_t> statements(const PointwiseExpr& expr) {
   std::int64_t sum = 0;
   for (const Instruction& i : expr.code) {
@@ -39,7 +39,7 @@ std::string of_bits(DType t, const std::string& bits) {
   }
 }
 
-/// The bits of an element, as an unsigned integer of its size.
+/// The bits of an element, as an unsigned integer of the same size.
 std::string bits_of(DType t, const std::string& v) {
   switch (t) {
     case DType::f32:
@@ -53,7 +53,7 @@ std::string bits_of(DType t, const std::string& v) {
 }  // namespace
 
 std::int64_t enough_items(std::int64_t count, std::int64_t most) {
-  while (most > 1 && count / most < kItems) most /= 2;
+  while (most > 1 && count / most < kWideItems) most /= 2;
   return most;
 }
 
@@ -62,7 +62,7 @@ std::optional<Wide::Way> Wide::way_of(const TensorView& view, std::int64_t each)
   if (axes.empty()) return Way::once;
   const Axis inner = axes.back();
   if (inner.stride == 0) return axes.size() == 1 || inner.size % each == 0 ? Way::once : Way::each;
-  // The last elements of a whole line are made one by one.
+  // The last elements of a whole line are computed one by one.
   if (inner.stride != 1 || (axes.size() > 1 && inner.size % each != 0)) return std::nullopt;
   const bool in_words = std::all_of(axes.begin(), axes.end() - 1, [&](const Axis& a) { return a.stride % each == 0; });
   return in_words ? std::optional(Way::words) : std::nullopt;
@@ -79,10 +79,11 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
     least = std::min<std::int64_t>(least, element_size(v.dtype));
     most = std::max<std::int64_t>(most, element_size(v.dtype));
   }
-  if (most > kBytes / 2) return std::nullopt;
-  std::int64_t start = enough_items(out.numel(), std::min(kBytes / least, kMost));
+  if (most > kWideBytes / 2) return std::nullopt;
+  std::int64_t start = enough_items(out.numel(), std::min(kWideBytes / least, kMost));
   while (start > 1 && *length * start > kMostStatements) start /= 2;
-  // First so that no operand needs a place for each element, then those that repeat may.
+  // First looks for widths without an offset for each element of any operand, then allows offsets for repeating
+  // operands.
   for (const bool repeats : {false, true}) {
     for (std::int64_t each = start; each > 1 && each * least >= 4; each /= 2) {
       Wide w;
@@ -100,7 +101,7 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
 
 void Wide::misaligned(const std::string& name, std::int64_t bytes) {
   misaligned_ +=
-      fmt::format("{}((tern_u64){} & {}u)", misaligned_.empty() ? "" : " | ", name, std::min(bytes, kBytes) - 1);
+      fmt::format("{}((tern_u64){} & {}u)", misaligned_.empty() ? "" : " | ", name, std::min(bytes, kWideBytes) - 1);
 }
 
 std::string Wide::load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single) {

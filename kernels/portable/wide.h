@@ -12,20 +12,20 @@
 
 namespace tern::portable {
 
-/// How many elements an item takes, at most `most`: half of them until the items fill a device.
+/// Number of elements of an item, at most `most`: halved until the items fill a device.
 std::int64_t enough_items(std::int64_t count, std::int64_t most);
 
-/// For pointwise work (text/pointwise_wide.inc).
+/// Wide items for pointwise work (text/pointwise_wide.inc).
 class Wide {
  public:
-  /// `views` have the sizes of `out`, which is contiguous; those without data type are absent. None where an item for
-  /// each element is as fast: few elements, long expressions, operands that have no neighbours.
+  /// `views` have the sizes of `out`, which is contiguous; views without data type are absent. Empty if an item for
+  /// each element is as fast: few elements, long expressions, operands without contiguous neighbours.
   static std::optional<Wide> choose(const Target& target, const TensorView& out, std::span<const TensorView> views,
                                     const PointwiseExpr& expr);
-  /// The text of an element of operand k, whose buffer and view is `name`; `single` is that of an item for each
-  /// element.
+  /// The text of an element of operand k, with the buffer and view `name`; `single` is the text for an item with a
+  /// single element.
   std::string load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single);
-  /// The last of the declarations, but WIDE_EXPRESSION.
+  /// Must follow all declarations except WIDE_EXPRESSION.
   void add(Launches& list, Launch k, const TensorView& out);
 
  private:

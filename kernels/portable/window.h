@@ -1,4 +1,4 @@
-// The spatial axes of windows: always three, missing ones first with size 1.
+// The spatial axes of windows: always three, missing axes first with size 1.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace tern::portable {
 
 using Three = std::array<std::int64_t, 3>;
 
-/// Attribute `key`, one value for each of the last `n` axes; `missing` for the axes before them.
+/// Attribute `key`, a value for each of the last `n` axes; `missing` for the axes before.
 inline Three three_of(const Node& node, AttrKey key, std::size_t n, std::int64_t missing) {
   Three v{missing, missing, missing};
   for (std::size_t i = 0; i < n; ++i) v[3 - n + i] = node.integer_at(key, i);

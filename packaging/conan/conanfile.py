@@ -10,7 +10,7 @@ from conan.tools.files import copy, load, rmdir
 from conan.tools.gnu import PkgConfigDeps
 from conan.tools.layout import basic_layout
 
-ROOT = pathlib.Path("..", "..")  # from this file to the sources
+ROOT = pathlib.Path("..", "..")  # path from this file to the sources
 LIBRARIES = ["DNNL", "BLAS", "LAPACK"]
 
 
@@ -23,13 +23,13 @@ class TernRecipe(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {
         "shared": [True, False],
-        "command": [True, False],  # the command tern, which exports
-        "plugins": [True, False],  # of devices
+        "command": [True, False],  # the command tern, for exporting
+        "plugins": [True, False],  # plugins of devices
         "with_dnnl": [True, False],
         "with_blas": [True, False],
         "with_lapack": [True, False],
     }
-    # ConanCenter has no oneDNN for CPUs that everybody could take; LAPACKE comes with OpenBLAS there.
+    # ConanCenter has no oneDNN for all CPUs; LAPACKE is part of OpenBLAS there.
     default_options = {
         "shared": True, "command": True, "plugins": False, "with_dnnl": False, "with_blas": False, "with_lapack": False}
 
@@ -46,7 +46,7 @@ class TernRecipe(ConanFile):
             copy(self, pattern, str(pathlib.Path(self.recipe_folder, ROOT)), self.export_sources_folder)
 
     def requirements(self):
-        # Programs that link the static library link these, too.
+        # Dependencies of programs linking the static library.
         for requirement in ["fmt/[>=9]", "xxhash/[>=0.8]", "zstd/[>=1.5]", "flatbuffers/[>=2.0.8]"]:
             self.requires(requirement)
         if self.options.command:
@@ -97,7 +97,7 @@ class TernRecipe(ConanFile):
         rmdir(self, str(pathlib.Path(self.package_folder, "share", "doc")))
 
     def package_info(self):
-        # Tern brings its own ternConfig.cmake.
+        # Tern has its own ternConfig.cmake.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/tern"]
         self.cpp_info.set_property("pkg_config_name", "tern")

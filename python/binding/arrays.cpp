@@ -22,7 +22,7 @@ struct Format {
   const char* letters;
 };
 
-/// Letters of Python's struct module, as NumPy has them. Integers are found by their sizes.
+/// Letters of Python's struct module, used by NumPy. Integers are found by their sizes.
 constexpr Format kFormats[] = {{DType::boolean, "?"}, {DType::u8, "B"},   {DType::i8, "b"},  {DType::i16, "h"},
                                {DType::u16, "H"},     {DType::i32, "i"},  {DType::u32, "I"}, {DType::i64, "q"},
                                {DType::u64, "Q"},     {DType::f16, "e"},  {DType::f32, "f"}, {DType::f64, "d"},
@@ -100,7 +100,7 @@ Tensor of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer> view, std::string_vie
   return borrow(v.buf, v.readonly != 0, dtype, shape, v.strides, v.itemsize, owner_of(std::move(view)), name);
 }
 
-/// The types of ml_dtypes, which the buffer protocol has no letters for.
+/// The types of ml_dtypes, without letters in the buffer protocol.
 DType small_float(const std::string& name) {
   if (name == "float8_e8m0fnu") return DType::f8_e8m0;
   if (name == "float6_e2m3fn") return DType::f6_e2m3;
@@ -109,7 +109,7 @@ DType small_float(const std::string& name) {
   return is_floating(dtype) && element_size(dtype) <= 2 ? dtype : DType::invalid;
 }
 
-/// A NumPy array whose elements have no letters.
+/// A NumPy array with elements without letters.
 Tensor of_interface(nb::handle object, std::string_view name) {
   const std::string type = nb::cast<std::string>(nb::str(object.attr("dtype").attr("name")));
   const DType dtype = small_float(type);
@@ -121,6 +121,8 @@ Tensor of_interface(nb::handle object, std::string_view name) {
   for (nb::handle s : shape) sizes.push_back(nb::cast<Py_ssize_t>(s));
   if (!array["strides"].is_none()) {
     for (nb::handle s : nb::cast<nb::tuple>(array["strides"])) strides.push_back(nb::cast<Py_ssize_t>(s));
+    if (strides.size() != sizes.size())
+      refuse(name, fmt::format("has {} sizes, but {} strides (__array_interface__)", sizes.size(), strides.size()));
   }
   void* const address = PyLong_AsVoidPtr(data[0].ptr());
   if (address == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -185,7 +187,7 @@ const char* buffer_format(DType dtype) {
 Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
   if (const Tensor* own = own_tensor(object)) return *own;
-  // Before buffers: numpy.float64 is a Python float, and a buffer of float64.
+  // Checked before buffers: numpy.float64 is a Python float, and a buffer of float64.
   if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
   if (PyObject_CheckBuffer(o)) {
     auto view = std::make_unique<Py_buffer>();

@@ -37,7 +37,7 @@ std::size_t place_of(const Entry& entry, std::string_view name) {
                                                 entry.inputs.size(), list_inputs(entry), given));
 }
 
-/// Arguments by place, then by name.
+/// Positional arguments, then arguments by name.
 std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   const auto given = static_cast<std::size_t>(PyTuple_Size(args.ptr()));
   if (given > entry.inputs.size()) refuse_count(entry, given);
@@ -73,7 +73,7 @@ std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::hand
   return tensors;
 }
 
-/// Arguments in the structure that they had in PyTorch.
+/// Arguments in their PyTorch structure.
 std::vector<Tensor> nested_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   nb::dict named;
   if (kwargs.is_valid()) {
@@ -103,7 +103,7 @@ std::vector<Tensor> caller_outputs(const Entry& entry, nb::handle out) {
   return tensors;
 }
 
-/// "out" is an argument of the program where that has one of this name.
+/// True if the program itself has an argument named "out".
 bool has_out(const Entry& entry) {
   return std::ranges::any_of(entry.info->inputs, [](const ValueInfo& v) {
     return v.name == kOut || v.name.starts_with(std::string(kOut) + ".");

@@ -12,17 +12,16 @@
 
 namespace tern::python {
 
-/// The tensors of a call, in the order in which the function takes them. `kwargs` may be null; `except` names one in it
-/// that is no input.
+/// The tensors of a call, in the function's order. `kwargs` may be null; `except` names a keyword without an input.
 std::vector<Tensor> arguments_of(const Entry& entry, nanobind::handle args, nanobind::handle kwargs,
                                  const char* except = nullptr);
-/// What a call gives for these results: one tensor, a tuple, or the structure that the program had in PyTorch.
+/// The return value of a call with these results: a tensor, a tuple, or the program's structure in PyTorch.
 nanobind::object results_of(const Entry& entry, std::vector<Tensor> results);
 /// The whole call.
 nanobind::object call(const Entry& entry, Runner& runner, PyObject* args, PyObject* kwargs);
 
-/// For slots, whose exceptions nanobind does not catch: what `act` gives as a new reference, or null and the Python
-/// exception is set.
+/// Wrapper for slots, because nanobind does not catch their exceptions: the result of `act` as a new reference, or null
+/// with the Python exception set.
 template <class Act>
 PyObject* in_slot(Act act) noexcept {
   try {

@@ -1,4 +1,4 @@
-// The command in this process: what export, validate, verify, inspect and devices of the package call.
+// The command in this process: called by export, validate, verify, inspect and devices of the package.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

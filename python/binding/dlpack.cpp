@@ -30,7 +30,7 @@ constexpr std::pair<int, const char*> kDevices[] = {
     {2, "cuda"},  {3, "pinned memory of cuda"},   {4, "opencl"}, {7, "vulkan"}, {8, "metal"},
     {10, "rocm"}, {13, "managed memory of cuda"}, {14, "oneapi"}};
 
-/// The stream of this thread on the device that has an array's memory; none for the CPU's.
+/// This thread's stream on the device of an array's memory; empty for the CPU.
 std::optional<Stream> stream_of(std::string_view name, int type, int id) {
   if (type == dlpack::kCpu) return std::nullopt;
   std::string device = "device type " + std::to_string(type);
@@ -51,7 +51,7 @@ std::optional<Stream> stream_of(std::string_view name, int type, int id) {
   }
 }
 
-/// Waits until what writes the array has ended: what the stream has been told to wait for.
+/// Waits for the producer of the array, through the stream ordered after the producer's work.
 void wait(const Stream& stream) {
   const WithoutGil released;
   stream.synchronize();
@@ -59,7 +59,7 @@ void wait(const Stream& stream) {
 
 template <class Managed>
 void delete_unused(PyObject* capsule, const char* name) {
-  if (!PyCapsule_IsValid(capsule, name)) return;  // it was taken, and has another name
+  if (!PyCapsule_IsValid(capsule, name)) return;  // already taken and renamed
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
@@ -78,7 +78,7 @@ Tensor of_capsule(nb::handle capsule) {
   return t;
 }
 
-/// `options`: the number of the stream that is to wait for the array, for one on a device.
+/// `options`: for an array on a device, the number of the stream to wait for the array.
 nb::object call_dlpack(nb::handle object, nb::dict options) {
   const nb::object method = object.attr("__dlpack__");
   options["max_version"] = nb::make_tuple(dlpack::kMajor, dlpack::kMinor);
@@ -87,15 +87,16 @@ nb::object call_dlpack(nb::handle object, nb::dict options) {
   } catch (nb::python_error& e) {
     if (!e.matches(PyExc_TypeError)) throw;
   }
-  nb::del(options["max_version"]);  // of DLPack 0
+  nb::del(options["max_version"]);  // unknown to DLPack 0
   return method(**options);
 }
 
-/// As tensor_of_dlpack(), with whatever errors.
+/// Implements tensor_of_dlpack(), with any exceptions.
 bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   if (const DlpackExchange* exchange = exchange_of(object, name)) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
+    if (managed == nullptr) fail(ErrorCode::invalid_argument, "its type gives a null pointer");
     const dlpack::Device device = managed->array.device;
     try {
       if (const std::optional<Stream> stream = stream_of(name, device.type, device.id)) {
@@ -106,7 +107,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
       }
       *tensor = from_dlpack(reinterpret_cast<DLManagedTensorVersioned*>(managed));
     } catch (...) {
-      managed->deleter(managed);
+      if (managed->deleter != nullptr) managed->deleter(managed);
       throw;
     }
     return true;
@@ -114,13 +115,13 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   if (!nb::hasattr(object, "__dlpack__")) return false;
   std::optional<Stream> stream;
   if (nb::hasattr(object, "__dlpack_device__")) {
-    const nb::object device = object.attr("__dlpack_device__")();  // whose items Python checks
+    const nb::object device = object.attr("__dlpack_device__")();  // Python checks the items
     stream = stream_of(name, nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
   }
   nb::dict options;
   if (stream) options["stream"] = reinterpret_cast<std::uintptr_t>(stream->native());
   *tensor = of_capsule(call_dlpack(object, options));
-  if (!stream && tensor->device() != "cpu") {  // told of no stream: it is there for the default one
+  if (!stream && tensor->device() != "cpu") {  // no stream given: ready for the default stream
     stream = Stream::current(tensor->device());
     stream->wait_native(nullptr);
   }
@@ -135,7 +136,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
 }  // namespace
 
 bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) {
-  if (PyType_Check(object.ptr())) return false;  // a class has the methods of its instances
+  if (PyType_Check(object.ptr())) return false;  // a class has its instances' methods
   try {
     return take(object, name, tensor);
   } catch (const Error& e) {
@@ -149,8 +150,8 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
            text.empty() ? nb::cast<std::string>(nb::str(e.type().attr("__name__"))) : text);
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& e) {  // a cast of what is no tuple, no number
-    refuse(ErrorCode::invalid_argument, name, e.what());
+  } catch (const std::exception&) {  // nb::cast failed
+    refuse(ErrorCode::invalid_argument, name, "its __dlpack_device__() does not give two integers of 32 bits");
   }
 }
 

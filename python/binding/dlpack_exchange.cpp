@@ -13,7 +13,7 @@ namespace {
 
 struct Known {
   const DlpackExchange* exchange = nullptr;
-  bool lazy = false;  ///< has is_conj and is_neg, as torch.Tensor does
+  bool lazy = false;  ///< has is_conj and is_neg, like torch.Tensor
 };
 
 Known look_up(nb::handle type) {
@@ -30,7 +30,7 @@ Known look_up(nb::handle type) {
 }  // namespace
 
 const DlpackExchange* exchange_of(nb::handle object, std::string_view name) {
-  // Under the GIL. A type that is here is kept alive, so that its address stays its own.
+  // Requires the GIL. Cached types are kept alive, to keep their addresses unique.
   static std::unordered_map<PyTypeObject*, Known> known_types;
   PyTypeObject* const type = Py_TYPE(object.ptr());
   auto found = known_types.find(type);

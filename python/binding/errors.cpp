@@ -24,7 +24,7 @@ const char* name_of(ErrorCode code) {
 
 void set_error(const char* code, const char* message) {
   try {
-    // Messages quote names from files, which need not be UTF-8.
+    // Messages quote names from files, possibly not UTF-8.
     const nb::object text =
         nb::steal(PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(strlen(message)), "replace"));
     const nb::object error = nb::module_::import_("tern._errors").attr("make_error")(code, text);

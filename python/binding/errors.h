@@ -8,9 +8,9 @@
 
 namespace tern::python {
 
-/// Sets the Python exception for a C++ one. Needs the GIL.
+/// Sets the Python exception for a C++ exception. Needs the GIL.
 void set_python_error(const std::exception& error);
-/// Has nanobind call it for what functions throw.
+/// Registers set_python_error with nanobind for all functions.
 void register_errors();
 
 }  // namespace tern::python

@@ -79,7 +79,7 @@ std::vector<std::shared_ptr<OneSession>> Facts::sessions() const {
 }
 
 void Facts::close() {
-  // First: a thread that waits for one of these sessions must find no other.
+  // Clears the members first: threads waiting for these sessions must not find others.
   const std::optional<Model> model = std::exchange(model_, std::nullopt);
   const std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
   for (const std::shared_ptr<OneSession>& session : sessions()) session->close();

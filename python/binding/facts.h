@@ -1,4 +1,4 @@
-// What a loaded model is: the archive, how it was prepared, and its functions as calls see them.
+// Properties of a loaded model: the archive, its preparation, and its functions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,9 +21,9 @@ struct Entry {
     DType dtype = DType::invalid;
   };
   std::shared_ptr<const FunctionInfo> info;  ///< a copy: outlives the model
-  std::vector<Input> inputs;                 ///< inputs that export did not fix
-  /// Python callables where arguments or results are nested, or some are fixed (python/tern/_pytree.py); else None:
-  /// flatten(args, kwargs) gives a list of arrays, unflatten(list of results) what a call gives.
+  std::vector<Input> inputs;                 ///< inputs not fixed by export
+  /// Python callables for functions with nested or fixed arguments or results (python/tern/_pytree.py); else None:
+  /// flatten(args, kwargs) returns a list of arrays, unflatten(list of results) a call's return value.
   nanobind::object flatten, unflatten;
 };
 
@@ -32,7 +32,7 @@ class Facts {
  public:
   Facts(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options);
   const Entry& entry(std::string_view name) const;  ///< throws Error and lists the names
-  const Entry& main() const;                        ///< "forward", or the only one
+  const Entry& main() const;                        ///< "forward", or the only function
 
   /// Throw once the model is closed.
   void check_open() const;
@@ -48,7 +48,7 @@ class Facts {
   std::shared_ptr<const MemoryFile> file;  ///< copy of an archive given as bytes, else null
   PrepareOptions options;
   std::vector<Entry> entries;
-  /// Runs of it depend on earlier runs: mutable states, random numbers.
+  /// Runs depend on earlier runs: mutable states, random numbers.
   bool remembers = false;
 
  private:

@@ -1,11 +1,11 @@
-// A fork copies a process without its threads, so the pool of threads is gone in the child.
+// A fork copies a process without its threads: the child has no thread pool.
 #pragma once
 
 namespace tern::python {
 
-/// Call when the module is imported.
+/// Call at the module's import.
 void watch_forks();
-/// Throws Error in a child of a process that had used the runtime before it forked; else notes that this one uses it.
+/// Throws Error in a child of a process with earlier use of the runtime; else records the use by this process.
 void check_fork();
 
 }  // namespace tern::python

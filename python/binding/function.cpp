@@ -1,4 +1,4 @@
-// tern.Function: a function of a program, bound to who runs it.
+// tern.Function: a function of a program, bound to its runner.
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -1,6 +1,6 @@
-// The GIL around work that needs none. When the interpreter ends, CPython before 3.14 ends every other thread that asks
-// for the GIL by pthread_exit, whose unwinding neither C++ nor nanobind survives. Such a thread waits for the process
-// to end instead, as it does in 3.14.
+// The GIL around work without Python. When the interpreter ends, CPython before 3.14 ends every other thread requesting
+// the GIL with pthread_exit, and neither C++ nor nanobind survives this unwinding. Such a thread waits for the process
+// to end instead, like in 3.14.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace tern::python {
 
-/// Waits for ever when it is unwound before disarm().
+/// Waits for ever when unwound before disarm().
 class WaitForEnd {
  public:
   WaitForEnd() = default;
@@ -23,7 +23,7 @@ class WaitForEnd {
   volatile bool armed_ = true;
 };
 
-/// Releases the GIL while it lives.
+/// Releases the GIL during its lifetime.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -39,7 +39,7 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Calls `act` with the GIL, from any thread. After the interpreter's end it does nothing: memory is the system's then.
+/// Calls `act` with the GIL, from any thread. No effect after the interpreter's end, when the system reclaims memory.
 template <class Act>
 void with_gil(Act act) {
   if (!Py_IsInitialized()) return;

@@ -1,4 +1,4 @@
-// tern.Graph: a call that was captured, to be replayed.
+// tern.Graph: a captured call, to be replayed.
 #include <nanobind/stl/string.h>
 #include <tern/graph.h>
 
@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-/// The inputs are kept alive, as replays read their memory. Results lie in the graph's.
+/// Keeps the inputs alive, because replays read their memory. The graph owns the results' memory.
 struct Captured {
   std::shared_ptr<Facts> facts;
   std::shared_ptr<OneSession> session;
@@ -34,7 +34,7 @@ std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
     if (t.dtype() == DType::invalid) {
       tensors.emplace_back();
     } else if (t.device() != "cpu") {
-      tensors.push_back(t);  // has memory of its own
+      tensors.push_back(t);  // has its own memory
     } else {
       tensors.push_back(Tensor::borrow(t.data(), t.dtype(), t.sizes(), t.strides(), owner));
     }

@@ -1,11 +1,11 @@
-// The C++ object in a Python one, for slots, which nanobind does not check.
+// The C++ object in a Python object, for slots, because nanobind does not check slots.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace tern::python {
 
-/// Throws nb::type_error for an object that __new__ made and __init__ did not: nothing is in it.
+/// Throws nb::type_error for an uninitialised object (__new__ without __init__).
 template <class T>
 T& instance(PyObject* self) {
   if (!nanobind::inst_ready(self))

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace tern::python {
 namespace {
 
-// Flag of the main thread's run, and the handler before. Set before the handler is installed.
+// Flag of the main thread's run, and the previous handler. Set before the handler is installed.
 std::atomic<std::atomic<bool>*> running_flag = nullptr;
 struct sigaction outer_action;
 
@@ -23,7 +23,7 @@ void cancel_run(int number, siginfo_t* info, void* context) {
   }
 }
 
-/// A handler of the application's own may do anything else than raise.
+/// False for the application's own handlers: their behaviour is unknown.
 bool raises_keyboard_interrupt() {
   static const nb::handle module = nb::module_::import_("_signal").release();
   static const nb::handle raising = nb::object(module.attr("default_int_handler")).release();

@@ -5,8 +5,8 @@
 
 namespace tern::python {
 
-/// While it lives, Ctrl-C cancels runs of the token, beside what it does otherwise. Only on the process's main thread,
-/// and where Python's handler raises KeyboardInterrupt. Needs the GIL at both ends.
+/// During its lifetime, Ctrl-C also cancels runs of the token. Only on the process's main thread, and with Python's
+/// handler raising KeyboardInterrupt. Construction and destruction need the GIL.
 class Interruptible {
  public:
   explicit Interruptible(const CancelToken& token);
@@ -18,7 +18,7 @@ class Interruptible {
   bool active_;
 };
 
-/// Throws the KeyboardInterrupt that is due, if one is.
+/// Throws a pending KeyboardInterrupt.
 void raise_interrupt();
 
 }  // namespace tern::python

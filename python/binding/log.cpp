@@ -1,4 +1,4 @@
-// Messages that no caller gets as an error, for Python.
+// Passes messages not delivered as errors to Python.
 #include <nanobind/stl/string.h>
 #include <tern/log.h>
 
@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-/// tern._log.receive() passes the message on. An exception of the application's goes to sys.unraisablehook.
+/// tern._log.receive() passes the message on. Exceptions of the application go to sys.unraisablehook.
 void receive(std::int32_t level, const char* message, void*) {
   with_gil([&] {
     try {
@@ -31,7 +31,7 @@ void receive(std::int32_t level, const char* message, void*) {
 
 void add_log(nb::module_& m) {
   set_log(&receive);
-  // Tests call it.
+  // For tests.
   m.def(
       "_log",
       [](std::int32_t level, const std::string& message) {

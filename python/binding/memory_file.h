@@ -9,7 +9,7 @@
 
 namespace tern::python {
 
-/// Holds a copy of bytes as a file that ends with the last reference.
+/// Holds a copy of bytes as a file, removed with the last reference.
 class MemoryFile {
  public:
   /// Throws Error (io, out_of_memory).
@@ -17,7 +17,7 @@ class MemoryFile {
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
-  /// Opens it in this process.
+  /// Path for opening the file in this process.
   const std::string& path() const { return path_; }
 
  private:
@@ -25,7 +25,7 @@ class MemoryFile {
   std::string path_;
 };
 
-/// Copies bytes, a bytearray, a memoryview, any contiguous buffer, or what a binary file has left to read. Throws
+/// Copies bytes, a bytearray, a memoryview, any contiguous buffer, or the remaining content of a binary file. Throws
 /// nb::type_error for other objects.
 std::shared_ptr<const MemoryFile> memory_file_of(nanobind::handle object);
 

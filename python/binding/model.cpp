@@ -2,18 +2,17 @@
 #include "python/binding/model.h"
 
 #include <fmt/format.h>
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <tern/error.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "python/binding/arrays.h"
 #include "python/binding/call.h"
+#include "python/binding/file_path.h"
 #include "python/binding/fork.h"
 #include "python/binding/gil.h"
 #include "python/binding/instance.h"
@@ -81,15 +80,16 @@ PyModel model_of(std::string path, std::shared_ptr<const MemoryFile> file, Model
   return {facts, std::make_shared<Pool>(facts)};
 }
 
-/// The model of another's archive with other weights.
+/// The model of another model's archive with other weights.
 PyModel derived(const PyModel& m, Model model) {
   return model_of(m.facts->path, m.facts->file, std::move(model), m.facts->options);
 }
 
-/// Opens the file; messages name it `label`.
+/// Opens the file; messages name the file `label`.
 Model open_as(const std::string& path, const std::string& label, const OpenOptions& options) {
   try {
     const WithoutGil released;
+    check_program_file(path);
     return is_pt2(path) ? open_model(path) : Model::open(path, options);
   } catch (const Error& e) {
     std::string message = e.what();
@@ -120,12 +120,11 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
   std::shared_ptr<const MemoryFile> file;
   std::string path, label = "<memory>";
   if (PyUnicode_Check(source.ptr()) || nb::hasattr(source, "__fspath__")) {
-    path = label = nb::cast<std::filesystem::path>(source).string();
+    path = label = file_path_of(source);
   } else {
     file = memory_file_of(source);
     path = file->path();
   }
-  check_program_file(path);
   if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "

@@ -48,7 +48,7 @@ void add_context(nanobind::class_<T>& c, const char* enter_signature, Enter ente
       nanobind::sig("def __exit__(self, *_: object) -> None"));
 }
 
-/// {name: Function} of the functions, as `runner` runs them.
+/// {name: Function} of the functions, run by `runner`.
 nanobind::dict functions_of(const std::shared_ptr<Facts>& facts, const std::shared_ptr<Runner>& runner);
 
 }  // namespace tern::python

@@ -1,4 +1,4 @@
-// The module tern._tern: everything of the package that is not Python.
+// The module tern._tern: the compiled part of the package.
 #include <nanobind/nanobind.h>
 #include <tern/version.h>
 
@@ -10,7 +10,7 @@
 namespace nb = nanobind;
 
 NB_MODULE(_tern, m) {
-  // Objects that the application's globals still hold at exit are not leaks.
+  // Objects held by the application's globals at exit are not leaks.
   nb::set_leak_warnings(false);
   m.doc() = "The compiled part of the package tern.";
   m.attr("__version__") = TERN_VERSION_STRING;

@@ -1,4 +1,4 @@
-// Python objects that tensors keep alive. The last copy of a tensor may end on any thread, with or without the GIL.
+// Python objects kept alive by tensors. The last copy of a tensor may end on any thread, with or without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,9 +16,9 @@ struct ReleaseBuffer {
 
 /// Holds a reference.
 std::shared_ptr<void> owner_of(nanobind::handle object);
-/// Holds an object that holds Python objects in turn.
+/// Holds an object owning Python objects in turn.
 std::shared_ptr<void> owner_of(std::shared_ptr<void> object);
-/// Holds the view, and by it the exporter's memory.
+/// Holds the view, and through the view the exporter's memory.
 std::shared_ptr<void> owner_of(std::unique_ptr<Py_buffer, ReleaseBuffer> view);
 
 }  // namespace tern::python

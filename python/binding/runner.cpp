@@ -115,7 +115,7 @@ void Pool::cancel() const {
 std::vector<Tensor> Pool::run(std::string_view function, std::span<const Tensor> inputs) {
   std::shared_ptr<OneSession> session = take();
   std::vector<Tensor> results = session->run(function, inputs);
-  give(std::move(session));  // one that failed is dropped
+  give(std::move(session));  // failed sessions are dropped
   return results;
 }
 

@@ -34,7 +34,7 @@ double step(const PySession& s, const nb::args& args, double rate, const nb::kwa
   return loss;
 }
 
-/// What a call takes without Python.
+/// Time of a call without Python.
 double time_of(const PySession& s, const nb::args& args, int runs, const std::string& function,
                const nb::kwargs& kwargs) {
   const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);

@@ -7,6 +7,7 @@ set(sources
   dlpack_exchange.cpp
   errors.cpp
   facts.cpp
+  file_path.cpp
   fork.cpp
   function.cpp
   graph.cpp

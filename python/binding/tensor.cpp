@@ -20,7 +20,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-PyTypeObject* tensor_type = nullptr;  // of the module, which lives as long as the interpreter
+PyTypeObject* tensor_type = nullptr;  // owned by the module, alive as long as the interpreter
 
 nb::tuple tuple_of(const std::vector<std::int64_t>& numbers) {
   nb::list list;
@@ -28,7 +28,7 @@ nb::tuple tuple_of(const std::vector<std::int64_t>& numbers) {
   return nb::tuple(list);
 }
 
-/// What numpy() and the like do lies in Python, which has NumPy.
+/// Python helpers of numpy() and similar functions, because NumPy is a Python module.
 nb::object helper(const char* name) {
   return nb::module_::import_("tern._arrays").attr(name);
 }
@@ -58,7 +58,7 @@ Tensor copy_on(const Tensor& t, const std::string& device) {
 
 nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
   const bool on_host = t.device() == "cpu";
-  // On a device the elements are there already: calls wait for their results.
+  // Elements on a device are complete: calls wait for their results.
   if (on_host && !stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   const bool copies = !copy.is_none() && nb::cast<bool>(copy);

@@ -1,4 +1,4 @@
-// tern.Tensor: what calls give.
+// tern.Tensor: the results of calls.
 #pragma once
 
 #include <nanobind/nanobind.h>

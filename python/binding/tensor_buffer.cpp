@@ -12,7 +12,7 @@ namespace nb = nanobind;
 namespace tern::python {
 namespace {
 
-/// Sizes and strides in bytes, which a view points to.
+/// Sizes and strides in bytes; a view points to them.
 struct Layout {
   std::vector<Py_ssize_t> sizes, strides;
 };
@@ -33,7 +33,7 @@ bool is_column_major(const Tensor& t) {
   return true;
 }
 
-/// Whether the memory is laid out as the caller requires.
+/// True if the memory has the layout required by the caller.
 bool has_layout(const Tensor& t, int flags) {
   const auto asks = [flags](int bits) { return (flags & bits) == bits; };
   if (t.numel() == 0) return true;

@@ -10,7 +10,7 @@
 namespace tern::python {
 namespace {
 
-constexpr std::int64_t kSmall = 4096;  // elements; copied from a device in one piece
+constexpr std::int64_t kSmall = 4096;  // elements; copied from a device as a whole
 
 DType shown_type(DType t) {
   if (t == DType::i4 || t == DType::i2) return DType::i8;
@@ -18,7 +18,7 @@ DType shown_type(DType t) {
   return is_floating(t) && t != DType::f16 && element_size(t) < 4 ? DType::f32 : t;
 }
 
-/// Element `index` of memory that begins at `data`.
+/// Copies element `index` of memory beginning at `data`.
 void put_element(const std::byte* data, DType from, std::int64_t index, std::byte* to, DType shown) {
   if (from == DType::i4 || from == DType::i2) {
     const int bits = 8 / elements_per_byte(from);
@@ -34,7 +34,7 @@ void put_element(const std::byte* data, DType from, std::int64_t index, std::byt
   }
 }
 
-/// Elements of one row on a device, brought to the CPU.
+/// Copies elements of a row on a device to the CPU.
 Tensor row_on_host(const Tensor& t, std::int64_t offset, std::int64_t count, std::int64_t stride) {
   auto owner = std::make_shared<Tensor>(t);
   auto* const address = static_cast<std::byte*>(owner->data()) + offset * element_size(t.dtype());
@@ -53,7 +53,7 @@ Tensor summary_of(const Tensor& t, std::int64_t edge) {
   const std::vector<std::int64_t> strides = t.strides();
   const std::size_t rank = sizes.size();
   const std::int64_t length = rank == 0 ? 1 : sizes.back(), stride = rank == 0 ? 1 : strides.back();
-  // Place of the k-th element shown along an axis.
+  // Position of the k-th shown element along an axis.
   const auto place = [&](std::size_t axis, std::int64_t k) {
     return k <= edge || t.sizes()[axis] == sizes[axis] ? k : t.sizes()[axis] - sizes[axis] + k;
   };

@@ -1,4 +1,4 @@
-// tern.Trace: what runs did and when, in a file.
+// tern.Trace: a file with timed events of runs.
 #include <nanobind/stl/string.h>
 #include <tern/trace.h>
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "python/binding/file_path.h"
 #include "python/binding/gil.h"
 #include "python/binding/model.h"
 
@@ -15,7 +16,7 @@ using namespace nb::literals;
 namespace tern::python {
 namespace {
 
-/// Begins to record with the block, so that a trace that is made and dropped leaves no file.
+/// Starts recording at the begin of the block: a trace never entered leaves no file.
 class PyTrace {
  public:
   PyTrace(std::string path, TraceOptions options) : path_(std::move(path)), options_(std::move(options)) {}
@@ -27,7 +28,7 @@ class PyTrace {
   void exit() {
     if (trace_ == nullptr) return;
     const std::unique_ptr<Trace> trace = std::move(trace_);
-    const WithoutGil released;  // it writes and compresses
+    const WithoutGil released;  // stopping writes and compresses
     stats_ = trace->stop();
   }
   const TraceStats& stats() const { return stats_; }
@@ -45,7 +46,7 @@ class PyScope {
   explicit PyScope(std::string name) : name_(std::move(name)) {}
   PyScope(const PyScope&) = delete;
   PyScope& operator=(const PyScope&) = delete;
-  /// Dropped without its end, by an abandoned generator for one: it ends where that is in order, else it is lost.
+  /// Dropped without its end, for example by an abandoned generator: ends the scope if innermost, else leaks the scope.
   ~PyScope() {
     if (is_innermost())
       exit();
@@ -98,7 +99,7 @@ compressed. A process has one trace at a time. Where the block ends with an exce
             options.rank = rank;
             options.world_size = world_size;
             options.backend = std::move(backend);
-            new (t) PyTrace(nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path)), std::move(options));
+            new (t) PyTrace(file_path_of(path), std::move(options));
           },
           "path"_a, nb::kw_only(), "memory"_a = TraceOptions{}.memory, "rank"_a = 0, "world_size"_a = 1,
           "backend"_a = "",

@@ -9,7 +9,25 @@
 torch is needed to export a program in memory, and to verify one; nothing else imports it.
 """
 
-from tern._tern import (
+import sys
+
+
+def _require_main_interpreter():
+    """From 3.12 on, CPython itself refuses the compiled module in subinterpreters. Older ones would wait for ever there."""
+    try:
+        from importlib import import_module
+
+        interpreters = import_module("_xxsubinterpreters")
+    except ImportError:
+        return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError("tern runs in the main interpreter alone, not in subinterpreters; use threads or processes")
+
+
+if sys.version_info < (3, 12):
+    _require_main_interpreter()
+
+from tern._tern import (  # noqa: E402
     Function,
     Graph,
     Model,
@@ -25,7 +43,7 @@ from tern._tern import (
     scope,
 )
 
-# What a program that only runs models does without is imported when it is first asked for.
+# Modules not needed for running models are imported on first use.
 _LATER = {
     "Error": "_errors",
     "InvalidArgument": "_errors",

@@ -1,6 +1,6 @@
 """tern.Tensor as arrays of NumPy and torch. Neither is imported before it is asked for."""
 
-# Types that NumPy has by ml_dtypes alone.
+# Types available in NumPy only through ml_dtypes.
 _ML_DTYPES = {
     "bfloat16": "bfloat16",
     "float8_e4m3fn": "float8_e4m3fn",

@@ -8,7 +8,7 @@ def main():
 
     from tern import _tern
 
-    # Python's handler would only note Ctrl-C until the command ends. Commands that clean up set handlers of their own.
+    # Python's handler would delay Ctrl-C until the command ends. Commands with cleanup set their own handlers.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -9,7 +9,7 @@ def describe(value: Any) -> str:
     """'numpy.ndarray of float32 [2, 3]', 'list of 4', 'int'."""
     name = type(value).__name__
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    if isinstance(shape, tuple):  # torch.Size is one, too
+    if isinstance(shape, tuple):  # torch.Size is a tuple, too
         package = type(value).__module__.split(".")[0]
         return f"{package}.{name} of {str(dtype).removeprefix('torch.')} [{', '.join(map(str, shape))}]"
     if isinstance(value, (list, tuple, dict, set)):

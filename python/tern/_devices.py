@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 
 class Device(NamedTuple):
-    name: str  #: what load(device=...) takes
+    name: str  #: argument of load(device=...)
     description: str
-    problem: str  #: why it cannot be used; '' where it can
-    properties: dict[str, Any]  #: as 'tern devices --json' has them
+    problem: str  #: reason why the device is unusable, or ''
+    properties: dict[str, Any]  #: see 'tern devices --json'
 
 
 def devices() -> list[Device]:

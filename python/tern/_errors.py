@@ -86,11 +86,12 @@ _CLASSES = {c.code: c for c in (InvalidArgument, IoError, BadFile, Unsupported, 
 for _class in (Error, *_CLASSES.values()):
     _class.__module__ = "tern"
 
-_NODE = re.compile(r"node (\d+) of '[^']*' \(([\w.]+)")
+_NODE = re.compile(r"node (\d{1,10}) of '[^']*' \(([\w.]+)")
 _OPERATOR = re.compile(r"\((?:torch\.)?(?:ops\.)?(aten\.[\w.]+)")
-_LINE = re.compile(r"([^\s,()'\"]+\.py:\d+)")
-_RULE = re.compile(r"\(rule ([\w.]+), byte (\d+)\)")
-# Messages put what to do behind the last semicolon.
+# Matches begin at words: attempts at each character would take quadratic time.
+_LINE = re.compile(r"(?<![^\s,()'\"])([^\s,()'\"]+\.py:\d+)")
+_RULE = re.compile(r"\(rule ([\w.]+), byte (\d{1,20})\)")
+# Messages end with the remedy after the last semicolon.
 _HINT = re.compile(r"; ([^;]*)$", re.DOTALL)
 
 

@@ -9,6 +9,8 @@ from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from tern._describe import describe
+
 if TYPE_CHECKING:
     from tern._programs import ExportedProgram, PreTrainedModel
     from tern._report import ExportReport
@@ -151,7 +153,7 @@ def _check(model, exported, context):
     step = exported.module()
     for begin, end in ((0, n // 2), (n // 2, n)):
         logits = step(tokens[:, begin:end], torch.tensor([begin]))[0, -1].double()
-    for name, tensor in exported.state_dict.items():  # which the module shares: the archive begins with an empty cache
+    for name, tensor in exported.state_dict.items():  # shared by the module: the archive begins with an empty cache
         if name.startswith(("keys_", "values_")):
             tensor.zero_()
     error = float((logits - right).norm() / right.norm())
@@ -208,6 +210,8 @@ def export_llm(
     """
     from tern._export import export
 
+    if not hasattr(model, "config"):
+        raise TypeError(f"export_llm() takes a decoder of transformers, not a {describe(model)}")
     config = model.config.get_text_config(decoder=True)
     longest = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     context = min(longest or 4096, 4096) if context is None else index(context)

@@ -9,7 +9,7 @@ from numbers import Number
 _DICTIONARIES = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
 
 
-_DEPTH = 64  # of trees, which calls walk by recursion
+_DEPTH = 64  # depth of trees, limiting the recursion of calls
 
 
 def _tree(text):
@@ -97,7 +97,7 @@ def _is_same(value, text):
     try:
         number = float(text)
     except ValueError:
-        return not text.startswith("'")  # of a dtype or device the archive keeps the kind alone
+        return not text.startswith("'")  # the archive stores only the kind of a dtype or device
     if isinstance(value, bool) or not isinstance(value, Number):
         return False
     # Integers of any size: float() would round them. Only NaN differs from itself.
@@ -224,11 +224,15 @@ def describe_model(model):
 
 def signature(function):
     import inspect
+    import keyword
     import re
 
+    names = dict.fromkeys(re.sub(r"\W", "_", v.name) for v in function.inputs if not v.fixed)
     parameters = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for name in dict.fromkeys(re.sub(r"\W", "_", v.name) for v in function.inputs if not v.fixed)
-        if name.isidentifier()
+        for name in names
+        if name.isidentifier() and not keyword.iskeyword(name)
     ]
-    return inspect.Signature(parameters + [inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])
+    if "out" not in names:  # else the program's own input
+        parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters)

@@ -32,7 +32,7 @@ def save(path, tensors):
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
             raise TypeError(f"a .safetensors file has no elements of type {tensor.dtype} ('{name}')")
-        # What copy() gives is contiguous, and codes have a buffer whatever the type.
+        # Results of copy() are contiguous, and codes have a buffer for every type.
         data = memoryview(tensor.copy() if tensor.dtype.startswith("complex") else tensor.copy().bits())
         data = data.tobytes()
         header[name] = {

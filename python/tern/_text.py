@@ -1,7 +1,7 @@
 """Texts of tensors: values, as NumPy prints them, with shape and dtype."""
 
 _MOST_SHOWN = 20000
-_ROUNDED = 4  # digits of floats that NumPy lacks: more would show the error of their few bits
+_ROUNDED = 4  # digits of floats missing in NumPy: further digits would show the rounding error
 
 
 def _edge(shape, edge):

@@ -79,7 +79,7 @@ def _inputs(exported, args, kwargs):
 
 
 def _tensor(leaf):
-    # Conjugated and negated views lie in memory otherwise than they read.
+    # The memory of conjugated and negated views differs from their values.
     return _tern.Tensor(leaf.detach().resolve_conj().resolve_neg())
 
 
@@ -126,11 +126,12 @@ def verify(
     from tern._safetensors import save
 
     torch = import_module("torch")
-    exported = program if isinstance(program, torch.export.ExportedProgram) else torch.export.load(program)
+    is_exported = isinstance(program, torch.export.ExportedProgram)
+    exported = program if is_exported else torch.export.load(os.fspath(program))
     if not args and not kwargs and exported.example_inputs is not None:
         args, kwargs = exported.example_inputs
     inputs = _inputs(exported, args, kwargs)
-    # Eager mode may write to its inputs and states.
+    # Eager mode may modify inputs and states.
     eager_args, eager_kwargs = copy.deepcopy((args, kwargs))
     with torch.no_grad():
         results = _leaves(copy.deepcopy(exported).module()(*eager_args, **eager_kwargs))

@@ -92,7 +92,7 @@ def test_dlpack_shares_the_memory(there, digits):
     foreign = Producer(t)
     assert tern.Tensor(foreign).data_ptr == t.data_ptr
     result = there(foreign)
-    # The producer is told which stream is to wait for it.
+    # The producer receives the stream waiting for it.
     assert all(isinstance(s, int) and s > 2 for s in foreign.streams)
     np.testing.assert_allclose(result.cpu().numpy(), digits(images()).numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(np.from_dlpack(t, device="cpu"), images())

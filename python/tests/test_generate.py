@@ -81,7 +81,7 @@ def test_slots(tmp_path, device):
     model = tern.load(tmp_path / "a.tern", device=device)
     assert (model.metadata["llm"], model.metadata["llm.batch"]) == ("2", "3")
     session = model.session()
-    answers = {0: 1, 2: 0}  # of the expected ones, by slot
+    answers = {0: 1, 2: 0}  # numbers of the expected answers, by slot
     expected = json.loads((SEABIRDS / "expected.json").read_text())
 
     def run(function, tokens, slots, positions):

@@ -1,5 +1,8 @@
 """Messages name types and shapes of wrong arguments, and never print contents."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -35,6 +38,52 @@ def test_wrong_arrays(digits, images):
     message(lambda: digits.write_state(digits.states[0].name, ARRAY))
     message(lambda: digits.seed(ARRAY))
     message(lambda: digits[ARRAY])
+
+
+def test_long_names_take_no_time(digits, images):
+    name = "x" * 10**6  # seconds where a pattern begins again at each character
+    for act in (lambda: digits(images, **{name: images}), lambda: digits.read_state(name)):
+        with pytest.raises(tern.InvalidArgument):
+            act()
+    assert tern.InvalidArgument(f"a, 'b' ({name} m.py:12)").line == "m.py:12"
+    assert tern.InvalidArgument("node " + "9" * 5000 + " of 'f' (add)").node is None
+
+
+def test_wrong_sources():
+    class Path:
+        def __init__(self, path):
+            self.path = path
+
+        def __fspath__(self):
+            return self.path
+
+    for source in ("a\0b", Path("a\0b"), Path(5), "\ud800"):
+        for act in (tern.load, tern.Trace):
+            with pytest.raises((TypeError, ValueError)) as e:
+                act(source)
+            assert "bad_cast" not in str(e.value)
+    for data in (b"", b"text", b"PK\3\4"):
+        with pytest.raises(tern.BadFile) as e:
+            tern.load(data)
+        assert str(e.value).startswith("<memory>: "), e.value
+
+
+def test_subinterpreters():
+    code = f"import sys; sys.path[:] = {sys.path!r}; import tern"
+    interpreters = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    script = f"""
+import tern, {interpreters} as interpreters
+other = interpreters.create()
+try:
+    result = interpreters.run_string(other, {code!r})
+except BaseException as error:
+    result = error
+assert "interpreter" in str(result), result
+interpreters.destroy(other)
+print(tern.Tensor(bytearray(4)).size)
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "4\n", result.stderr
 
 
 def test_wrong_structures():

@@ -90,7 +90,7 @@ def test_graphs(digits_path, images, recorded):
     np.testing.assert_allclose(logits.numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
     address = logits.data_ptr
     buffer[:] = recorded["images"][2:4]
-    del buffer  # the graph keeps it
+    del buffer  # the graph keeps the buffer alive
     assert graph.replay().data_ptr == address
     np.testing.assert_allclose(logits.numpy(), recorded["logits"][2:4], rtol=1e-4, atol=1e-5)
     view = np.asarray(logits)
@@ -410,7 +410,7 @@ def test_ctrl_c_ends_the_command(digits_path):
         assert command.stdout.readline() == b"started\n"
         time.sleep(0.5)
         command.send_signal(signal.SIGINT)
-        if handled == signal.SIG_IGN:  # as the caller of the command chose
+        if handled == signal.SIG_IGN:  # the choice of the command's caller
             time.sleep(0.2)
             assert command.poll() is None
             command.terminate()

@@ -1,12 +1,13 @@
 """The arguments and results that _pytree nests: what is compared, how a call is read, and odd trees. Without torch."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tern
-from tern._pytree import converters
+from tern._pytree import converters, signature
 
 
 def leaf():
@@ -66,12 +67,12 @@ def test_a_call_is_read_by_its_structure_first():
         assert call(*arguments) == [1, 2, 3]
     assert call(1, 2, y=3) == call(1, **{"xs.1": 2, "y": 3}) == call(y=3, xs=(1, 2)) == [1, 2, 3]
     with pytest.raises(tern.InvalidArgument, match="argument 'flag'"):
-        call([1, 2], 3, False)  # as many as there are leaves
+        call([1, 2], 3, False)  # equal numbers of arguments and leaves
     with pytest.raises(TypeError, match="argument 'y' of 'forward' was not given"):
         call([1, 2])
     with pytest.raises(TypeError, match="takes a list or tuple of 2"):
         call([1, 2, 3], 4)
-    # A fixed argument between others may be left out where leaves are given.
+    # A fixed argument between others may be omitted for given leaves.
     between = flatten_of([leaf(), leaf(), node("list", [leaf()])], ["x", "flag", "ys.0"], ["", "True", ""])
     assert between(1, 2) == between(1, True, [2]) == [1, 2]
 
@@ -109,5 +110,19 @@ def test_odd_trees_are_left_out(name):
     names = [f"in{i}" for i in range(leaves)]
     assert converters("forward", TREES[name], "", names, ["None"] * leaves, 1)[0] is None
     unflatten = converters("forward", "", TREES[name], [], [], leaves)[1]
-    if not name.startswith(("arguments", "no named")):  # which are results well enough
+    if not name.startswith(("arguments", "no named")):  # also valid as results
         assert unflatten is None
+
+
+@pytest.mark.parametrize(
+    ("names", "parameters"),
+    [
+        (["x", "a.0", "a.1"], ["x", "a_0", "a_1", "out"]),
+        (["class", "None", "x"], ["x", "out"]),
+        (["out", "x"], ["out", "x"]),
+        (["self", "a b", "1", ""], ["self", "a_b", "out"]),
+    ],
+)
+def test_signatures_leave_out_what_python_cannot_name(names, parameters):
+    inputs = [SimpleNamespace(name=name, fixed="") for name in names]
+    assert list(signature(SimpleNamespace(inputs=inputs)).parameters) == parameters

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not os.environ.get("TERN_TEST_FULL"), reason="ti
 def test_a_call_adds_less_than_5_us(digits_path):
     session = tern.load(digits_path, threads=1).session()
     x = np.zeros((1, 1, 8, 8), "float32")
-    # Time of the processor, of one thread: other programs add little to it.
+    # Processor time of a thread: other programs add little.
     clock = time.thread_time
     python = min(timeit.repeat(lambda: session(x), timer=clock, number=500, repeat=40)) / 500
     native = min(timeit.repeat(lambda: session.time(x, runs=499), timer=clock, number=1, repeat=40)) / 500

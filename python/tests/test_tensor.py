@@ -183,7 +183,7 @@ def test_elements_without_memory(digits):
         capsule = tern.Tensor(np.ones(shape, "float32")).__dlpack__()
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value = None  # its first member is `data`
+        ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value = None  # `data` is the first member
         return Given(lambda: capsule)
 
     with pytest.raises(tern.InvalidArgument, match="input 'images' cannot be taken .*it has elements, but no memory"):
@@ -283,7 +283,7 @@ def test_text_of_large_tensors_reads_their_edges_alone():
     assert text.count("...") == 3 * 7 and len(text) < 3000
     for value in (array[0, 0, 0], array[2, 999, 1999], array[1, 2, 1998], array[0, 997, 0]):
         assert f"{value:.6e}" in text or f"{value:.0f}." in text
-    # A tensor of a terabyte of address space: all but the elements shown would be unreadable in time.
+    # A tensor of a terabyte of address space: reading more than the shown elements would take too long.
     wide = np.lib.stride_tricks.as_strided(np.ones(1, "float32"), (1 << 20, 1 << 18), (0, 0))
     assert "..." in text_of(wide) and f"shape={wide.shape}" in text_of(wide)
     with np.printoptions(threshold=5, edgeitems=1):

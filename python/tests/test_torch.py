@@ -226,7 +226,7 @@ def test_verify_mutation_and_fixed_arguments(tmp_path):
     program = torch.export.export(Counter(), args)
     found = tern.verify(program, torch.arange(3.0), 2.5, "scaled", None)
     assert found.ok, found
-    assert any(r["name"] == "x after the call" for r in found.results), found.results  # what the program wrote to it
+    assert any(r["name"] == "x after the call" for r in found.results), found.results  # input modified by the program
     with pytest.raises(TypeError, match="takes 4 inputs"):
         tern.verify(program, torch.ones(3))
     tern.export(program, tmp_path / "counter.tern")

@@ -44,7 +44,7 @@ def test_a_block_that_fails_leaves_a_whole_file(digits, images, tmp_path):
             digits(images)
             digits(images[:, :, :4])
     assert any(e.get("cat") == "cpu_op" for e in events(tmp_path / "t.json"))
-    with tern.Trace(tmp_path / "again.json"):  # nothing records any more
+    with tern.Trace(tmp_path / "again.json"):  # no trace records any more
         pass
 
 

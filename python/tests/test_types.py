@@ -89,7 +89,7 @@ def test_the_stub_has_all_names():
 def check(folder, text):
     """mypy's status, output and seconds, without a cache."""
     (folder / "program.py").write_text(text)
-    # Errors of the package are ignored, as those of an installed package.
+    # Errors of the package are ignored, like errors of installed packages.
     (folder / "mypy.ini").write_text("[mypy]\nstrict = True\n[mypy-tern.*]\nignore_errors = True\n")
     env = dict(os.environ, MYPYPATH=str(PACKAGE.parent))
     start = time.monotonic()

@@ -10,7 +10,7 @@
 
 namespace tern::c_api {
 
-/// Throws invalid_argument where there are no tensors of that kind.
+/// Throws invalid_argument if no tensor can have this dtype or rank.
 void check_kind(std::int32_t dtype, std::int32_t rank);
 /// A view of the caller's memory.
 Tensor tensor_of(const tern_array& a);

@@ -1,4 +1,4 @@
-// tern_array in memory of a device.
+// tern_array in device memory.
 #include <tern/error.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tern_array from and to DLPack.
+// Converts tern_array from and to DLPack.
 #include <tern/dlpack.h>
 
 #include "runtime/c_api/arrays.h"

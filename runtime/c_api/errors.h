@@ -1,11 +1,11 @@
-// Turns exceptions into status codes: none leaves the C interface.
+// Converts exceptions to status codes: no exception leaves the C interface.
 #pragma once
 
 #include <tern/c_api.h>
 
 namespace tern::c_api {
 
-/// Keeps the message of the exception that is being handled.
+/// Stores the message of the current exception and returns its status.
 tern_status report() noexcept;
 
 template <class F>
@@ -20,7 +20,7 @@ tern_status guarded(const F& f) noexcept {
 
 [[noreturn]] void refuse_null(const char* what);
 
-/// Throws if a pointer is null that must not be.
+/// Throws if a required pointer is null.
 inline void need(const void* pointer, const char* what) {
   if (pointer == nullptr) refuse_null(what);
 }

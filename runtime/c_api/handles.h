@@ -1,4 +1,4 @@
-// What the handles of the C interface hold.
+// Definitions of the C interface's handles.
 #pragma once
 
 #include <tern/c_api.h>
@@ -15,7 +15,7 @@ struct tern_prepared {
 };
 struct tern_session {
   tern::Session session;
-  const std::vector<tern::Tensor>* outputs = nullptr;  // of the last run
-  std::vector<tern::Tensor> given;                     // by run_into
+  const std::vector<tern::Tensor>* outputs = nullptr;  // results of the last run
+  std::vector<tern::Tensor> given;                     // outputs given to run_into
   tern::CancelToken token{};                           // cancels the current run
 };

@@ -1,4 +1,4 @@
-// Opens models, gives them other weights, and reads their metadata.
+// Opens models, replaces their weights, and reads their metadata.
 #include <cstddef>
 #include <span>
 #include <utility>

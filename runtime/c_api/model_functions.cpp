@@ -29,7 +29,7 @@ const FunctionInfo* function_of(const tern_model* model, std::size_t function) {
   return &model->model.functions()[function];
 }
 
-/// The input that run() takes at this place; null if there is none.
+/// Returns run()'s input number `index`; null if none exists.
 const ValueInfo* input_of(const FunctionInfo& f, std::size_t index) {
   for (const ValueInfo& in : f.inputs) {
     if (in.fixed.empty() && index-- == 0) return &in;

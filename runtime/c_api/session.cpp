@@ -1,4 +1,4 @@
-// Creates sessions, and runs functions in them.
+// Creates sessions and runs functions.
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@ using namespace tern::c_api;  // NOLINT
 
 namespace {
 
-/// A run, which tern_session_cancel may end.
+/// A run, cancellable by tern_session_cancel.
 class Cancellable {
  public:
   explicit Cancellable(const tern_session& session) : scope_((session.token.reset(), session.token)) {}

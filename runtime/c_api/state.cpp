@@ -1,4 +1,4 @@
-// Mutable state of a session, and its seed.
+// Mutable state and seed of a session.
 #include <tern/error.h>
 
 #include <string>

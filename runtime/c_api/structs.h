@@ -1,4 +1,4 @@
-// Structs that begin with their size: caller and library may know different members.
+// Structs beginning with their size: caller and library may know different members.
 #pragma once
 
 #include <tern/c_api.h>
@@ -7,10 +7,10 @@
 
 namespace tern::c_api {
 
-/// As much of a caller's struct as its size says, over the defaults.
+/// Copies as many bytes of a caller's struct as its size says, over the defaults.
 void read_struct(void* to, std::size_t size, const void* from);
 
-/// As much of `from` as the size of `to` says.
+/// Copies as many bytes of `from` as the size of `to` says.
 void write_info(const tern_value_info& from, tern_value_info* to);
 
 }  // namespace tern::c_api

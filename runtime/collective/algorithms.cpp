@@ -13,18 +13,17 @@
 namespace tern {
 namespace {
 
-using Kind = CollectiveKind;
 
-/// Below, every rank gets all inputs and joins them: one message each way instead of two.
+/// Largest input in bytes for the one-step reduction: every rank receives all inputs and reduces them itself.
 constexpr std::size_t kSmall = 8192;
-/// A share goes in pieces of about so many bytes, so many at a time: while one is joined, the next is on its way. Each
-/// message costs its ranks a switch of threads or two, so pieces are large where there are enough of them.
+/// Target size of a piece in bytes, and the number of pieces in flight: the next piece travels during the reduction of
+/// the current piece. Each message costs its ranks one or two thread switches, so long shares have large pieces.
 constexpr std::int64_t kLeastPiece = std::int64_t{1} << 19, kMostPiece = std::int64_t{1} << 20;
 constexpr std::int64_t kWindow = 2;
 
-constexpr std::size_t kTile = 8192;  ///< of the sum of some ranks
+constexpr std::size_t kAlgorithmsTile = 8192;  ///< bytes of a partial sum
 
-enum Step : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
+enum SharedStep : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
@@ -66,21 +65,21 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
     c.in = scaled_.data();
   }
   switch (c.kind) {
-    case Kind::all_reduce: all_reduce(c, tag, end); break;
-    case Kind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
-    case Kind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
-    case Kind::reduce_scatter_v:
+    case CollectiveKind::all_reduce: all_reduce(c, tag, end); break;
+    case CollectiveKind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
+    case CollectiveKind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
+    case CollectiveKind::reduce_scatter_v:
       join_shares(c, begins_of(c.in_parts, parts_), static_cast<std::byte*>(c.out), false);
       break;
-    case Kind::all_gather: gather_parts(c, equal(c.count), true); break;
-    case Kind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
-    case Kind::gather: gather_parts(c, equal(c.count), false); break;
-    case Kind::broadcast: broadcast(c); break;
-    case Kind::scatter: scatter(c); break;
-    case Kind::all_to_all: all_to_all(c); break;
-    case Kind::barrier: barrier(); break;
-    case Kind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
-    case Kind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
+    case CollectiveKind::all_gather: gather_parts(c, equal(c.count), true); break;
+    case CollectiveKind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
+    case CollectiveKind::gather: gather_parts(c, equal(c.count), false); break;
+    case CollectiveKind::broadcast: broadcast(c); break;
+    case CollectiveKind::scatter: scatter(c); break;
+    case CollectiveKind::all_to_all: all_to_all(c); break;
+    case CollectiveKind::barrier: barrier(); break;
+    case CollectiveKind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
+    case CollectiveKind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
   }
   messages_.wait_all();
 }
@@ -91,7 +90,7 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Collective& c = calls[i];
     messages_.retag(tags[i]);
-    if (c.kind == Kind::send) {
+    if (c.kind == CollectiveKind::send) {
       messages_.send(c.root, kTake, c.in, bytes_of(c, c.count));
     } else {
       messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
@@ -109,7 +108,7 @@ void Algorithms::all_reduce(const Collective& c, std::uint64_t tag, std::chrono:
   join_shares(c, shares(c.count), static_cast<std::byte*>(c.out), true);
 }
 
-/// Every rank sends all its elements to all others.
+/// Sends all elements of every rank to all other ranks.
 void Algorithms::join_all(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
   std::byte* const all = scratch(bytes * at(ranks_));
@@ -120,16 +119,16 @@ void Algorithms::join_all(const Collective& c) {
     if (r != rank_) messages_.send(r, kTake, c.in, bytes);
   }
   copy_bytes(all + bytes * at(rank_), c.in, bytes);
-  messages_.wait_all();  // `out` may be `in`
+  messages_.wait_all();  // `out` may alias `in`
   for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
   finish(c.reduce, c.dtype, all, c.count, ranks_);
   copy_bytes(c.out, all, bytes);
 }
 
-/// Every rank joins its share of the elements, and gives it to all ranks (`everywhere`), to the root (reduce), or to
-/// nobody: then `out` takes the share.
+/// Reduces one share of the elements on each rank. The result goes to all ranks (`everywhere`), to the root (reduce) or
+/// only to `out`.
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
-  const bool to_root = c.kind == Kind::reduce, takes = everywhere || (to_root && rank_ == c.root);
+  const bool to_root = c.kind == CollectiveKind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
   const auto* in = static_cast<const std::byte*>(c.in);
   auto* result = static_cast<std::byte*>(c.out);
@@ -144,11 +143,11 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
     return std::clamp<std::int64_t>(of - p * piece, 0, piece);
   };
   const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * size); };
-  // What the others send of this rank's share; the place of this rank's own is free.
+  // Receives this rank's share from the other ranks; the slot of this rank itself is spare.
   const std::int64_t room = std::min(mine, piece);
   std::byte* const taken = scratch(bytes(room * slots) * at(ranks_));
   const auto place = [&](int r, std::int64_t p) { return taken + (p % slots * ranks_ + r) * room * size; };
-  // Nobody needs this rank's own share of its input, so it may be replaced at once.
+  // Replaces this rank's own share of the input at once: no other rank reads that share.
   std::byte* const own = takes ? result + first * size : to_root ? nullptr : out;
 
   numbers_.assign(3 * at(ranks_) * at(static_cast<int>(slots)), 0);
@@ -158,7 +157,7 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   };
   const auto begin = [&](std::int64_t p) {
     const auto step = static_cast<std::uint32_t>(p);
-    for (int i = 1; i < ranks_; ++i) {  // not all begin with one rank
+    for (int i = 1; i < ranks_; ++i) {  // a different first peer on each rank spreads the load
       const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
       number(kTaken, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
       number(kSent, to, p) =
@@ -168,7 +167,7 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   for (std::int64_t p = 0; p < slots; ++p) begin(p);
   for (std::int64_t p = 0; p < pieces; ++p) {
     const auto step = static_cast<std::uint32_t>(p);
-    // The elements that a result replaces have been sent.
+    // Waits for the sends of elements about to be overwritten by results.
     for (int r = 0; r < ranks_; ++r) {
       if (r == rank_ || !takes) continue;
       messages_.wait(number(kSent, r, p));
@@ -191,21 +190,21 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
         number(kGiven, to, p) = messages_.send(to, kGive | step, joined, bytes(n));
     }
     if (p + slots >= pieces) continue;
-    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // from the place that the next piece takes
+    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // the next piece reuses the sent buffer
     begin(p + slots);
   }
 }
 
-/// Tile by tile, so that what some ranks have been joined to stays in the cache.
+/// Reduces tile by tile to keep partial sums in the cache.
 void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_t count) {
-  alignas(64) std::array<std::byte, kTile> sum;
+  alignas(64) std::array<std::byte, kAlgorithmsTile> sum;
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
-  const std::int64_t tile = static_cast<std::int64_t>(kTile) / size;
+  const std::int64_t tile = static_cast<std::int64_t>(kAlgorithmsTile) / size;
   for (std::int64_t at = 0; at < count; at += tile) {
     const std::int64_t n = std::min(tile, count - at), offset = at * size;
     const std::byte* so_far = inputs_[0] + offset;
     for (std::size_t r = 1; r < inputs_.size(); ++r) {
-      // `joined` may be an input that is still to come.
+      // `joined` may alias an input not read yet.
       std::byte* const to = r + 1 == inputs_.size() ? joined + offset : sum.data();
       join(c.reduce, c.dtype, to, so_far, inputs_[r] + offset, n);
       so_far = to;
@@ -226,7 +225,8 @@ void Algorithms::gather_parts(const Collective& c, const Parts& begins, bool eve
   if (takes) copy_bytes(place(rank_), c.in, bytes(rank_));
 }
 
-/// Large tensors of several ranks go in shares, which all exchange: the root sends each element about twice.
+/// Large tensors of several ranks are split into shares, exchanged by all ranks: the root sends each element about
+/// twice.
 void Algorithms::broadcast(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
   auto* out = static_cast<std::byte*>(c.out);
@@ -286,7 +286,7 @@ void Algorithms::all_to_all(const Collective& c) {
   copy_bytes(out + begin(to_begins, rank_), in + begin(from_begins, rank_), length(from_begins, rank_));
 }
 
-/// The ranks tell each other how many elements they send: only they know that.
+/// Exchanges the lengths of the ranks' parts: each rank knows only its own lengths.
 void Algorithms::check_parts(const Collective& c) {
   others_.assign(at(ranks_), 0);
   others_[at(rank_)] = c.in_parts[at(rank_)];

@@ -1,5 +1,5 @@
-// Every kind of collective, of messages between two ranks. Reductions join the ranks' elements in the order of the
-// ranks, so their bits depend neither on the engine nor on the number of elements.
+// Implements every kind of collective by messages between pairs of ranks. Reductions combine the elements in rank
+// order, so the bits of a result depend neither on the engine nor on the element count.
 #pragma once
 
 #include <tern/collective.h>
@@ -17,9 +17,10 @@ class Algorithms {
  public:
   Algorithms(Transport& transport, int rank, int ranks)
       : messages_(transport), shared_sums_(transport, rank, ranks), rank_(rank), ranks_(ranks) {}
-  /// The call has been checked; `tag` is the same on all ranks, and another for every call.
+  /// Runs a checked call. `tag` is equal on all ranks and different for every call.
   void run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
-  /// Messages: `tags` has one for each call. `waits` gets the number of each call before it is waited for.
+  /// Runs point-to-point messages with one tag per call. `waits` receives the index of each call before the wait for
+  /// that call.
   void run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
                  std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits);
 
@@ -35,7 +36,8 @@ class Algorithms {
   void all_to_all(const Collective& c);
   void check_parts(const Collective& c);
   void barrier();
-  /// Where each rank's part begins, and at last the end: of equal parts, of shares that differ by one, of a list.
+  /// Offsets of the ranks' parts plus the end offset: of equal parts, of shares differing by at most 1, or of listed
+  /// lengths.
   const Parts& begins_of(std::span<const std::int64_t> parts, Parts& begins) const;
   const Parts& equal(std::int64_t each);
   const Parts& shares(std::int64_t count);
@@ -45,7 +47,7 @@ class Algorithms {
   SharedSums shared_sums_;
   int rank_, ranks_;
   Parts parts_, others_;
-  std::vector<const std::byte*> inputs_;  ///< of a piece, by rank
+  std::vector<const std::byte*> inputs_;  ///< inputs of the current piece, by rank
   std::vector<std::byte> scratch_, scaled_;
   std::vector<Messages::Number> numbers_;
 };

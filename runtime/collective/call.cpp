@@ -12,13 +12,12 @@
 namespace tern {
 namespace {
 
-using Kind = CollectiveKind;
 
-bool has_root(Kind k) {
-  return k == Kind::broadcast || k == Kind::gather || k == Kind::scatter || k == Kind::reduce || is_point_to_point(k);
+bool has_root(CollectiveKind k) {
+  return k == CollectiveKind::broadcast || k == CollectiveKind::gather || k == CollectiveKind::scatter || k == CollectiveKind::reduce || is_point_to_point(k);
 }
 
-/// Parts of one list are equal to their sum, and none is negative.
+/// True if the parts are non-negative and sum to `count`.
 bool is_division(std::span<const std::int64_t> parts, std::int64_t count, int ranks) {
   if (parts.size() != static_cast<std::size_t>(ranks)) return false;
   std::int64_t sum = 0;
@@ -36,22 +35,22 @@ std::string text_of(std::span<const std::int64_t> parts) {
 
 }  // namespace
 
-bool reduces(Kind k) {
-  return k == Kind::all_reduce || k == Kind::reduce_scatter || k == Kind::reduce || k == Kind::reduce_scatter_v;
+bool reduces(CollectiveKind k) {
+  return k == CollectiveKind::all_reduce || k == CollectiveKind::reduce_scatter || k == CollectiveKind::reduce || k == CollectiveKind::reduce_scatter_v;
 }
 
-bool is_point_to_point(Kind k) {
-  return k == Kind::send || k == Kind::receive;
+bool is_point_to_point(CollectiveKind k) {
+  return k == CollectiveKind::send || k == CollectiveKind::receive;
 }
 
 std::string describe(const Collective& c) {
   std::string text(collective_kind_name(static_cast<int>(c.kind)));
-  if (c.kind == Kind::barrier) return text;
+  if (c.kind == CollectiveKind::barrier) return text;
   if (reduces(c.kind)) text += fmt::format(" ({})", reduce_op_name(static_cast<int>(c.reduce)));
   text += fmt::format(" of {} {}", c.count, name_of(c.dtype));
   if (!c.in_parts.empty()) text += fmt::format(", {} for the ranks", text_of(c.in_parts));
   if (!c.out_parts.empty()) text += fmt::format(", {} from the ranks", text_of(c.out_parts));
-  const bool to = c.kind == Kind::gather || c.kind == Kind::reduce || c.kind == Kind::send;
+  const bool to = c.kind == CollectiveKind::gather || c.kind == CollectiveKind::reduce || c.kind == CollectiveKind::send;
   if (has_root(c.kind)) text += fmt::format(" {} rank {}", to ? "to" : "from", c.root);
   return text;
 }
@@ -62,28 +61,28 @@ void check_call(const Collective& c, int rank, int ranks) {
   };
   if (static_cast<int>(c.kind) >= kCollectiveKinds || static_cast<int>(c.reduce) >= kReduceOps)
     refuse("this collective does not exist");
-  if (c.kind == Kind::barrier) return;
+  if (c.kind == CollectiveKind::barrier) return;
   const int size = element_size(c.dtype);
   if (size == 0 || elements_per_byte(c.dtype) != 1) refuse("this element type is not supported");
   if (c.count < 0 || c.count > std::numeric_limits<std::int64_t>::max() / size / ranks)
     refuse("the elements do not fit in memory");
   if (reduces(c.kind) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
   const bool divides =
-      c.kind == Kind::reduce_scatter || c.kind == Kind::scatter || (c.kind == Kind::all_to_all && c.in_parts.empty());
+      c.kind == CollectiveKind::reduce_scatter || c.kind == CollectiveKind::scatter || (c.kind == CollectiveKind::all_to_all && c.in_parts.empty());
   if (divides && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
   if (has_root(c.kind) && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
   if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank does not send to itself");
-  if (c.kind == Kind::all_to_all && c.in_parts.empty() != c.out_parts.empty())
+  if (c.kind == CollectiveKind::all_to_all && c.in_parts.empty() != c.out_parts.empty())
     refuse("parts are given for both the input and the output, or for neither");
-  if ((c.kind == Kind::reduce_scatter_v || !c.in_parts.empty()) && !is_division(c.in_parts, c.count, ranks))
+  if ((c.kind == CollectiveKind::reduce_scatter_v || !c.in_parts.empty()) && !is_division(c.in_parts, c.count, ranks))
     refuse("the parts of the input are not one number for each rank that add up to its elements");
-  if (c.kind == Kind::all_gather_v || !c.out_parts.empty()) {
+  if (c.kind == CollectiveKind::all_gather_v || !c.out_parts.empty()) {
     const std::int64_t all = std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
     if (!is_division(c.out_parts, all, ranks)) refuse("the parts of the output are not one number for each rank");
-    if (c.kind == Kind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
+    if (c.kind == CollectiveKind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
       refuse("this rank's part of the output is not its input");
   }
-  if (ranks == 1 && !c.in_parts.empty() && c.kind == Kind::all_to_all && c.in_parts[0] != c.out_parts[0])
+  if (ranks == 1 && !c.in_parts.empty() && c.kind == CollectiveKind::all_to_all && c.in_parts[0] != c.out_parts[0])
     refuse("a rank alone gets what it gives");
 }
 
@@ -94,17 +93,17 @@ std::uint64_t fingerprint(const Collective& c) {
     hash ^= hash >> 29;
   };
   add(static_cast<std::uint64_t>(c.kind));
-  if (c.kind == Kind::barrier) return hash;
+  if (c.kind == CollectiveKind::barrier) return hash;
   add(static_cast<std::uint64_t>(c.dtype));
   if (reduces(c.kind)) add(static_cast<std::uint64_t>(c.reduce));
   if (has_root(c.kind)) add(static_cast<std::uint64_t>(c.root));
-  const bool same_count = (c.kind != Kind::all_to_all || c.in_parts.empty()) && c.kind != Kind::all_gather_v;
+  const bool same_count = (c.kind != CollectiveKind::all_to_all || c.in_parts.empty()) && c.kind != CollectiveKind::all_gather_v;
   if (same_count) add(static_cast<std::uint64_t>(c.count));
   const auto add_list = [&](std::span<const std::int64_t> parts) {
     for (const std::int64_t n : parts) add(static_cast<std::uint64_t>(n));
   };
-  if (c.kind == Kind::reduce_scatter_v) add_list(c.in_parts);
-  if (c.kind == Kind::all_gather_v) add_list(c.out_parts);
+  if (c.kind == CollectiveKind::reduce_scatter_v) add_list(c.in_parts);
+  if (c.kind == CollectiveKind::all_gather_v) add_list(c.out_parts);
   return hash;
 }
 
@@ -115,20 +114,20 @@ std::size_t bytes_of(const Collective& call, std::int64_t count) {
 std::int64_t results_of(const Collective& c, int rank, int ranks) {
   const auto r = static_cast<std::size_t>(rank);
   switch (c.kind) {
-    case Kind::all_gather: return c.count * ranks;
-    case Kind::gather: return rank == c.root ? c.count * ranks : 0;
-    case Kind::reduce: return rank == c.root ? c.count : 0;
-    case Kind::reduce_scatter:
-    case Kind::scatter: return c.count / ranks;
-    case Kind::reduce_scatter_v: return c.in_parts[r];
-    case Kind::all_gather_v: return std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
-    case Kind::all_to_all:
+    case CollectiveKind::all_gather: return c.count * ranks;
+    case CollectiveKind::gather: return rank == c.root ? c.count * ranks : 0;
+    case CollectiveKind::reduce: return rank == c.root ? c.count : 0;
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::scatter: return c.count / ranks;
+    case CollectiveKind::reduce_scatter_v: return c.in_parts[r];
+    case CollectiveKind::all_gather_v: return std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+    case CollectiveKind::all_to_all:
       return c.out_parts.empty() ? c.count : std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
-    case Kind::barrier:
-    case Kind::send: return 0;
-    case Kind::all_reduce:
-    case Kind::broadcast:
-    case Kind::receive: return c.count;
+    case CollectiveKind::barrier:
+    case CollectiveKind::send: return 0;
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::broadcast:
+    case CollectiveKind::receive: return c.count;
   }
   return 0;
 }

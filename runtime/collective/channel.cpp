@@ -22,7 +22,7 @@ Channel::~Channel() {
 
 std::uint64_t Channel::take_number() {
   const std::lock_guard lock(mutex_);
-  // What was called past this channel was called while it had nothing to do.
+  // Counts calls made directly on the group while this channel was idle.
   if (jobs_.empty() && counts_ != nullptr) number_ = std::max(number_, counts_->calls());
   return ++number_;
 }
@@ -44,7 +44,7 @@ std::uint64_t Channel::start(const Collective& call, std::string_view name, std:
   job.out_parts.assign(call.out_parts.begin(), call.out_parts.end());
   job.call.in_parts = job.in_parts;
   job.call.out_parts = job.out_parts;
-  jobs_.push_back(std::move(job));  // the parts stay where they are
+  jobs_.push_back(std::move(job));  // parts are not moved in memory
   begun_.notify_one();
   return ++started_;
 }
@@ -77,7 +77,7 @@ void Channel::work() {
   for (;;) {
     begun_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
-    const Job& job = jobs_.front();  // which stays where it is
+    const Job& job = jobs_.front();  // the job is not moved in memory
     const bool failed = failure_ != nullptr;
     lock.unlock();
     std::exception_ptr failure;

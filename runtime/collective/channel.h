@@ -1,5 +1,5 @@
-// A group's calls that run beside computation: one thread makes them in the order in which they were started. Traces
-// have each call where it is made, from its begin to its end.
+// Runs a group's calls beside computation: one thread makes the calls in their start order. Traces show each call on
+// that thread, from begin to end.
 #pragma once
 
 #include <tern/collective.h>
@@ -21,23 +21,24 @@ class TransportGroup;
 class Channel {
  public:
   explicit Channel(std::shared_ptr<ProcessGroup> group);
-  /// Ends the calls that have been started.
+  /// Ends the started calls.
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   const std::shared_ptr<ProcessGroup>& group() const { return group_; }
-  /// Of the next call, the same on all ranks, and the flight recorder's.
+  /// Sequence number of the next call. Equal on all ranks; the flight recorder stores the number.
   std::uint64_t take_number();
-  /// The call of this number is the device's.
+  /// Marks the call of this number as made by the device.
   void on_device(std::uint64_t number);
-  /// Memory and `name`, of the group in the program, stay until `wait` of the ticket has returned. Parts are copied.
+  /// Memory and `name` (the group's name in the program) must stay valid until `wait` for the ticket returns. Parts are
+  /// copied.
   std::uint64_t start(const Collective& call, std::string_view name, std::uint64_t number);
-  /// Makes a call on this thread, when all that were started are done.
+  /// Makes a call on the calling thread after all started calls have finished.
   void run(const Collective& call, std::string_view name, std::uint64_t number);
-  /// Throws what the call, or one before it, has failed with.
+  /// Rethrows the failure of this call or of an earlier call.
   void wait(std::uint64_t ticket);
-  /// Waits until nothing runs; then the caller may use the group.
+  /// Waits until no call runs; afterwards the caller may use the group.
   void settle() noexcept;
 
  private:
@@ -51,12 +52,12 @@ class Channel {
   void make(const Collective& call, std::string_view name, std::uint64_t number);
 
   std::shared_ptr<ProcessGroup> group_;
-  TransportGroup* const counts_;  ///< the group; null where it is the application's own
+  TransportGroup* const counts_;  ///< the group; null for groups implemented by the application
   std::mutex mutex_;
   std::condition_variable begun_, done_;
   std::deque<Job> jobs_;
   std::uint64_t started_ = 0, finished_ = 0, number_ = 0;
-  std::uint64_t device_number_ = 0;  ///< of the last call that a device has made
+  std::uint64_t device_number_ = 0;  ///< the last call made by a device
   std::exception_ptr failure_;
   bool ends_ = false;
   std::thread thread_;

@@ -40,11 +40,11 @@ using control::Message;
 using control::What;
 using std::chrono::milliseconds;
 
-/// A rank that has waited for so long tells rank 0 where it is.
-constexpr milliseconds kSlow{500};
-constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
-constexpr milliseconds kHello{500};   ///< for the rest of a hello that has begun
-constexpr milliseconds kLate{2000};   ///< late ranks hear of a failure for this time
+/// Reports a call to rank 0 after this time.
+constexpr milliseconds kControlSlow{500};
+constexpr milliseconds kBrief{5000};  ///< timeout of short messages
+constexpr milliseconds kHello{500};   ///< timeout of a partly received hello
+constexpr milliseconds kLate{2000};   ///< time for late ranks to learn of a failure
 
 Deadline after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -53,7 +53,7 @@ std::span<const std::byte> bytes_of_text(std::string_view text) {
   return std::as_bytes(std::span(text.data(), std::min<std::size_t>(text.size(), 4096)));
 }
 
-/// The call of a rank, as it is told.
+/// Wire format of a rank's current call.
 struct Status {
   std::uint64_t number, fingerprint, nth;
   std::int64_t count;
@@ -89,7 +89,7 @@ CallState state_of(const Status& t) {
           t.nth};
 }
 
-/// A number that another thread's poll wakes up for.
+/// Wakes up another thread's poll().
 class Bell {
  public:
   Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -112,7 +112,7 @@ class Bell {
   int descriptor_;
 };
 
-/// Rank 0's side: a thread that answers all ranks, its own included.
+/// Server of rank 0: one thread answers all ranks, rank 0 included.
 class Server {
  public:
   Server(const GroupOptions& o, Socket listener, Control::Lost lost)
@@ -131,7 +131,7 @@ class Server {
   struct Rank {
     Socket socket;
     bool here = false, left = false;
-    std::uint64_t done = 0;  ///< calls, of one that has left
+    std::uint64_t done = 0;  ///< calls made by a departed rank
     Status status{};
     std::vector<std::string> wants;  ///< keys
   };
@@ -143,9 +143,9 @@ class Server {
     } catch (const std::exception& e) {
       tell_failure(e.what());
     }
-    // Those that still wait learn that rank 0 has gone from their connections.
+    // Waiting ranks learn of rank 0's departure from their closed connections.
   }
-  /// Rank 0 stays until the others have finished the calls that it has.
+  /// True while rank 0 must wait for other ranks to finish calls already made by rank 0.
   bool pending() {
     if (!failure_.empty()) return false;
     return std::ranges::any_of(ranks_, [](const Rank& r) { return r.socket.open(); }) &&
@@ -166,12 +166,11 @@ class Server {
       if (stop.stop_requested()) return;
       missing -= welcome(std::move(s), end);
     }
-    // Ranks that come later hear the reason, too.
+    // Late ranks receive the reason, too.
     for (const Deadline last = std::min(end, after(kLate)); missing > 0;) missing -= welcome(next_speaker(last), last);
     for (Rank& r : ranks_) send(r, What::ready, {});
   }
-  /// Reads the hello of a connection; answers with the failure if the group has one. Returns the number of ranks (0 or
-  /// 1) that are new.
+  /// Reads a connection's hello and answers with the group's failure, if any. Returns the number of new ranks (0 or 1).
   int welcome(Socket s, Deadline end) {
     try {
       const Message m = control::receive(s, std::min(end, after(kHello)));
@@ -189,10 +188,10 @@ class Server {
       if (failure_.empty()) rank(r).socket = std::move(s);
       return 1;
     } catch (const Error&) {
-      return 0;  // a stranger, or a rank that has ended
+      return 0;  // a foreign process or an ended rank
     }
   }
-  /// A new connection on which something has arrived; others are not waited for. A closed socket if the group fails.
+  /// Returns the first new connection with data to read, or a closed socket after a failure of the group.
   Socket next_speaker(Deadline end) {
     for (;;) {
       std::vector<pollfd> polls = {{listener_.descriptor(), POLLIN, 0}};
@@ -302,7 +301,7 @@ class Server {
     });
   }
 
-  /// Whether rank `r` waits in vain.
+  /// Fails the group if rank `r` waits for a call no other rank will make.
   void compare(int r) {
     const CallState mine = state_of(rank(r).status);
     if (mine.number == 0) return;
@@ -336,9 +335,9 @@ class Server {
   }
 
   GroupOptions options_;
-  Control::Lost lost_;  ///< until all ranks are there
+  Control::Lost lost_;  ///< used until all ranks have connected
   Socket listener_;
-  std::vector<Socket> strangers_;  ///< connections that have said nothing yet
+  std::vector<Socket> strangers_;  ///< connections without a hello yet
   std::vector<Rank> ranks_;
   std::map<std::string, std::string> values_;
   std::string failure_;
@@ -347,7 +346,7 @@ class Server {
   std::jthread thread_;
 };
 
-/// Every rank's side: a thread that hears rank 0, and tells it of calls that take long.
+/// Client of each rank: a thread listens to rank 0 and reports long calls.
 class Client : public Control {
  public:
   Client(const GroupOptions& o, Socket listener, const Lost& lost) : options_(o) {
@@ -361,7 +360,7 @@ class Client : public Control {
     try {
       socket_ = Socket::connect(o.address, end, go_on);
       control::send(socket_, What::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
-      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kSlow))) go_on();
+      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kControlSlow))) go_on();
       const Message m = control::receive(socket_, end + kBrief);
       if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
@@ -392,7 +391,7 @@ class Client : public Control {
   void begin(const CallState& state) override {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
-    if (!is_point_to_point(state.kind)) {  // a message may be on its way already
+    if (!is_point_to_point(state.kind)) {  // the message may be in flight already
       if (const std::string why = without_first(state); !why.empty()) fail(ErrorCode::runtime, why);
     }
     current_ = state;
@@ -465,14 +464,14 @@ class Client : public Control {
   }
 
  private:
-  /// Why a call cannot be made any more, since rank 0 has left.
+  /// Explains why a call became impossible after the departure of rank 0.
   std::string without_first(const CallState& call) const {
     const bool needs = is_point_to_point(call.kind) ? call.root == 0 : call.number > first_done_;
     if (!first_left_ || !needs || options_.rank == 0) return {};
     return fmt::format("group '{}': rank {} is in {}, and rank 0 has left the group after {} calls", options_.name,
                        options_.rank, describe(call), first_done_);
   }
-  /// Rank 0 waits for this.
+  /// Rank 0 waits for finished ranks.
   bool has_finished() {
     const std::lock_guard lock(mutex_);
     return first_left_ && current_.number == 0 && done_ >= first_done_;
@@ -495,7 +494,7 @@ class Client : public Control {
         alone = true;
       }
       pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {alone ? -1 : socket_.descriptor(), POLLIN, 0}};
-      const int ready = poll(polls, 2, static_cast<int>(kSlow.count() / 2));
+      const int ready = poll(polls, 2, static_cast<int>(kControlSlow.count() / 2));
       if (polls[0].revents != 0) bell_.silence();
       tell_status();
       if (ready <= 0 || polls[1].revents == 0) continue;
@@ -509,7 +508,7 @@ class Client : public Control {
         changed_.notify_all();
       } catch (const Error&) {
         std::unique_lock lock(mutex_);
-        alone = first_left_;  // what it has sent before may still be on its way
+        alone = first_left_;  // earlier messages of rank 0 may still be in flight
         if (alone) continue;
         lock.unlock();
         return set_failure(fmt::format("group '{}': rank 0 has ended", options_.name));
@@ -522,7 +521,7 @@ class Client : public Control {
     std::string why;
     {
       const std::lock_guard lock(mutex_);
-      const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kSlow;
+      const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kControlSlow;
       if (slow == told_) return;
       told_ = slow;
       if (slow) s = status_of(current_), why = without_first(current_);
@@ -556,12 +555,12 @@ class Client : public Control {
   std::unique_ptr<Server> server_;
   Socket socket_;
   Bell bell_;
-  std::mutex sending_;  ///< of what this rank sends
-  std::mutex mutex_;    ///< of what follows
+  std::mutex sending_;  ///< guards sends of this rank
+  std::mutex mutex_;    ///< guards the members below
   std::condition_variable changed_;
   CallState current_;
   std::chrono::steady_clock::time_point since_;
-  bool told_ = false, first_left_ = false;  ///< rank 0 has left
+  bool told_ = false, first_left_ = false;  ///< first_left_: rank 0 has left
   std::uint64_t done_ = 0, first_done_ = 0;
   std::string failure_;
   std::optional<std::vector<std::byte>> value_;

@@ -1,6 +1,6 @@
-// Ranks in processes know of each other through rank 0: a TCP connection each, on which they tell what a call waits
-// for, that they fail or leave, and, while an engine connects, where they are to be found. A connection that breaks is
-// a rank that has ended. Elements never go this way.
+// Control plane of a group of processes. Each rank holds one TCP connection to rank 0 and reports long calls, failures
+// and its departure; engines exchange addresses during connection. A broken connection means an ended rank. Elements
+// use the engine instead.
 #pragma once
 
 #include <tern/collective.h>
@@ -18,17 +18,17 @@ namespace tern {
 
 class Control : public Watch {
  public:
-  /// Returns when all ranks are connected; fails with what is missing or twice.
-  /// `listener`: on rank 0, what listens at the address already; not open: it listens there itself.
-  /// `lost`: why to wait no longer; empty while all is well. Called by any thread until this function returns.
+  /// Returns after all ranks have connected; fails with the missing or duplicate ranks. `listener`: rank 0's listening
+  /// socket; if closed, rank 0 opens one. `lost`: reason to stop waiting, empty while all is well; called by any thread
+  /// until `connect` returns.
   using Lost = std::function<std::string()>;
   static std::unique_ptr<Control> connect(const GroupOptions& options, Socket listener = {}, Lost lost = {});
-  /// This host's, in the network of rank 0: "HOST" or "[HOST]".
+  /// Host name of this process in the network of rank 0: "HOST" or "[HOST]".
   virtual std::string own_host() const = 0;
-  /// Called once, by any thread, when the group has failed.
+  /// Registers a callback for the group's failure: called once, by any thread.
   virtual void on_failure(std::function<void()> act) = 0;
   virtual void put(const std::string& key, std::span<const std::byte> value) = 0;
-  /// Waits for the key.
+  /// Waits for a value of the key.
   virtual std::vector<std::byte> get(const std::string& key) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What goes over the connections of runtime/collective/control.h: a header, and a body of so many bytes.
+// Wire format of the connections of runtime/collective/control.h: a header, then a body of `bytes` bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace tern::control {
 
 enum class What : std::uint8_t {
-  hello = 1,  ///< a rank's first; the body is the size of its group
+  hello = 1,  ///< first message of a rank; body: the group's size
   ready,      ///< all are here
-  put,        ///< a key, a zero, and its value
+  put,        ///< body: a key, a zero, the value
   get,        ///< a key; the answer is `value`
   value,
-  status,   ///< the call that a rank has been in for a while: a Status and a text
-  leave,    ///< a rank has done so many calls and goes; from rank 0 to all: what hears them goes
-  failure,  ///< a text: the group is over
-  bye       ///< the answer to rank 0's leave, of a rank that has finished all calls that rank 0 has
+  status,   ///< current call of a rank after a while; body: Status and a string
+  leave,    ///< a rank leaves after `done` calls; rank 0 forwards its own departure to all ranks
+  failure,  ///< body: the reason; the group has ended
+  bye       ///< answer to rank 0's leave, sent after all calls made by rank 0 have finished
 };
 
 struct Header {
@@ -27,8 +27,8 @@ struct Header {
   What what = What::hello;
   std::uint8_t reserved[3] = {};
   std::int32_t rank = 0;
-  std::uint32_t bytes = 0;                             ///< of the body
-  static constexpr std::uint32_t kMagic = 0x324e5254;  // "TRN2" where the lowest byte comes first
+  std::uint32_t bytes = 0;                             ///< size of the body
+  static constexpr std::uint32_t kMagic = 0x324e5254;  // "TRN2" in little-endian byte order
 };
 static_assert(sizeof(Header) == 16);
 constexpr std::uint32_t kLongest = 1 << 16;
@@ -50,7 +50,7 @@ inline void send(const Socket& to, What what, int rank, std::span<const std::byt
   to.send(all, end);
 }
 
-/// Fails (io) where it is none.
+/// Fails (io) if the bytes hold no message.
 Message receive(const Socket& from, Deadline end);
 
 }  // namespace tern::control

@@ -1,4 +1,4 @@
-// How a kind of group makes groups of some of its ranks.
+// Splits a group into groups of some of its ranks.
 #pragma once
 
 #include <tern/collective.h>
@@ -10,13 +10,13 @@
 
 namespace tern {
 
-/// What the first rank of a new group tells the others: where they find it. A text with a final zero.
+/// Address of a new group, sent by its first rank to the other members: a zero-terminated string.
 using Invitation = std::array<char, 256>;
 
-/// A new group, as one of its ranks sees it.
+/// A new group, seen by one of its ranks.
 struct Part {
-  std::vector<std::int32_t> members;  ///< ranks of the group that is divided, ascending
-  int rank = 0;                       ///< in the new group
+  std::vector<std::int32_t> members;  ///< ranks of the parent group, ascending
+  int rank = 0;                       ///< rank in the new group
   std::string name;
   int size() const { return static_cast<int>(members.size()); }
 };
@@ -24,9 +24,9 @@ struct Part {
 class Divider {
  public:
   virtual ~Divider() = default;
-  /// Called by the first rank of a new group, before it joins.
+  /// Called by the first rank of a new group before joining.
   virtual std::string invite(const Part& part) = 0;
-  /// Called by all ranks of a new group; returns when all have come.
+  /// Called by all ranks of a new group; returns after all have joined.
   virtual std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Groups of processes: an engine moves the elements, and rank 0 knows how everybody is.
+// Groups of processes: an engine moves the elements, and rank 0 tracks the state of all ranks.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -17,12 +17,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The failure of a divided group, which also ends the connecting of its parts, is known within this time.
+/// Time for the parent group to report a failure responsible for broken connections of its parts.
 constexpr milliseconds kCause{200};
 
 class EngineTransport : public Transport {
  public:
-  /// A group of all ranks; or of `members` of the group that `parent` belongs to.
+  /// Connects all ranks, or only `members` of the group of `parent`.
   EngineTransport(const tern_engine& engine, const GroupOptions& o, Control& control, tern_engine_group parent,
                   std::span<const std::int32_t> members)
       : engine_(engine) {
@@ -93,7 +93,7 @@ class EngineTransport : public Transport {
   tern_engine_group handle() const { return group_; }
 
  private:
-  /// The store while the engine connects, and why it failed.
+  /// The engine's store during its connection, and the reason for a failure.
   struct Access {
     Control& control;
     std::string failure;
@@ -112,7 +112,7 @@ class EngineTransport : public Transport {
   void check(tern_engine_status status) const {
     if (status != TERN_ENGINE_OK) fail(ErrorCode::io, fmt::format("{}: {}", engine_.name, engine_.last_message()));
   }
-  /// False where it fails. Engines without shared memory have none.
+  /// Returns false after a failure. Engines without shared memory succeed without memory.
   bool share(const tern_engine_place& place, Access& access) {
     const bool can = engine_.size >= offsetof(tern_engine, share) + sizeof engine_.share && engine_.share != nullptr;
     if (!can || place.ranks == 1) return true;
@@ -132,20 +132,20 @@ class EngineTransport : public Transport {
   std::atomic<bool> interrupted_{false};
 };
 
-/// A kind of group: its name, and the engine that carries its messages.
-struct Kind {
+/// A kind of group: a name and the engine for its messages.
+struct EngineGroupKind {
   std::string name;
   const tern_engine& engine;
 };
 
-std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+std::shared_ptr<ProcessGroup> make_group(const EngineGroupKind& kind, const GroupOptions& options,
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members);
 
-/// Groups of some ranks have an address of their own, on the host of their first rank.
+/// Divided groups have their own address, on the host of their first rank.
 class EngineDivider : public Divider {
  public:
-  EngineDivider(Kind kind, GroupOptions options, Control& control, tern_engine_group group)
+  EngineDivider(EngineGroupKind kind, GroupOptions options, Control& control, tern_engine_group group)
       : kind_(std::move(kind)),
         options_(std::move(options)),
         control_(control),
@@ -161,7 +161,7 @@ class EngineDivider : public Divider {
     o.size = part.size();
     o.name = part.name;
     o.address = invitation;
-    // A rank that ends before it comes fails the group that is divided.
+    // A rank ending before its arrival fails the parent group.
     const auto lost = [this] { return control_.failure(milliseconds(0)); };
     try {
       return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, part.members);
@@ -172,15 +172,15 @@ class EngineDivider : public Divider {
   }
 
  private:
-  Kind kind_;
+  EngineGroupKind kind_;
   GroupOptions options_;
-  Control& control_;  ///< of the group that is divided
+  Control& control_;  ///< control of the parent group
   std::string host_;
   tern_engine_group group_;
-  Socket listener_;  ///< of a group whose first rank is this one, until it has joined
+  Socket listener_;  ///< open while this rank leads a group not yet joined
 };
 
-std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+std::shared_ptr<ProcessGroup> make_group(const EngineGroupKind& kind, const GroupOptions& options,
                                          std::unique_ptr<Control> control, tern_engine_group parent,
                                          std::span<const std::int32_t> members) {
   auto transport = std::make_unique<EngineTransport>(kind.engine, options, *control, parent, members);
@@ -190,7 +190,7 @@ std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& o
   auto group = std::make_shared<TransportGroup>(
       TransportGroup::Place{options.rank, options.size, kind.name, options.name, options.timeout}, std::move(transport),
       std::move(control), std::move(divider));
-  // Only the group, which outlives its control's thread, keeps the transport for that long.
+  // The transport stays alive while the group does; the group outlives the control thread.
   told.on_failure([&interrupted] { interrupted.interrupt(); });
   return group;
 }

@@ -18,14 +18,14 @@
 namespace tern {
 namespace {
 
-/// Debian's packages of what an engine is built over.
+/// Debian packages of the libraries used by an engine.
 struct Package {
   const char *engine, *build, *run;
 };
 constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
                                  {"mpi", "libopenmpi-dev", "libopenmpi3 and openmpi-bin"}};
 
-/// Of TERN_ENGINE_PATH, then beside the library or command.
+/// Folders of TERN_ENGINE_PATH, then the folder of the library or command.
 std::vector<std::string> folders() {
   std::vector<std::string> list;
   const char* given = ::secure_getenv("TERN_ENGINE_PATH");
@@ -44,11 +44,11 @@ Engine load(const std::string& path, const std::string& name) {
   e.info.name = name;
   e.info.path = path;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe would keep dlopen() waiting
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // dlopen() would block on a pipe
     e.info.problem = "it is no regular file";
     return e;
   }
-  // Open MPI looks for its parts among the global symbols.
+  // Open MPI looks up its components among the global symbols.
   void* handle = dlopen(path.c_str(), RTLD_NOW | (name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL));
   if (handle == nullptr) {
     e.info.problem = dlerror();
@@ -65,13 +65,13 @@ Engine load(const std::string& path, const std::string& name) {
   return e;
 }
 
-/// The first library of that name that loads; else why none does.
+/// Returns the first loadable library of that name, or the reasons for all failures.
 Engine find(const std::string& name) {
   Engine found;
   found.info.name = name;
   for (const std::string& folder : folders()) {
     const std::string path = folder + "/libtern_" + name + ".so";
-    // A bare name would be looked up in the system's folders, not here.
+    // The dynamic linker searches a bare name in the system's folders.
     if (found.table == nullptr && folder.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0)
       found = load(path, name);
   }
@@ -100,7 +100,7 @@ const tern_engine& find_engine(const std::string& name) {
     }
     return find_engine(kPackages[0].engine);
   }
-  static std::map<std::string, Engine, std::less<>> others;  // of names that Tern does not know
+  static std::map<std::string, Engine, std::less<>> others;  // engines of names unknown to Tern
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   const Engine* found = nullptr;

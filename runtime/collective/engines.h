@@ -1,4 +1,4 @@
-// The engines that are installed (tern/engine.h).
+// Installed engines (tern/engine.h).
 #pragma once
 
 #include <tern/collective.h>
@@ -11,14 +11,15 @@ namespace tern {
 
 struct Engine {
   EngineInfo info;
-  const tern_engine* table = nullptr;  ///< null where it does not load
+  const tern_engine* table = nullptr;  ///< null if loading failed
 };
 
-/// Found once in a process, never unloaded.
+/// Searched once per process, never unloaded.
 const std::vector<Engine>& engines();
-/// Whether a group of this name communicates by its devices (nccl, rccl); an engine below carries what they do not.
+/// True if groups of this name communicate by their devices (nccl, rccl). An engine below carries all other calls.
 bool of_devices(const std::string& name);
-/// Fails where there is none of that name, and says what to install. For groups of devices: the first that loads.
+/// Finds the engine of that name; for device groups, the first loadable engine. Fails if none exists, naming the
+/// package to install.
 const tern_engine& find_engine(const std::string& name);
 
 }  // namespace tern

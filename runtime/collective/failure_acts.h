@@ -1,4 +1,4 @@
-// What is to be done when a group fails.
+// Callbacks for the failure of a group.
 #pragma once
 
 #include <algorithm>

@@ -20,8 +20,8 @@
 namespace tern {
 namespace {
 
-/// As torchfrtrace and torch.distributed's recorders name them, by CollectiveKind.
-constexpr const char* kNames[] = {
+/// Names used by torchfrtrace and torch.distributed's recorders, by CollectiveKind.
+constexpr const char* kFlightNames[] = {
     "all_reduce", "_all_gather_base", "_reduce_scatter_base", "broadcast", "all_to_all", "gather", "scatter",
     "reduce",     "all_gather_v",     "reduce_scatter_v",     "barrier",   "send",       "recv"};
 constexpr const char* kStates[] = {"scheduled", "started", "completed"};
@@ -42,7 +42,7 @@ std::string_view torch_name(DType t) {
   }
 }
 
-/// torchfrtrace knows neither mpi nor rccl, which PyTorch calls nccl.
+/// torchfrtrace does not know mpi and rccl (PyTorch names RCCL "nccl").
 std::string torch_engine(std::string_view engine) {
   return engine == "nccl" || engine == "rccl" ? "nccl:" : "gloo:";
 }
@@ -73,13 +73,13 @@ void put_type(PickleWriter& p, const char* key, DType t) {
   p.end_list();
 }
 
-/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate. Without a
-/// pipe, there is nothing to record yet.
+/// The signal handler only writes to this pipe, because handlers may not lock or allocate. A thread reads the other
+/// end. Before the first group the pipe does not exist, and the record is empty.
 int signal_pipe = -1;    // NOLINT: handlers reach nothing else
 pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and writes no record
 void on_signal(int) {
   if (signal_pipe < 0 || getpid() != signal_owner) return;
-  const int before = errno;  // of what the signal has interrupted
+  const int before = errno;  // errno of the interrupted code
   const char byte = 0;
   [[maybe_unused]] const ssize_t n = ::write(signal_pipe, &byte, 1);
   errno = before;
@@ -89,11 +89,11 @@ std::optional<int> launched_rank() {
   try {
     return launched_group_options().rank;
   } catch (const Error&) {
-    return {};  // nobody has launched the process
+    return {};  // no launcher
   }
 }
 
-/// False where the application has a handler of its own.
+/// Returns false if the application has installed a handler already.
 bool handle_signal() {
   struct sigaction old {};
   if (sigaction(SIGUSR2, nullptr, &old) != 0) return false;
@@ -110,13 +110,13 @@ const char* folder_of_environment() {
   return folder != nullptr && *folder != 0 ? folder : nullptr;
 }
 
-/// A process that is to write a record at a signal survives one that comes before its group is connected.
+/// Installs the handler early: a signal before the connection of the group must not kill the process.
 [[maybe_unused]] const bool kHandlesSignalEarly = folder_of_environment() != nullptr && handle_signal();
 
 void write_on_signal() {
   int ends[2];
   if (signal_pipe >= 0 || !handle_signal() || pipe2(ends, O_CLOEXEC) != 0) return;
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe has signals enough
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe already holds enough signals
   signal_owner = getpid();
   signal_pipe = ends[1];
   std::thread([from = ends[0]] {
@@ -206,7 +206,7 @@ void FlightRecorder::failed(int rank) noexcept {
   }
 }
 
-/// The calls of this process; of groups in it, those of this rank.
+/// Pickles the calls of this process, or of rank `rank` in groups of threads.
 std::string FlightRecorder::text(int rank) const {
   PickleWriter p;
   p.begin_dict();
@@ -234,7 +234,7 @@ std::string FlightRecorder::text(int rank) const {
     const Entry& e = ring_[i % kKept];
     if (e.in_process && e.rank != rank) continue;
     const bool p2p = is_point_to_point(e.kind);
-    std::string name = kNames[static_cast<std::size_t>(e.kind)];
+    std::string name = kFlightNames[static_cast<std::size_t>(e.kind)];
     if (e.kind == CollectiveKind::send) name += fmt::format(" {}->{}", e.rank, e.root);
     if (e.kind == CollectiveKind::receive) name += fmt::format(" {}<-{}", e.rank, e.root);
     p.begin_dict();

@@ -1,5 +1,5 @@
-// The flight recorder: the last calls of all groups of this process, in memory of a fixed size, written as a file that
-// PyTorch's torchfrtrace reads: a pickle, as torch.distributed's own recorders write it.
+// The flight recorder keeps the last calls of all groups of this process in memory of fixed size and writes them as a
+// pickle file in the format of torch.distributed's recorders (read by torchfrtrace).
 #pragma once
 
 #include <tern/collective.h>
@@ -20,24 +20,24 @@ namespace tern {
 class FlightRecorder {
  public:
   static constexpr std::size_t kKept = 2048;
-  static constexpr std::string_view kInProcess = "local";  ///< the engine of groups whose ranks are threads
+  static constexpr std::string_view kInProcess = "local";  ///< engine name of groups of threads
 
   static FlightRecorder& process();
-  /// `in_process`: the ranks are threads of this process, and each has a record of its own.
+  /// `in_process`: the ranks are threads of this process with one record each.
   void add_group(const std::string& name, int size, int rank, bool in_process);
   struct Place {
-    std::string_view engine;  ///< that makes the call
+    std::string_view engine;  ///< engine of the call
     std::string_view group;
     int rank, ranks;
     bool in_process;
   };
-  /// The number of the record, for `start` and `complete`.
+  /// Returns the record's number for `start` and `complete`.
   std::uint64_t schedule(const Place& place, const Collective& call, std::uint64_t number);
   void start(std::uint64_t record);
   void complete(std::uint64_t record);
 
   void set_folder(const std::string& folder);
-  /// Writes the record if a folder is known. `rank`: of a group in this process; or negative: the process's.
+  /// Writes the record if a folder is known. `rank`: a rank of a group of threads; negative: the process's rank.
   void failed(int rank) noexcept;
   std::string write(const std::string& folder, int rank);
 
@@ -62,15 +62,15 @@ class FlightRecorder {
   Entry* find(std::uint64_t record);
   std::string text(int rank) const;
 
-  std::mutex writing_;  ///< of files_
+  std::mutex writing_;  ///< guards files_
   FlightFiles files_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Entry> ring_;
   std::uint64_t records_ = 0;
   std::map<std::string, int> groups_;
   std::string folder_;
-  int rank_ = 0;     ///< the process's: the launcher's, else that in its largest group
-  int largest_ = 0;  ///< the size of that group; 0: there is none yet
+  int rank_ = 0;     ///< this process's rank: the launcher's, else the rank in the largest group
+  int largest_ = 0;  ///< size of that group; 0 before the first group
 };
 
 }  // namespace tern

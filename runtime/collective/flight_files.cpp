@@ -27,7 +27,8 @@ bool is_at(int descriptor, int folder, const std::string& name) {
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// NFS locks only what may be written, which another user's file may not. A link has no lock: it is replaced.
+/// Opens for writing if possible: NFS locks need write access, but another user's file may be read-only. Symbolic links
+/// have no lock and are replaced.
 int open_to_lock(int folder, const std::string& name) {
   constexpr int kFlags = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
   const int found = openat(folder, name.c_str(), O_RDWR | kFlags);
@@ -40,10 +41,10 @@ FlightFiles::~FlightFiles() {
   for (const auto& [path, descriptor] : held_) close(descriptor);
 }
 
-// Other processes may do this at the same time, as at a signal that all of them get.
+// Other processes may do the same at the same time, for example after a signal sent to all of them.
 FlightFiles::Put FlightFiles::put(PendingFile& file, int folder, const std::string& name,
                                   const std::string& path) const {
-  constexpr int kTurns = 100;  // in which others have come between
+  constexpr int kTurns = 100;  // attempts in a race with other processes
   const auto rename = [&] { return file.rename(name) ? Put::done : Put::failed; };
   const auto held = held_.find(path);
   if (held != held_.end() && is_at(held->second, folder, name)) return rename();
@@ -53,7 +54,7 @@ FlightFiles::Put FlightFiles::put(PendingFile& file, int folder, const std::stri
       if (errno == ELOOP) return rename();
       if (linkat(folder, file.name().c_str(), folder, name.c_str(), 0) == 0) return Put::done;
       if (errno == EEXIST) continue;
-      return rename();  // a file system without links
+      return rename();  // the file system does not support links
     }
     const bool taken = flock(found, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     const bool still = is_at(found, folder, name);
@@ -76,18 +77,18 @@ void FlightFiles::hold(const std::string& path, int descriptor) {
 }
 
 std::string FlightFiles::write(const std::string& folder, int rank, std::string_view bytes) {
-  mkdir(folder.c_str(), 0777);  // which may be there
+  mkdir(folder.c_str(), 0777);  // the folder may exist already
   const std::string name = fmt::format("tern_flight_{}", rank);
   std::string path = fmt::format("{}/{}", folder, name);
-  // Others may write to the folder: nothing that they put there is followed, and the folder stays the one that was
-  // opened.
+  // Other users may write to the folder: symbolic links are not followed, and the folder's descriptor stays open.
   const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingFile file(there.number(), kUnfinished, bytes.size(), 0666);
-  // It is not closed, which would tell other hosts of a file system of its bytes.
+  // fsync() publishes the bytes to other hosts of a network file system; close() would too, but the lock needs an open
+  // file.
   const bool complete = file.is_open() && file.write(std::as_bytes(std::span(bytes))) && fsync(file.descriptor()) == 0;
   Put done = complete ? put(file, there.number(), name, path) : Put::failed;
   if (done == Put::taken) {
-    // torchfrtrace takes names with tern_flight_ in them, and those that end in digits.
+    // torchfrtrace reads names containing tern_flight_ and names ending in digits.
     const std::string other = fmt::format("flight-{}-of-process-{}.pickle", rank, getpid());
     const std::string other_path = fmt::format("{}/{}", folder, other);
     log_message(LogLevel::warning,

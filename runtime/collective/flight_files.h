@@ -1,5 +1,5 @@
-// The files of flight records. A file stays locked as long as the process that wrote it runs, so that no other process
-// of that rank, of another group, replaces it.
+// Files of flight records. Each writing process locks its file until exit, to prevent replacement by processes of the
+// same rank in other groups.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@ namespace tern {
 
 class PendingFile;
 
-/// One thread at a time.
+/// Not thread-safe.
 class FlightFiles {
  public:
   FlightFiles() = default;
   ~FlightFiles();
   FlightFiles(const FlightFiles&) = delete;
   FlightFiles& operator=(const FlightFiles&) = delete;
-  /// Writes FOLDER/tern_flight_RANK, which it returns. If a running process holds that file, writes one whose name has
-  /// this process's number, and says so on standard error. Throws io.
+  /// Writes FOLDER/tern_flight_RANK and returns the path. If a running process holds that file, writes a file named
+  /// after this process's id instead and warns on standard error. Throws io.
   std::string write(const std::string& folder, int rank, std::string_view bytes);
 
  private:
-  static constexpr std::size_t kHeld = 64;  ///< files; more are not locked
+  static constexpr std::size_t kHeld = 64;  ///< most locked files
   enum class Put { done, taken, failed };
-  /// Gives a file the name `name`, instead of one that no running process holds.
+  /// Renames the temporary file to `name`, unless a running process holds `name`.
   Put put(PendingFile& file, int folder, const std::string& name, const std::string& path) const;
   void hold(const std::string& path, int descriptor);
 

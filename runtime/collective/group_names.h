@@ -1,4 +1,4 @@
-// The names by which a program calls groups.
+// Group names used by a program.
 #pragma once
 
 #include <set>
@@ -8,8 +8,7 @@ namespace tern {
 
 struct Program;
 
-/// Of its collectives and messages, and of operators of libraries: what they are given as an argument whose name has
-/// "group" in it.
+/// Collects the names from collectives, messages, and arguments of library operators with "group" in their name.
 std::set<std::string> group_names(const Program& program);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// What launchers of processes set in the environment.
+// Environment variables of process launchers.
 #include <fmt/format.h>
 #include <tern/collective.h>
 #include <tern/error.h>
@@ -14,7 +14,7 @@ namespace {
 struct Launcher {
   const char *name, *rank, *size, *local_rank;
 };
-/// The first that is there counts: each may run inside those below it.
+/// The first match counts: each launcher may run inside the launchers below.
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
@@ -44,7 +44,7 @@ struct Ranks {
 std::optional<Ranks> ranks_by(const Launcher& l) {
   const bool rank = !variable(l.rank).empty(), size = !variable(l.size).empty();
   if (!rank && !size) return {};
-  // An allocation of Slurm has a number of tasks outside of srun, too.
+  // A Slurm allocation sets the number of tasks even outside of srun.
   if (!rank && std::string_view(l.name) == "srun") return {};
   if (!rank || !size)
     fail(ErrorCode::invalid_argument,
@@ -57,7 +57,7 @@ std::optional<Ranks> ranks_by(const Launcher& l) {
   return r;
 }
 
-/// A port for the jobs of one user of a host, of the dynamic ones that systems do not give out.
+/// Chooses a port for the jobs of one user on a host, outside the range used by systems for dynamic ports.
 int port_of(std::string_view job) {
   constexpr std::uint32_t kFirst = 20000, kPorts = 10000;
   std::uint32_t hash = 2166136261u;
@@ -65,7 +65,7 @@ int port_of(std::string_view job) {
   return static_cast<int>(kFirst + hash % kPorts);
 }
 
-/// "node[07-12,15],login" begins with node07.
+/// Parses "node[07-12,15],login": the first host is node07.
 std::string first_host(std::string_view list) {
   const std::size_t bracket = list.find('['), comma = list.find(',');
   if (bracket == std::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
@@ -83,7 +83,7 @@ std::string address_by(const std::string& launcher) {
       if (variable(name).empty())
         fail(ErrorCode::invalid_argument, fmt::format("{} is not set; torchrun sets it, with RANK", name));
     }
-    // torchrun's own store listens at MASTER_PORT.
+    // torchrun's own store uses MASTER_PORT.
     return fmt::format("{}:{}", variable("MASTER_ADDR"), number("MASTER_PORT", kMostPort - 1) + 1);
   }
   if (launcher == "mpirun") {
@@ -113,7 +113,7 @@ GroupOptions launched_group_options() {
       found = *r;
       continue;
     }
-    // torchrun's workers and mpirun's inherit the variables of the launcher outside.
+    // Workers of torchrun and mpirun inherit the variables of an outer launcher.
     const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(by->name) == "mpirun";
     if (!inside && (r->rank != found.rank || r->size != found.size))
       fail(ErrorCode::invalid_argument,

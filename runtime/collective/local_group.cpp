@@ -1,4 +1,4 @@
-// Ranks in threads of one process: a message goes straight from one rank's memory to another's.
+// Groups of threads in one process: messages are copied directly from rank to rank.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -20,29 +20,29 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A message, or what waits for one.
+/// A message or a receiver waiting for a message.
 struct Post {
   enum class Is : std::uint8_t { waiting, moving, done } is = Is::waiting;
   bool sends = false;
   int owner = 0;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
-  std::tuple<int, int, std::uint64_t> key;  ///< from, to, tag
+  std::tuple<int, int, std::uint64_t> key;  ///< sender, receiver, tag
 };
 
 std::string gone(int rank) {
   return fmt::format("rank {} has left the group", rank);
 }
 
-/// What the ranks share.
+/// State shared by all ranks.
 struct Room {
   explicit Room(int size) : states(static_cast<std::size_t>(size)), left(states.size(), false) {}
 
-  static constexpr std::size_t kRemembered = 64;  ///< ranks may be so many calls ahead of others
+  static constexpr std::size_t kRemembered = 64;  ///< calls a rank may be ahead of other ranks
   struct Rank {
     std::array<CallState, kRemembered> calls;
     CallState current;
-    std::uint64_t done = 0;  ///< the last call that it has finished
+    std::uint64_t done = 0;  ///< the last call finished by this rank
     std::condition_variable changed;
   };
 
@@ -51,14 +51,14 @@ struct Room {
   std::vector<Rank> states;
   std::vector<bool> left;
   std::string failure;
-  FailureActs acts;  ///< of all ranks
+  FailureActs acts;  ///< callbacks of all ranks
 
-  /// A group of some of these ranks that not all of its own have joined.
+  /// A group of some of these ranks, not yet joined by all members.
   struct Child {
     std::shared_ptr<Room> room;
     int missing;
   };
-  std::map<std::string, Child> children;  ///< by invitation
+  std::map<std::string, Child> children;  ///< keyed by invitation
   std::uint64_t invitations = 0;
 
   void stop(const std::string& why) {
@@ -88,7 +88,7 @@ class LocalTransport : public Transport {
     std::unique_lock lock(room_->mutex);
     std::condition_variable& changed = room_->states[static_cast<std::size_t>(rank_)].changed;
     changed.wait_for(lock, timeout, [&] { return p.is == Post::Is::done || !room_->failure.empty(); });
-    // Who moves it is about to be done.
+    // The moving thread is about to finish.
     changed.wait(lock, [&] { return p.is != Post::Is::moving; });
     const bool done = p.is == Post::Is::done;
     if (!done && !room_->failure.empty()) fail(ErrorCode::io, room_->failure);
@@ -154,7 +154,7 @@ class LocalWatch : public Watch {
     for (const Room::Rank& r : room_->states) {
       if (!is_point_to_point(r.current.kind) && r.current.number > done) room_->stop(gone(rank_));
     }
-    for (const auto& [key, waiting] : room_->posts) {  // messages that this rank will never answer
+    for (const auto& [key, waiting] : room_->posts) {  // messages without a receiver from now on
       const bool mine = std::get<0>(key) == rank_ || std::get<1>(key) == rank_;
       if (mine && std::ranges::any_of(waiting, [&](const Post* p) { return p->owner != rank_; }))
         room_->stop(gone(rank_));
@@ -201,7 +201,7 @@ class LocalWatch : public Watch {
 
  private:
   Room::Rank& me() { return room_->states[static_cast<std::size_t>(rank_)]; }
-  /// Remembers the call. Why others and this rank never finish it; empty where they may.
+  /// Remembers the call. Returns the reason if this rank and others can never finish, else an empty string.
   std::string compare(const CallState& state) {
     const bool p2p = is_point_to_point(state.kind);
     if (!p2p) me().calls[state.number % Room::kRemembered] = state;

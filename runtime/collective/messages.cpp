@@ -12,7 +12,7 @@ void Messages::begin(std::uint64_t tag, std::chrono::steady_clock::time_point en
   end_ = end;
 }
 
-/// A message never meets one of another size: engines do not check that.
+/// Includes the size in the tag: engines do not check that sizes match.
 std::uint64_t Messages::tag_of(std::uint32_t step, std::size_t bytes) const {
   std::uint64_t tag = (tag_ ^ step) * 0x9e3779b97f4a7c15;
   tag = (tag ^ tag >> 31 ^ bytes) * 0xbf58476d1ce4e5b9;

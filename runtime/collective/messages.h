@@ -1,4 +1,4 @@
-// The messages of one call of a group: sent and received together, waited for one by one until the call's deadline.
+// Messages of one call: sent and received together, then waited for one by one until the call's deadline.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// What a wait fails with when its time is over.
+/// Thrown by a wait after its deadline.
 struct WaitedTooLong {
   int peer;
 };
@@ -21,7 +21,7 @@ class Messages {
   explicit Messages(Transport& transport) : transport_(transport) {}
   void begin(std::uint64_t tag, std::chrono::steady_clock::time_point end);
   void retag(std::uint64_t tag) { tag_ = tag; }
-  /// `step` tells apart what one rank sends to another during a call. Messages without bytes are not sent.
+  /// `step` distinguishes the messages from one rank to another during a call. Empty messages are not sent.
   Number send(int peer, std::uint32_t step, const void* data, std::size_t bytes);
   Number receive(int peer, std::uint32_t step, void* data, std::size_t bytes);
   void wait(Number message);

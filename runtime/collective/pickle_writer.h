@@ -1,4 +1,4 @@
-// Writes Python's pickles (protocol 2): dictionaries, lists, tuples, texts and numbers.
+// Writes Python's pickles (protocol 2): dictionaries, lists, tuples, strings and numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class PickleWriter {
     out_ += '.';
     return std::move(out_);
   }
-  /// Between the two: for a dictionary keys and values in turn, for the others elements.
+  /// Between begin and end: alternating keys and values for a dictionary, elements for lists and tuples.
   void begin_dict() { out_ += "}("; }
   void end_dict() { out_ += 'u'; }
   void begin_list() { out_ += "]("; }

@@ -8,13 +8,13 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTile = 1024;
+constexpr std::int64_t kReduceTile = 1024;
 
 template <class T, class F>
 void each(void* out, const void* x, const void* y, std::int64_t n, F f) {
   auto* const o = static_cast<T*>(out);
   const auto *const a = static_cast<const T*>(x), *const b = static_cast<const T*>(y);
-#pragma omp simd  // -O2 alone makes no vectors of it
+#pragma omp simd  // -O2 alone does not vectorize this loop
   for (std::int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
 }
 
@@ -41,13 +41,13 @@ void join_floats(ReduceOp op, void* out, const void* x, const void* y, std::int6
   add_or_multiply<T>(op != ReduceOp::product, out, x, y, n);
 }
 
-/// Tiles of another type, in which `work(x, y, n)` replaces x.
+/// Converts tiles to another type for `work(x, y, n)`; the result replaces x.
 template <class T, class Work>
 void each_converted(DType t, DType wide, void* out, const void* x, const void* y, std::int64_t count, Work work) {
-  T a[kTile], b[kTile];
+  T a[kReduceTile], b[kReduceTile];
   const std::int64_t size = element_size(t);
-  for (std::int64_t at = 0; at < count; at += kTile) {
-    const std::int64_t n = std::min(kTile, count - at);
+  for (std::int64_t at = 0; at < count; at += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - at);
     convert(static_cast<const std::byte*>(x) + at * size, t, a, wide, n);
     convert(static_cast<const std::byte*>(y) + at * size, t, b, wide, n);
     work(a, b, n);
@@ -55,7 +55,7 @@ void each_converted(DType t, DType wide, void* out, const void* x, const void* y
   }
 }
 
-/// Bits have no type.
+/// Bitwise operations are independent of the type.
 void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_t bytes) {
   using T = std::uint8_t;
   if (op == ReduceOp::band) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a & b); });
@@ -63,7 +63,7 @@ void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_
   each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a ^ b); });
 }
 
-/// Sums and products wrap around, to the same bits with and without a sign.
+/// Sums and products wrap around, with equal bits for signed and unsigned types.
 void join_integers(bool adds, int size, void* out, const void* x, const void* y, std::int64_t n) {
   switch (size) {
     case 1: return add_or_multiply<std::uint8_t>(adds, out, x, y, n);
@@ -73,7 +73,7 @@ void join_integers(bool adds, int size, void* out, const void* x, const void* y,
   }
 }
 
-/// The operations on truth values that those on 0 and 1 are.
+/// Maps operations on booleans to equivalent operations on 0 and 1.
 ReduceOp on_booleans(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
@@ -96,7 +96,7 @@ void join(ReduceOp op, DType t, void* joined, const void* x, const void* y, std:
   if (t == DType::boolean) op = on_booleans(op);
   const bool least = op == ReduceOp::min;
   if (is_order(op) && t == DType::u64) return order<std::uint64_t>(least, joined, x, y, count);
-  using Wide = std::int64_t;  // holds all others
+  using Wide = std::int64_t;  // holds all other integer types
   if (is_order(op))
     return each_converted<Wide>(t, DType::i64, joined, x, y, count,
                                 [least](Wide* a, const Wide* b, std::int64_t n) { order<Wide>(least, a, a, b, n); });
@@ -107,13 +107,13 @@ void join(ReduceOp op, DType t, void* joined, const void* x, const void* y, std:
 
 namespace {
 
-/// Rounds as an operation in the type itself does.
+/// Rounds like an operation in the type itself.
 template <class F>
 void each_as_double(DType t, void* x, std::int64_t count, F f) {
-  double wide[kTile];
+  double wide[kReduceTile];
   auto* to = static_cast<std::byte*>(x);
-  for (std::int64_t at = 0; at < count; at += kTile) {
-    const std::int64_t n = std::min(kTile, count - at);
+  for (std::int64_t at = 0; at < count; at += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - at);
     convert(to + at * element_size(t), t, wide, DType::f64, n);
     for (std::int64_t i = 0; i < n; ++i) wide[i] = f(wide[i]);
     convert(wide, DType::f64, to + at * element_size(t), t, n);

@@ -22,7 +22,7 @@
 namespace tern {
 namespace {
 
-/// A complex element is two floats.
+/// Complex elements count as two floats.
 DType part_of(DType t) {
   return t == DType::c32 ? DType::f16 : t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
@@ -30,7 +30,7 @@ std::int64_t parts_of(DType t) {
   return is_complex(t) ? 2 : 1;
 }
 
-/// Elements of each rank's rows of axis 0.
+/// Element counts of each rank's rows of axis 0.
 std::span<const std::int64_t> elements_of(const Dims& rows, const TensorView& in, std::vector<std::int64_t>& parts) {
   std::int64_t row = parts_of(in.dtype);
   for (int i = 1; i < in.rank; ++i) row *= in.size(i);
@@ -50,7 +50,7 @@ Collective call_of(const Node& node, const TensorView& in) {
   return c;
 }
 
-/// All offers are of one kind, and no two of one device.
+/// True if all offers are of one kind and every device occurs once.
 bool can_communicate(std::vector<DeviceRank::Offer> offers) {
   std::ranges::sort(offers);
   const std::int64_t kind = offers.front()[0];
@@ -58,7 +58,7 @@ bool can_communicate(std::vector<DeviceRank::Offer> offers) {
          std::ranges::adjacent_find(offers) == offers.end();
 }
 
-/// Groups of nccl and rccl are for devices that communicate by themselves.
+/// Fails if a group of nccl or rccl has ranks without a communicating device.
 void need_devices(const ProcessGroup& group, const std::vector<DeviceRank::Offer>& offers) {
   const auto* const known = dynamic_cast<const TransportGroup*>(&group);
   if (known == nullptr || !of_devices(known->engine())) return;
@@ -155,7 +155,7 @@ void SessionGroups::collective(const KernelCall& call) {
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr) {
-    check_call(c, member->group->rank(), ranks);  // devices take sizes as they are
+    check_call(c, member->group->rank(), ranks);  // devices do not check sizes
     const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
     if (member->communicator->run(c, as.number)) return member->channel.on_device(as.number);
@@ -168,7 +168,7 @@ const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
   if (context_.device().traits().host_memory) return view.data;
   const std::uint64_t bytes = Transfer::bytes_of(view);
   copy.reserve(bytes, cpu_device());
-  context_.read(copy.data(), view.data, bytes);  // what has failed on the device is not sent
+  context_.read(copy.data(), view.data, bytes);  // a failed operation on the device must not be sent
   return copy.data();
 }
 
@@ -267,7 +267,7 @@ void SessionGroups::run(const std::string& name, const tern_op_collective& call,
   member.channel.run(c, name, member.channel.take_number());
 }
 
-/// The message of operand `i`, without addresses.
+/// Describes the message of operand `i`, without addresses.
 Collective SessionGroups::message_of(const Node& node, const TensorView& in, std::size_t i) const {
   Collective c;
   c.kind = node.integer_at(AttrKey::counts, i) != 0 ? CollectiveKind::receive : CollectiveKind::send;
@@ -310,7 +310,7 @@ void SessionGroups::exchange(const KernelCall& call) {
   if (!on_host) context_.stream->synchronize();
 }
 
-/// False where the device does not take them.
+/// Returns false if the device does not support the messages.
 bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
   batch_.clear();
   staged_.resize(std::max(staged_.size(), call.in.size()));
@@ -322,7 +322,7 @@ bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
       if (out.data != nullptr) context_.copy(in, out);
     } else {
       c.out = out.data;
-      if (out.data == nullptr) {  // nobody reads it
+      if (out.data == nullptr) {  // unused result
         staged_[i].reserve(Transfer::bytes_of(in), context_.device());
         c.out = staged_[i].data();
       }
@@ -330,15 +330,15 @@ bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
     check_call(c, member.group->rank(), member.group->size());
     batch_.push_back(c);
   }
-  // Devices have no tags: messages between two ranks meet in their order, which is that of the tags on both.
+  // Sorts by tag: devices have no tags, so messages between two ranks match in order.
   std::ranges::stable_sort(batch_, {}, [](const Collective& c) { return std::pair(c.tag, c.dtype); });
   member.channel.settle();
   return member.communicator->run_batch(batch_);
 }
 
-/// What a rank tells the others of its device.
+/// Exchanges the device offers of all ranks.
 void SessionGroups::agree(Member& member) {
-  member.channel.settle();  // the group may have another name, by which it is in use
+  member.channel.settle();  // the group may be in use under another name
   ProcessGroup& group = *member.group;
   DeviceRank* const rank = context_.prepared->options.reproducible ? nullptr : context_.stream->rank();
   using Offer = DeviceRank::Offer;
@@ -356,7 +356,7 @@ void SessionGroups::agree(Member& member) {
 
 void SessionGroups::abort(const std::string& why) noexcept {
   for (auto& [name, member] : members_) {
-    // Others wait for this rank, and it may wait for them: without the group, no call on its device would end.
+    // Aborts the group as well: without it, no pending call on the device would end.
     if (member->group->size() > 1) member->group->abort(why);
     if (member->communicator != nullptr) member->communicator->abort(why);
     member->communicator.reset();

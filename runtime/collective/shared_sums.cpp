@@ -16,14 +16,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSlot = 32 << 10;
-/// Every rank reads the elements of all: from some size on, shares that each rank joins alone are faster.
+/// Most bytes read by each rank from all others; above, reducing one share per rank is faster.
 constexpr std::size_t kMostRead = 4 * kSlot;
 
 }  // namespace
 
-/// A rank's part of the memory, which it alone writes; zeros at first.
+/// Memory of one rank, written only by that rank; zeros at first.
 struct SharedSums::Block {
-  std::atomic<std::uint64_t> written;  ///< calls whose elements are in their slots
+  std::atomic<std::uint64_t> written;  ///< number of calls with elements in the slots
   std::atomic<std::uint64_t> tags[2];
   alignas(kAlignment) std::byte slots[2][kSlot];
 };
@@ -42,7 +42,7 @@ bool SharedSums::takes(std::size_t bytes) const {
          !transport_.shared().empty();
 }
 
-/// Calls that differ have other tags and never meet: the ranks' watch finds them.
+/// Mismatched calls have different tags and never meet: the ranks' watch reports them.
 void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) const {
   constexpr int kSpins = 256, kYields = 16;
   constexpr auto kEager = std::chrono::milliseconds(2);
@@ -54,7 +54,7 @@ void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) co
       return;
     if (turn < kSpins) continue;
     if (turn % kYields != 0) {
-      sched_yield();  // the other rank may want this processor
+      sched_yield();  // the other rank may need this processor
       continue;
     }
     if (transport_.interrupted()) fail(ErrorCode::io, "the group has been stopped");
@@ -65,8 +65,8 @@ void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) co
   }
 }
 
-// A rank writes a slot again two calls later, which it begins when all ranks have written for the call between: they
-// had read the slot before.
+// A slot is written again two calls later. By then all ranks have written for the call between, so they have read the
+// slot.
 void SharedSums::all_reduce(const Collective& c, std::uint64_t tag, Clock::time_point end) {
   const std::size_t bytes = bytes_of(c, c.count), slot = ++calls_ % 2;
   Block& mine = block(rank_);

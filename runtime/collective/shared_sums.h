@@ -1,5 +1,5 @@
-// Small reductions of ranks on one host, in memory that all of them read: one copy and one look at each other rank,
-// where messages take several calls of an engine.
+// Small reductions of ranks on one host through shared memory: one copy and one read of each other rank, instead of
+// several engine calls per message.
 #pragma once
 
 #include <tern/collective.h>
@@ -12,17 +12,16 @@
 
 namespace tern {
 
-/// One thread at a time, as the transport's.
+/// Not thread-safe, like the transport.
 class SharedSums {
  public:
-  /// What each rank has of Transport::shared.
+  /// Size and alignment of each rank's Transport::shared.
   static constexpr std::size_t kBytes = 64 + 2 * (32 << 10), kAlignment = 64;
 
   SharedSums(Transport& transport, int rank, int ranks);
-  /// Whether an all_reduce of so many bytes goes this way: the same on all ranks.
+  /// True if an all_reduce of so many bytes uses shared memory; equal on all ranks.
   bool takes(std::size_t bytes) const;
-  /// As Algorithms::run: joins the ranks' elements in their order. Throws WaitedTooLong, or io if the group is
-  /// interrupted.
+  /// Like Algorithms::run, combines the elements in rank order. Throws WaitedTooLong, or io after an interrupt.
   void all_reduce(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
 
  private:
@@ -32,7 +31,7 @@ class SharedSums {
 
   Transport& transport_;
   int rank_, ranks_;
-  std::uint64_t calls_ = 0;  ///< the same on all ranks
+  std::uint64_t calls_ = 0;  ///< equal on all ranks
 };
 
 }  // namespace tern

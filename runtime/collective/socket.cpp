@@ -45,7 +45,7 @@ Socket make_socket(const addrinfo& a) {
   return Socket(socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
 }
 
-/// If no process listens at an ephemeral port, a socket may connect to itself.
+/// A socket may connect to itself if no process listens at an ephemeral port.
 bool is_itself(int descriptor) {
   sockaddr_storage own{}, other{};
   socklen_t own_size = sizeof own, other_size = sizeof other;
@@ -113,7 +113,7 @@ Socket Socket::accept(Deadline end) const {
     Socket s(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!s.open()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) fail_with("accepting a connection", errno);
-      continue;  // the peer has closed the connection again
+      continue;  // the peer has closed the connection
     }
     const int yes = 1;
     setsockopt(s.descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

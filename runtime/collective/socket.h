@@ -1,4 +1,4 @@
-// A TCP connection whose operations end before a deadline, or fail.
+// A TCP connection with a deadline for every operation.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ class Socket {
   bool open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
 
-  /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io and name the address that does not answer.
+  /// Addresses are "HOST:PORT" or "[::1]:PORT". All functions fail with ErrorCode::io and name the unreachable address.
   static Socket listen(const std::string& address);
-  /// Retries until a process listens there, or `again` throws.
+  /// Retries until a process listens at the address or `again` throws.
   static Socket connect(const std::string& address, Deadline end, const std::function<void()>& again = {});
   Socket accept(Deadline end) const;
-  /// Whether data or an end has arrived before the deadline.
+  /// True if data or the end of the stream arrives before the deadline.
   bool readable(Deadline end) const;
-  /// "HOST:PORT", in numbers, of this end.
+  /// Numeric "HOST:PORT" of this end.
   std::string own_address() const;
 
   void send(std::span<const std::byte> bytes, Deadline end) const;

@@ -14,13 +14,13 @@
 namespace tern {
 namespace {
 
-/// What a rank asks for.
+/// Request of a rank.
 struct Wish {
   std::int64_t color, name, list;
   static constexpr int kNumbers = 3;
 };
 
-/// The same in all processes of all hosts (FNV-1a).
+/// Equal in all processes on all hosts (FNV-1a).
 std::int64_t hash(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -36,10 +36,10 @@ TransportGroup& own(ProcessGroup& group) {
   return *found;
 }
 
-/// Instead of an invitation, before the reason.
+/// Marks a refusal; the reason follows.
 constexpr char kRefusal = '!';
 
-/// What the first rank of a new group tells all: a failure too, since they would wait for it.
+/// Creates the invitation of a new group's first rank. Failures are sent as well, because the members wait.
 Invitation invite(TransportGroup& group, const Part& part) {
   std::string text;
   try {
@@ -53,7 +53,7 @@ Invitation invite(TransportGroup& group, const Part& part) {
   return invitation;
 }
 
-/// `list`: a hash of the ranks that the caller asks for; 0: it gives its color alone.
+/// `list`: hash of the requested ranks; 0 if the caller gives only its color.
 std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std::string& name, std::int64_t list) {
   const Wish mine{color, hash(name), list};
   std::vector<Wish> wishes(static_cast<std::size_t>(group.size()));
@@ -63,7 +63,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
              .in = &mine,
              .out = wishes.data(),
              .where = "split_group"});
-  // All ranks see the same wishes, so all fail or none.
+  // All ranks see equal wishes, so all fail or none.
   for (std::size_t r = 1; r < wishes.size(); ++r) {
     if (wishes[r].name != wishes[0].name || wishes[r].list != wishes[0].list)
       fail(ErrorCode::runtime, fmt::format("ranks 0 and {} divide their group differently: they ask for other {}", r,

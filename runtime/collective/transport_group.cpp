@@ -45,7 +45,7 @@ std::shared_ptr<void> TransportGroup::on_failure(FailureActs::Act act) {
   return owner;
 }
 
-/// The call's result in a group of one.
+/// Computes the call's result in a group of one rank.
 void TransportGroup::alone(const Collective& c) const {
   const std::size_t bytes = bytes_of(c, results_of(c, 0, 1));
   if (bytes == 0) return;
@@ -84,7 +84,7 @@ void TransportGroup::guarded(const CallState& state, Work work) {
   }
 }
 
-/// Calls that differ never meet.
+/// Gives mismatched calls different tags, so they never meet.
 std::uint64_t TransportGroup::tag_of(const Collective& c) const {
   if (!is_point_to_point(c.kind)) return mix(calls_, fingerprint(c));
   const bool sends = c.kind == CollectiveKind::send;

@@ -1,4 +1,4 @@
-// A group over a transport: numbers its calls, checks and records them, runs their algorithms, and says why they fail.
+// A group over a transport: numbers, checks and records calls, runs their algorithms, and explains failures.
 #pragma once
 
 #include <tern/collective.h>
@@ -32,13 +32,13 @@ class TransportGroup : public ProcessGroup {
   void run(const Collective& call) override;
   void run_batch(std::span<const Collective> calls) override;
   void abort(const std::string& why) noexcept override;
-  /// As abort, with the whole sentence.
+  /// Like abort, with a complete message.
   void stop(const std::string& why) noexcept;
-  /// Collectives so far: the flight recorder's number of the last one.
+  /// Number of collectives so far: the flight recorder's number of the last call.
   std::uint64_t calls() const { return calls_; }
-  /// The calls up to this number have been made, by this group or by devices beside it. While it makes none.
+  /// Counts calls up to this number as made, by this group or by devices. The group must be idle.
   void skip_to(std::uint64_t number) { calls_ = std::max(calls_, number); }
-  /// The number of a batch of messages that devices send.
+  /// Number of the next batch of device messages.
   std::uint64_t next_batch() { return ++messages_; }
   Watch& watch() { return *watch_; }
   bool in_process() const;
@@ -57,13 +57,13 @@ class TransportGroup : public ProcessGroup {
   std::uint64_t tag_of(const Collective& call) const;
 
   Place place_;
-  // The watch goes last: it may still interrupt the transport.
+  // The transport outlives the watch: the watch may still interrupt the transport.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Divider> divider_;
   Algorithms algorithms_;
   std::uint64_t calls_ = 0, messages_ = 0;
-  std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< by the other rank, sends?, and tag
+  std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< keyed by peer, direction and tag
   std::vector<std::uint64_t> tags_, nth_;
   std::vector<std::uint64_t> records_;
 };

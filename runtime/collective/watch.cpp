@@ -26,7 +26,7 @@ std::string conflict(int rank_a, const CallState& a, int rank_b, const CallState
   const bool p2p = is_point_to_point(a.kind);
   if (p2p != is_point_to_point(b.kind)) return {};
   if (p2p) {
-    // A rank is in one call while the other has gone on to a later one, or began with another of a batch.
+    // The other rank may be in a later call already, or may have begun with another message of a batch.
     const bool pair =
         a.kind != b.kind && a.root == rank_b && b.root == rank_a && a.tag == b.tag && a.nth == b.nth && a.nth != 0;
     if (!pair || (a.count == b.count && a.dtype == b.dtype)) return {};

@@ -1,4 +1,4 @@
-// What a stream of a device may be able to do: hold graphs, time its work, communicate with other devices.
+// Optional abilities of a device's stream: graphs, timing, communication with other devices.
 #pragma once
 
 #include <tern/collective.h>
@@ -13,7 +13,7 @@
 
 namespace tern {
 
-/// Recorded work that the device holds, and starts on the stream that recorded it.
+/// Recorded work held by the device. Starts on the recording stream.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
@@ -24,57 +24,58 @@ class DeviceGraph {
 class GraphRecorder {
  public:
   virtual ~GraphRecorder() = default;
-  /// What `put` puts on the stream; null where the device cannot hold it: then nothing has run.
+  /// Records the work enqueued by `put`. Returns null if the device cannot hold the work; then nothing has run.
   virtual std::unique_ptr<DeviceGraph> record(const std::function<void()>& put) = 0;
-  /// Whether a recording may hold the control flow below.
+  /// True if a recording may hold the control flow below.
   virtual bool conditional() const = 0;
-  /// The body that follows runs if the byte at `predicate` is not 0 when the stream gets there; else, the other.
+  /// Begins a body run if the byte at `predicate` is not 0 when the stream reaches the branch. `begin_else` begins the
+  /// other branch.
   virtual void begin_if(const std::byte* predicate) = 0;
   virtual void begin_else() = 0;
-  /// The body that follows repeats while the byte is not 0.
+  /// Begins a body repeated while the byte is not 0.
   virtual void begin_while(const std::byte* predicate) = 0;
   virtual void end_body() = 0;
-  /// Describes the work that follows, for profilers and dumps; `text` is made if the device takes it.
+  /// Describes the following work for profilers and dumps. Calls `text` only if the device accepts descriptions.
   virtual void annotate(const std::function<std::string()>& text) = 0;
 };
 
-/// Times the work on a stream by the device's own clock.
+/// Times a stream's work by the device's clock.
 class StepClock {
  public:
   struct Time {
-    std::uint64_t id;          ///< of the last `mark` before it; 0: none
-    std::uint64_t begin, end;  ///< nanoseconds on a clock of the device
+    std::uint64_t id;          ///< id of the last earlier `mark`; 0: none
+    std::uint64_t begin, end;  ///< nanoseconds on the device's clock
     double seconds() const { return static_cast<double>(end - begin) * 1e-9; }
   };
   virtual ~StepClock() = default;
   virtual void begin() = 0;
   virtual void mark(std::uint64_t id) = 0;
-  /// The times that were not taken yet, some at a time; none: all were taken. The stream has been synchronised.
+  /// Returns the next times not taken yet; empty once all were taken. Requires a synchronised stream.
   virtual std::span<const Time> take() = 0;
   virtual void end() noexcept = 0;
 };
 
-/// A place among devices that communicate by themselves. Leaves the group with its end.
+/// A rank in a group of devices with their own communication. The destructor leaves the group.
 class DeviceCommunicator {
  public:
   virtual ~DeviceCommunicator() = default;
-  /// Puts the call, with the device's addresses, on the stream; false where the device does not take it. `number`: of
-  /// the group's calls, as all ranks count them.
+  /// Enqueues the call (device addresses) on the stream; false if the device does not support the call. `number`: the
+  /// call's sequence number, equal on all ranks.
   virtual bool run(const Collective& call, std::uint64_t number) = 0;
-  /// The same for messages that are in flight together.
+  /// Enqueues messages in flight together.
   virtual bool run_batch(std::span<const Collective> calls) = 0;
-  /// From any thread: a rank has failed. What waits on the stream ends, and its wait fails.
+  /// Reports a failed rank. Waits on the stream end with an error. Thread-safe.
   virtual void abort(const std::string& why) noexcept = 0;
 };
 
-/// What a device needs to communicate with others.
+/// Joins a device to a group of devices.
 class DeviceRank {
  public:
-  /// What ranks tell each other first: who communicates (0: nobody), the process, the device.
+  /// Data exchanged by ranks first: communication library (0: none), process, device.
   using Offer = std::array<std::int64_t, 3>;
   virtual ~DeviceRank() = default;
   virtual Offer offer() const = 0;
-  /// All ranks of the group join, on their devices.
+  /// Joins the group; called on all ranks with their devices.
   virtual std::unique_ptr<DeviceCommunicator> join(ProcessGroup& group) = 0;
 };
 

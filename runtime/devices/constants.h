@@ -1,4 +1,4 @@
-// The storages that no function writes as a device sees them, shared by the sessions of a prepared program.
+// A device's copies of constant storages, shared by the sessions of a prepared program.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ class DeviceStream;
 class Constants {
  public:
   virtual ~Constants() = default;
-  /// Checks the bytes of these storages and brings them to the device, as far as they are not there yet.
+  /// Checks these storages and uploads the missing bytes to the device.
   virtual void bring(std::span<const std::uint32_t> storages, DeviceStream& stream) = 0;
-  /// Where the storage lies or will lie. Its bytes need not be there, and need not have been checked.
+  /// Returns the storage's current or future address. The bytes may be missing or unchecked.
   virtual std::byte* address(std::uint32_t storage, DeviceStream& stream) = 0;
-  /// The same, once the bytes are there and have been checked.
+  /// Returns the address after upload and check of the bytes.
   virtual std::byte* checked(std::uint32_t storage, DeviceStream& stream) = 0;
 };
 

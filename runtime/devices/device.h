@@ -1,4 +1,4 @@
-// What the runtime needs of a device. The CPU is one (devices/cpu/); a plugin's devices are others (devices/plugin/).
+// The runtime's interface to a device: the CPU (devices/cpu/) or a plugin's device (devices/plugin/).
 #pragma once
 
 #include <tern/kernels.h>
@@ -23,21 +23,21 @@ class ArchivedKernels;
 class PartCompiler;
 
 struct DeviceTraits {
-  /// Its memory is the host's, and a call on a stream has done its work when it returns: the caller's tensors serve
-  /// where they lie.
+  /// The device uses host memory and completes the work of a stream call before returning: the caller's tensors are
+  /// used in place.
   bool host_memory = false;
-  /// Its kernels are those of kernels/cpu: they take epilogues, choose among algorithms, pack weights, and divide their
-  /// work by the number of threads of the run.
+  /// The device uses kernels/cpu: kernels take epilogues, choose among algorithms, pack weights, and divide their work
+  /// by the run's thread count.
   bool native_kernels = false;
-  /// Groups of items work together: attention passes over keys that a mask hides, and the host is far.
+  /// Work-items cooperate in groups: attention skips fully masked keys. Synchronisation with the host is slow.
   bool groups = false;
 };
 
-/// Open to the end of the process, shared by all threads.
+/// Open until the process ends, shared by all threads.
 class Device {
  public:
-  /// "cpu", "" for the same, "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that
-  /// do.
+  /// Opens "cpu", "" (the CPU), "xpu" (the first device) or "xpu:1". If the device does not exist, the error lists the
+  /// existing devices.
   static Device& open(const std::string& name);
 
   Device(std::string name, DeviceTraits traits) : name_(std::move(name)), traits_(traits) {}
@@ -49,36 +49,37 @@ class Device {
   const std::string& name() const { return name_; }
   const DeviceTraits& traits() const { return traits_; }
 
-  /// 64-byte aligned at least. Fails with out_of_memory.
+  /// Aligned to at least 64 bytes. Fails with out_of_memory.
   virtual std::byte* allocate(std::uint64_t bytes) = 0;
-  /// Null is nothing. Waits for the work that may use the memory.
+  /// Accepts null. Waits for pending work on the memory.
   virtual void free(std::byte* data) = 0;
-  /// Memory of the host, 64-byte aligned: such as the device copies to and from by itself, where it has that. Fails
-  /// with out_of_memory.
+  /// Allocates host memory, 64-byte aligned; pinned memory (DMA copies) if the device has some. Fails with
+  /// out_of_memory.
   virtual std::byte* allocate_host(std::uint64_t bytes);
   virtual void free_host(std::byte* data);
-  /// Of the whole device, or of a part. Fails where the device has no such part.
+  /// Opens a stream of the whole device or of a share. Fails if the device has no such share.
   virtual std::shared_ptr<DeviceStream> open_stream(const StreamShare& share = {}) = 0;
   virtual const KernelTable& kernels(bool reproducible) const = 0;
-  /// `in_place`: bytes may stay where they are mapped, if the device can read them there.
+  /// `in_place`: bytes may stay in the mapped file if the device can read them.
   virtual std::shared_ptr<Constants> constants(const Program& program, bool in_place) = 0;
 
-  /// Searches the kernels that the program brings before it compiles any, as long as the result lives; null where the
-  /// device takes none.
+  /// While the result lives, searches the program's archived kernels before compiling. Null if the device takes no
+  /// archived kernels.
   virtual std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program);
-  /// Whether it may make products in another precision (PrepareOptions::precision).
+  /// True if the device may compute products in another precision (PrepareOptions::precision).
   virtual bool takes_precision() const { return traits_.native_kernels; }
-  /// What compiles several nodes as one; null where the device does not.
+  /// Compiler for several nodes as one kernel; null if unsupported.
   virtual PartCompiler* parts() { return nullptr; }
 
-  /// Of memory that the device divides itself, and of kernels that it loads. Fail (invalid_argument) where it does not.
+  /// Statistics and limits of memory managed by the device, and of loaded kernels. Fail (invalid_argument) if the
+  /// device manages no memory.
   virtual DeviceMemoryStats memory() const;
   virtual void set_memory_limit(std::uint64_t bytes);
   virtual void release_memory();
   virtual std::vector<LoadedKernel> loaded_kernels() const;
-  /// Of one that a launcher of the device launches; "kernel" where it does not know.
+  /// Name of a kernel of the device's launcher; "kernel" if unknown.
   virtual std::string kernel_name(portable::KernelHandle) const { return "kernel"; }
-  /// Members of its entry in a trace's "deviceProperties", as JSON: `"name": "..."`.
+  /// Members of the device's entry in a trace's "deviceProperties", as JSON: `"name": "..."`.
   virtual std::string describe() const { return {}; }
 
  protected:

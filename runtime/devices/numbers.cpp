@@ -15,7 +15,7 @@ struct Numbers {
 };
 
 Numbers& numbers() {
-  static auto& all = *new Numbers;  // as devices, never destroyed
+  static auto& all = *new Numbers;  // never destroyed, like devices
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Small numbers of the devices in use, for tensors: 0 is the CPU.
+// Small numbers of devices, for tensors: 0 is the CPU.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace tern {
 
 class Device;
 
-/// Always the same for a device. Any thread may call these.
+/// Constant for a device. Thread-safe.
 std::uint16_t number_of(Device& device);
 Device& numbered_device(std::uint16_t number);
 

@@ -1,4 +1,4 @@
-// Compiles several nodes of a function as one.
+// Compiles several nodes of a function as one kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace tern {
 
-/// Nodes, with constant attributes, and values of known sizes, for a device to look at.
+/// Nodes with constant attributes and values of known sizes, offered to a device.
 struct PartRequest {
   std::span<const Node* const> nodes;
   std::span<const ValueId> inputs, outputs;
-  std::function<Precision(const Node&)> precision;  ///< what PrepareOptions say of the node; null: as exported
-  std::function<TensorView(ValueId)> view;          ///< data is the address of what never changes, else null
+  std::function<Precision(const Node&)> precision;  ///< PrepareOptions::precision of the node; null: as exported
+  std::function<TensorView(ValueId)> view;          ///< data is the address of a constant, else null
 };
 
 class PartCompiler {
  public:
   virtual ~PartCompiler() = default;
-  /// Whether it looks at values of microscaling: the operand of mx_dequantize, the right operand of matmul.
+  /// True if the device accepts microscaled (MX) values: the operand of dequantize, the right operand of matmul.
   virtual bool takes_microscaled() const { return false; }
-  /// The group of each node, -1: the device does not take it.
+  /// Returns the group of each node; -1 for nodes the device does not accept.
   virtual std::vector<std::int32_t> choose(const PartRequest& request) = 0;
-  /// Runs all nodes; null where the device does not take them after all.
+  /// Compiles all nodes as one kernel; null if the device refuses after all.
   virtual std::unique_ptr<portable::OwnKernel> compile(const PartRequest& request) = 0;
 };
 

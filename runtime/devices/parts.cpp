@@ -8,7 +8,7 @@ std::vector<std::int32_t> divide_into_parts(std::span<const std::vector<std::uin
                                             std::span<const std::int32_t> groups) {
   struct Part {
     std::int32_t group;
-    bool open = true;  // no outside node reads one of its results yet: it may move to a later place
+    bool open = true;  // true while no outside node reads the results: the part may move to a later position
   };
   std::vector<std::int32_t> part_of(uses.size(), -1);
   std::vector<Part> parts;

@@ -1,4 +1,4 @@
-// Divides the nodes that a device accepts into parts, each of which runs as one launch.
+// Divides the nodes accepted by a device into parts, each run as one launch.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tern {
 
-/// `uses[i]`: the earlier nodes whose results node `i` reads. `groups[i]`: the device's group, -1: not accepted.
-/// Returns each node's part, -1 for none. A part runs at the place of its last node: no other node reads one of its
-/// results before that. The nodes of a part have one group and are connected.
+/// `uses[i]`: the earlier nodes read by node `i`. `groups[i]`: the device's group, -1: not accepted. Returns each
+/// node's part, -1 for none. A part runs at the position of its last node: no other node reads the part's results
+/// earlier. The nodes of a part have one group and are connected.
 std::vector<std::int32_t> divide_into_parts(std::span<const std::vector<std::uint32_t>> uses,
                                             std::span<const std::int32_t> groups);
 

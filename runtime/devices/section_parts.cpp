@@ -22,7 +22,7 @@ class SectionDivision {
       if (part_of[i] >= 0)
         all[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
     }
-    // Views are no work.
+    // Views need no work.
     std::erase_if(all, [&](const Part& p) {
       return std::ranges::all_of(p.nodes, [&](std::uint32_t i) { return is_view(f_.nodes[i].op); });
     });
@@ -37,11 +37,11 @@ class SectionDivision {
     return concrete_.known(type) && !type.packed();
   }
 
-  /// Whether it is operand `k` of a node that a device may look at in blocks with scales of float8_e8m0 (MX).
+  /// True if operand `k` may be read by the device as blocks with float8_e8m0 scales (MX).
   bool is_microscaled(const Node& n, std::size_t k) const {
-    if ((n.op != Op::mx_dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
+    if ((n.op != Op::dequantize || k != 0) && (n.op != Op::matmul || k != 1)) return false;
     const TensorType& type = f_.values[static_cast<std::size_t>(n.inputs[k])].type;
-    Blocks mx;  // scales of float8_e8m0 alone, a block in a row
+    Blocks mx;  // only float8_e8m0 scales, blocks along a row
     mx.columns = type.blocks.columns;
     mx.layout = type.blocks.layout;
     return type.quantized() && concrete_.known(type) && type.blocks == mx;
@@ -87,7 +87,7 @@ class SectionDivision {
     return groups;
   }
 
-  /// What the part reads from outside, and what is read of it there.
+  /// Finds the part's inputs and outputs.
   void find_ends(Part& part) const {
     const auto add = [](std::vector<ValueId>& list, ValueId v) {
       if (std::ranges::find(list, v) == list.end()) list.push_back(v);
@@ -115,7 +115,7 @@ class SectionDivision {
   const Function& f_;
   std::uint32_t begin_, end_;
   const Concrete& concrete_;
-  std::vector<std::int64_t> maker_;  ///< for each value: its node in this section, or -1
+  std::vector<std::int64_t> maker_;  ///< the node in this section producing each value, or -1
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The parts of one section of a function that a device compiles as a whole.
+// Parts of a section of a function compiled by the device as a whole.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace tern {
 
-/// Nodes of a function that run as one, at the place of the last.
+/// Nodes of a function run as one kernel, at the position of the last node.
 struct Part {
   std::vector<std::uint32_t> nodes;
-  std::vector<ValueId> inputs;   ///< from outside
+  std::vector<ValueId> inputs;   ///< values produced outside
   std::vector<ValueId> outputs;  ///< read outside
 };
 
-/// Asks the device about the nodes `begin` to `end`, whose sizes are known, and divides what it takes into parts.
+/// Asks the device about the nodes `begin` to `end` (sizes known) and divides the accepted nodes into parts.
 std::vector<Part> find_section_parts(PartCompiler& device, const Function& f, std::uint32_t begin, std::uint32_t end,
                                      const Concrete& concrete);
 

@@ -1,4 +1,4 @@
-// A stream of a device: everything that is put on it runs in order.
+// A device stream: enqueued work runs in order.
 #pragma once
 
 #include <tern/stream.h>
@@ -18,22 +18,22 @@ namespace tern {
 
 class Device;
 
-/// What has been on a stream at one time. Ends after its work.
+/// A position on a stream. The event happens after the work enqueued before.
 class DeviceEvent {
  public:
-  /// The device's own number for it.
+  /// The device's own handle of the event.
   enum class Handle : std::uintptr_t {};
   virtual ~DeviceEvent() = default;
   virtual Handle handle() const = 0;
-  /// Whether that work has finished; waits for it where the device cannot tell.
+  /// True if the work has finished; waits if the device cannot query events.
   virtual bool happened() = 0;
-  /// Waits. Fails where a kernel of that work has failed.
+  /// Waits. Fails if a kernel of the work has failed.
   virtual void synchronize() = 0;
-  /// Both have happened, on one device. Fails (unsupported) where the device has no clock.
+  /// Requires two past events of one device. Fails (unsupported) if the device has no clock.
   virtual double seconds_until(const DeviceEvent& end) const = 0;
 };
 
-/// The first `bytes` of a storage, and where they go.
+/// A destination for the first `bytes` bytes of a storage.
 struct StorageLoad {
   std::uint32_t storage;
   std::uint64_t bytes;
@@ -48,46 +48,45 @@ class DeviceStream {
   DeviceStream& operator=(const DeviceStream&) = delete;
 
   virtual Device& device() = 0;
-  /// The part of the device that it has; none of it: the whole.
+  /// The stream's share of the device; empty: the whole device.
   virtual StreamShare share() const { return {}; }
-  /// What portable kernels are launched with.
+  /// Launcher for portable kernels.
   virtual portable::Launcher& launcher() = 0;
 
-  /// Between views of one shape and dtype on the device.
+  /// Copies between views of one shape and dtype on the device.
   virtual void copy(const TensorView& from, const TensorView& to) = 0;
-  /// Between the host and the device, done when the stream has been synchronised.
+  /// Copies between the host and the device, done after the stream's synchronisation.
   virtual void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;
   virtual void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) = 0;
-  /// Checks storages and copies their bytes; they are there when it returns.
+  /// Checks storages and copies their bytes synchronously.
   virtual void load(StorageSource& source, std::span<const StorageLoad> loads) = 0;
 
   virtual void synchronize() = 0;
-  /// Nothing was put on it since it was synchronised.
+  /// True if no work was enqueued since the last synchronisation.
   virtual bool idle() const = 0;
-  /// Whether all that was put on it has finished; waits for it where the device cannot tell.
+  /// True if all enqueued work has finished; waits if the device cannot query its state.
   virtual bool done() = 0;
-  /// Waits, and fails where a kernel has written a failure.
+  /// Waits. Fails if a kernel has written a failure.
   virtual void finish() = 0;
-  /// The same, and brings bytes to the host.
+  /// Like finish, and copies bytes to the host.
   virtual void read(void* to, const std::byte* from, std::uint64_t bytes);
-  /// Waits, and keeps a failure for the next call that reports it.
+  /// Waits, and keeps a failure for the next reporting call.
   virtual void settle() noexcept = 0;
-  /// After an exception: waits and clears failures, so that the next run can begin.
+  /// Recovers from an exception: waits and clears failures, so that the next run can begin.
   virtual void recover() noexcept = 0;
 
   virtual std::unique_ptr<DeviceEvent> record() = 0;
-  /// Later work waits for an event of the same device.
+  /// Makes later work wait for an event of the same device.
   virtual void wait(const DeviceEvent& event) = 0;
 
-  /// The vendor's handle, and waiting for another stream of the vendor's. Fail (unsupported) where it has none.
+  /// The vendor's stream handle, and a wait for another vendor stream. Fail (unsupported) without such a handle.
   virtual void* native();
   virtual void wait_native(void* stream);
 
-  /// What not every device can do; null where it cannot.
+  /// Optional abilities; null if unsupported.
   virtual GraphRecorder* graphs() { return nullptr; }
   virtual StepClock* clock() { return nullptr; }
-  /// Tells it of all calls from now on; null: nobody. Streams whose calls have done their work when they return need
-  /// tell nothing.
+  /// Reports all later calls to the watch; null: stops reporting. Streams with synchronous calls need not report.
   virtual void set_watch(StreamWatch*) {}
   virtual DeviceRank* rank() { return nullptr; }
 };

@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// What the host calls, in the words of the device's interface, and what that starts, in Kineto's.
+/// Names of a host call in the device's API, and of the started device work in Kineto.
 struct CallText {
   const char *cuda, *hip, *other;
   const char* on_device;
@@ -23,7 +23,7 @@ constexpr std::array kCalls = {
     CallText{"cudaStreamSynchronize", "hipStreamSynchronize", "synchronize", nullptr},
 };
 
-/// HolisticTraceAnalysis takes kernels of such names for communication.
+/// HolisticTraceAnalysis classifies kernels by their name; this name means communication.
 constexpr const char* kCommunication = "ncclDevKernel";
 
 const char* name_of(StreamWatch::Call call, const std::string& device) {
@@ -38,7 +38,7 @@ DeviceTimes::DeviceTimes(SessionContext& session) : session_(session) {
   if (!session.is_watched()) return;
   StepClock* const clock = session.stream->clock();
   if (clock == nullptr && !traced()) return;
-  session.stream->synchronize();  // what others have put there is not part of the run
+  session.stream->synchronize();  // drains earlier work of other users
   visits_.resize(1);
   if (clock != nullptr) {
     clock->begin();
@@ -53,9 +53,9 @@ DeviceTimes::~DeviceTimes() {
   session_.stream->set_watch(nullptr);
   if (traced() && !complete_) {
     try {
-      write_trace(0);  // a run that has failed: what the host did
+      write_trace(0);  // records the host calls of a failed run
     } catch (const std::exception&) {
-      // The run's error is the one to tell.
+      // The run's own error takes precedence.
     }
   }
   if (clock_ == nullptr) return;
@@ -86,7 +86,7 @@ std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* on_d
 void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
   visits_.push_back({function, node, current_});
   current_ = visits_.size() - 1;
-  // Libraries start kernels without the stream's launches; those belong to the node.
+  // Libraries start kernels without the stream's launcher; their kernels belong to the node.
   if (traced()) {
     const EventLabel* label = session_.trace->open.label;
     const bool communicates =
@@ -127,7 +127,7 @@ void DeviceTimes::end() noexcept {
   try {
     mark(visits_[current_].mark);
   } catch (const std::exception&) {
-    // The next call reports a device that has failed.
+    // The next call reports the device's failure.
   }
 }
 
@@ -158,8 +158,9 @@ void DeviceTimes::finish() {
   complete_ = true;
 }
 
-/// From the device's clock to the host's: the smallest for which nothing begins before the host started it. The first
-/// thing on an idle stream begins almost at once, so the error is about the shortest way from a call to its beginning.
+/// Offset from the device's clock to the host's: the smallest offset with no work beginning before its host call. The
+/// first work on an idle stream begins almost at once, so the error is about the shortest delay between a call and its
+/// beginning.
 std::int64_t DeviceTimes::offset() const {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   for (const Started& s : started_) {

@@ -1,4 +1,4 @@
-// The times of the steps of one run by the device's own clock, and what the host put on its stream.
+// Measures the steps of a run by the device's clock, and the host's calls on the stream.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace tern {
 
-/// While it lives, steps of a session that measures its nodes add the device's times to the session's profile, and to
-/// the trace of a session that is traced. Does nothing if the session does neither. If the device has no such clock,
-/// the host waits for steps, and a trace has the host's calls alone.
+/// While alive, adds the device's step times to the session's profile (if the session measures nodes) and trace (if the
+/// session is traced); otherwise does nothing. Without a device clock, the host waits for each step, and the trace
+/// holds host calls only.
 class DeviceTimes : public StreamWatch {
  public:
   explicit DeviceTimes(SessionContext& session);
@@ -22,7 +22,7 @@ class DeviceTimes : public StreamWatch {
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
 
-  /// Later work on the stream belongs to this node, and to the nodes that were entered before and not left.
+  /// Assigns later work on the stream to this node and to all enclosing nodes.
   void enter(std::uint32_t function, std::uint32_t node);
   void leave();
   /// Waits for the stream, and adds all times to the profile and the trace.
@@ -34,15 +34,15 @@ class DeviceTimes : public StreamWatch {
  private:
   struct Visit {
     std::uint32_t function, node;
-    std::size_t outer;       ///< the visit that this one is in; 0: none
-    std::uint64_t mark = 0;  ///< of what the device starts by itself in it
+    std::size_t outer;       ///< the enclosing visit; 0: none
+    std::uint64_t mark = 0;  ///< mark of work started by the device itself
   };
-  /// A call of the host's, or a node whose work the device starts by itself.
+  /// A call of the host, or a node with work started by the device itself.
   struct Started {
     TraceEvent event;
     std::size_t visit;
     bool is_copy, is_call;
-    const EventLabel* on_device;  ///< the name of what it starts
+    const EventLabel* on_device;  ///< label of the started work
     std::vector<StepClock::Time> times;
   };
 
@@ -54,15 +54,15 @@ class DeviceTimes : public StreamWatch {
   std::int64_t offset() const;
 
   SessionContext& session_;
-  StepClock* clock_ = nullptr;  ///< while it measures
-  std::vector<Visit> visits_;   ///< the first is none
+  StepClock* clock_ = nullptr;  ///< set while measuring
+  std::vector<Visit> visits_;   ///< entry 0 is unused
   std::vector<Started> started_;
-  std::uint64_t calling_ = 0;  ///< number in started_, from 1 on, of the call at hand
+  std::uint64_t calling_ = 0;  ///< number of the current call in started_, counted from 1
   std::size_t current_ = 0;
   bool complete_ = false;
 };
 
-/// Runs a step and adds its time to the session's profile and trace. `run` fills in the views.
+/// Runs a step and adds its time to the session's profile and trace. `run` sets the views.
 template <class Run>
 void measure_step(const SessionContext& session, std::uint32_t function, const Step& step,
                   std::span<const TensorView> in, std::span<const TensorView> out, const Run& run) {

@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// As blocks of the arena are, which is what kernels and libraries may count on.
+/// True if aligned like arena blocks; kernels and libraries rely on that alignment.
 bool is_aligned(const std::byte* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 64 == 0;
 }
@@ -97,7 +97,7 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
       context_.download(results_[i].data, results[i].data, bytes);
       continue;
     }
-    if (bytes > outputs_[i].size()) settle();  // a run before may still write there
+    if (bytes > outputs_[i].size()) settle();  // an earlier run may still write to the old buffer
     outputs_[i].reserve(bytes, context_.device());
     context_.download(outputs_[i].data(), results[i].data, bytes);
     results_[i].data = results[i].dtype == DType::invalid ? nullptr : outputs_[i].data();

@@ -1,4 +1,4 @@
-// A session's tensors between the host and its device. Where the device's memory is the host's, they stay.
+// Copies a session's tensors between the host and its device. Host-memory devices need no copies.
 #pragma once
 
 #include <tern/tensor.h>
@@ -22,40 +22,40 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Copies the inputs of kind user to the device: their views then point there. Those that are there already serve
-  /// where they lie if they are contiguous and aligned. Recorded during a capture, as are the copies of take_back.
-  /// `given`: the inputs of kind user.
+  /// Copies the inputs of kind user to the device and points their views to the copies. Inputs on the device are used
+  /// in place if contiguous and aligned. A capture records these copies and the copies of take_back. `given`: the
+  /// inputs of kind user.
   void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
-  /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object, or to
-  /// the caller's `outputs` where that needs no second copy on the host; done when the stream has been synchronised.
+  /// Copies inputs written by the run back to the caller's memory. Copies results to memory of this object, or directly
+  /// to the caller's `outputs` unless the host would have to copy them again; done after the stream's synchronisation.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& made,
                                            const CallerOutputs* outputs = nullptr);
-  /// A run before may still read the inputs that it was given: waits.
+  /// Waits: an earlier run may still read its inputs.
   void settle() noexcept;
 
-  /// Between a view on the device with any strides and a contiguous one on the host; done when it returns.
+  /// Copies synchronously between a strided view on the device and a contiguous view on the host.
   void read(const TensorView& from, const TensorView& to);
   void write(const TensorView& from, const TensorView& to);
 
-  /// Of the inputs there.
+  /// Bytes of the inputs on the device.
   std::uint64_t device_bytes() const;
   /// Bytes of a contiguous tensor.
   static std::uint64_t bytes_of(const TensorView& v);
 
  private:
-  /// Copies results away that copies of others to the caller's memory would overwrite.
+  /// Copies results out of the way of write-backs to the caller's memory.
   const std::vector<TensorView>& keep(const std::vector<TensorView>& results, const CallerOutputs& outputs);
 
   const SessionContext& context_;
-  std::vector<Buffer> inputs_;  ///< on the device
+  std::vector<Buffer> inputs_;  ///< device memory
   std::vector<HostBuffer> outputs_;
   std::vector<TensorView> results_;
-  std::vector<Buffer> kept_;         ///< results that are inputs, where memory of those takes other results
-  std::vector<TensorView> safe_;     ///< the results, with those
-  std::vector<TensorView> given_;    ///< the inputs as the caller has them
-  std::vector<TensorView> brought_;  ///< and as the run reads them
-  std::vector<bool> there_;          ///< which of them the caller has on the device
-  bool stays_ = false;               ///< the device's memory is the host's
+  std::vector<Buffer> kept_;         ///< copies of inputs returned as results and overwritten by other results
+  std::vector<TensorView> safe_;     ///< results after substituting these copies
+  std::vector<TensorView> given_;    ///< inputs as given by the caller
+  std::vector<TensorView> brought_;  ///< inputs as read by the run
+  std::vector<bool> there_;          ///< true for inputs given on the device
+  bool stays_ = false;               ///< true if the device uses host memory
 };
 
 }  // namespace tern

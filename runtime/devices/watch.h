@@ -1,4 +1,4 @@
-// Sees what the host puts on a stream, while a trace records.
+// Observes the host's stream calls while a trace records.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ class StreamWatch {
  public:
   enum class Call : std::uint8_t { launch, to_device, to_host, within, wait };
   virtual ~StreamWatch() = default;
-  /// Before a call. `kernel` of a launch, `bytes` of a copy.
+  /// Called before each call. `kernel` of a launch, `bytes` of a copy.
   virtual void begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) = 0;
-  /// After it, also where it failed.
+  /// Called after each call, also after a failed call.
   virtual void end() noexcept = 0;
 };
 
-/// Around a call, by a stream that somebody may watch.
+/// Reports a call to the stream's watch, if any, for the lifetime of this object.
 class WatchedCall {
  public:
   WatchedCall(StreamWatch* watch, StreamWatch::Call call, std::uint64_t bytes = 0, portable::KernelHandle kernel = {})

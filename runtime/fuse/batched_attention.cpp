@@ -7,42 +7,38 @@
 #include <span>
 #include <utility>
 
+#include "schema/def_use.h"
 #include "schema/pointwise.h"
 
 namespace tern {
 namespace {
 
-enum { kQuery, kKey, kValue, kMask, kOperands };  // of attention
+enum { kQuery, kKey, kValue, kMask, kOperands };  // operands of attention
 
-/// The inputs of the loop that are operands of its attention, and the attention node.
+/// The loop's inputs used as attention operands, and the attention node.
 struct TextLoop {
   std::array<ValueId, kOperands> operands{};
   const Node* attention = nullptr;
-  const Node* has_text = nullptr;  ///< pointwise: whether the row is one
+  const Node* has_text = nullptr;  ///< pointwise: true if the slot has a row
 };
 
-/// A body's values by what makes them.
+/// Values of a body and the nodes that compute them.
 class Body {
  public:
-  explicit Body(const Function& f) : f_(f), producer_(f.values.size(), nullptr) {
-    for (const Node& n : f.nodes) {
-      for (const ValueId v : n.outputs)
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = &n;
-    }
-  }
-  const Node* producer(ValueId v) const { return v < 0 ? nullptr : producer_[static_cast<std::size_t>(v)]; }
+  explicit Body(const Function& f) : f_(f), uses_(f) {}
+  const Node* producer(ValueId v) const { return uses_.producing_node(f_, v); }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   /// Number of the body's input; -1 for other values.
   std::int64_t input(ValueId v) const {
     const auto found = std::ranges::find(f_.inputs, v, &FunctionInput::value);
     return found == f_.inputs.end() ? -1 : found - f_.inputs.begin();
   }
-  /// Through nodes of `op` to what they are made of.
+  /// Skips nodes of `op` above `v`.
   ValueId behind(ValueId v, Op op) const {
     for (const Node* n = producer(v); n != nullptr && n->op == op; n = producer(v)) v = n->inputs[0];
     return v;
   }
-  /// The same through slices that begin at the first element.
+  /// Skips slices beginning at the first element.
   ValueId behind_slices(ValueId v) const {
     for (const Node* n = producer(v); n != nullptr && n->op == Op::slice; n = producer(v)) {
       if (!n->dim(AttrKey::start).is(0) || n->integer(AttrKey::step) != 1) return v;
@@ -53,10 +49,10 @@ class Body {
 
  private:
   const Function& f_;
-  std::vector<const Node*> producer_;
+  DefUse uses_;
 };
 
-/// The number of the input that `v` is the row `input 0` of; -1 for other values.
+/// Returns the number of the input indexed by `input 0` to produce `v`; -1 for other values.
 std::int64_t selected(const Body& b, ValueId v) {
   const Node* n = b.producer(b.behind(v, Op::reshape));
   if (n == nullptr || n->op != Op::index_select || n->integer(AttrKey::axis) != 0) return -1;
@@ -73,7 +69,7 @@ bool is_zeros(const Function& f) {
          f.outputs[0].value == f.nodes[0].outputs[0] && f.nodes[0].number_at(AttrKey::value, 0) == 0;
 }
 
-/// Whether a row of int64 is not negative: those that are select nothing.
+/// True for the test of an int64 row number against 0: negative rows select nothing.
 bool is_row_test(const Body& b, const Node& n) {
   if (n.inputs.size() != 1 || b.input(n.inputs[0]) != 0 || b.type(n.inputs[0]).dtype != DType::i64) return false;
   const std::vector<Instruction>& code = n.expr.code;
@@ -82,12 +78,12 @@ bool is_row_test(const Body& b, const Node& n) {
   return x.op == Scalar::load && least.op == Scalar::constant && least.dtype == DType::i64 && least.integer == 0;
 }
 
-/// One text, whose operands all have as many axes as the result.
+/// True for a single sequence with as many axes as the result.
 bool is_one(const TensorType& t, const TensorType& result) {
   return t.rank() == result.rank() && t.rank() > 2 && t.shape[0].is(1);
 }
 
-/// What `n` is, if it is such a loop.
+/// Matches an attention loop at `n`.
 std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
   if (n.op != Op::map_loop || n.outputs.size() != 1 || n.outputs[0] == kNoValue) return std::nullopt;
   const Function& body = program.functions[n.functions[0]];
@@ -114,7 +110,7 @@ std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
     const std::int64_t input = of_slot ? b.input(v) : selected(b, v);
     if (input <= 0 || (input < mapped) != of_slot || !is_one(b.type(v), result)) return std::nullopt;
     Dims whole = b.type(text.inputs[static_cast<std::size_t>(input)].value).shape;
-    if (!of_slot) whole.erase(whole.begin());  // of all texts
+    if (!of_slot) whole.erase(whole.begin());  // shape of all sequences
     if (whole != b.type(v).shape) return std::nullopt;
     loop.operands[static_cast<std::size_t>(k)] = n.inputs[static_cast<std::size_t>(input)];
   }
@@ -140,7 +136,7 @@ class Rewrite {
   }
 
  private:
-  /// What all layers have in common: each slot's row of the run, the first one where it has none, and what it sees.
+  /// Data shared by all layers: each slot's row of the run (row 0 for empty slots), and the mask.
   struct Slots {
     ValueId row, mask;
   };
@@ -171,7 +167,7 @@ class Rewrite {
     f_.nodes.back().set(AttrKey::sizes, std::move(shape));
     return result;
   }
-  /// Rows `at` of v, each of which is one text: [slots, the other axes].
+  /// Gathers rows `at` of v, one sequence each: [slots, the other axes].
   ValueId rows(ValueId v, ValueId at, const Dims& text) {
     Dims shape = type(v).shape;
     shape[0] = type(at).shape[0];
@@ -185,7 +181,7 @@ class Rewrite {
     return shape;
   }
 
-  /// max(row, 0), and mask and (row >= 0).
+  /// Computes max(row, 0), and mask and (row >= 0).
   Slots slots(const TextLoop& loop, ValueId row) {
     const auto [found, is_new] = slots_.try_emplace({row, loop.operands[kMask]});
     if (!is_new) return found->second;
@@ -201,7 +197,7 @@ class Rewrite {
     both.code = {load(0, DType::boolean), load(1, DType::boolean), {Scalar::min, DType::boolean, 0, 1}};
     const ValueId at = add(Op::pointwise, {row}, type(row), std::move(first)),
                   there = add(Op::pointwise, {row}, {DType::boolean, {count}}, loop.has_text->expr);
-    Dims text = type(loop.operands[kMask]).shape;  // [texts, 1, ...]: the text's own first axis goes
+    Dims text = type(loop.operands[kMask]).shape;  // [sequences, 1, ...]: drops the sequence's own first axis
     text.erase(text.begin() + 1);
     const ValueId mask = rows(loop.operands[kMask], at, text);
     const ValueId of_slot = reshape(there, with_slots(Dims(text.size(), Dim(1)), count));
@@ -211,7 +207,7 @@ class Rewrite {
 
   void replace(const Node& n, const TextLoop& loop) {
     const auto [row, mask] = slots(loop, n.inputs[0]);
-    const auto without_text = [&](int k) {  // [slots or texts, 1, ...] of one text is [1, ...]
+    const auto without_text = [&](int k) {  // [slots or sequences, 1, ...] reduced to one sequence: [1, ...]
       Dims shape = type(loop.operands[static_cast<std::size_t>(k)]).shape;
       shape.erase(shape.begin());
       return shape;

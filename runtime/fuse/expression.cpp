@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// With the numbers of its operands replaced.
+/// Copies the instruction with renumbered operands.
 Instruction renumbered(Instruction i, std::span<const std::uint16_t> number) {
   const int operands = scalar_info(i.op).operands;
   i.a = operands > 0 ? number[i.a] : std::uint16_t{0};
@@ -42,7 +42,7 @@ std::uint16_t ExpressionBuilder::append(const PointwiseExpr& expr, std::span<con
       number[k] = loads[static_cast<std::size_t>(i.integer)];
       continue;
     }
-    if (one_element && i.op == Scalar::index) {  // the only position there was
+    if (one_element && i.op == Scalar::index) {  // the only position
       i.op = Scalar::constant;
       i.integer = 0;
     }

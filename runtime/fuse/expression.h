@@ -1,4 +1,4 @@
-// Builds one pointwise expression out of several, over operands that are values of a function.
+// Merges several pointwise expressions over values of a function into one.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,17 @@
 
 namespace tern {
 
-/// Stands for the result of the op that an epilogue belongs to, among the operands of an expression.
+/// Operand of an epilogue's expression: the result of the op with the epilogue.
 inline constexpr ValueId kOwnResult = -2;
 
 class ExpressionBuilder {
  public:
-  /// The instruction that reads the value. Operands are numbered in the order in which they are first asked for.
+  /// Returns the instruction that loads the value. Operands are numbered in the order of their first load.
   std::uint16_t load(ValueId v, DType dtype);
-  /// Appends an expression whose load k is instruction loads[k], and gives the number of its result. Instructions that
-  /// are there already are not repeated. `one_element`: the expression had a result of one element, which is now
-  /// broadcast.
+  /// Appends an expression with load k replaced by instruction loads[k], and returns the number of its result. Reuses
+  /// existing equal instructions. `one_element`: the expression had a one-element result, now broadcast.
   std::uint16_t append(const PointwiseExpr& expr, std::span<const std::uint16_t> loads, bool one_element = false);
-  /// The whole, without what `result` does not depend on.
+  /// Returns the whole expression without instructions unused by `result`.
   PointwiseExpr finish(std::uint16_t result) const;
   const std::vector<ValueId>& operands() const { return operands_; }
 

@@ -1,6 +1,6 @@
-// Fusion: pointwise nodes are merged into the pointwise nodes that read them, and into the products and convolutions
-// whose results they read; results keep their bits. lu_factor is merged into the lu_solve that alone reads its factors,
-// which rounds in another order. Archives stay as they were exported: this is done when a program is prepared.
+// Fusion merges pointwise nodes into the pointwise nodes reading them, and into the products and convolutions producing
+// their operands; results keep their bits. lu_factor is merged into its only reader lu_solve, with different rounding.
+// Fusion happens during preparation; archives hold the exported program.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tern {
 
 struct FusedFunction {
   Function function;
-  std::vector<std::uint32_t> numbers;  ///< for each node: its number as exported, for people
+  std::vector<std::uint32_t> numbers;  ///< exported number of each node, for messages
 };
 
-/// `products`: whether products and convolutions take epilogues, and rows' quotients nodes of their own: for kernels of
-/// the CPU, where a node costs little. `solves`: whether lu_solve may have lu_factor in it (cpu::solves_unfactored).
+/// `products`: products and convolutions take epilogues, and per-row quotients become nodes, for CPU kernels (nodes are
+/// cheap there). `solves`: lu_solve may absorb lu_factor (cpu::solves_unfactored).
 FusedFunction fuse(Function exported, bool products = true, bool solves = false);
-/// The function as it is.
+/// Wraps the function unchanged.
 FusedFunction unfused(Function exported);
 
 }  // namespace tern

@@ -8,9 +8,9 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kFewest = 64;  // elements of a row: another node costs as much as some of them
+constexpr std::int64_t kFewest = 64;  // fewest elements of a row: an extra node costs as much as some elements
 
-/// Operations that are worth a node. The others take less time than to read their value.
+/// Operations worth a node. Other operations take less time than reading their value.
 bool is_costly(Scalar op) {
   switch (op) {
     case Scalar::load:
@@ -43,7 +43,7 @@ class Rows {
       const int count = scalar_info(c.op).operands;
       once_[i] = c.op == Scalar::load ? is_of_rows(n.inputs[static_cast<std::size_t>(c.integer)])
                                       : c.op != Scalar::index && c.op != Scalar::bitcast;
-      // One element for all rows is computed once as it is.
+      // A value common to all rows is computed only once anyway.
       bool any = c.op == Scalar::load && has_rows(n.inputs[static_cast<std::size_t>(c.integer)]);
       for (int k = 0; k < count; ++k) {
         once_[i] = once_[i] && once_[operands[k]];
@@ -55,7 +55,7 @@ class Rows {
     }
   }
 
-  /// Instructions that others than those of rows read, and that are worth a node.
+  /// Returns costly per-row instructions with readers outside the per-row computation.
   std::vector<std::size_t> found() const {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i + 1 < once_.size(); ++i) {
@@ -65,7 +65,7 @@ class Rows {
     return all;
   }
 
-  /// The node that computes instruction `i`.
+  /// Creates the node for instruction `i`.
   Node node(std::size_t i) {
     Node made;
     made.op = Op::pointwise;
@@ -87,7 +87,7 @@ class Rows {
     return made;
   }
 
-  /// The node with the values of these instructions as operands.
+  /// Rewrites the node with the values of these instructions as operands.
   Node reading(const std::vector<std::size_t>& instructions, const std::vector<ValueId>& values) const {
     Node n = n_;
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -123,7 +123,7 @@ class Rows {
     }
     return false;
   }
-  /// The expression without what its result does not depend on, and the operands that it loads, in their order.
+  /// Removes unused instructions, and the operands no longer loaded.
   void keep_read(Node& n) const {
     ExpressionBuilder b;
     std::vector<std::uint16_t> loads;
@@ -147,9 +147,9 @@ class Rows {
   Function& f_;
   const Node& n_;
   const Dims shape_;
-  std::vector<bool> once_;   ///< the instruction's value is the same along a row
-  std::vector<bool> worth_;  ///< something costly is behind it
-  std::vector<bool> reads_;  ///< it depends on the row
+  std::vector<bool> once_;   ///< the instruction's value is constant along a row
+  std::vector<bool> worth_;  ///< a costly instruction feeds the value
+  std::vector<bool> reads_;  ///< the value depends on the row
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// The lu_factor that makes LU and pivots for node `solve` alone; -1 if there is none.
+/// Returns the lu_factor with node `solve` as the only reader of LU and pivots; -1 if none exists.
 std::int32_t factor_of(FunctionInFusion& f, std::uint32_t solve) {
   const Node& n = f.f.nodes[solve];
   const std::int32_t at = f.only_producer(n.inputs[0], solve);
@@ -16,7 +16,7 @@ std::int32_t factor_of(FunctionInFusion& f, std::uint32_t solve) {
   return own ? at : -1;
 }
 
-/// One matrix that many right hand sides share is factored once.
+/// False for a matrix shared by many right-hand sides: such a matrix is factored once.
 bool same_batch(const Dims& matrix, const Dims& result) {
   return matrix.size() == result.size() && std::equal(matrix.begin(), matrix.end() - 2, result.begin());
 }
@@ -31,12 +31,12 @@ void join_factor(FunctionInFusion& f, std::uint32_t i) {
   if (at < 0) return;
   const auto factor = static_cast<std::uint32_t>(at);
   const ValueId a = f.f.nodes[factor].inputs[0], info = f.f.nodes[factor].outputs[2];
-  if (is_complex(f.type(a).dtype)) return;  // two definitions are faster than LAPACK where matrices are small
+  if (is_complex(f.type(a).dtype)) return;  // two definitions beat LAPACK on small complex matrices
   if (!same_batch(f.type(a).shape, f.type(n.outputs[0]).shape) || !f.may_wait(factor, f.places[i])) return;
   if (info != kNoValue && (f.use(info).readers > 0 || f.use(info).pinned)) return;
 
   const ValueId rhs = n.inputs[2];
-  if (rhs == n.inputs[0]) return;  // the factors are needed beside the solution
+  if (rhs == n.inputs[0]) return;  // the factors are needed in addition to the solution
 
   const std::int64_t check = f.f.nodes[factor].integer(AttrKey::check);
   f.take_over(i, {factor}, {a, kNoValue, rhs});

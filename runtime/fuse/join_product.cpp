@@ -8,13 +8,13 @@
 namespace tern {
 namespace {
 
-/// A product or convolution and the views through which alone its result is read.
+/// A product or convolution and the views leading to the only reader of its result.
 struct Product {
   std::int32_t node = -1;
   std::vector<std::uint32_t> views;
 };
 
-/// Whether the elements stay in their order: a reshape, or a permutation that moves axes of one element alone.
+/// True if the view keeps the order of elements: a reshape, or a permutation of axes of size 1.
 bool keeps_order(const FunctionInFusion& f, const Node& n) {
   if (n.op == Op::reshape) return true;
   if (n.op != Op::permute) return false;
@@ -29,7 +29,7 @@ bool keeps_order(const FunctionInFusion& f, const Node& n) {
   return true;
 }
 
-/// What makes `v` for node `reader` alone.
+/// Finds the product producing `v` for node `reader` alone.
 Product product_behind(FunctionInFusion& f, ValueId v, std::uint32_t reader) {
   Product p;
   for (std::int32_t at = f.only_producer(v, reader); at >= 0;) {
@@ -46,7 +46,7 @@ Product product_behind(FunctionInFusion& f, ValueId v, std::uint32_t reader) {
   return {};
 }
 
-/// Strides that a reshape would have to copy.
+/// True if `v` may have strides not viewable by a reshape.
 bool may_be_strided(FunctionInFusion& f, ValueId v) {
   const std::int32_t p = f.use(v).producer;
   if (p < 0) return false;
@@ -54,7 +54,7 @@ bool may_be_strided(FunctionInFusion& f, ValueId v) {
   return op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided;
 }
 
-/// Whether operand `v` of a result of shape `shape` can be one of the same elements in shape `to`.
+/// True if operand `v` of a result of shape `shape` can be reshaped along with the result to `to`.
 bool follows(FunctionInFusion& f, ValueId v, const Dims& shape, const Dims& to) {
   const Dims& own = f.type(v).shape;
   if (own == shape) return !may_be_strided(f, v) || shape == to;
@@ -66,7 +66,7 @@ bool reads_positions(const PointwiseExpr& expr) {
   return std::ranges::any_of(expr.code, [](const Instruction& i) { return i.op == Scalar::index; });
 }
 
-/// Whether product `p`, which makes operand `v` of pointwise node `i`, can take the node in at `made`.
+/// True if product `p`, producing operand `v` of pointwise node `i`, can absorb the node at `made`.
 bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const Product& p, Place made) {
   if (p.node < 0 || !f.may_wait(static_cast<std::uint32_t>(p.node), made)) return false;
   const Node& n = f.f.nodes[i];
@@ -100,7 +100,7 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   for (ValueId v : f.f.nodes[i].inputs) {
     Product p = product_behind(f, v, i);
     if (!suits(f, i, v, p, made)) continue;
-    // Of two products the later one: the other's result is there by then.
+    // Prefers the later of two products: the other product's result exists by then.
     if (product.node >= 0 &&
         f.places[static_cast<std::size_t>(p.node)] < f.places[static_cast<std::size_t>(product.node)])
       continue;

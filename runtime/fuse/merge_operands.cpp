@@ -19,7 +19,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     const auto p = static_cast<std::uint32_t>(found);
     const Node& producer = f.f.nodes[p];
     if (producer.op != Op::pointwise || f.has_pairs(producer) || !f.may_wait(p, made)) continue;
-    // What is broadcast along an axis would be computed again and again.
+    // Skips broadcast operands: merging would compute them repeatedly.
     if (f.type(n.inputs[k]).shape != shape && !f.one_element(n.inputs[k])) continue;
     if (std::ranges::find(taken, p) == taken.end()) {
       if (instructions + producer.expr.code.size() > kMostFusedInstructions ||
@@ -42,7 +42,8 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
       loads.push_back(b.load(v, f.type(v).dtype));
       continue;
     }
-    // Its operands take its place: the first of the node's is the one whose memory a state may be updated in.
+    // Inserts the producer's operands in its position: the node's first operand is the memory for updating a state in
+    // place.
     const Node& producer = f.f.nodes[static_cast<std::size_t>(f.use(v).producer)];
     std::vector<std::uint16_t> inner;
     for (ValueId o : producer.inputs) inner.push_back(b.load(o, f.type(o).dtype));
@@ -50,7 +51,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     sized = sized || producer.has(AttrKey::sizes);
   }
   n.expr = b.finish(b.append(n.expr, loads));
-  if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may not say it any more
+  if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may no longer imply the sizes
   f.take_over(i, taken, b.operands());
   f.places[i] = {made[0], i, 0};
   return true;

@@ -7,13 +7,13 @@
 namespace tern {
 namespace {
 
-constexpr std::uint32_t kFar = 32;  // nodes over which memory is not held for the sake of fusion
+constexpr std::uint32_t kFar = 32;  // most nodes over which fusion may extend a value's lifetime
 
 }  // namespace
 
 std::vector<ValueId> distinct(const std::vector<ValueId>& values) {
   std::vector<ValueId> d;
-  constexpr std::size_t kMany = 32;  // from then on a set is faster
+  constexpr std::size_t kMany = 32;  // faster with a set above this count
   std::unordered_set<ValueId> known;
   for (ValueId v : values) {
     if (v == kNoValue) continue;
@@ -40,7 +40,7 @@ FunctionInFusion::FunctionInFusion(Function exported)
   for (const FunctionOutput& o : f.outputs) {
     if (o.value != kNoValue) use(o.value).pinned = true;
   }
-  std::unordered_set<std::uint32_t> states, inputs;  // that are written back
+  std::unordered_set<std::uint32_t> states, inputs;  // targets written back
   for (const WriteBack& w : f.writebacks) {
     use(w.value).pinned = use(w.value).written_back = true;
     (w.target == WriteBack::Target::state ? states : inputs).insert(w.index);

@@ -1,4 +1,4 @@
-// A function during fusion: the producer and the readers of each value, and the place of each node.
+// A function during fusion: producer and readers of each value, and place of each node.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace tern {
 
-inline constexpr std::size_t kMostFusedInstructions = 64;  // each value of an expression takes room in the first cache
+inline constexpr std::size_t kMostFusedInstructions = 64;  // values of an expression must fit the first-level cache
 inline constexpr std::size_t kMostFusedOperands = 16;
 
-/// When a node runs: nodes run in ascending order. (n, n, 0) for node n where it was; (m, n, k) for one that was moved
-/// behind node m, or was made for node n.
+/// Execution order: nodes run in ascending order of places. (n, n, 0) for unmoved node n; (m, n, k) for a node moved
+/// behind node m, or created for node n.
 using Place = std::array<std::uint32_t, 3>;
 
 /// Facts about a value.
@@ -23,7 +23,7 @@ struct Use {
   std::int32_t readers = 0;    ///< nodes
   bool pinned = false;         ///< an output or written back
   bool written_back = false;
-  bool written = false;  ///< an input whose memory the function changes
+  bool written = false;  ///< an input whose memory is written by the function
 };
 
 std::vector<ValueId> distinct(const std::vector<ValueId>& values);
@@ -34,29 +34,29 @@ class FunctionInFusion {
   FusedFunction finish();
 
   Function f;
-  std::vector<bool> gone;              ///< for each node
-  std::vector<Place> places;           ///< for each node
-  std::vector<std::uint32_t> numbers;  ///< for each node: its number as exported
+  std::vector<bool> gone;              ///< indexed by node
+  std::vector<Place> places;           ///< indexed by node
+  std::vector<std::uint32_t> numbers;  ///< exported number of each node
 
   Use& use(ValueId v) { return uses_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   bool one_element(ValueId v) const;
-  /// An operand or result of the node is of packed pairs, which are not addressed one by one.
+  /// True if an operand or result of the node has packed pairs; their elements are not addressable.
   bool has_pairs(const Node& n) const;
 
-  /// The node in the same section that makes `v` with `reader` as its only reader; -1 if there is none.
+  /// Returns the producer of `v` in the same section if `reader` is the only reader; else -1.
   std::int32_t only_producer(ValueId v, std::uint32_t reader);
-  /// The place of the last of the nodes that make the operands.
+  /// Returns the place of the last producer among the operands.
   Place operands_made(const std::vector<ValueId>& operands);
-  /// Whether node `i` may run at `place`, later than it does, without holding more memory for much longer, and without
-  /// keeping a state from being overwritten where it lies.
+  /// True if node `i` may be moved to the later `place` without holding more memory for long and without preventing a
+  /// state's in-place update.
   bool may_wait(std::uint32_t i, Place place);
 
-  /// Gives node `i` these operands in place of those that it and the nodes `taken` read. The latter go.
+  /// Replaces the operands of node `i` and of the merged nodes `taken` by `operands`. Removes the nodes `taken`.
   void take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken, std::vector<ValueId> operands);
-  /// A new reshape of `v` that runs at `place`, in the section of node `near`; its result.
+  /// Adds a reshape of `v` at `place`, in the section of node `near`; returns its result.
   ValueId reshape(ValueId v, const Dims& shape, Place place, std::uint32_t near);
-  /// Node `i` makes its elements in another shape, and a reshape right after it makes the result of them.
+  /// Changes the result shape of node `i` and adds a reshape back to the old shape right after the node.
   void give_shape(std::uint32_t i, const Dims& shape);
 
  private:
@@ -66,12 +66,12 @@ class FunctionInFusion {
   std::vector<std::uint32_t> sections_;
 };
 
-/// Merges into pointwise node `i` the pointwise nodes whose results only `i` reads. False if there are none;
-/// otherwise their producers may now qualify too.
+/// Merges into pointwise node `i` the pointwise nodes read by `i` only. Returns false if none exist; otherwise their
+/// producers may now qualify too.
 bool merge_operands(FunctionInFusion& f, std::uint32_t i);
-/// Makes pointwise node `i` the epilogue of a product or convolution whose result only `i` reads.
+/// Makes pointwise node `i` the epilogue of a product or convolution read by `i` only.
 void join_product(FunctionInFusion& f, std::uint32_t i);
-/// Makes lu_factor a part of lu_solve node `i`, if it alone reads the factors (cpu::solves_unfactored).
+/// Merges lu_factor into its only reader, lu_solve node `i` (cpu::solves_unfactored).
 void join_factor(FunctionInFusion& f, std::uint32_t i);
 
 }  // namespace tern

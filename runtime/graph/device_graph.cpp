@@ -45,11 +45,11 @@ class DeviceGraphBuilder {
   }
   bool is_byte(const TensorView& predicate) const { return element_size(predicate.dtype) == 1; }
 
-  /// Whether the device can run it without the host.
+  /// True if the device can run the item without the host.
   bool holds(const RecordedItem& item) const {
     if (const auto* k = std::get_if<RecordedKernel>(&item.what)) {
-      // Random numbers depend on the session's place in its stream; operators of libraries run on the host; the session
-      // may get another group.
+      // Excludes effects: random numbers depend on the session's position in its random stream, library operators run
+      // on the host, and the session's group may change.
       return !has_trait(k->step->resolved->op, Trait::effect);
     }
     if (std::holds_alternative<RecordedCopy>(item.what)) return true;

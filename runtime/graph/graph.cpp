@@ -39,7 +39,7 @@ void GraphImpl::end() {
 void GraphImpl::reset() noexcept {
   if (stream_ != nullptr) {
     if (stream_->capture == this) stream_->capture = nullptr;
-    stream_->work->settle();  // results may be under way to memory that goes now
+    stream_->work->settle();  // pending copies of results may write to memory about to be freed
   }
   complete_ = false;
   for (CapturedRun& run : runs_) ++run.session->context.plans_dropped;
@@ -50,7 +50,7 @@ void GraphImpl::reset() noexcept {
 
 namespace {
 
-/// Whether the run writes an input at this address of the host.
+/// True if the run writes an input at this host address.
 bool updates(const CapturedRun& run, const void* data) {
   if (run.frame == nullptr) return false;
   const Function& f = run.frame->function();
@@ -66,13 +66,13 @@ bool updates(const CapturedRun& run, const void* data) {
 
 }  // namespace
 
-/// Inputs that are results of earlier runs stay on the device: a copy there instead of an upload.
+/// Inputs equal to results of earlier runs stay on the device: a device copy replaces the upload.
 void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) const {
   for (RecordedItem& item : run.recording.items) {
     const auto* upload = std::get_if<RecordedUpload>(&item.what);
     if (upload == nullptr || upload->from == nullptr) continue;
     const auto to = std::ranges::find(inputs, upload->to, &TensorView::data);
-    for (auto earlier = runs_.rbegin(); earlier != runs_.rend(); ++earlier) {  // the last that wrote there
+    for (auto earlier = runs_.rbegin(); earlier != runs_.rend(); ++earlier) {  // the last writer
       if (updates(*earlier, upload->from)) break;
       const auto given = std::ranges::find(earlier->outputs, upload->from, [](const Tensor& t) { return t.data(); });
       if (given == earlier->outputs.end()) continue;
@@ -116,7 +116,7 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
         const TensorView& to = into->view(i);
         if (to.dtype != DType::invalid && to.data != there[i].data) run.context.copy(there[i], to);
       }
-      run.outputs = into->tensors();  // which replays write to: the graph keeps them
+      run.outputs = into->tensors();  // replays write to these tensors, so the graph keeps them
     } else {
       SessionImpl::lend(there, run.outputs);
     }
@@ -137,7 +137,7 @@ namespace {
        "the graph is being replayed, by another thread or by the caller whose operator calls it");
 }
 
-/// A graph has one replay at a time.
+/// Ensures a single replay of a graph at a time.
 struct ReplayScope {
   explicit ReplayScope(std::atomic<bool>& replaying) : replaying(replaying) {
     if (replaying.exchange(true)) refuse_in_replay();
@@ -228,12 +228,12 @@ std::size_t GraphImpl::device_graphs() const {
 
 namespace {
 
-/// A replay that is under way needs what it replays.
+/// A running replay needs its graph.
 void leave_to_replay(std::unique_ptr<GraphImpl>& graph) noexcept {
   if (graph != nullptr && graph->is_replaying()) graph.release()->is_dropped = true;
 }
 
-/// Deletes a graph that was left to its replay.
+/// Deletes a graph dropped during its replay.
 struct ReplayEnd {
   GraphImpl* graph;
   ~ReplayEnd() {

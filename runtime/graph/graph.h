@@ -1,4 +1,4 @@
-// What is behind Graph: runs of sessions, each with frames and memory of its own.
+// Implementation of Graph: captured runs of sessions, each with its own frames and memory.
 #pragma once
 
 #include <tern/graph.h>
@@ -19,8 +19,8 @@ struct CapturedRun {
   SessionContext context;
   std::unique_ptr<Frame> frame;
   Recording recording;
-  std::vector<Tensor> inputs, outputs;  ///< the inputs keep the caller's memory, as far as it has an owner
-  std::vector<TensorView> results;      ///< where the session runs
+  std::vector<Tensor> inputs, outputs;  ///< inputs keep the caller's memory alive if it has an owner
+  std::vector<TensorView> results;      ///< results in the session's memory
   std::unique_ptr<Transfer> transfer;
 };
 
@@ -31,11 +31,11 @@ class GraphImpl {
   void end();
   void replay();
   void reset() noexcept;
-  /// Fails while a replay is under way, whose operators may call the graph.
+  /// Fails during a replay: operators of the replay may call the graph.
   void check_idle() const;
   bool is_replaying() const { return replaying_; }
-  bool is_dropped = false;  ///< its Graph was replaced or destroyed in a replay, at whose end it goes
-  /// Records a run of a session; its results hold values after a replay. `into`: as SessionImpl::run has it.
+  bool is_dropped = false;  ///< set if the Graph was dropped during a replay: its end deletes this object
+  /// Records a run of a session; its results hold values after a replay. `into`: see SessionImpl::run.
   const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
                                     std::span<const Tensor> inputs, CallerOutputs* into);
 

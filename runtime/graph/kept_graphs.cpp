@@ -12,17 +12,17 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kFewSteps = 4;      // are launched as fast
-constexpr int kRunsBefore = 2;            // that compile kernels, and show that addresses stay
-constexpr std::size_t kMostVariants = 4;  // as of callers that take turns with a few buffers
-constexpr int kMostRecorded = 16;         // of steps whose addresses change for ever
+constexpr std::size_t kFewSteps = 4;      // fewer steps gain nothing from a graph
+constexpr int kRunsBefore = 2;            // runs before recording: they compile kernels and show stable addresses
+constexpr std::size_t kMostVariants = 4;  // most address variants, for callers alternating between a few buffers
+constexpr int kMostRecorded = 16;         // most recordings, for steps with ever-changing addresses
 
 bool wanted() {
   const char* text = std::getenv("TERN_DEVICE_GRAPHS");
   return text == nullptr || std::string_view(text) != "0";
 }
 
-/// Graphs have Tern's kernels for these (docs/devices.md): a library's result has other bits.
+/// Excludes factorizations: graphs would use Tern's kernels (docs/devices.md), and a library's results have other bits.
 bool is_factorization(Op op) {
   constexpr Op kOps[] = {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd};
   return std::ranges::find(kOps, op) != std::end(kOps);
@@ -89,7 +89,7 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const s
       for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
     });
   } catch (const Error&) {
-    // Nothing has run: a kernel waits or allocates, or the device refuses. A device that is broken says so of the
+    // No step has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
     // steps.
   }
   v.bytes_copied = context.bytes_copied - before;

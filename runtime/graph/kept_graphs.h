@@ -1,5 +1,5 @@
-// Graphs that a frame makes by itself: of steps that run again and again with the same addresses, the device gets a
-// graph, since it starts a graph in the time of a few launches. Runs give the same bits with and without.
+// Device graphs created by frames: steps repeated with equal addresses run as a device graph, started in the time of a
+// few launches. Results have the same bits with and without graphs.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@
 
 namespace tern {
 
-/// Of one plan as one frame runs it. TERN_DEVICE_GRAPHS=0 leaves them out.
+/// Device graphs of one plan in one frame. TERN_DEVICE_GRAPHS=0 disables them.
 class KeptGraphs {
  public:
-  /// None where the device has no graphs or the plan has no steps for one.
+  /// Returns null if the device has no graphs or the plan has no suitable steps.
   static std::unique_ptr<KeptGraphs> of(const Plan& plan, const SessionContext& context);
 
-  /// Whether a graph may begin with this step.
+  /// True if a graph may begin with this step.
   bool begins(std::size_t step) const;
-  /// Starts the graph that begins with this step, and returns the number of its steps; 0: they have to run one by one.
-  /// `args`: the plan's, with the addresses of this run; `put` puts a step on the stream.
+  /// Starts the graph beginning at this step and returns its number of steps; 0: run the steps one by one. `args`: the
+  /// plan's arguments with the addresses of this run; `put` enqueues a step on the stream.
   std::size_t run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
                   const std::function<void(const Step&)>& put);
 
  private:
-  /// The steps for certain addresses.
+  /// A graph of the steps for particular addresses.
   struct Variant {
     std::vector<const std::byte*> addresses;
-    std::uint64_t last = 0;  ///< the run that had them
+    std::uint64_t last = 0;  ///< the last run with these addresses
     int runs = 0;
-    std::uint64_t bytes_copied = 0;  ///< by a launch, as SessionContext counts them
+    std::uint64_t bytes_copied = 0;  ///< per launch, counted like SessionContext::bytes_copied
     std::unique_ptr<DeviceGraph> graph;
   };
-  /// Steps that a graph can hold, with their arguments.
+  /// Steps suitable for a graph, with their arguments.
   struct Span {
     std::size_t begin = 0, end = 0, first = 0, last = 0;
     std::vector<Variant> variants;
-    int recorded = 0;  ///< graphs made so far
+    int recorded = 0;  ///< number of recordings so far
   };
   Variant& variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch);
   void record(SessionContext& context, Span& span, Variant& variant, const std::function<void(const Step&)>& put);

@@ -1,4 +1,4 @@
-// How a frame is recorded: its plans are made and its memory is there, and its steps go to a list instead of being run.
+// Records a frame: makes plans and memory, and appends steps to a list instead of running them.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// While it lives, steps go to another recording.
+/// Redirects steps to another recording while alive.
 class RecordingScope {
  public:
   RecordingScope(SessionContext& context, Recording& recording) : context_(context), outer_(context.recording) {
@@ -36,7 +36,7 @@ void Frame::record(PlanRun& run, const Step& step) {
   Recording& recording = *context_.recording;
   recording.function = index_;
   recording.node = step.node;
-  // A copy may be of a function without nodes.
+  // A copy may belong to a function without nodes.
   if (step.kind != Step::Kind::copy && !f_.nodes[step.node].dims(AttrKey::symbols).empty())
     fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which a graph cannot hold",
                                              step.kind == Step::Kind::control ? describe(step.node) + ": " : ""));
@@ -70,7 +70,7 @@ void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, st
   Frame &condition = frame.child(node, 0), &body = frame.child(node, 1);
   BodyOperands to_condition(condition.function()), to_body(body.function());
   for (std::size_t i = 0; i < in.size(); ++i) {
-    // The carried values live in the node's outputs.
+    // The carried values are stored in the node's outputs.
     if (i < carried) deliver(frame, node, i, in[i], out[i]);
     to_condition.set(i, i < carried ? out[i] : in[i]);
     to_body.set(i, i < carried ? out[i] : in[i]);

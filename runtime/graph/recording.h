@@ -1,5 +1,4 @@
-// A captured run: its steps with all their addresses, in order. Each body of control flow is a recording of
-// its own.
+// A captured run: its steps with all addresses, in order. Each body of control flow is a recording of its own.
 #pragma once
 
 #include <tern/error.h>
@@ -17,7 +16,7 @@ namespace tern {
 
 struct Recording;
 
-/// Plans, and with them steps, belong to the frames of the captured run.
+/// Plans and their steps belong to the frames of the captured run.
 struct RecordedKernel {
   const Step* step = nullptr;
   std::vector<TensorView> args;    ///< operands, then results
@@ -26,7 +25,7 @@ struct RecordedKernel {
 struct RecordedCopy {
   TensorView from, to;
 };
-/// From the caller's memory, and back to the host's.
+/// Copies from the caller's memory, and back to the host.
 struct RecordedUpload {
   std::byte* to = nullptr;
   const void* from = nullptr;
@@ -37,7 +36,7 @@ struct RecordedDownload {
   const std::byte* from = nullptr;
   std::uint64_t bytes = 0;
 };
-/// A check of the program's: one boolean.
+/// A check of the program: one boolean.
 struct RecordedCheck {
   TensorView value;
   std::string text;
@@ -46,13 +45,13 @@ struct RecordedBranch {
   TensorView predicate;
   std::unique_ptr<Recording> chosen, otherwise;
 };
-/// Runs the condition, which makes the predicate, and the body for as long as it holds.
+/// Runs the condition (producing the predicate), and the body while the predicate holds.
 struct RecordedLoop {
   TensorView predicate;
   std::unique_ptr<Recording> condition, body;
 };
-/// Steps that the device holds as a graph of its own. Runs that are measured or traced take the steps instead, since
-/// devices do not time what is in their graphs.
+/// Steps in a graph of the device. Measured and traced runs use `items` instead, because devices do not time the steps
+/// of a graph.
 struct RecordedGraph {
   std::unique_ptr<DeviceGraph> graph;
   std::unique_ptr<Recording> items;
@@ -61,14 +60,14 @@ struct RecordedItem {
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
                RecordedLoop, RecordedGraph>
       what;
-  std::uint32_t function = 0, node = 0;  ///< of those that run, where `what` belongs to a node
+  std::uint32_t function = 0, node = 0;  ///< function and node of running items belonging to a node
 };
 
 struct Recording {
   std::vector<RecordedItem> items;
-  std::uint32_t function = 0, node = 0;  ///< of what is added
+  std::uint32_t function = 0, node = 0;  ///< function and node of added items
 
-  /// Loops over rows are unrolled: fails with ErrorCode::unsupported before too many steps fill the memory.
+  /// Unrolls loops over rows: fails with ErrorCode::unsupported before too many steps fill the memory.
   template <class T>
   void add(T what) {
     constexpr std::size_t kMostItems = std::size_t{1} << 18;

@@ -59,7 +59,7 @@ void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const 
 
 void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const {
   const Step& step = *kernel.step;
-  // Kernels fill in results whose sizes they find out; there are none here, so that nothing is written.
+  // Results sized by kernels do not occur here, so kernels write nothing to the arguments.
   KernelCall call = step.call(const_cast<TensorView*>(kernel.args.data()), kernel.constant);
   call.precision = captured.prepared->options.precision;
   call.scratch = {captured.scratch.data(), step.scratch};

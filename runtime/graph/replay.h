@@ -1,4 +1,4 @@
-// Runs what was recorded.
+// Replays recordings.
 #pragma once
 
 #include "runtime/context.h"
@@ -7,8 +7,8 @@
 namespace tern {
 
 struct Replay {
-  SessionContext& captured;  ///< of the captured run: its scratch
-  SessionContext& session;   ///< random numbers and profile
+  SessionContext& captured;  ///< the captured run's context: its scratch memory
+  SessionContext& session;   ///< source of random numbers, and profile
   void run(const Recording& recording) const;
   void run(const RecordedItem& item) const;
 

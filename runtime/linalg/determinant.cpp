@@ -1,4 +1,4 @@
-// Determinants of tern/linalg.h: the product of U's diagonal, times -1 for each swap of rows.
+// Determinants of tern/linalg.h: the product of U's diagonal, times -1 for each row swap.
 #include <tern/linalg.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace tern::linalg {
 namespace {
 
-/// f(i, sign, diagonal) for matrix i: `sign` is 1 or -1, diagonal(k) is U[k, k].
+/// Calls f(i, sign, diagonal) for matrix i: `sign` is 1 or -1, diagonal(k) is U[k, k].
 template <class T, class F>
 void for_factors(const std::vector<Tensor>& lu, F f) {
   const auto n = static_cast<std::size_t>(lu[0].sizes().back());

@@ -1,4 +1,4 @@
-// Small steps between nodes: over all elements of a tensor, in the order of memory. Tensors are contiguous.
+// Elementwise helpers between nodes. Tensors are contiguous.
 #pragma once
 
 #include <tern/tensor.h>
@@ -10,7 +10,7 @@ namespace tern::linalg {
 inline DType real_type(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
-/// f(T()) with the C++ type of `t`, a type of linear algebra.
+/// Calls f(T()) with the C++ type of `t`, a type of linear algebra.
 template <class F>
 void visit(DType t, F f) {
   switch (t) {
@@ -29,13 +29,13 @@ struct RealOf<std::complex<T>> {
   using type = T;
 };
 
-/// The distance from 1 to the next number of the type's parts.
+/// Machine epsilon of the type's real and imaginary parts.
 double epsilon(DType t);
 /// [n, n]
 Tensor identity(DType t, std::int64_t n);
-/// [..., n, m] of [..., m, n]
+/// Returns [..., n, m] of [..., m, n].
 Tensor adjoint(const Tensor& a);
-/// Multiplies column j of each matrix [..., m, k] by factors [..., k], which are real.
+/// Multiplies column j of each matrix [..., m, k] by the real factors [..., k].
 void scale_columns(Tensor& a, const Tensor& factors);
 
 }  // namespace tern::linalg

@@ -36,7 +36,7 @@ LdlFactors ldl_of(const char* function, const Tensor& a, const LdlOptions& o, bo
   return {r[0], r[1], r[2]};
 }
 
-/// P of m rows, L and U of each matrix of a batch.
+/// Extracts P of m rows, L and U for each matrix of a batch.
 template <class T>
 void unpack(const LuFactors& f, std::size_t m, std::size_t n, LuResult& to) {
   const std::size_t k = std::min(m, n);
@@ -77,7 +77,7 @@ CholeskyResult cholesky_ex(const Tensor& a, const TriangleOptions& options) {
 Tensor cholesky_solve(const Tensor& factor, const Tensor& b, const TriangleOptions& options) {
   const Nodes nodes("cholesky_solve", options.threads);
   Tensor x = b;
-  // The factor that stands to the left in A is inverted first.
+  // Inverts the left factor of A first.
   for (const bool adjoint : {options.upper, !options.upper}) {
     const auto transpose = static_cast<std::int64_t>(adjoint ? Transpose::adjoint : Transpose::none);
     x = nodes.run(

@@ -78,7 +78,7 @@ std::vector<Tensor> Nodes::run(Op op, std::initializer_list<Tensor> operands, st
   plan->kernel->run(call);
   return made;
 } catch (const Error& e) {
-  // Rules of shapes speak of files, whose nodes they check, too.
+  // Shape rules are written for nodes of files and report bad_file.
   const ErrorCode code = e.code() == ErrorCode::bad_file ? ErrorCode::invalid_argument : e.code();
   fail(code, fmt::format("tern::linalg::{}: {}", function_, e.what()));
 } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// Single nodes of linear algebra, run on tensors by the CPU's kernels: what the functions of tern/linalg.h are made of.
+// Runs single nodes of linear algebra on tensors by the CPU's kernels, for the functions of tern/linalg.h.
 #pragma once
 
 #include <tern/tensor.h>
@@ -20,19 +20,20 @@ inline Attr attr_number(AttrKey key, double value) {
 
 inline constexpr const char* kSingular = "is singular: U[{0}, {0}] of its LU factors is zero";
 
-/// One call of a public function: messages have its name, and its nodes its number of threads.
+/// A call of a public function: error messages start with the function's name, and nodes run on the call's thread
+/// count.
 class Nodes {
  public:
-  /// `function`: "solve". It must outlive the object.
+  /// `function`: "solve". Must outlive the object.
   Nodes(const char* function, int threads) : function_(function), scope_(Threads::chosen(threads)) {}
 
-  /// The node's results, in memory of their own. `unwanted`: bit k has result k left out, as a tensor without type.
+  /// Returns the node's results in new memory. `unwanted`: bit k skips result k and leaves a tensor without type.
   std::vector<Tensor> run(Op op, std::initializer_list<Tensor> operands, std::vector<Attr> attrs = {},
                           unsigned unwanted = 0) const;
-  /// Throws where `info` of a factorization is not zero; `why` has places {0} for the number there.
+  /// Throws if `info` of a factorization is not zero; `why` may contain {0} for the value.
   void require_factored(const Tensor& info, const char* why) const;
   [[noreturn]] void refuse(const std::string& why) const;
-  /// That the operand has matrices of a type of linear algebra.
+  /// Requires an operand of matrices of a linear algebra type.
   void require_matrices(const Tensor& a) const;
 
  private:

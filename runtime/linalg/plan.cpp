@@ -8,7 +8,7 @@
 namespace tern::linalg {
 namespace {
 
-constexpr std::size_t kKept = 16;  // programs call few functions with few sizes in turns
+constexpr std::size_t kKept = 16;  // programs alternate between few functions and sizes
 
 bool same(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape(), b.shape()) &&
@@ -77,7 +77,7 @@ KernelCall call_of(const Plan& plan, std::span<TensorView> in, std::span<TensorV
 }
 
 std::shared_ptr<const Plan> plan_for(Request request) {
-  thread_local std::vector<std::shared_ptr<const Plan>> plans;  // the last one used is the first
+  thread_local std::vector<std::shared_ptr<const Plan>> plans;  // most recently used first
   auto at = std::ranges::find_if(plans, [&](const auto& plan) { return plan->request == request; });
   if (at == plans.end()) {
     std::shared_ptr<const Plan> made = make(std::move(request));

@@ -1,4 +1,4 @@
-// Systems of equations of tern/linalg.h: solve, inverse, triangular, least squares.
+// Linear systems of tern/linalg.h: solve, inverse, triangular, least squares.
 #include <tern/linalg.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 static_assert(static_cast<int>(LstsqDriver::gelss) == static_cast<int>(tern::LstsqDriver::gelss));
 
-/// Whether B is a vector for each matrix, as torch.linalg.solve decides it.
+/// True if B holds one vector per matrix, by the rule of torch.linalg.solve.
 bool is_vector(const Tensor& a, const Tensor& b) {
   if (b.sizes().size() == 1) return true;
   return std::equal(b.sizes().begin(), b.sizes().end(), a.sizes().begin(), a.sizes().end() - 1);
 }
 
-/// The same memory, with an axis of size 1 at the end or without it.
+/// Views the same memory with or without a trailing axis of size 1.
 Tensor with_column(const Tensor& b) {
   std::vector<std::int64_t> sizes = b.sizes(), strides;
   sizes.push_back(1);
@@ -49,7 +49,7 @@ SolveResult solve_of(const char* function, const Tensor& a, const Tensor& b, con
   const Tensor columns = vector ? with_column(b) : b;
   std::vector<Tensor> lu = nodes.run(Op::lu_factor, {a}, {attr(AttrKey::check, 0)});
   const Tensor x = by_lu(nodes, lu, columns, o.left);
-  if (check) nodes.require_factored(lu[2], kSingular);  // after what finds sizes that do not fit
+  if (check) nodes.require_factored(lu[2], kSingular);  // checked after the sizes
   return {vector ? without_column(x) : x, lu[2]};
 }
 

@@ -1,4 +1,4 @@
-// Eigenvalues, singular values and what is made of them, of tern/linalg.h; and the exponential.
+// Eigenvalues, singular values, functions derived from them, and the matrix exponential (tern/linalg.h).
 #include <tern/linalg.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tern::linalg {
 namespace {
 
-constexpr unsigned kValuesOfEig = 0b10, kValuesOfSvd = 0b101;  // the results that are left out
+constexpr unsigned kValuesOfEig = 0b10, kValuesOfSvd = 0b101;  // bit masks of results not computed
 
 std::vector<Tensor> eigh_of(const Nodes& nodes, const Tensor& a, bool upper, unsigned unwanted = 0) {
   return nodes.run(Op::eigh, {a}, {attr(AttrKey::upper, upper)}, unwanted);
@@ -19,7 +19,8 @@ std::vector<Tensor> svd_of(const Nodes& nodes, const Tensor& a, bool full, unsig
   return nodes.run(Op::svd, {a}, {attr(AttrKey::full, full)}, unwanted);
 }
 
-/// f(i, s, counts) for every singular value or eigenvalue s, number i of all; whether it counts as other than zero.
+/// Calls f(i, s, counts) for every singular value or eigenvalue s with its number i; `counts` is true for values other
+/// than zero within tolerance.
 template <class F>
 void for_values(const Tensor& a, const Tensor& values, const ToleranceOptions& o, F f) {
   const std::int64_t m = a.sizes()[a.sizes().size() - 2], n = a.sizes().back();
@@ -63,7 +64,7 @@ Tensor svdvals(const Tensor& a, const Options& options) {
   return svd_of(Nodes("svdvals", options.threads), a, false, kValuesOfSvd)[1];
 }
 
-/// V diag(1 / s) U^H, of A = U diag(s) V^H without what counts as zero.
+/// Computes V diag(1 / s) U^H for A = U diag(s) V^H, dropping values s treated as zero.
 Tensor pinv(const Tensor& a, const ToleranceOptions& options) {
   const Nodes nodes("pinv", options.threads);
   Tensor left, values, right;

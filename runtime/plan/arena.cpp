@@ -1,4 +1,4 @@
-// The arena of a section: blocks, and what lies in them.
+// Arena of a section: blocks and their values.
 #include "runtime/limits.h"
 #include "runtime/plan/passes.h"
 
@@ -31,7 +31,7 @@ void find_output_args(Draft& d) {
 void pack_arena(Draft& d) {
   Plan& plan = d.plan;
   plan.arena_bytes = pack(d.blocks);
-  // Before kernels prepare tables as large as their results.
+  // Checks the limit before kernels prepare tables as large as their results.
   RunLimits().check_memory(plan.arena_bytes, d.prepared.options);
   const auto settle = [&](Location& at, RootId root) {
     if (const Block* block = d.block_of(root)) at.offset += static_cast<std::int64_t>(block->offset);

@@ -10,7 +10,7 @@ std::uint64_t pack(std::vector<Block>& blocks) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
-  std::vector<std::size_t> placed;  // by offset
+  std::vector<std::size_t> placed;  // ordered by offset
   std::uint64_t total = 0;
   for (std::size_t i : order) {
     Block& b = blocks[i];

@@ -1,4 +1,4 @@
-// Packs blocks with known lifetimes into one run of memory.
+// Packs blocks of known lifetimes into one memory.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace tern {
 
-/// A block is alive from step `first` to step `last`, both included.
+/// A block is alive from step `first` to step `last`, inclusive.
 struct Block {
   std::uint64_t size = 0;
   std::uint32_t first = 0, last = 0;
   std::uint64_t offset = 0;  ///< the result; a multiple of 64
 };
 
-/// Gives every block an offset so that no two that live at once overlap: the largest first, each at the lowest place
-/// that is free for its whole life. Returns the size of the memory.
+/// Assigns an offset to each block so that no two live blocks overlap. Places the largest block first, each at the
+/// lowest offset free during its whole life. Returns the total size.
 std::uint64_t pack(std::vector<Block>& blocks);
 
 }  // namespace tern

@@ -50,7 +50,7 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   for (std::size_t i = 0; i < t.shape.size(); ++i) t.shape[i] = view.sizes[i];
   std::uint64_t bytes = 0;
   if (!byte_size(t, &bytes)) fail(ErrorCode::runtime, "a tensor does not fit in memory");
-  // Products of the sizes of two or three tensors then fit 64 bits, also of tensors without elements.
+  // Keeps products of the sizes of two or three tensors within 64 bits, even for empty tensors.
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   std::int64_t most = 1;
   for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);
@@ -118,7 +118,7 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     inputs.push_back(type(function.values[static_cast<std::size_t>(v)].type));
     pointers.push_back(&inputs.back());
   }
-  ExprPool pool;  // holds only the sizes that this node itself will find out
+  ExprPool pool;  // holds only the sizes computed by this node itself
   const Node* subject = &resolved;
   Node with_symbols;
   if (!declared.dims(AttrKey::symbols).empty()) {
@@ -137,7 +137,7 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     const TensorType& want = function.values[static_cast<std::size_t>(declared.outputs[i])].type;
     bool same = want.dtype == found[i].dtype && want.shape.size() == found[i].shape.size();
     for (std::size_t a = 0; same && a < want.shape.size(); ++a) {
-      // What the node finds out itself is compared when it has run.
+      // Sizes computed by the node itself are compared after its run.
       same = !found[i].shape[a].is_const() || found[i].shape[a].is(value_or_undefined(want.shape[a]));
     }
     if (!same) {

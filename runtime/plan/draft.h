@@ -1,4 +1,4 @@
-// A plan while it is made: what the passes tell each other.
+// A plan under construction: data exchanged between passes.
 #pragma once
 
 #include <tern/error.h>
@@ -16,27 +16,26 @@
 
 namespace tern {
 
-/// One memory that values are views of: an input, a state, a block of this section's arena, or something an earlier
-/// section made.
+/// A memory viewed by values: an input, a state, a block of this section's arena, or a result of an earlier section.
 struct Root {
-  std::int32_t block = -1;     ///< in Draft::blocks, or -1 when it is not this section's
-  Location at;                 ///< where the memory begins
-  std::uint32_t last_use = 0;  ///< as FunctionFacts::last_use, over all values placed in it so far
-  std::uint64_t bytes = 0;     ///< of a block
+  std::int32_t block = -1;     ///< index in Draft::blocks; -1 for memory outside this section
+  Location at;                 ///< start of the memory
+  std::uint32_t last_use = 0;  ///< like FunctionFacts::last_use, over all values placed in the root so far
+  std::uint64_t bytes = 0;     ///< size of a block
 };
 using RootId = std::int32_t;
 inline constexpr RootId kNoRoot = -1;
 
-/// A view and the root that it lies in.
+/// A view and its root.
 struct Operand {
   Placed placed;
   RootId root = kNoRoot;
 };
 
-/// Which memories the operands and results of one node lie in, for nodes of thousands of them.
+/// Roots of one node's operands and results, for nodes with thousands of operands.
 struct RootUses {
   std::uint32_t node = ~std::uint32_t{0};
-  std::unordered_map<RootId, std::uint32_t> operands;  ///< how many lie there
+  std::unordered_map<RootId, std::uint32_t> operands;  ///< number of operands in each root
   std::unordered_set<RootId> results;
   std::size_t results_seen = 0;
 };
@@ -55,61 +54,61 @@ struct Draft {
   const Concrete concrete;
   Plan plan;
 
-  std::vector<const Node*> resolved;    ///< for each node of the section
-  double intensity = 0;                 ///< as KernelCall has it
-  std::vector<Part> parts;              ///< that the device may take
-  std::vector<std::int32_t> part_of;    ///< for each node of the section, or -1; empty without parts
-  std::vector<Placed> values;           ///< for each value: where it lies, Location::Kind::none if nowhere yet
-  std::vector<RootId> root_of;          ///< for each value
-  std::vector<std::uint32_t> last_use;  ///< as FunctionFacts has it, or later
-  std::vector<bool> rounded;            ///< for each value: of float32, but it lies in memory as bfloat16; or empty
-  std::vector<ValueId> made;            ///< placed by this section
+  std::vector<const Node*> resolved;    ///< nodes of the section with constant attributes
+  double intensity = 0;                 ///< like KernelCall::intensity
+  std::vector<Part> parts;              ///< parts the device may take
+  std::vector<std::int32_t> part_of;    ///< part of each node of the section, or -1; empty without parts
+  std::vector<Placed> values;           ///< location of each value; Location::Kind::none if not placed yet
+  std::vector<RootId> root_of;          ///< root of each value
+  std::vector<std::uint32_t> last_use;  ///< FunctionFacts::last_use or later
+  std::vector<bool> rounded;            ///< true for float32 values stored as bfloat16; or empty
+  std::vector<ValueId> made;            ///< values placed by this section
   std::vector<Block> blocks;
   std::vector<Root> roots;
-  std::vector<RootId> arg_root;     ///< for each of Plan::args
-  std::vector<RootId> output_root;  ///< for each of Plan::outputs
-  RootUses root_uses;               ///< of the last large node that was asked for
-  /// By the result of a collective that only starts: its operand, and the copy of it that is sent.
+  std::vector<RootId> arg_root;     ///< parallel to Plan::args
+  std::vector<RootId> output_root;  ///< parallel to Plan::outputs
+  RootUses root_uses;               ///< uses of the last queried large node
+  /// Keyed by the result of a starting collective: its operand and the copy being sent.
   std::unordered_map<ValueId, std::pair<ValueId, Operand>> sent;
 
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
-  /// A value of this section as it lies in memory, contiguous.
+  /// Contiguous view of a value of this section.
   TensorView view(ValueId v) const;
-  /// The bytes that it takes as `view` has it.
+  /// Bytes of the value stored as `view`.
   std::uint64_t bytes(ValueId v, const TensorView& view) const;
-  /// The bytes of a value that is a constant, or a view of one, where that has been placed; else null.
+  /// Bytes of a placed constant or view of a constant; else null.
   const std::byte* constant_bytes(ValueId v) const;
   Placed& placed(ValueId v) { return values[static_cast<std::size_t>(v)]; }
   RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
   Operand operand(ValueId v) { return {placed(v), root(v)}; }
   const Node& node(std::uint32_t i) const { return *resolved[i - section.begin]; }
   Root& at(RootId root) { return roots[static_cast<std::size_t>(root)]; }
-  /// Null for memory that is not a block of this section's.
+  /// Returns null for memory outside this section's blocks.
   Block* block_of(RootId root);
 
   RootId new_root(Root root);
   RootId new_block(std::uint64_t bytes);
-  /// Makes `v` a view in memory `root`.
+  /// Makes `v` a view into memory `root`.
   void place(ValueId v, const TensorView& view, std::int64_t offset, RootId root);
-  /// Keeps a block's memory to the end of the run.
+  /// Extends a block's life to the end of the run.
   void keep(RootId root);
 
   void add_arg(const Operand& operand);
-  /// A step whose arguments are `inputs`, then `outputs`.
+  /// Adds a step with the arguments `inputs`, then `outputs`.
   Step& add_step(Step::Kind kind, std::uint32_t node, const std::vector<Operand>& inputs,
                  const std::vector<Operand>& outputs);
   /// Copies value `v`.
   void add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to);
-  /// A copy of `v` with this view's strides in a block of its own.
+  /// Copies `v` with this view's strides into a new block.
   Operand copied(ValueId v, std::uint32_t node, const TensorView& view);
-  /// A contiguous version of `v`, copied if need be, or always.
+  /// A contiguous version of `v`, copied if necessary or `always`.
   Operand contiguous(ValueId v, std::uint32_t node, bool always = false);
 
-  /// A state's view, with the state's own strides. Packed elements are always contiguous, and strides of no elements
-  /// mean nothing.
+  /// A state's view with the state's own strides. Packed elements are always contiguous; strides of empty states mean
+  /// nothing.
   TensorView state_view(const State& s) const;
 
-  /// `work` for one node; an error names the node.
+  /// Runs `work` for a node; errors name the node.
   template <class Work>
   void for_node(std::uint32_t node, const Work& work) const;
 };

@@ -1,4 +1,4 @@
-// Where a function's inputs and states lie, and what earlier sections left.
+// Places a function's inputs and states, and values of earlier sections.
 #include "runtime/plan/passes.h"
 
 namespace tern {
@@ -26,7 +26,7 @@ void place_earlier(Draft& d) {
     }
     Root root;
     root.at = p.at;
-    root.last_use = kUsedToTheEnd;  // its other views are not known here
+    root.last_use = kUsedToTheEnd;  // other views of the memory are unknown here
     d.root_of[v] = d.new_root(root);
   }
 }

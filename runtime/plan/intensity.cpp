@@ -1,4 +1,4 @@
-// Whether the section's convolutions compute much with what they read and write: kernels choose layouts by that.
+// Computes the arithmetic intensity of the section's convolutions; kernels choose layouts by the result.
 #include "runtime/plan/passes.h"
 #include "runtime/profile.h"
 

@@ -1,4 +1,4 @@
-// Kernels: their states, their scratch memory, and the bytes of weights that they read.
+// Prepares kernels: states, scratch memory, and the weights read by them.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Preparation {
         unread ? leave(s.args + i) : read(s.args + i);
       }
     }
-    // Packed weights without another reader need not stay in memory.
+    // Packed weights without other readers need not stay in memory.
     for (std::int64_t storage : left_) {
       if (!read_.contains(storage)) d_.program.source->release(static_cast<std::uint32_t>(storage));
     }
@@ -59,11 +59,11 @@ class Preparation {
       observer->prepared(d_.request.key.function, s.number, *s.kernel, call, s.state->algorithm);
   }
 
-  /// The storage that argument `i` lies in if its bytes never change, else -1.
+  /// Returns the storage of argument `i` if constant, else -1.
   std::int64_t constant_storage(std::size_t i) const {
     return plan_.constant[i] ? static_cast<std::int64_t>(d_.program.states[plan_.locations[i].index].storage) : -1;
   }
-  /// Brings a constant argument's bytes in and has their hash checked.
+  /// Uploads a constant argument's bytes and checks their hash.
   void read(std::size_t arg) {
     const std::int64_t storage = constant_storage(arg);
     if (storage >= 0 && read_.insert(storage).second) d_.program.source->bytes(static_cast<std::uint32_t>(storage));
@@ -74,7 +74,7 @@ class Preparation {
 
   Draft& d_;
   Plan& plan_;
-  std::set<std::int64_t> read_, left_;  ///< storages of constants that runs read, and that they do not
+  std::set<std::int64_t> read_, left_;  ///< constant storages read by runs, and storages not read
   std::uint64_t table_bytes_ = 0;
 };
 
@@ -92,7 +92,7 @@ void mark_constants(Draft& d) {
 
 void prepare_kernels(Draft& d) {
   Preparation(d).prepare_all();
-  // Other sessions' streams read the tables that kernels had this one fill.
+  // Waits: streams of other sessions read tables filled by this stream.
   if (!d.request.stream.idle()) d.request.stream.synchronize();
 }
 

@@ -14,7 +14,7 @@ bool is_plain(const TensorType& type) {
   return elements_per_byte(type.dtype) == 1 && !type.quantized();
 }
 
-/// A pointwise result takes the order of an operand of its sizes.
+/// A pointwise result takes the memory order of an operand of equal sizes.
 bool follows_channels_last(Draft& d, const Node& n, const TensorView& out) {
   if (std::ranges::any_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; })) return false;
   if (!is_plain(d.type(n.outputs[0])) || !std::ranges::all_of(n.inputs, [&](ValueId v) { return is_plain(d.type(v)); }))
@@ -62,7 +62,7 @@ Operand with_channels_last(Draft& d, ValueId v, std::uint32_t node) {
   make_channels_last(view);
   const TensorView& given = from.placed.view;
   if (given.contiguous() && in_channels_last_order(given, given.rank).contiguous())
-    return {{view, from.placed.at}, from.root};  // one order as well as the other
+    return {{view, from.placed.at}, from.root};  // either order serves
   return d.copied(v, node, view);
 }
 

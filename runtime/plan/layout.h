@@ -1,15 +1,15 @@
-// The order of axes in memory that a step's results take, and that its operands are brought to.
+// Memory order of axes for a step's results and operands.
 #pragma once
 
 #include "runtime/plan/draft.h"
 
 namespace tern {
 
-/// Whether the node makes its result with channels last.
+/// True if the node produces a channels-last result.
 bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel);
-/// A version of `v` with channels last, copied if need be.
+/// Returns `v` with channels last, copied if necessary.
 Operand with_channels_last(Draft& d, ValueId v, std::uint32_t node);
-/// Gives a result the strides with which the permutation that alone reads it is contiguous.
+/// Gives a result such strides that its only reader, a permutation, is contiguous.
 void lie_for_reader(const Draft& d, ValueId v, TensorView& view);
 
 }  // namespace tern

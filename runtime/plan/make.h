@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// Fails where the program does not fit these sizes, naming the node. From any thread.
+/// Fails if the program does not fit these sizes, naming the node. Thread-safe.
 std::shared_ptr<const Plan> make_plan(PlanRequest request);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Parts of a section that the device compiles as a whole.
+// Parts of a section compiled by the device as a whole.
 #include <algorithm>
 
 #include "runtime/devices/section_parts.h"
@@ -8,10 +8,10 @@
 namespace tern {
 namespace {
 
-/// What the device sees of a value: of a constant its address too.
+/// View of a value for the device; constants include their address.
 TensorView offered(Draft& d, ValueId v) {
   const Placed& p = d.placed(v);
-  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // made inside
+  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // produced inside
   TensorView view = p.view;
   const bool constant = p.at.kind == Location::Kind::state && d.request.constants[p.at.index] != nullptr;
   view.data = constant ? d.request.constants[p.at.index] + p.at.offset : nullptr;
@@ -40,7 +40,7 @@ void find_parts(Draft& d) {
   for (std::size_t p = 0; p < d.parts.size(); ++p) {
     const Part& part = d.parts[p];
     for (std::uint32_t i : part.nodes) d.part_of[i - d.section.begin] = static_cast<std::int32_t>(p);
-    // Its nodes run at the place of the last: no step before that may overwrite their operands.
+    // The nodes run at the position of the last node: no earlier step may overwrite their operands.
     for (ValueId v : part.inputs) {
       std::uint32_t& last = d.last_use[static_cast<std::size_t>(v)];
       last = std::max(last, part.nodes.back() + 1);

@@ -1,31 +1,31 @@
-// The passes that make a plan, in their order. Each adds to the draft what the next ones read.
+// Planning passes in their order. Each pass adds data read by later passes to the draft.
 #pragma once
 
 #include "runtime/plan/draft.h"
 
 namespace tern {
 
-/// Draft::resolved: every node of the section with constant attributes. Fails where its shape rule does not give the
-/// types that the program declares, or where a size that the program checks is another.
+/// Draft::resolved: every node of the section with constant attributes. Fails if a shape rule contradicts the declared
+/// types or a checked size differs.
 void resolve_sizes(Draft& d);
 /// Draft::intensity.
 void weigh_convolutions(Draft& d);
-/// Draft::parts: which nodes the device runs together.
+/// Draft::parts: nodes run together by the device.
 void find_parts(Draft& d);
-/// Places the function's inputs and states, and what earlier sections made.
+/// Places the function's inputs and states, and values of earlier sections.
 void place_inputs(Draft& d);
-/// Draft::rounded: values that lie in memory as bfloat16.
+/// Draft::rounded: values stored as bfloat16.
 void find_rounded(Draft& d);
-/// Plan::steps and Plan::args: each node becomes a view, a step or a member of a part; results get blocks of the arena,
-/// or memory that an operand leaves.
+/// Plan::steps and Plan::args: each node becomes a view, a step or a member of a part. Results get blocks of the arena
+/// or the memory of a dead operand.
 void plan_steps(Draft& d);
-/// In the last section: the function's results, and its write-backs as copies.
+/// Places the function's results and copies its write-backs (last section only).
 void plan_results(Draft& d);
-/// Gives each block its place in the arena, and each argument its final location.
+/// Gives each block its offset in the arena, and each argument its final location.
 void pack_arena(Draft& d);
 /// Plan::constant, and the addresses of constants.
 void mark_constants(Draft& d);
-/// Has each step's kernel prepare itself: states, scratch memory, packed weights.
+/// Prepares each step's kernel: states, scratch memory, packed weights.
 void prepare_kernels(Draft& d);
 
 }  // namespace tern

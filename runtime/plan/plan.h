@@ -1,5 +1,5 @@
-// A plan: what to run for one section of a function at known sizes, and where in memory each value lies. It never
-// changes once it is made: sessions share it, and keep the addresses and the memory of their runs themselves.
+// A plan: the steps of one section of a function at known sizes, and the memory location of each value. Plans are
+// immutable and shared by sessions; sessions own addresses and memory of their runs.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ namespace tern {
 
 struct Plan;
 
-/// What a plan is made for.
+/// Key of a plan.
 struct PlanKey {
   std::uint32_t function = 0, section = 0;
-  std::vector<std::int64_t> symbols;  ///< the values of those that the function depends on
-  /// Kernels divide their work and their scratch memory among them. A device's plans are the same for any number.
+  std::vector<std::int64_t> symbols;  ///< values of the function's symbols
+  /// Kernels divide their work and scratch memory among threads. Plans of other devices do not depend on the thread
+  /// count.
   Threads threads{1};
-  std::shared_ptr<const Plan> before;  ///< of the section before, whose values this one reads where they were placed
+  std::shared_ptr<const Plan> before;  ///< plan of the previous section; this section reads its values in place
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
-/// Where a view's bytes begin: in one of the memories that a frame has.
+/// Start of a view's bytes within the memories of a frame.
 struct Location {
   enum class Kind : std::uint8_t {
     none,     ///< absent
     arena,    ///< the section's arena; index: the section
     input,    ///< position in Function::inputs
     state,    ///< number of the state
-    dynamic,  ///< memory whose size only its kernel knows; index: the value
+    dynamic,  ///< memory sized by its kernel at run time; index: the value
   };
   Kind kind = Kind::none;
   std::uint32_t index = 0;
@@ -39,7 +40,7 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-/// A value at known sizes: its view (data not set) and where it lies.
+/// A value at known sizes: its view (data not set) and location.
 struct Placed {
   TensorView view;
   Location at;
@@ -48,18 +49,19 @@ struct Placed {
 struct Step {
   enum class Kind : std::uint8_t { kernel, copy, control, item, assert_true };
   Kind kind = Kind::kernel;
-  std::uint32_t node = 0;    ///< in the function that runs
-  std::uint32_t number = 0;  ///< the node's in the exported function, for people
+  std::uint32_t node = 0;    ///< index in the running function
+  std::uint32_t number = 0;  ///< exported number of the node, for messages
   const Kernel* kernel = nullptr;
   const Node* resolved = nullptr;  ///< the node with constant attributes
   std::uint32_t args = 0;          ///< first of this step's entries in Plan::args
   std::uint32_t inputs = 0, outputs = 0;
-  std::uint32_t members = 0;  ///< of a part that the device compiled: its nodes, of which `node` is the last
+  std::uint32_t members = 0;  ///< nodes of a part compiled by the device; `node` is the last
   std::uint64_t scratch = 0;  ///< bytes
   std::unique_ptr<const KernelState> state;
   std::vector<Upcoming> upcoming;
 
-  /// A call of its kernel with these of its inputs and outputs, `flags` saying which are constant: what the step knows.
+  /// Call of the step's kernel with these inputs and outputs; `flags` marks constants. Fills in the fields known to the
+  /// step.
   KernelCall call(TensorView* views, const bool* flags) const {
     KernelCall c;
     c.node = resolved;
@@ -74,15 +76,15 @@ struct Step {
 
 struct Plan {
   PlanKey key;
-  std::vector<std::unique_ptr<const Node>> nodes;  ///< owns resolved nodes that differ from the program's
+  std::vector<std::unique_ptr<const Node>> nodes;  ///< owns resolved nodes different from the program's
   std::vector<Step> steps;
-  std::vector<TensorView> args;                    ///< of all steps; data is set for constants alone
-  std::vector<Location> locations;                 ///< one for each of args
-  std::unique_ptr<bool[]> constant;                ///< one for each of args: bytes that never change
-  std::vector<std::pair<ValueId, Placed>> placed;  ///< the values that this section makes
-  std::vector<Placed> outputs;                     ///< of the function, in the plan of its last section
-  /// For each of `outputs` that fills a block of the arena by itself: the arguments in that block, all of which can
-  /// move elsewhere together. Empty for others.
+  std::vector<TensorView> args;                    ///< arguments of all steps; data is set for constants alone
+  std::vector<Location> locations;                 ///< parallel to args
+  std::unique_ptr<bool[]> constant;                ///< parallel to args: true for constant bytes
+  std::vector<std::pair<ValueId, Placed>> placed;  ///< values produced by this section
+  std::vector<Placed> outputs;                     ///< results of the function; set for the last section only
+  /// Movable outputs, parallel to `outputs`: the arguments in the block of an output that is alone in its block. Empty
+  /// for other outputs.
   std::vector<std::vector<std::uint32_t>> output_args;
   std::uint64_t arena_bytes = 0;
   std::uint64_t scratch_bytes = 0;

@@ -27,7 +27,7 @@ std::shared_ptr<Plans::Entry> Plans::entry_for(const PlanKey& key) {
   return *found;
 }
 
-/// What no session holds, else what was asked for longest ago.
+/// Drops an entry held by no session, else the least recently used entry.
 void Plans::drop_one(Entries& entries) {
   const auto order = [](const std::shared_ptr<Entry>& e) {
     const std::unique_lock lock(e->making, std::try_to_lock);

@@ -1,4 +1,4 @@
-// The plans of a prepared program, shared by its sessions.
+// Plans of a prepared program, shared by its sessions.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace tern {
 
 class Plans {
  public:
-  /// Keeps at most `most` plans of each section of a function; sessions keep those that they use beside that.
+  /// Keeps at most `most` plans of each section of a function. Sessions keep their current plans alive in addition.
   explicit Plans(std::size_t most) : most_(most) {}
 
-  /// The plan for the key. Where there is none `make` makes it, while other threads that ask for the same wait, and
-  /// *made is set. What `make` throws goes to its caller, and the next one tries anew. From any thread.
+  /// Returns the plan for the key, calling `make` if necessary and setting *made; other threads with the same key wait.
+  /// An exception of `make` goes to its caller, and the next caller retries. Thread-safe.
   std::shared_ptr<const Plan> get(const PlanKey& key, const std::function<std::shared_ptr<const Plan>()>& make,
                                   bool* made);
-  /// Those that are kept now.
+  /// Returns the plans kept now.
   std::vector<std::shared_ptr<const Plan>> all();
 
  private:
@@ -39,7 +39,7 @@ class Plans {
   std::size_t most_;
   std::mutex mutex_;
   std::uint64_t clock_ = 0;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Entries> sections_;  ///< by function and section
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Entries> sections_;  ///< keyed by function and section
 };
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// What a plan is asked for with.
+// Request for a plan.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ class DeviceStream;
 struct PlanRequest {
   const PreparedProgram& prepared;
   PlanKey key;
-  std::span<const std::int64_t> expressions;  ///< the value of each node of the pool
-  std::span<std::byte* const> constants;      ///< for each state: its data if its bytes never change, else null
-  DeviceStream& stream;                       ///< of the device that the plan is for
+  std::span<const std::int64_t> expressions;  ///< value of each node of the pool
+  std::span<std::byte* const> constants;      ///< data of each constant state, else null
+  DeviceStream& stream;                       ///< stream of the plan's device
 };
 
 }  // namespace tern

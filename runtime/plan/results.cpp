@@ -1,5 +1,5 @@
-// The end of a function: its results, then its write-backs. What lies in memory that a write-back will change is copied
-// first.
+// The end of a function: its results, then its write-backs. Values in memory about to be changed by a write-back are
+// copied first.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -23,7 +23,7 @@ Operand target_of(Draft& d, const WriteBack& w) {
   return to;
 }
 
-/// Those that do not lie where they belong already.
+/// Returns the write-backs whose values are not in place yet.
 std::vector<Pending> pending_write_backs(Draft& d) {
   std::vector<Pending> pending;
   for (const WriteBack& w : d.f.writebacks) {

@@ -9,7 +9,7 @@ bool same_shape(const TensorView& a, const TensorView& b) {
   return std::ranges::equal(a.shape(), b.shape());
 }
 
-/// Memory that outlives the run, an input's or a state's, is overwritten only by what is written back there.
+/// Memory outliving the run (inputs, states) may only be overwritten by its own write-back.
 bool is_written_back(Draft& d, ValueId result, const Root& r, const Placed& p) {
   const std::int32_t w = d.facts.written_to[static_cast<std::size_t>(result)];
   if (w < 0 || p.at.offset != 0) return false;
@@ -19,13 +19,13 @@ bool is_written_back(Draft& d, ValueId result, const Root& r, const Placed& p) {
   return !(state && d.prepared.read_in_bodies[r.at.index]);
 }
 
-/// Whether another operand, or an earlier result, is in the way.
+/// True if another operand or an earlier result shares the memory.
 bool is_shared(Draft& d, const Node& n, std::size_t k, std::size_t from, RootId root) {
   const Placed& p = d.placed(n.inputs[from]);
   for (std::size_t other = 0; other < n.inputs.size(); ++other) {
     if (other == from || n.inputs[other] == kNoValue || d.root(n.inputs[other]) != root) continue;
     const Placed& o = d.placed(n.inputs[other]);
-    // A pointwise kernel reads an element of each operand before it writes the result's.
+    // A pointwise kernel reads each operand's element before writing the result's element.
     if (n.op != Op::pointwise || o.at != p.at || o.view.strides != p.view.strides || !same_shape(o.view, p.view))
       return true;
   }
@@ -33,8 +33,7 @@ bool is_shared(Draft& d, const Node& n, std::size_t k, std::size_t from, RootId 
                      [&](ValueId v) { return v != kNoValue && d.root(v) == root; });
 }
 
-/// The same for a node of many operands, none of which may lie in the result's memory: a list's time grows with it
-/// alone.
+/// Like is_shared, for nodes with many operands, none allowed in the result's memory: the time per node stays linear.
 bool is_shared_in_list(Draft& d, std::uint32_t i, const Node& n, std::size_t k, RootId root) {
   RootUses& uses = d.root_uses;
   if (uses.node != i || uses.results_seen > k) {

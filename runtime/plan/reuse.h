@@ -1,11 +1,11 @@
-// Results in memory that an operand leaves.
+// Places results in the memory of dead operands.
 #pragma once
 
 #include "runtime/plan/draft.h"
 
 namespace tern {
 
-/// The operand of node `i` whose memory result `k`, seen as `out`, can take over, or -1.
+/// Returns the operand of node `i` with memory reusable for result `k` (viewed as `out`), or -1.
 int overwritten_operand(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k,
                         const TensorView& out);
 

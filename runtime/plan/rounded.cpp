@@ -1,5 +1,5 @@
-// Which values lie in memory as bfloat16: those of float32 that every reader would round to it before all else, so that
-// results keep their bits, and reading and writing them takes half as long.
+// Finds float32 values to store as bfloat16: values rounded to bfloat16 first by every reader. Results keep their bits,
+// and memory traffic halves.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostOperands = 32;
 
-/// Constants and what views show of them, with their bytes; other values as far as their sizes are known.
+/// Constants and their views with bytes; other values with sizes as far as known.
 class Seen {
  public:
   explicit Seen(Draft& d) : d_(d), views_(d.f.values.size()) {
@@ -54,7 +54,7 @@ class Seen {
   std::vector<TensorView> views_;
 };
 
-/// A node's call as far as it is known before anything is placed.
+/// A node's call, as far as known before placement.
 class Ask {
  public:
   Ask(const Draft& d, const Seen& seen, std::uint32_t i) {
@@ -91,7 +91,7 @@ void find_rounded(Draft& d) {
   const auto at = [](ValueId v) { return static_cast<std::size_t>(v); };
   d.rounded.assign(d.f.values.size(), false);
   const Seen seen(d);
-  std::vector<bool> kept(d.f.values.size());  // read as it is, by somebody
+  std::vector<bool> kept(d.f.values.size());  // true if some reader needs float32
   for (std::uint32_t i = d.section.end; i-- > d.section.begin;) {
     const Node& n = d.node(i);
     const bool host = has_trait(n.op, Trait::host), view = is_view(n.op);

@@ -1,4 +1,4 @@
-// Weights that kernels packed, shared by the plans of a prepared program.
+// Packed weights shared by the plans of a prepared program.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace tern {
 
 class SharedWeights {
  public:
-  /// What `make` makes of a constant with this view, once for equal views and keys; freed with its last user. The lock
-  /// is held while it is made, so that two plans made at once share it too. From any thread.
+  /// Calls `make` once per view and key of a constant; the last user frees the result. The lock is held during `make`,
+  /// so that concurrent plans share the result too. Thread-safe.
   std::shared_ptr<const void> share(const TensorView& weight, const std::string& key,
                                     const std::function<std::shared_ptr<const void>()>& make);
 

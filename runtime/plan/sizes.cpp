@@ -1,4 +1,4 @@
-// Sizes: every node with constant attributes, and its shape rule applied to concrete types.
+// Resolves sizes: every node with constant attributes, and its shape rule applied to concrete types.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// "x.shape[0] > x.shape[1], which the program assumes, does not hold: x.shape[0] is 3, x.shape[1] is 7"
+/// Message: "x.shape[0] > x.shape[1], which the program assumes, does not hold: x.shape[0] is 3, x.shape[1] is 7"
 [[noreturn]] void refuse_inputs(const Draft& d, const Node& n) {
   std::string message = n.text(AttrKey::text) + ", which the program assumes, does not hold";
   std::string_view names = n.text(AttrKey::name), joint = ": ";
@@ -23,7 +23,7 @@ namespace {
   fail(ErrorCode::invalid_argument, message);
 }
 
-/// A relation that has no value, as by a division by 0, does not hold either.
+/// Undefined relations, such as divisions by 0, count as false.
 void check_relation(const Draft& d, const Node& n) {
   const std::int64_t holds = d.concrete.value_or_undefined(n.dim(AttrKey::dim));
   if (holds == 0 || holds == kUndefined) refuse_inputs(d, n);
@@ -37,14 +37,14 @@ void check_dim(const Draft& d, const Node& n) {
 }  // namespace
 
 void resolve_sizes(Draft& d) {
-  // Nodes of a form are checked once: at known sizes they are as much the same as before.
+  // Checks each form of node once: nodes of equal form are equal at known sizes, too.
   std::vector<bool> checked(d.f.nodes.size());
   d.resolved.reserve(d.section.end - d.section.begin);
   for (std::uint32_t i = d.section.begin; i < d.section.end; ++i) {
     const Node& n = d.f.nodes[i];
     d.resolved.push_back(&n);
     if (n.op == Op::assert_dim && n.has(AttrKey::sizes)) {
-      check_relation(d, n);  // its message names inputs, not the node
+      check_relation(d, n);  // the message names inputs instead of the node
       continue;
     }
     d.for_node(i, [&] {

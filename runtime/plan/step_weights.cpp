@@ -5,7 +5,7 @@
 
 namespace tern {
 
-/// Only a weight that is the whole of its storage can be found by the storage alone.
+/// Only weights covering their whole storage can be identified by the storage.
 std::optional<std::uint32_t> StepWeights::whole_storage(std::size_t input) const {
   const std::size_t arg = step_.args + input;
   if (!plan_.constant[arg]) return std::nullopt;
@@ -41,7 +41,7 @@ void StepWeights::offer(std::size_t input, const std::string& key, std::function
   const auto storage = whole_storage(input);
   if (!storage) return;
   StorageSource* source = prepared_.program->source.get();
-  // Whoever makes it reads the weight, so its hash is checked first.
+  // Packing reads the weight, so the hash is checked first.
   auto checked = [source, storage = *storage, make = std::move(make)] {
     source->bytes(storage);
     return make();

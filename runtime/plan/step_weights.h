@@ -1,4 +1,4 @@
-// What a step's kernel sees of its constant operands while it prepares.
+// Constant operands of a step, as seen by its kernel's preparation.
 #pragma once
 
 #include <optional>

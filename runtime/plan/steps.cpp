@@ -34,7 +34,7 @@ void plan_view(Draft& d, std::uint32_t i, const Node& n) {
   d.place(v, view, offset, from.root);
 }
 
-/// A step's node and its kernel, null for what the host does itself.
+/// A step's node and kernel; the kernel is null for host ops.
 struct Work {
   std::uint32_t i;
   const Node& n;
@@ -46,7 +46,7 @@ bool takes_strides(const Work& w, std::size_t k) {
   return w.kernel != nullptr && (w.kernel->strided >> std::min<std::size_t>(k, 31) & 1) != 0;
 }
 
-/// A collective that only starts reads its operand until its wait; a copy of the operand lives as long.
+/// A starting collective reads its operand until its wait; a copy of the operand lives equally long.
 void remember_sent(Draft& d, const Node& n, const std::vector<Operand>& operands) {
   if (n.op != Op::collective || n.integer(AttrKey::mode) == 0) return;
   const Operand& operand = operands[0];
@@ -56,7 +56,7 @@ void remember_sent(Draft& d, const Node& n, const std::vector<Operand>& operands
   if (last == kUsedToTheEnd || last > d.section.end) d.keep(operand.root);
 }
 
-/// What a wait keeps: the copy, where the collective has sent one.
+/// Returns the operand a wait keeps alive: the copy if the collective sends a copy.
 Operand kept(Draft& d, const Node& n, std::size_t k) {
   const auto sent = d.sent.find(n.inputs[0]);
   return sent != d.sent.end() && sent->second.first == n.inputs[k] ? sent->second.second : d.operand(n.inputs[k]);
@@ -82,9 +82,9 @@ std::vector<Operand> operands_of(Draft& d, const Work& w) {
   return inputs;
 }
 
-/// A result whose sizes its kernel will say.
+/// A result sized by its kernel at run time.
 Operand unknown_result(const Draft& d, const Node& n, ValueId v) {
-  if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: nobody will
+  if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: no kernel sizes this result
   Operand o;
   o.placed.view.dtype = d.type(v).dtype;
   o.placed.view.rank = d.type(v).rank();
@@ -118,7 +118,7 @@ Step::Kind kind_of(Op op) {
   return op == Op::assert_true ? Step::Kind::assert_true : Step::Kind::kernel;
 }
 
-/// Null for what the host does itself.
+/// Returns null for host ops.
 const Kernel* kernel_of(Draft& d, const Node& n) {
   if (has_trait(n.op, Trait::host)) return nullptr;
   const Kernel& kernel = d.prepared.kernels->kernels[static_cast<std::size_t>(n.op)];
@@ -136,7 +136,7 @@ void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
   std::vector<Operand> inputs = operands_of(d, w), outputs;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
-  if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing to it: in this order its result is contiguous
+  if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing: the result is contiguous in this order
     const int rank = outputs[0].placed.view.rank;
     for (Operand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
     for (Operand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
@@ -146,7 +146,7 @@ void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   s.kernel = kernel;
 }
 
-/// Room for what the nodes of the section become, as views are large to move.
+/// Reserves space for the section's steps and views, because moving views is slow.
 void reserve(Draft& d) {
   std::size_t args = 0, steps = 0;
   for (const Node* n : d.resolved) {
@@ -182,7 +182,7 @@ void plan_steps(Draft& d) {
     d.for_node(i, [&] {
       const std::int32_t part = d.part_of.empty() ? -1 : d.part_of[i - d.section.begin];
       if (part < 0) return plan_node(d, i);
-      // At the place of its last node.
+      // A part runs at the position of its last node.
       if (d.parts[static_cast<std::size_t>(part)].nodes.back() == i) plan_part(d, static_cast<std::size_t>(part));
     });
   }

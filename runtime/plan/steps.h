@@ -1,13 +1,13 @@
-// One node of the section, as the program has it.
+// Plans one node of the section.
 #pragma once
 
 #include "runtime/plan/draft.h"
 
 namespace tern {
 
-/// Makes it a view or a step.
+/// Turns the node into a view or a step.
 void plan_node(Draft& d, std::uint32_t i);
-/// Makes part `number` of Draft::parts one step; or its nodes one by one, where the device does not take it after all.
+/// Turns part `number` of Draft::parts into one step, or into single nodes if the device refuses the part.
 void plan_part(Draft& d, std::size_t number);
 
 }  // namespace tern

@@ -10,17 +10,17 @@
 namespace tern {
 namespace {
 
-constexpr double kFewFlops = 1;             // for a byte of a constant: up to two rows of floats, bound by memory
-constexpr double kFlopsForAByte = 12;       // of what asks: memory gives so much while it computes, and more
-constexpr std::size_t kSmallest = 8192;     // bytes that are worth asking for
-constexpr std::size_t kFarthest = 8 << 20;  // bytes that may lie in a cache until they are read
+constexpr double kFewFlops = 1;             // per byte of a constant in memory-bound steps: up to two rows
+constexpr double kFlopsForAByte = 12;       // flops per prefetched byte: memory supplies a byte during so many flops
+constexpr std::size_t kSmallest = 8192;     // smallest prefetch in bytes
+constexpr std::size_t kFarthest = 8 << 20;  // largest distance in bytes between prefetch and use
 
 double flops(Plan& plan, const Step& s) {
   const KernelCall call = s.call(plan.args.data() + s.args, plan.constant.get() + s.args);
   return flops_of(*call.node, call.in, call.out);
 }
 
-/// The constant that a step reads once from end to end, and has little else to do; empty if it is not such a step.
+/// Returns the constant read once from end to end by a memory-bound step; empty for other steps.
 std::span<const std::byte> read_once(Plan& plan, const Step& s) {
   if (s.kind != Step::Kind::kernel || s.kernel->algorithms.empty()) return {};
   if (s.inputs < 2 || !plan.constant[s.args + 1] || (s.state != nullptr && (s.state->unread & 2) != 0)) return {};
@@ -41,12 +41,12 @@ std::span<const std::byte> read_once(Plan& plan, const Step& s) {
 void plan_upcoming(Plan& plan) {
   struct Asker {
     std::vector<Upcoming>& upcoming;
-    std::size_t room;  ///< bytes that it can still ask for
+    std::size_t room;  ///< bytes left to prefetch
   };
-  std::vector<Asker> askers;  // in front of the step that reads
+  std::vector<Asker> askers;  // steps before the reading step
   for (Step& s : plan.steps) {
     const std::span<const std::byte> constant = askers.empty() ? std::span<const std::byte>() : read_once(plan, s);
-    // The nearest steps ask for its beginning: the rest is older, and more of it may be gone.
+    // The nearest steps prefetch the beginning: older bytes are more likely to be evicted.
     std::size_t begin = 0, passed = 0;
     for (std::size_t k = askers.size(); k-- > 0 && begin < constant.size() && passed < kFarthest;) {
       Asker& asker = askers[k];

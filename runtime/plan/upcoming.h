@@ -1,12 +1,11 @@
-// Which constants a step's kernel asks for while it computes, so that steps that do nothing but read them find them in
-// a cache.
+// Selects constants for a step's kernel to prefetch during its computation, for later memory-bound steps.
 #pragma once
 
 #include "runtime/plan/plan.h"
 
 namespace tern {
 
-/// Sets Step::upcoming of the plan's steps. Kernels are prepared.
+/// Sets Step::upcoming of the plan's steps. Requires prepared kernels.
 void plan_upcoming(Plan& plan);
 
 }  // namespace tern

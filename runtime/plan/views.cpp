@@ -5,8 +5,8 @@ namespace {
 
 using Index = std::size_t;
 
-/// Strides for the same elements under other sizes (as PyTorch's computeStride): each group of axes that is one run in
-/// `x` is split anew.
+/// Strides of the same elements under other sizes (like PyTorch's computeStride): splits each contiguous group of axes
+/// of `x` anew.
 bool reshape_strides(const TensorView& x, TensorView* out) {
   if (x.numel() == 0) {
     make_contiguous(*out);
@@ -59,12 +59,12 @@ bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int
     }
     case Op::slice: {
       const Index axis = normal(node.dim(AttrKey::axis));
-      if (out->numel() == 0) {  // its start and step may be any numbers
+      if (out->numel() == 0) {  // start and step are arbitrary
         make_contiguous(*out);
         return true;
       }
       out->strides = x.strides;
-      if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step);  // else it may be any number
+      if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step);  // otherwise the stride is arbitrary
       *offset += node.integer(AttrKey::start) * x.strides[axis] * element;
       return true;
     }

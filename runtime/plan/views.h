@@ -1,4 +1,4 @@
-// Views as strides: how each view op changes a TensorView, where it can be done without moving elements.
+// Strided views: the effect of each view op on a TensorView, where possible without moving elements.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tern {
 
-/// Sets `out` (sizes given) to the view that `node` (attributes constant) makes of `x` and adds to *offset the bytes by
-/// which its first element moves. False when it needs the elements contiguous first (then call again with a contiguous
-/// x, which never fails).
+/// Sets `out` (sizes given) to the view of `x` by `node` (attributes constant), and adds the byte offset of the first
+/// element to *offset. Returns false if `x` must be made contiguous first; a second call with contiguous `x` never
+/// fails.
 bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int64_t* offset);
 
 }  // namespace tern

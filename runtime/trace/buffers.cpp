@@ -20,12 +20,12 @@ std::string name_of_this_thread() {
 
 }  // namespace
 
-/// What a thread keeps of the buffers that it used last. Trivial, so that it may be used until the thread's very end.
+/// A thread's reference to its last buffers. Trivially destructible, so usable until the very end of the thread.
 struct EventBuffers::Local {
-  std::uint64_t number = 0;     ///< the buffers'; other members mean nothing to buffers of another number
-  EventBlock* block = nullptr;  ///< the buffers own it
+  std::uint64_t number = 0;     ///< number of the buffers; other buffers ignore the other members
+  EventBlock* block = nullptr;  ///< owned by the buffers
   std::uint32_t thread = 0;
-  bool ended = false;  ///< nobody would give back what the thread takes now
+  bool ended = false;  ///< true after the thread's cleanup: a new block would never be returned
 };
 
 EventBuffers::Local& EventBuffers::local() {
@@ -33,7 +33,7 @@ EventBuffers::Local& EventBuffers::local() {
   return mine;
 }
 
-/// Gives the block of a thread back when the thread ends.
+/// Returns a thread's block at the end of the thread.
 struct EventBuffers::Leaver {
   ~Leaver() {
     Local& mine = local();
@@ -61,8 +61,8 @@ void EventBuffers::add(const TraceEvent& event) {
   block.count.store(at + 1, std::memory_order_release);
 }
 
-/// Gives this thread a block that has room. False: the event is not to be kept, be it that the trace has ended, or that
-/// the limit is reached, which is counted.
+/// Gives this thread a block with free space. Returns false if the trace has ended or the limit is reached (counted as
+/// dropped).
 bool EventBuffers::replace(Local& mine) {
   if (mine.ended) {
     drop();
@@ -88,7 +88,7 @@ bool EventBuffers::replace(Local& mine) {
       spare_.push_back(std::make_unique<EventBlock>());
       ++blocks_;
     } catch (const std::bad_alloc&) {
-      // A trace is not worth a run.
+      // Out of memory: losing events is better than failing the run.
     }
   }
   if (spare_.empty()) {

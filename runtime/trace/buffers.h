@@ -1,4 +1,4 @@
-// Where threads put events: blocks of their own, which a writer takes when they are full. Memory is bounded.
+// Event storage: each thread fills its own blocks, and a writer takes full blocks. Memory is bounded.
 #pragma once
 
 #include <array>
@@ -14,24 +14,24 @@
 
 namespace tern {
 
-/// One thread at a time fills it; others read the first `count` events.
+/// Filled by one thread at a time; other threads read the first `count` events.
 struct EventBlock {
   static constexpr std::uint32_t kSize = 1024;
-  /// From one event on they are of one thread. A block whose thread has ended goes to another.
+  /// A run of events of one thread, starting at event `from`. Blocks of ended threads are reused.
   struct Part {
     std::uint32_t from, thread;  ///< thread: the system's number
   };
-  std::vector<Part> parts;  ///< changes under the buffers' lock alone, never when the writer has the block
+  std::vector<Part> parts;  ///< changed only under the buffers' lock, never after the writer has taken the block
   std::atomic<std::uint32_t> count = 0;
   std::array<TraceEvent, kSize> events;
 };
 
 struct TracedThread {
-  std::int64_t id = 0;  ///< the system's
+  std::int64_t id = 0;  ///< the system's thread id
   std::string name;
 };
 
-/// Belongs to a shared_ptr. Threads: any, but for rest().
+/// Owned by a shared_ptr. Thread-safe except rest().
 class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
  public:
   explicit EventBuffers(std::uint64_t memory);
@@ -39,17 +39,17 @@ class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
   EventBuffers(const EventBuffers&) = delete;
   EventBuffers& operator=(const EventBuffers&) = delete;
 
-  /// Of this thread; drops it at the limit, and ignores it after `close`.
+  /// Records an event of this thread; drops the event at the limit, and ignores events after `close`.
   void add(const TraceEvent& event);
-  /// Counts an event that the caller could not make.
+  /// Counts an event not created by the caller.
   void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
-  /// The next block that is full, waiting until a quarter of the memory is in use, so that short traces are not written
-  /// while they are recorded. Null: `close` was called.
+  /// Returns the next full block. Waits until a quarter of the memory is in use, so that short traces are not written
+  /// during recording. Null after `close`.
   std::unique_ptr<EventBlock> wait();
   /// Ends `wait`; later events are ignored.
   void close();
-  /// Everything else, after `close`: oldest first for each thread. The blocks live as long as the buffers, because
-  /// threads that still record may write behind the events that count.
+  /// Returns all remaining blocks after `close`, oldest first per thread. The blocks live as long as the buffers,
+  /// because recording threads may still write behind the counted events.
   std::vector<const EventBlock*> rest() const;
 
   std::vector<TracedThread> threads() const;
@@ -64,13 +64,14 @@ class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
   void leave(const Local& mine);
   std::unique_ptr<EventBlock> take_open(const EventBlock* block);
 
-  const std::uint64_t number_;  ///< of all buffers that there ever were, for the threads' own pointers
+  const std::uint64_t number_;  ///< unique number of these buffers, for the threads' own pointers
   const std::uint64_t most_;    ///< blocks
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<EventBlock>> full_, open_, spare_;  ///< oldest first; of threads; of threads that ended
+  std::vector<std::unique_ptr<EventBlock>> full_, open_, spare_;  ///< oldest first; of running threads; of ended
+                                                                  ///< threads
   std::vector<TracedThread> threads_;
-  std::uint64_t blocks_ = 0;  ///< that exist
+  std::uint64_t blocks_ = 0;  ///< existing blocks
   bool writing_ = false;
   std::atomic<bool> closed_ = false;
   std::atomic<std::uint64_t> dropped_ = 0;

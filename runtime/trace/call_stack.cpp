@@ -21,14 +21,14 @@ void CallStack::shrink(std::size_t depth, const Put& put) {
 
 void CallStack::add(const TraceEvent& node, const Put& put) {
   const std::string& module = node.label->module;
-  // Frames whose path is the module's or begins it stay open.
-  std::size_t same = 0, next = 0;  // next: where the module's first part behind those begins
+  // Frames stay open if their path equals the module or is a prefix of the module.
+  std::size_t same = 0, next = 0;  // next: offset of the module's first path component not covered by open frames
   for (; same < open_.size(); ++same) {
     const std::string_view path = std::string_view(open_[same].name).substr(kModule.size());
     if (!module.starts_with(path) || (path.size() < module.size() && module[path.size()] != '.')) break;
     next = path.size() + 1;
   }
-  // A node that began before the frames did ran around them: its bodies' nodes come first.
+  // A node beginning before the open frames encloses them: the nodes of its bodies come first.
   if (!open_.empty() && node.begin < open_.front().begin) return;
   shrink(same, put);
   const auto parent = [&] { return open_.empty() ? 0 : open_.back().id; };

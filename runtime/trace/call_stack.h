@@ -1,5 +1,5 @@
-// The modules that a thread's nodes come from, as frames that nest in time. The writer derives them from the nodes, so
-// that recording them costs nothing.
+// Modules of a thread's nodes, as frames nested in time. The writer derives frames from nodes, so recording costs
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct StackFrame {
 class CallStack {
  public:
   using Put = std::function<void(const StackFrame&)>;
-  /// A node has run, after those before; frames that it does not belong to go to `put`.
+  /// Adds the next node of the thread; passes frames not containing the node to `put`.
   void add(const TraceEvent& node, const Put& put);
-  /// A run has ended: all frames go.
+  /// Closes all frames at the end of a run.
   void close(const Put& put) { shrink(0, put); }
 
  private:
   void shrink(std::size_t depth, const Put& put);
-  std::vector<StackFrame> open_;  ///< of modules: "encoder", then "encoder.fc1"
+  std::vector<StackFrame> open_;  ///< open frames of modules: "encoder", then "encoder.fc1"
   std::int64_t ids_ = 0;
 };
 

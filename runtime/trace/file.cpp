@@ -9,8 +9,7 @@
 namespace tern {
 namespace {
 
-// zlib's interface, which has been the same since version 1.2 (zlib.h): the library need not be there unless a trace is
-// compressed.
+// zlib's interface, unchanged since version 1.2 (zlib.h). The library is loaded only for compressed traces.
 struct ZStream {
   const unsigned char* next_in;
   unsigned avail_in;
@@ -36,7 +35,7 @@ struct Zlib {
 };
 
 Zlib open_zlib(const std::string& path) {
-  void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);  // stays: others may have it, too
+  void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: other users may share the library
   Zlib z;
   if (library != nullptr) {
     z.init = reinterpret_cast<decltype(z.init)>(dlsym(library, "deflateInit2_"));

@@ -1,4 +1,4 @@
-// The file of a trace: a temporary one until it is complete, compressed if its name ends in ".gz".
+// File of a trace: temporary until complete, compressed if the name ends in ".gz".
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Belongs to one thread at a time. Failures are errors of code io that name the path.
+/// Used by one thread at a time. Failures are io errors naming the path.
 class TraceFile {
  public:
   explicit TraceFile(const std::string& path);

@@ -20,7 +20,7 @@ std::shared_ptr<TraceRecorder>& current_recorder() {
   return recorder;
 }
 
-/// The scope of a thread, of the recorder that it was made for.
+/// A thread's current scope and its recorder.
 struct ScopeHere {
   const TraceRecorder* recorder = nullptr;
   const EventLabel* label = nullptr;
@@ -87,7 +87,7 @@ void TraceRecorder::write() {
     try {
       if (problem_ == nullptr) writer_.write(*block);
     } catch (...) {
-      problem_ = std::current_exception();  // read after the thread has ended
+      problem_ = std::current_exception();  // read after joining the thread
     }
     buffers_->release(std::move(block));
   }
@@ -157,7 +157,7 @@ std::int16_t TraceRecorder::number_of(const Device& device) {
   const std::lock_guard lock(mutex_);
   const auto at = std::ranges::find(devices_, &device, &std::pair<const Device*, std::int16_t>::first);
   if (at != devices_.end()) return at->second;
-  // "xpu:1" is 1, unless another kind of device has that number.
+  // "xpu:1" gets number 1, unless another kind of device has that number.
   const std::string& name = device.name();
   const std::size_t colon = name.find(':');
   auto number = static_cast<std::int16_t>(colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1));
@@ -180,7 +180,7 @@ void TraceRecorder::add_memory(std::int16_t device, const void* address, std::in
   TraceEvent e;
   e.kind = EventKind::memory;
   e.begin = e.end = steady_nanoseconds();
-  e.label = &more_;  // it has none of its own
+  e.label = &more_;  // labels are exhausted
   e.device = device;
   e.id = reinterpret_cast<std::uint64_t>(address);
   e.bytes = static_cast<std::uint64_t>(bytes);
@@ -202,7 +202,7 @@ void TraceRecorder::allocated(const Device& device, const void* address, std::ui
   add_memory(number, address, static_cast<std::int64_t>(bytes));
 }
 
-/// What was allocated before the trace began is not counted.
+/// Ignores allocations made before the trace.
 void TraceRecorder::freed(const Device& device, const void* address) {
   std::uint64_t bytes = 0;
   {

@@ -1,4 +1,4 @@
-// What records the process: one at a time.
+// The trace recorder of the process: at most one at a time.
 #pragma once
 
 #include <tern/trace.h>
@@ -25,7 +25,7 @@ namespace tern {
 class Device;
 class DeviceStream;
 
-/// Threads: any, but for stop().
+/// Thread-safe except stop().
 class TraceRecorder {
  public:
   TraceRecorder(const std::string& path, const TraceOptions& options);
@@ -33,35 +33,35 @@ class TraceRecorder {
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
 
-  /// Null while none records.
+  /// Returns null if no trace records.
   static std::shared_ptr<TraceRecorder> active() {
     return recording.load(std::memory_order_relaxed) ? current() : nullptr;
   }
-  /// Fails where another one records.
+  /// Fails if another recorder is active.
   static void start(const std::shared_ptr<TraceRecorder>& recorder);
   TraceStats stop();
 
   void add(const TraceEvent& event) { buffers_->add(event); }
-  /// Counts an event that has no place.
+  /// Counts an event without room.
   void drop() { buffers_->drop(); }
-  /// The first of so many numbers that no other event has.
+  /// Reserves `count` unique event ids; returns the first.
   std::uint64_t take_ids(std::uint64_t count) { return ids_.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// The label of that content. At the limit of memory: one that only says that there are more.
+  /// Returns the unique label of that content. At the memory limit, returns a label stating the loss.
   const EventLabel* intern(EventLabel label);
-  /// The label of that name and these arguments.
+  /// Returns the label of that name and these arguments.
   const EventLabel* named(std::string_view name, const std::string& args = {});
-  /// Of a counter; null at the limit, because values of different counters must not become one series.
+  /// Returns a counter's label; null at the limit, because values of different counters must not form one series.
   const EventLabel* series(std::string_view track, std::string_view series);
-  /// A scope in the one that is in force on this thread.
+  /// Returns a scope nested in this thread's current scope.
   const EventLabel* scope_named(std::string_view name);
-  /// Of the scope in force on this thread.
+  /// Returns this thread's current scope.
   const EventLabel* scope() const;
-  /// Puts a scope in force on this thread; returns the one before.
+  /// Sets this thread's current scope; returns the previous scope.
   const EventLabel* enter_scope(const EventLabel* scope);
 
-  /// The numbers of a device and a stream in the file; -1 for the CPU.
+  /// Numbers of a device and a stream in the file; -1 for the CPU.
   std::int16_t number_of(const Device& device);
   std::uint16_t number_of(const DeviceStream& stream);
 
@@ -81,24 +81,24 @@ class TraceRecorder {
   TraceWriter writer_;
   const std::shared_ptr<EventBuffers> buffers_;
   const std::uint64_t most_label_bytes_;
-  const EventLabel more_;  ///< for all beyond the limit
+  const EventLabel more_;  ///< shared by all events beyond the limit
   std::atomic<std::uint64_t> ids_ = 1, runs_ = 0;
-  std::mutex mutex_;  ///< of all below
+  std::mutex mutex_;  ///< guards the members below
   std::set<EventLabel, LabelOrder> labels_;
   std::uint64_t label_bytes_ = 0;
   std::vector<std::pair<const Device*, std::int16_t>> devices_;
   std::vector<const DeviceStream*> streams_;
   std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
-  std::vector<std::int64_t> in_use_;             ///< by the number of the device, the host first
+  std::vector<std::int64_t> in_use_;             ///< indexed by device number, the host first
   std::exception_ptr problem_;
   std::thread thread_;
 };
 
-/// An event of rare work on this thread: a plan, a compilation, a collective. Costs one load while nothing records.
+/// An event of rare work on this thread: planning, compilation, a collective. Costs one load if no trace records.
 class TraceSpan {
  public:
   TraceSpan(EventKind kind, std::string_view name) : TraceSpan(kind, name, 0, [] { return std::string(); }) {}
-  /// `args`: makes the event's members, as EventLabel::args, if a trace records. `number`: TraceEvent::correlation.
+  /// `args`: creates the event's members (EventLabel::args) if a trace records. `number`: TraceEvent::correlation.
   template <class Args>
   TraceSpan(EventKind kind, std::string_view name, std::uint64_t number, const Args& args)
       : recorder_(TraceRecorder::active()) {

@@ -18,7 +18,7 @@ SessionTrace::SessionTrace(std::shared_ptr<TraceRecorder> recorder, const Sessio
 
 const EventLabel* SessionTrace::label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
                                       std::span<const TensorView> out) {
-  if (plans_dropped_ != context_.plans_dropped) {  // untraced; another step may lie where one has been
+  if (plans_dropped_ != context_.plans_dropped) {  // untraced runs drop plans, too; new steps may reuse old addresses
     labels_.clear();
     plans_dropped_ = context_.plans_dropped;
   }
@@ -49,7 +49,7 @@ TracedRun::TracedRun(SessionContext& context, std::unique_ptr<SessionTrace>& ses
   context.trace = nullptr;
   const std::shared_ptr<TraceRecorder> recorder = TraceRecorder::active();
   if (recorder == nullptr) {
-    session = nullptr;  // of a trace that has ended
+    session = nullptr;  // left from an ended trace
     return;
   }
   if (session == nullptr || !session->is_of(*recorder)) session = std::make_unique<SessionTrace>(recorder, context);

@@ -1,4 +1,4 @@
-// What a session keeps while it is traced: the labels of its steps, and the node that runs.
+// Trace state of a session: labels of its steps, and the running node.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ class SessionTrace {
   TraceRecorder& recorder() const { return *recorder_; }
   bool is_of(const TraceRecorder& recorder) const { return recorder_.get() == &recorder; }
 
-  /// Of a step with these views; made once for each step that lives.
+  /// Returns the label of a step with these views; created once per living step.
   const EventLabel* label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
                           std::span<const TensorView> out);
-  /// The session drops a plan: another step may lie where one of its steps has been.
+  /// Forgets a dropped plan: new steps may reuse the addresses of its steps.
   void forget(const Plan& plan);
-  /// The scope that the annotations of the step's node make; null without any.
+  /// Returns the scope for the annotations of the step's node; null without annotations.
   const EventLabel* annotation(std::uint32_t function, const Step& step);
   const EventLabel* kernel_label(portable::KernelHandle kernel);
 
   std::int16_t device() const { return device_; }
   std::uint16_t stream() const { return stream_; }
 
-  /// The node that runs, for what it starts.
+  /// The running node, for its device work.
   struct Open {
     const EventLabel* label = nullptr;
     std::uint64_t id = 0;
@@ -40,14 +40,14 @@ class SessionTrace {
  private:
   std::shared_ptr<TraceRecorder> recorder_;
   const SessionContext& context_;
-  /// By the address of a step, and by the handle of a kernel: one type, for the size of the library.
+  /// Keyed by step address and by kernel handle: a single map type keeps the library small.
   std::unordered_map<std::uintptr_t, const EventLabel*> labels_, kernels_;
   std::uint64_t plans_dropped_;
   std::int16_t device_;
   std::uint16_t stream_;
 };
 
-/// A run of a function or a graph, traced if a trace records when it begins.
+/// A run of a function or a graph, traced if a trace records at its start.
 class TracedRun {
  public:
   TracedRun(SessionContext& context, std::unique_ptr<SessionTrace>& session, const std::string& function);
@@ -61,7 +61,7 @@ class TracedRun {
   int exceptions_ = 0;
 };
 
-/// A step of a session that may be traced.
+/// A step of a possibly traced session.
 class TracedStep {
  public:
   TracedStep(SessionTrace* session, std::uint32_t function, const Step& step, std::span<const TensorView> in,

@@ -20,14 +20,14 @@ void add(std::string& out, const char* key, std::string_view value) {
   out += "\", ";
 }
 
-/// `"key": 3, ` of a number that is whole.
+/// `"key": 3, ` for a whole number.
 void add(std::string& out, const char* key, double value) {
   append(out, {"\"", key, "\": "});
   append_signed(out, static_cast<std::int64_t>(std::min(value, 9e18)));
   out += ", ";
 }
 
-/// `"key": [[2, 3], [4]], `: one list a view, of its sizes or strides.
+/// `"key": [[2, 3], [4]], `: one list per view, with its sizes or strides.
 void add_lists(std::string& out, const char* key, std::span<const TensorView> views, bool strides) {
   append(out, {"\"", key, "\": ["});
   for (const TensorView& v : views) {
@@ -48,7 +48,7 @@ void add_types(std::string& out, const char* key, std::span<const TensorView> vi
   out += "], ";
 }
 
-/// `"key": "[2, 3]", `, as Kineto writes the sizes of parts.
+/// `"key": "[2, 3]", `, Kineto's format for sizes of parts.
 void add_parts(std::string& out, const char* key, std::span<const std::int64_t> parts) {
   append(out, {"\"", key, "\": \"["});
   for (const std::int64_t& part : parts) {
@@ -65,7 +65,7 @@ void append_value(std::string& out, const Annotation& a) {
   out += *std::get_if<std::string>(&a.value);
 }
 
-/// "model.py:42" as PyTorch writes a frame: "model.py(42): aten.linear.default".
+/// Formats "model.py:42" like a frame of PyTorch: "model.py(42): aten.linear.default".
 std::string frame_of(const Origin& origin) {
   const std::size_t colon = origin.source.rfind(':');
   const std::string_view source = origin.source;
@@ -74,7 +74,7 @@ std::string frame_of(const Origin& origin) {
   return escaped(text);
 }
 
-Collective call_of(const Node& node, const TensorView& in) {
+Collective call_of_step_label(const Node& node, const TensorView& in) {
   Collective c;
   c.kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
   c.dtype = in.dtype;
@@ -142,7 +142,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const Program& program = *prepared.program;
   const Function& f = program.functions[function];
   const bool is_copy = step.kind == Step::Kind::copy;
-  const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // a copy may have none
+  const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // copies may have no node
   const Node* ran = step.resolved != nullptr ? step.resolved : node;
   EventLabel label;
   const std::string_view op = is_copy            ? "copy"
@@ -152,7 +152,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   append(label.name, {"tern::", op});
   std::string& where = label.device_args;
   add(where, "Function", f.name);
-  // A copy belongs to no node, but to the layout of values.
+  // A copy serves the layout of values and belongs to no node.
   if (!is_copy && node != nullptr) add(where, "Node", step.number);
   add(where, "Op", op);
   if (step.members > 0) add(where, "Nodes", step.members);
@@ -168,7 +168,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
   const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {
-    label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name), -1,
+    label.device_args += collective_args(call_of_step_label(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
   label.args = label.device_args;

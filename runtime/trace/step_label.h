@@ -1,4 +1,4 @@
-// The text of a step's events: fields as PyTorch's profiler has them, and where in the program the node is.
+// Text of a step's events: fields of PyTorch's profiler, and the node's location in the program.
 #pragma once
 
 #include <tern/collective.h>
@@ -14,14 +14,14 @@ namespace tern {
 
 EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const Step& step,
                          std::span<const TensorView> in, std::span<const TensorView> out);
-/// "precision=high, stage=2": the notes on the step's node; empty without any.
+/// Annotations of the step's node, "precision=high, stage=2"; empty without annotations.
 std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step);
-/// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own where PyTorch has none.
+/// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own name for other types.
 std::string_view traced_name(DType t);
 
-/// Members of an event of a collective, as PyTorch's record_param_comms has them. Without a rank (-1): of any.
+/// Members of a collective's event in the format of PyTorch's record_param_comms. rank -1: any rank.
 std::string collective_args(const Collective& call, std::string_view group, int rank, int ranks);
-/// The member that names the group.
+/// The member naming the group.
 std::string group_arg(std::string_view group);
 
 }  // namespace tern

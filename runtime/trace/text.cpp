@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// Bytes of the UTF-8 sequence at the beginning; 0: none that is valid (RFC 3629).
+/// Length of the UTF-8 sequence at the beginning; 0 if invalid (RFC 3629).
 std::size_t sequence(std::string_view s) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char first = at(0);

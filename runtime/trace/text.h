@@ -1,4 +1,4 @@
-// Pieces of JSON, appended to a text.
+// Appends JSON to a string.
 #pragma once
 
 #include <concepts>
@@ -9,11 +9,11 @@
 
 namespace tern {
 
-/// For between quotes. Bytes that are not UTF-8 become '?', so that every reader takes the file.
+/// Escapes text for JSON strings. Replaces invalid UTF-8 by '?', so that every reader accepts the file.
 void append_escaped(std::string& out, std::string_view text);
 std::string escaped(std::string_view text);
 void append(std::string& out, std::initializer_list<std::string_view> pieces);
-/// The shortest text that reads as this number; null where there is none.
+/// Appends the shortest text that parses as this number; null for NaN and infinities.
 void append_number(std::string& out, double value);
 void append_signed(std::string& out, std::int64_t value);
 void append_unsigned(std::string& out, std::uint64_t value);
@@ -27,7 +27,7 @@ void append_number(std::string& out, T value) {
   }
 }
 
-/// Microseconds with three decimals.
+/// Appends microseconds with three decimals.
 void append_microseconds(std::string& out, std::uint64_t nanoseconds);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// What the application calls.
+// Public functions of tern/trace.h.
 #include <tern/trace.h>
 
 #include <bit>
@@ -17,7 +17,7 @@ Trace::~Trace() {
   try {
     stop();
   } catch (const std::exception&) {
-    // Who wants to know calls stop().
+    // Callers interested in errors call stop().
   }
 }
 

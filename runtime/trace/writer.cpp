@@ -14,11 +14,11 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of text that are written at once
+constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of text per write
 constexpr std::int64_t kStackThreads = 1'000'000'000;  // added to a thread's number: the track of its modules
 constexpr std::int64_t kDeviceSort = 5'000'000;        // Kineto's: devices come behind processes
 
-/// Kineto's names of activity types. Null: not an event with a duration.
+/// Kineto's names of activity types. Null: an event without a duration.
 struct KindText {
   EventKind kind;
   const char* category;
@@ -47,7 +47,7 @@ std::uint64_t wall_nanoseconds() {
           .count());
 }
 
-/// A moment of the past that ranks which run at the same time share, so that times keep their digits in a double.
+/// Rounds down to a base time shared by ranks running at the same time, so that times keep their precision as doubles.
 std::uint64_t base_before(std::uint64_t wall) {
   constexpr std::uint64_t kQuarter = std::uint64_t{8'000'000} * 1'000'000'000;
   return wall / kQuarter * kQuarter;
@@ -109,7 +109,7 @@ void TraceWriter::put_time(const char* key, std::uint64_t nanoseconds) {
   append_microseconds(out_, nanoseconds);
 }
 
-/// Process and thread; of a device, its number and the stream's.
+/// Process and thread; for device events, the numbers of the device and the stream.
 void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
   if (device && std::ranges::find(streams_, std::pair(e.device, e.stream)) == streams_.end())
@@ -136,7 +136,7 @@ void TraceWriter::put_text(std::string_view key, std::string_view value, std::st
   append(out_, {"\"", behind});
 }
 
-/// The last of the args.
+/// Ends the args.
 void TraceWriter::put_index() {
   put_number("\"Ev Idx\": ", events_ - 1, "}");
 }
@@ -149,7 +149,7 @@ void TraceWriter::put_scope(const EventLabel& scope) {
   out_ += scope.name;
 }
 
-/// The scopes in force: "epoch 1/warm-up".
+/// Writes the current scopes: "epoch 1/warm-up".
 void TraceWriter::put_annotation(const TraceEvent& e) {
   if (e.scope == nullptr || e.kind == EventKind::scope || e.kind == EventKind::device_scope) return;
   out_ += "\"User annotation\": \"";
@@ -179,7 +179,7 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   out_ += ", \"args\": {";
   if (e.id != 0) put_number("\"External id\": ", e.id, ", ");
   if (e.kind == EventKind::node) out_ += "\"Record function id\": 0, ";
-  if (device && e.kind != EventKind::device_scope) {  // else HolisticTraceAnalysis counts the scope as work
+  if (device && e.kind != EventKind::device_scope) {  // otherwise HolisticTraceAnalysis counts the scope as work
     put_number("\"device\": ", e.device);
     put_number(", \"context\": 0, \"stream\": ", e.stream, ", ");
   }
@@ -203,7 +203,7 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   if (e.flows) put_flow(e, thread, !device);
 }
 
-/// PyTorch's event of an allocation, and a counter for viewers.
+/// Writes PyTorch's event of an allocation, and a counter for viewers.
 void TraceWriter::put_memory(std::uint32_t thread, const TraceEvent& e) {
   const auto in_use = static_cast<std::int64_t>(e.correlation);
   open("i", "cpu_instant_event");
@@ -213,7 +213,7 @@ void TraceWriter::put_memory(std::uint32_t thread, const TraceEvent& e) {
   put_number(", \"args\": {\"Total Reserved\": 0, \"Total Allocated\": ", in_use);
   put_number(", \"Bytes\": ", static_cast<std::int64_t>(e.bytes));
   put_number(", \"Device Id\": ", e.device);
-  // 0 is a CPU and 1 a GPU, as in c10::DeviceType.
+  // 0 is a CPU and 1 a GPU, like in c10::DeviceType.
   put_number(e.device < 0 ? ", \"Device Type\": 0, \"Addr\": " : ", \"Device Type\": 1, \"Addr\": ", e.id, ", ");
   put_index();
   close();
@@ -270,7 +270,7 @@ void TraceWriter::write(const EventBlock& block) {
   }
 }
 
-/// Of a process or a thread, up to its args.
+/// Opens an event about a process or a thread, up to its args.
 void TraceWriter::open_metadata(const char* name, std::int64_t pid, std::int64_t tid) {
   open("M", nullptr);
   append(out_, {", \"name\": \"", name});

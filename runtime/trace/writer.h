@@ -1,4 +1,4 @@
-// Writes events as PyTorch's profiler does (Kineto's Chrome trace): one JSON object, one event a line.
+// Writes events in the format of PyTorch's profiler (Kineto's Chrome trace): one JSON object, one event per line.
 #pragma once
 
 #include <tern/trace.h>
@@ -18,12 +18,12 @@
 
 namespace tern {
 
-/// What a device says of itself, as members of its entry in "deviceProperties".
+/// A device's own description: members of its entry in "deviceProperties".
 struct TracedDevice {
   std::string name, properties;
 };
 
-/// write() and finish() belong to one thread at a time; the others may be called by any.
+/// write() and finish() belong to one thread at a time; all other functions are thread-safe.
 class TraceWriter {
  public:
   TraceWriter(const std::string& path, const TraceOptions& options);
@@ -31,11 +31,11 @@ class TraceWriter {
   void add_device(std::int16_t number, const std::string& name, const std::string& properties);
   void describe(std::string_view key, std::string_view value);
   void write(const EventBlock& block);
-  /// Writes what describes the whole, and gives the file its name. Returns what was written.
+  /// Writes the metadata and renames the file to its final name. Returns counts of the written data.
   TraceStats finish(const std::vector<TracedThread>& threads, std::uint64_t dropped);
 
  private:
-  /// `thread`: the system's number.
+  /// `thread`: the system's thread id.
   void put(std::uint32_t thread, const TraceEvent& e);
   void put_timed(std::uint32_t thread, const TraceEvent& e);
   void put_memory(std::uint32_t thread, const TraceEvent& e);
@@ -73,8 +73,8 @@ class TraceWriter {
   std::string out_;
   std::uint64_t events_ = 0, unnamed_ = 0;
   std::vector<std::pair<std::uint32_t, CallStack>> stacks_;
-  std::vector<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< on which something ran
-  std::mutex mutex_;                                             ///< of the rest
+  std::vector<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< streams with events
+  std::mutex mutex_;                                             ///< guards the members below
   std::vector<std::pair<std::int16_t, TracedDevice>> devices_;
   std::vector<std::pair<std::string, std::string>> facts_;
 };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNice = 15;
 
-/// Signals are for the threads of the application.
+/// Blocks signals on the job thread: the application's threads handle signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -45,7 +45,7 @@ struct BackgroundJobs::State {
   std::thread thread;
 
   void serve() {
-    // Linux keeps priorities by thread. Where that is refused, jobs have the priority of runs.
+    // Linux keeps priorities per thread. If the system refuses, jobs have the priority of runs.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
     const ThreadScope alone(Threads(1));
     std::unique_lock lock(mutex);
@@ -60,7 +60,7 @@ struct BackgroundJobs::State {
         job();
       } catch (...) {  // NOLINT(bugprone-empty-catch): nobody waits for the job
       }
-      job = nullptr;  // what it holds on to
+      job = nullptr;  // releases the job's captures
       lock.lock();
       busy = false;
       changed.notify_all();
@@ -72,7 +72,7 @@ BackgroundJobs::BackgroundJobs() : state_(std::make_unique<State>()) {}
 
 BackgroundJobs::~BackgroundJobs() {
   if (is_forked()) {
-    // Its mutex and its thread are those of the parent: neither can be waited for.
+    // Mutex and thread belong to the parent process: waiting would never end.
     static_cast<void>(state_.release());
     return;
   }

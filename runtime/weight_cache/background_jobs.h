@@ -1,4 +1,4 @@
-// Work that nobody waits for: one thread of low priority, which does one job after another.
+// Background work: one low-priority thread runs jobs in order.
 #pragma once
 
 #include <sys/types.h>
@@ -9,17 +9,17 @@
 
 namespace tern {
 
-/// May be used by many threads. The thread starts with the first job. A process that forks leaves it behind: the
-/// child drops its jobs.
+/// Thread-safe. The thread starts with the first job. After a fork, the child drops its jobs: the thread exists only in
+/// the parent.
 class BackgroundJobs {
  public:
   BackgroundJobs();
-  /// Waits for the job that runs, and drops those that have not begun.
+  /// Waits for the running job and drops jobs not started.
   ~BackgroundJobs();
   BackgroundJobs(const BackgroundJobs&) = delete;
   BackgroundJobs& operator=(const BackgroundJobs&) = delete;
 
-  /// Exceptions of a job are dropped. So is the job if the system has no thread for it.
+  /// Ignores exceptions of a job. Drops the job if the system refuses a thread.
   void add(std::function<void()> job);
   /// Waits until all jobs are done.
   void wait();
@@ -29,7 +29,7 @@ class BackgroundJobs {
   bool is_forked() const;
 
   std::unique_ptr<State> state_;
-  std::atomic<pid_t> process_{0};  ///< that the thread belongs to; 0: it has not started
+  std::atomic<pid_t> process_{0};  ///< process of the thread; 0: not started
 };
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Names of the files in a folder of packed weights. Other files there are left alone.
+// File names in a folder of packed weights. Other files there are ignored.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace tern {
 
 enum class CacheFileKind {
   packed,     ///< complete
-  temporary,  ///< being written, or left over from a process that died
+  temporary,  ///< being written, or left by a dead process
   other,
 };
 CacheFileKind kind_of(std::string_view name);
 
-/// From the hash of the key: "0123456789abcdef0123456789abcdef.packed".
+/// Name derived from the key's hash: "0123456789abcdef0123456789abcdef.packed".
 std::string packed_name(std::string_view key);
-/// The end of the name of a file that is being written: "0123456789abcdef.packed.tmp".
+/// Suffix of an unfinished file: "0123456789abcdef.packed.tmp".
 inline constexpr std::string_view kUnfinishedPacked = ".packed.tmp";
 
 }  // namespace tern

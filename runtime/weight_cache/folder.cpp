@@ -18,7 +18,7 @@ std::uint64_t limit_of_environment() {
   return (valid ? std::min(megabytes, ~std::uint64_t{0} >> 20) : kDefaultMegabytes) << 20;
 }
 
-/// "off", a path, or empty where there is none. An option's path may be relative: the program has chosen it.
+/// Returns "off", a path, or an empty string. An option's path may be relative: the program has chosen the path.
 std::string path_of(const std::string& choice) {
   if (!choice.empty()) return choice;
   const std::string given = user_variable("TERN_WEIGHT_CACHE");

@@ -1,4 +1,4 @@
-// The folder that keeps packed weights on disk: where it is, and how much it may hold.
+// Folder of packed weights on disk: its path and size limit.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class CacheFolder : public UserFolder {
   /// `choice`: PrepareOptions::weight_cache. Never throws: without a safe folder, usable() is false.
   explicit CacheFolder(const std::string& choice);
 
-  /// Bytes that all files may take together (TERN_WEIGHT_CACHE_MB).
+  /// Limit on the total bytes of all files (TERN_WEIGHT_CACHE_MB).
   std::uint64_t limit() const { return limit_; }
 
  private:

@@ -19,10 +19,10 @@
 namespace tern {
 namespace {
 
-/// Less than what counts as recent (room.h), so that each run of a program keeps its files from being deleted.
+/// Shorter than the period of recent use (room.h): each run of a program protects its files from deletion.
 constexpr std::time_t kTimeOfUse = 15 * 60;
 
-/// The files that this process has mapped. A mapping keeps its inode's number from being given to another file.
+/// Files mapped by this process. A mapping keeps its inode number from reuse by another file.
 struct Mapped {
   std::mutex mutex;
   std::map<std::pair<dev_t, ino_t>, std::weak_ptr<const PackedFile>> files;
@@ -74,7 +74,7 @@ std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, co
   std::shared_ptr<PackedFile> opened;
   if (is_own_file(info) && info.st_size > 0) {
     opened = map(file.number(), static_cast<std::size_t>(info.st_size));
-    if (opened == nullptr) return nullptr;  // no memory: the file may be good
+    if (opened == nullptr) return nullptr;  // out of memory: the file may be valid
     opened->payload_ = check_payload(opened->file_, key);
   }
   if (opened == nullptr || opened->payload_.empty()) {

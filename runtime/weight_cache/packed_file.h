@@ -1,4 +1,4 @@
-// Reads files of packed weights, which all processes of a user share: one file for each key.
+// Reads files of packed weights, shared by all processes of a user: one file per key.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,12 @@
 
 namespace tern {
 
-/// The bytes that were written under a key. Immutable, mapped as long as it lives, even if the file is deleted
-/// meanwhile.
+/// Payload of a key's file. Immutable, and mapped during the object's life even after the file's deletion.
 class PackedFile {
  public:
-  /// Null if there is none. A file that is not exactly as write_packed() (write_packed.h) makes it is deleted: a crash
-  /// of the system can leave such files, as nothing waits for the disk. The first to open a file in this process checks
-  /// its hash.
+  /// Returns null if no file exists. Deletes files not exactly as written by write_packed() (write_packed.h): a system
+  /// crash can leave broken files, because writers do not wait for the disk. The first open of a file in this process
+  /// checks its hash.
   static std::shared_ptr<const PackedFile> open(const CacheFolder& folder, const std::string& key);
   ~PackedFile();
   PackedFile(const PackedFile&) = delete;
@@ -33,7 +32,7 @@ class PackedFile {
   std::string key_;
 };
 
-/// Whether the folder has a file of that key. Its hash is not checked.
+/// True if the folder has a file for the key. The hash is not checked.
 bool has_packed(const CacheFolder& folder, const std::string& key);
 
 }  // namespace tern

@@ -43,7 +43,7 @@ std::vector<std::byte> packed_head(std::string_view key, std::uint64_t payload_s
 }
 
 bool is_packed_head(std::span<const std::byte> head, std::string_view key, std::uint64_t payload_size) {
-  // Key, size and hash have one head, so that no byte of it goes unchecked.
+  // Compares the whole header with the expected header, so that every byte is checked.
   return head.size() >= kKeyAt && std::ranges::equal(head, packed_head(key, payload_size, hash_in(head)));
 }
 

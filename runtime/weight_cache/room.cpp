@@ -17,9 +17,9 @@
 namespace tern {
 namespace {
 
-/// A writer locks its file just after it has made it. Older files without a lock have no writer.
+/// A writer locks its file just after creation. Older files without a lock have no writer.
 constexpr std::time_t kTimeToLock = 60;
-/// Where the file system has no locks.
+/// Used on file systems without locks.
 constexpr std::time_t kTimeToWrite = 3600;
 
 using File = UserFolder::File;
@@ -36,7 +36,7 @@ bool has_writer(int folder, const File& file) {
 
 struct Contents {
   std::vector<File> packed;  ///< may be deleted
-  std::uint64_t bytes = 0;   ///< of all files
+  std::uint64_t bytes = 0;   ///< total size of all files
 };
 
 Contents contents_of(const UserFolder& folder) {
@@ -68,7 +68,7 @@ bool make_room(const CacheFolder& folder, std::uint64_t bytes) {
   if (bytes > limit) return false;
   std::ranges::sort(contents.packed, std::ranges::greater(), &File::age);
   std::uint64_t kept = contents.bytes;
-  std::size_t count = 0;  // of files to delete
+  std::size_t count = 0;  // number of files to delete
   for (; kept > limit - bytes; ++count) {
     const bool is_recent =
         count < contents.packed.size() && contents.packed[count].age < std::chrono::seconds(kRecent).count();

@@ -1,4 +1,4 @@
-// Keeps a folder of packed weights within its bound.
+// Keeps a folder of packed weights within its limit.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,14 @@
 
 namespace tern {
 
-/// A file that was used this recently stays. Otherwise a program with more weights than fit would delete the weights
-/// that it packed first to keep those it packs last, in every run.
+/// Recently used files are not deleted. Otherwise a program with too many weights would delete its first weights to
+/// store its last weights, in every run.
 inline constexpr std::chrono::minutes kRecent{60};
 
-/// Deletes the files that were not used for longest, by their modification times, until `bytes` more fit: into the
-/// folder's limit, and into half of the space that the file system would have without the folder. False, and nothing is
-/// deleted, if they do not fit. Always deletes temporary files that nobody writes. Processes that make room at the same
-/// time may exceed the bound by what each of them writes.
+/// Deletes the least recently used files (by modification time) until `bytes` more bytes fit into the folder's limit
+/// and into half of the file system's free space, counted without the folder. Returns false and deletes nothing if they
+/// cannot fit. Always deletes abandoned temporary files. Concurrent processes may exceed the limit by the size of their
+/// new files.
 bool make_room(const CacheFolder& folder, std::uint64_t bytes);
 
 }  // namespace tern

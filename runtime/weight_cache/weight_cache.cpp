@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-/// All that packed bytes depend on. Lengths keep parts apart, whatever they contain.
+/// Complete key of the packed bytes. Lengths separate the components, independent of their content.
 std::string text_of(const std::string& identity, const std::string& key) {
   static const std::string processor = cpu::processor();
   return fmt::format("tern {}\nprocessor {} {}\npacking {} {}\nweight {} {}\n", TERN_VERSION, processor.size(),
@@ -33,7 +33,7 @@ std::span<const std::byte> WeightCache::find(const std::string& identity, const 
     if (const auto found = files_.find(text); found != files_.end()) return found->second->bytes();
     if (offered_.contains(text)) return {};
   }
-  // Without the lock: the first to open a file reads all of it.
+  // The lock is not held: the first open of a file reads all bytes.
   auto file = PackedFile::open(folder(), text);
   if (file == nullptr) return {};
   const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ void WeightCache::offer(const std::string& identity, const std::string& key,
 void WeightCache::keep(const std::string& text, const std::function<std::vector<std::byte>()>& make) {
   if (has_given_up_ || has_packed(folder(), text)) return;
   const std::vector<std::byte> bytes = make();
-  // Without room, further weights would be packed in vain, one after another.
+  // Gives up: packing further weights without room would be wasted work.
   if (!bytes.empty() && !write_packed(folder(), text, bytes)) has_given_up_ = true;
 }
 

@@ -1,4 +1,4 @@
-// Packed weights that outlive the process: a program that packed them once maps them from then on.
+// Packed weights outliving the process: packed once, mapped by later runs.
 #pragma once
 
 #include <atomic>
@@ -19,24 +19,23 @@
 
 namespace tern {
 
-/// The cache as one prepared program uses it. Any number of threads may use it at the same time; processes and programs
-/// share the folder. Without a safe folder nothing is found and nothing is kept.
+/// The cache of one prepared program. Thread-safe; processes and programs share the folder. Without a safe folder,
+/// lookups find nothing and offers are dropped.
 class WeightCache {
  public:
-  /// `choice`: PrepareOptions::weight_cache. Looks at no file yet.
+  /// `choice`: PrepareOptions::weight_cache. Does not access files.
   explicit WeightCache(std::string choice) : choice_(std::move(choice)) {}
 
-  /// The weight whose bytes have this identity (StorageSource::identity), as packed by `key` (WeightAccess::packed).
-  /// Mapped, valid as long as this object; empty if it is not there. What was offered here stays empty, even when it is
-  /// kept: a program runs on the bytes that it began with, so that its results keep their bits.
+  /// Returns the weight with identity `identity` (StorageSource::identity), packed by `key` (WeightAccess::packed). The
+  /// bytes are mapped and valid during this object's life; empty if missing. A weight offered through this object stays
+  /// empty even after being stored: a program keeps its initial bytes, so that results keep their bits.
   std::span<const std::byte> find(const std::string& identity, const std::string& key);
-  /// Has a weight packed and kept, once, after others that were offered before: one at a time, by a thread of low
-  /// priority that runs `make` on itself alone. `make` may throw; then nothing is kept. It must not use this object,
-  /// and what it refers to must outlive this object.
+  /// Packs and stores a weight once, after earlier offers: a low-priority thread runs `make` single-threaded. If `make`
+  /// throws, nothing is stored. `make` must not use this object; captured references must outlive this object.
   void offer(const std::string& identity, const std::string& key, std::function<std::vector<std::byte>()> make);
-  /// Waits until all that was offered is kept or dropped.
+  /// Waits until all offers are stored or dropped.
   void wait() { jobs_.wait(); }
-  /// Why nothing is kept; empty if the folder is used. Makes the folder, as find() does.
+  /// Reason for not storing weights; empty if the folder is in use. Creates the folder, like find().
   const std::string& problem() { return folder().problem(); }
 
  private:
@@ -49,8 +48,8 @@ class WeightCache {
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const PackedFile>> files_;
   std::set<std::string> offered_;
-  std::atomic<bool> has_given_up_{false};  ///< a file could not be written
-  BackgroundJobs jobs_;                    ///< the first to go: jobs use the others
+  std::atomic<bool> has_given_up_{false};  ///< set after a failed write
+  BackgroundJobs jobs_;                    ///< destroyed first: jobs use the other members
 };
 
 }  // namespace tern

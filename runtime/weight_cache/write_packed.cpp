@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// By this thread: the run that goes on meanwhile needs the others.
+/// Hashes on this thread alone: the concurrent run needs the other threads.
 Hash128 hash_alone(std::span<const std::byte> bytes) {
   SegmentHasher hasher;
   for (std::size_t at = 0; at < bytes.size(); at += kHashPiece) {

@@ -1,4 +1,4 @@
-// Writes a file of packed weights: other processes see it once it is complete.
+// Writes a file of packed weights; the file appears to other processes once complete.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace tern {
 
-/// Makes room for the bytes (room.h), writes them to a temporary file and gives it the name of the key, in place of
-/// another file of that name. False if that fails: no room, no rights, a full disk. Uses the calling thread alone.
+/// Makes room for the bytes (room.h), writes them to a temporary file and renames the file to the key's name, replacing
+/// an existing file. Returns false after a failure: no room, no permission, a full disk. Single-threaded.
 bool write_packed(const CacheFolder& folder, const std::string& key, std::span<const std::byte> bytes);
 
 }  // namespace tern

@@ -91,7 +91,7 @@ std::string JsonReader::string() {
   return text;
 }
 
-/// Of what follows the backslash.
+/// Decodes the escape sequence after a backslash.
 void JsonReader::escape(std::string& to) {
   constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
   const char c = at_ < text_.size() ? text_[at_] : '\0';
@@ -105,7 +105,7 @@ void JsonReader::escape(std::string& to) {
   }
 }
 
-/// Characters beyond U+FFFF are written as two escape sequences, a surrogate pair.
+/// Characters beyond U+FFFF consist of two escape sequences, a surrogate pair.
 std::uint32_t JsonReader::code_point() {
   const std::uint32_t first = four_digits();
   if (first < 0xd800 || first > 0xdfff) return first;
@@ -126,7 +126,7 @@ std::uint32_t JsonReader::four_digits() {
   return code;
 }
 
-/// The text of the number that begins here.
+/// Returns the text of the number at the current position.
 std::string_view JsonReader::number() const {
   std::size_t i = at_;
   const auto at = [&] { return i < text_.size() ? text_[i] : '\0'; };

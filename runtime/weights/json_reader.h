@@ -1,5 +1,5 @@
-// Reads JSON (RFC 8259) value by value, in the order of the text. No recursion and no document in memory: the caller
-// knows how its file nests.
+// Reads JSON (RFC 8259) value by value, in text order. Uses no recursion and no document tree: the caller knows the
+// nesting of its file.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace tern {
 
-/// Every function throws Error (bad_file) with the offset in the file where the text is not JSON.
+/// Every function throws Error (bad_file) with the file offset of invalid JSON.
 class JsonReader {
  public:
-  /// `file` is how errors name the file, `offset` is where the text begins in it. Borrows both texts.
+  /// `file`: the file's name in errors; `offset`: the text's offset in the file. Borrows both texts.
   JsonReader(std::string_view text, std::uint64_t offset, std::string_view file)
       : text_(text), offset_(offset), file_(file) {}
 
-  /// The next character after white space; 0 at the end.
+  /// Returns the next character after white space; 0 at the end.
   char peek();
   void expect(char c);
-  /// Whether another member follows in an object or array that ends with `close`. Takes the comma, or the end.
+  /// True if another member follows in an object or array closed by `close`. Consumes the comma or the end.
   bool next(char close, bool& first);
   std::string string();
-  /// A member's name and its colon.
+  /// Reads a member's name and colon.
   std::string key();
-  /// Nothing, and takes nothing, if the next value is no integer from 0 to 2^64 - 1.
+  /// Returns nullopt and consumes nothing if the next value is not an integer in [0, 2^64 - 1].
   std::optional<std::uint64_t> integer();
-  /// Fails if anything but white space follows.
+  /// Fails unless only white space follows.
   void end();
-  /// The next value as a message names it: "an object", "a number", "the negative number -1".
+  /// Describes the next value for messages: "an object", "a number", "the negative number -1".
   std::string kind();
 
  private:

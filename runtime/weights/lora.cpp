@@ -1,5 +1,4 @@
-// Low-rank adapters, merged into the weights they change: W + scale * B @ A (Hu et al.,
-// https://arxiv.org/abs/2106.09685).
+// Merges low-rank adapters into weights: W + scale * B @ A (Hu et al., https://arxiv.org/abs/2106.09685).
 #include <tern/error.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ bool takes(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// The text around "{}".
+/// A name pattern: the text around "{}".
 struct Pattern {
   std::string_view before, after;
   explicit Pattern(std::string_view text) {
@@ -77,7 +76,7 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
   });
 }
 
-/// Why the adapter does not fit the state; empty if it does.
+/// Returns the reason for a mismatch between adapter and state; empty if they match.
 std::string mismatch(const State& s, const Pair& p, bool transposed) {
   if (!takes(s.type.dtype) || s.type.rank() != 2) return "is no matrix of float32, float16 or bfloat16";
   if (p.a == nullptr || p.b == nullptr) return p.a == nullptr ? "has no A in the file" : "has no B in the file";
@@ -98,7 +97,7 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   const WeightFile adapter = open_weights(path);
   const Program& program = *program_;
   NameList unknown, wrong;
-  std::map<std::string, Pair> pairs;  // by module
+  std::map<std::string, Pair> pairs;  // keyed by module
   for (const auto& [name, tensor] : adapter.tensors) {
     std::string module;
     if (a.match(name, module)) {

@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostNames = 8;  // in a message
+constexpr std::size_t kMostNames = 8;  // most names in a message
 constexpr std::string_view kSeparator = ", ";
 
 TensorView view_of(const State& s, const std::byte* data) {
@@ -24,7 +24,7 @@ TensorView view_of(const State& s, const std::byte* data) {
   return v;
 }
 
-/// Whether the strides give each element its own place, without gaps: some order of the axes is row-major.
+/// True if the elements are dense and disjoint: some order of the axes is row-major.
 bool is_dense(const State& s) {
   std::int64_t reach = 1, count = 1;
   for (std::size_t i = 0; i < s.strides.size(); ++i) {
@@ -75,7 +75,7 @@ bool is_folded(const Program& program, std::string_view name) {
 }
 
 std::vector<bool> replaceable_states(const Program& program) {
-  // Archives that do not say what was folded are of a version that folded silently.
+  // Archives without this metadata come from versions without a list of folded states.
   const std::string* source = program.find_metadata("source");
   const bool unknown = source != nullptr && program.find_metadata("folded") == nullptr;
   std::vector<bool> result(program.states.size());
@@ -95,7 +95,7 @@ std::vector<bool> replaceable_states(const Program& program) {
   return result;
 }
 
-/// The old storages, and after them the new bytes.
+/// The old storages, followed by the new bytes.
 class WeightReplacement::Source : public StorageSource {
  public:
   Source(std::shared_ptr<StorageSource> base, std::uint32_t count, std::shared_ptr<const FileBytes> file)
@@ -146,7 +146,7 @@ void WeightReplacement::set(std::uint32_t state, std::span<const std::byte> byte
     bytes = owned.bytes();
     is_owned = true;
   };
-  // In a file of safetensors a tensor may begin anywhere.
+  // Tensors of a safetensors file may begin at any offset.
   const auto element = static_cast<std::uintptr_t>(element_size(before.type.dtype));
   if (!bytes.empty() && reinterpret_cast<std::uintptr_t>(bytes.data()) % element != 0) {
     MemoryPages copy(bytes.size());
@@ -178,7 +178,7 @@ Model Model::with_weights(const std::string& path) const {
   const std::vector<bool> replaceable = replaceable_states(program);
   NameList unknown, folded, fixed, different;
   WeightReplacement replacement(program, weights.file);
-  std::map<std::uint32_t, std::pair<const std::string*, const FileTensor*>> done;  // by storage
+  std::map<std::uint32_t, std::pair<const std::string*, const FileTensor*>> done;  // keyed by storage
   std::map<std::string_view, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < program.states.size(); ++i) numbers.emplace(program.states[i].name, i);
   for (const auto& [name, tensor] : weights.tensors) {

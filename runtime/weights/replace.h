@@ -1,4 +1,4 @@
-// Programs with other weights: the nodes stay, states view other bytes.
+// Programs with replaced weights: nodes stay, states view other bytes.
 #pragma once
 
 #include <tern/tern.h>
@@ -15,20 +15,19 @@
 
 namespace tern {
 
-/// For each state: whether all that was made of it is the state itself, and it can view other bytes. Not so for what
-/// export merged into other weights (metadata "folded"), for what export made, and for one of several different views
-/// of one storage.
+/// True for states that may view other bytes without affecting derived data. False for states merged by export into
+/// other weights (metadata "folded"), states created by export, and different views of a shared storage.
 std::vector<bool> replaceable_states(const Program& program);
 
-/// Whether export merged the state of this name into other weights.
+/// True if export merged the state of this name into other weights.
 bool is_folded(const Program& program, std::string_view name);
 
-/// A copy of a program whose states are given other bytes.
+/// A copy of a program with new bytes for its states.
 class WeightReplacement {
  public:
   explicit WeightReplacement(const Program& program, std::shared_ptr<const FileBytes> file);
-  /// The state, and all that are tied to it, gets these bytes in row-major order: they are viewed in place if they are
-  /// aligned and in the state's own order, else copied. They belong to the file or to `owned`.
+  /// Assigns bytes in row-major order to the state and all tied states. Aligned bytes in the state's own order are
+  /// viewed in place, others copied. The bytes belong to the file or to `owned`.
   void set(std::uint32_t state, std::span<const std::byte> bytes, MemoryPages owned = {});
   std::shared_ptr<const Program> finish() { return std::move(program_); }
 
@@ -38,7 +37,7 @@ class WeightReplacement {
   std::shared_ptr<Source> source_;
 };
 
-/// Collects names for one message.
+/// Collects names for a message.
 class NameList {
  public:
   void add(std::string_view name);

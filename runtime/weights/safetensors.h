@@ -1,4 +1,4 @@
-// The tensors of a safetensors file, read in place.
+// Tensors of a safetensors file, read in place.
 #pragma once
 
 #include <tern/dtype.h>
@@ -18,7 +18,7 @@ namespace tern {
 struct FileTensor {
   DType dtype = DType::invalid;
   std::vector<std::int64_t> sizes;
-  std::span<const std::byte> bytes;  ///< row-major, without gaps; of the file
+  std::span<const std::byte> bytes;  ///< bytes in the file, row-major without gaps
 };
 
 struct WeightFile {
@@ -26,9 +26,9 @@ struct WeightFile {
   std::map<std::string, FileTensor, std::less<>> tensors;
 };
 
-/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) that names the tensor or the offset.
+/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) naming the tensor or the offset.
 WeightFile open_weights(const std::string& path);
-/// The same over bytes, which must outlive the tensors. Errors name `file`.
+/// Reads tensors from bytes; the bytes must outlive the tensors. Errors name `file`.
 std::map<std::string, FileTensor, std::less<>> read_weights(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The header of a safetensors file, which is [u64 length of the header][header: JSON][data], read strictly.
+// Strict reader of a safetensors file's header: [u64 length of the header][header: JSON][data].
 // https://huggingface.co/docs/safetensors
 #pragma once
 
@@ -18,34 +18,34 @@ struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::invalid;
   std::vector<std::int64_t> sizes;
-  std::uint64_t begin = 0;  ///< within the data
+  std::uint64_t begin = 0;  ///< offset within the data
   std::uint64_t end = 0;
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  ///< in the order of their data, which they cover without hole or overlap
+  std::vector<SafetensorsEntry> entries;  ///< ordered by data, tiling the data without gap or overlap
   std::map<std::string, std::string> metadata;
 };
 
-inline constexpr std::size_t kSafetensorsLength = 8;  ///< bytes of the length of the header
-/// The format's own limit on the header.
+inline constexpr std::size_t kSafetensorsLength = 8;  ///< size of the header's length field
+/// The format's own header limit.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 inline constexpr std::size_t kMaxSafetensorsRank = 64;
 
-/// The length of the header, from the file's first bytes. Throws bad_file if the header exceeds the limit or the file.
+/// Returns the header's length, from the file's first bytes. Throws bad_file if the header exceeds the limit or the
+/// file.
 std::uint64_t safetensors_header_length(std::span<const std::byte, kSafetensorsLength> field, std::uint64_t file_bytes,
                                         std::string_view file);
 
-/// Checks every rule: JSON in UTF-8, the known fields alone, unique names, sizes that fit their range, ranges that tile
-/// the data exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the
-/// offset.
+/// Checks every rule: UTF-8 JSON, known fields only, unique names, sizes matching their ranges, ranges tiling the data
+/// exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the offset.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view file);
 
-/// The rules beyond the text of the header: sorts the entries by their data, and checks names, sizes and ranges.
+/// Checks the rules beyond JSON: sorts the entries by data, and checks names, sizes and ranges.
 void check_safetensors_entries(std::vector<SafetensorsEntry>& entries, std::uint64_t data_offset,
                                std::uint64_t data_bytes, std::string_view file);
 
-/// A name from a file as it may stand in a message.
+/// Formats a name from a file for messages.
 std::string shown_name(std::string_view name);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// What the entries of a safetensors header say together: no name occurs twice, and the tensors tile the data.
+// Checks the entries of a safetensors header together: unique names, and tensors tiling the data.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/// The bytes that the entry takes in the file.
+/// Size of the entry's data in the file.
 std::optional<std::uint64_t> bytes_in_file(const SafetensorsEntry& entry) {
   std::uint64_t bits = static_cast<std::uint64_t>(safetensors_bits(entry.dtype));
   bool is_empty = false;
@@ -33,7 +33,7 @@ std::string type_text(const SafetensorsEntry& entry) {
   return fmt::format("{} [{}]", safetensors_name(entry.dtype), sizes);
 }
 
-/// Why the entry is wrong, if the tensors before it end at `position`; empty if it is not.
+/// Returns the entry's fault, given the end `position` of the tensors before; empty if correct.
 std::string problem_of(const SafetensorsEntry& entry, std::uint64_t position, std::uint64_t data_offset,
                        std::uint64_t data_bytes) {
   if (entry.begin > entry.end || entry.end > data_bytes)

@@ -77,8 +77,7 @@ void check_attributes(const Inference& c) {
     const AttrRecord* r = find_attribute(c.node.op, a.key);
     if (r != nullptr) {
       check(c, *r, a.data);
-    } else if (attr_name(a.key) !=
-               "unknown") {  // the validator says of other keys that this version does not know them
+    } else if (attr_name(a.key) != "unknown") {  // the validator reports keys unknown to this version
       c.fail(fmt::format("attribute '{}' means nothing to this op", attr_name(a.key)));
     }
   }

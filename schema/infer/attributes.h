@@ -1,11 +1,11 @@
-// The check of a node's attributes against the record of its op.
+// Checks a node's attributes against the record of its op.
 #pragma once
 
 #include "schema/infer.h"
 
 namespace tern {
 
-/// Fails where an attribute is missing, of another type, out of bounds, or not one of the op.
+/// Fails if an attribute is missing, of another type, out of bounds, or unknown to the op.
 void check_attributes(const Inference& c);
 
 }  // namespace tern

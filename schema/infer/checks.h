@@ -1,25 +1,25 @@
-// Small checks that several families of shape rules share.
+// Small checks shared by families of shape rules.
 #pragma once
 
 #include "schema/infer.h"
 
 namespace tern {
 
-/// Operand i, which must not be a quantized value (its elements mean nothing without their scales).
+/// Returns operand i; must not be quantized (elements mean nothing without their scales).
 inline const TensorType& plain(const Inference& c, std::size_t i) {
   const TensorType& t = c.in(i);
   c.require(!t.quantized(), "a quantized operand is not allowed here");
   return t;
 }
 
-/// Operand i as a tensor of real numbers or booleans on which kernels compute.
+/// Returns operand i; must be a computable tensor of real numbers or booleans.
 inline const TensorType& real_operand(const Inference& c, std::size_t i) {
   const TensorType& t = plain(c, i);
   c.require(!is_complex(t.dtype) && t.dtype != DType::f4_e2m1, "needs real numbers");
   return t;
 }
 
-/// Operand i as a tensor of floating numbers on which kernels compute; complex ones too on request.
+/// Returns operand i; must be a computable floating tensor; complex only on request.
 inline const TensorType& floating_operand(const Inference& c, std::size_t i, bool allow_complex = false) {
   const TensorType& t = plain(c, i);
   const bool good = (is_floating(t.dtype) && t.dtype != DType::f4_e2m1) || (allow_complex && is_complex(t.dtype));
@@ -27,21 +27,21 @@ inline const TensorType& floating_operand(const Inference& c, std::size_t i, boo
   return t;
 }
 
-/// Operand i as a tensor of whole positions, int32 or int64.
+/// Returns operand i; must be a tensor of positions, int32 or int64.
 inline const TensorType& index_operand(const Inference& c, std::size_t i) {
   const TensorType& t = plain(c, i);
   c.require(t.dtype == DType::i32 || t.dtype == DType::i64, "an index must be int32 or int64");
   return t;
 }
 
-/// Operand i as something to move by whole elements: two of f4_e2m1 share a byte.
+/// Returns operand i; must be movable by whole elements: two f4_e2m1 elements share a byte.
 inline const TensorType& movable_operand(const Inference& c, std::size_t i) {
   const TensorType& t = plain(c, i);
   c.require(t.dtype != DType::f4_e2m1, "float4 elements cannot be moved one by one");
   return t;
 }
 
-/// The sizes that only the data determine: attribute `symbols`, each a symbol, or a number once it is known.
+/// Returns the data-dependent sizes: attribute `symbols`, each a symbol, or a number once known.
 inline const Dims& data_sizes(const Inference& c, std::size_t count) {
   const Dims& d = c.list(AttrKey::symbols, count);
   for (Dim s : d) {
@@ -51,7 +51,7 @@ inline const Dims& data_sizes(const Inference& c, std::size_t count) {
   return d;
 }
 
-/// Operand i, if there, must have this dtype and this shape.
+/// Checks operand i, if present, for the dtype and shape of a parameter.
 inline void parameter(const Inference& c, std::size_t i, const Dims& shape, const char* what) {
   if (!c.has(i)) return;
   const TensorType& t = floating_operand(c, i);
@@ -59,13 +59,13 @@ inline void parameter(const Inference& c, std::size_t i, const Dims& shape, cons
   for (std::size_t k = 0; k < shape.size(); ++k) c.same(t.shape[k], shape[k], what);
 }
 
-/// One element can be addressed, and it is a plain tensor: neither packed float4 nor a quantized value.
+/// Requires a plain tensor with addressable elements: neither packed float4 nor quantized.
 void require_plain(const Inference& c, std::size_t input);
 void require_floating(const Inference& c, std::size_t input);               ///< real floating
-void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< of two inputs
-/// Attribute `dtype` must be a type that the numbers of a quantized value are given in.
+void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< requires equal types of two inputs
+/// Requires attribute `dtype` to be a valid type of dequantized numbers.
 void require_numbers_type(const Inference& c);
-/// Fails when `d` cannot be at least `min`.
+/// Fails if `d` can never reach `min`.
 void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what);
 
 }  // namespace tern

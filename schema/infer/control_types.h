@@ -1,4 +1,4 @@
-// What types the results of control flow have, given the functions that it runs.
+// Result types of control flow, given its functions.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,16 @@
 
 namespace tern {
 
-/// Pairs of sizes in which outputs of two branches of a cond may differ, in order of outputs and axes: each needs a
-/// symbol in the node's attribute `symbols`. A size that depends on a symbol which only a branch binds counts as
-/// differing. Branches must agree in dtypes and ranks.
+/// Pairs of sizes in which the outputs of a cond's branches may differ, ordered by output and axis: each needs a symbol
+/// in the node's attribute `symbols`. Sizes depending on a symbol bound only inside a branch count as differing.
+/// Branches must agree in dtypes and ranks.
 std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPool& pool, std::uint32_t on_true,
                                                  std::uint32_t on_false);
 
-/// The symbols that nodes of a function bind.
+/// Symbols bound by nodes of a function.
 std::vector<std::int64_t> bound_symbols(const Program& program, std::uint32_t function);
 
-/// Tells of sizes whether they are expressions of one of these symbols. Looks at each expression once, however many
-/// sizes share it.
+/// Tests if sizes depend on any of these symbols. Visits each expression once, even if shared by many sizes.
 class Dependence {
  public:
   Dependence(const ExprPool& pool, std::vector<std::int64_t> symbols);

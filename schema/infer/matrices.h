@@ -1,4 +1,4 @@
-// What the rules of linear algebra share: operands that are batches of matrices.
+// Shared by linear algebra rules: operands that are batches of matrices.
 #pragma once
 
 #include <initializer_list>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// LAPACK counts in 32 bits, and so do the sizes of its workspaces, which are several times the size of a matrix.
+/// LAPACK counts in 32 bits, including workspace sizes of several times the matrix.
 inline constexpr std::int64_t kMaxMatrix = (std::int64_t{1} << 24) - 1;
 
 /// A tensor of matrices, [..., rows, columns].
@@ -18,7 +18,7 @@ struct Matrices {
 };
 /// Operand i as matrices of float32, float64, complex64 or complex128.
 Matrices matrices(const Inference& c, std::size_t i);
-/// The same, with as many rows as columns.
+/// Operand i as square matrices of these types.
 Matrices square_matrices(const Inference& c, std::size_t i);
 /// `batch` followed by these sizes.
 Dims shape_of(Dims batch, std::initializer_list<Dim> sizes);

@@ -1,4 +1,4 @@
-// How the tables of this folder write attributes: what a node needs, what has a default, what it may carry.
+// Notation of attributes in this folder's tables: required, defaulted and optional attributes.
 #pragma once
 
 #include <tern/dtype.h>
@@ -10,10 +10,11 @@
 namespace tern::ops {
 
 inline constexpr std::int64_t kHuge = std::int64_t{1} << 48;
-/// Kernel sizes, strides, dilations and paddings lie in 1..kMaxWindow (paddings from 0), so that products of two fit.
+/// Kernel sizes, strides, dilations and paddings lie in 1..kMaxWindow (paddings from 0), so that products of two fit 64
+/// bits.
 inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
 
-/// An attribute, and what is said of it: need(AttrKey::k, AttrType::integer, "how many").within(1, 8).
+/// An attribute with its properties: need(AttrKey::k, AttrType::integer, "how many").within(1, 8).
 struct Attribute : AttrRecord {
   constexpr Attribute within(std::int64_t least, std::int64_t most) const {
     Attribute a = *this;
@@ -67,7 +68,7 @@ constexpr Attribute need(AttrKey key, std::span<const std::string_view> names, s
   return need(key, AttrType::enumeration, text).one_of(names).within(0, static_cast<std::int64_t>(names.size()) - 1);
 }
 
-/// With a default: of each element, if it is a list.
+/// Adds a default, for each element of a list.
 constexpr Attribute with(Attribute a, std::int64_t otherwise) {
   a.presence = Presence::defaulted;
   a.integer = otherwise;
@@ -87,12 +88,12 @@ constexpr Attribute with_number(AttrKey key, double otherwise, std::string_view 
   a.number = otherwise;
   return a;
 }
-/// False where it is absent.
+/// Boolean attribute, false by default.
 constexpr Attribute flag(AttrKey key, std::string_view text) {
   return with(key, AttrType::boolean, 0, text);
 }
 
-/// Without one, `absent` holds.
+/// Optional attribute; `absent` describes the replacement.
 constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std::string_view text) {
   Attribute a = need(key, type, text);
   a.presence = Presence::optional;
@@ -100,7 +101,7 @@ constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std
   return a;
 }
 
-/// What TERN_OP begins, and what follows it.
+/// A record under construction, begun by TERN_OP.
 struct Record : OpRecord {
   constexpr Record attrs(std::span<const AttrRecord> list) const {
     Record r = *this;
@@ -138,8 +139,8 @@ constexpr Record record(Op op, std::string_view name, std::string_view signature
   return r;
 }
 
-/// An op: TERN_OP(23, sort, "x -> values, indices", "each line in order").rule(sort). The build reads number and name
-/// for the enum Op from these lines (schema/op_list.cmake), which therefore hold both in one line.
+/// An op: TERN_OP(23, sort, "x -> values, indices", "each line in order").rule(sort). The build parses number and name
+/// from these lines for the enum Op (schema/op_list.cmake), so both must be on one line.
 #define TERN_OP(number, name, signature, text) record(static_cast<Op>(number), #name, signature, text)
 
 }  // namespace tern::ops

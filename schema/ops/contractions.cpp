@@ -14,8 +14,8 @@
 namespace tern::ops {
 namespace {
 
-/// Whether products of two different dtypes are defined: two floats of 8 bits, two integers of 8 bits, or a float of at
-/// most 32 bits and a weight of fewer bits, whose elements that float's sums hold exactly.
+/// True if products of two different dtypes are defined: two 8-bit floats, two 8-bit integers, or a float of at most 32
+/// bits and a weight of fewer bits whose elements are exact in that float's sums.
 bool are_factors(DType a, DType b) {
   const auto is_byte_float = [](DType t) { return element_size(t) == 1 && is_floating(t) && t != DType::f4_e2m1; };
   if (is_byte_float(a)) return is_byte_float(b);
@@ -24,7 +24,7 @@ bool are_factors(DType a, DType b) {
   return (a == DType::f16 || a == DType::bf16) && (is_byte_float(b) || is_byte_integer(b));
 }
 
-/// Operand 1 as what operand 0 is multiplied by.
+/// Checks operand 1 as a factor of operand 0.
 void require_weight(const Inference& c) {
   const DType a = c.in(0).dtype;
   if (c.in(1).quantized()) {
@@ -37,12 +37,11 @@ void require_weight(const Inference& c) {
 }
 
 // a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
-// dtype: of the result; that of `a` where absent. a and b have one dtype, or are_factors says that theirs differ
-// lawfully. Products are summed in float32 (f16, bf16 and the small floats, integers of b beside a float), in the type
-// itself (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the one
-// rounding to the result.
-// A quantized b holds the matrices by columns: [..., n, k], blocks along k, beside a float a of at most 32 bits. Its
-// numbers are those of dequantize to float32.
+// dtype: the result's; the dtype of `a` if absent. a and b have one dtype, or two dtypes allowed by are_factors.
+// Products are summed in float32 (f16, bf16 and the small floats, integers of b beside a float), in the type itself
+// (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the only rounding to
+// the result. A quantized b holds the matrices by columns: [..., n, k], blocks along k, beside a float a of at most 32
+// bits. Its numbers equal dequantize to float32.
 void matmul(Inference& c) {
   require_plain(c, 0);
   const TensorType& a = c.in(0);
@@ -69,8 +68,8 @@ void matmul(Inference& c) {
 }
 
 // x [s, k], weight [e, k, n], offsets [e] -> [s, n]: row r of x is multiplied by weight[g] for the first g with r <
-// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtype, and the dtypes of x and weight,
-// as of matmul. A quantized weight holds its matrices by columns: [e, n, k].
+// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtypes as in matmul. A quantized weight
+// holds its matrices by columns: [e, n, k].
 void grouped_matmul(Inference& c) {
   require_plain(c, 0);
   require_weight(c);
@@ -89,10 +88,10 @@ void grouped_matmul(Inference& c) {
 }
 
 // softmax(q k^T * scale + mask) v. q [..., h, l, d], k [..., g, s, d], v [..., g, s, e] -> [..., h, l, e]; g divides h,
-// and head i reads group i / (h / g). With two axes there are no heads. The axes before the heads broadcast. mask
-// broadcasts to [..., h, l, s]: boolean (true takes part), or floating, added to the scores. causal: query i sees keys
-// up to i. scale: 1/sqrt(d) where absent. A query that sees no key gives zeros. Scores and sums are float32 (float64
-// for float64); the result has q's dtype.
+// and head i reads group i / (h / g). Two-dimensional operands have no heads. The axes before the heads broadcast. mask
+// broadcasts to [..., h, l, s]: boolean (true: visible), or floating, added to the scores. causal: query i sees keys up
+// to i. scale: 1/sqrt(d) if absent. Queries without visible keys give zeros. Scores and sums are float32 (float64 for
+// float64); the result has q's dtype.
 void attention(Inference& c) {
   for (std::size_t i = 0; i < 3; ++i) require_floating(c, i);
   require_same_dtype(c, 0, 1);
@@ -233,7 +232,7 @@ constexpr AttrRecord kCdist[] = {
     with_number(AttrKey::p, 2, "the norm; infinity too").not_negative(),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kContractionsOps[] = {
     TERN_OP(60, matmul, "a, b, bias? -> y", "a [..., m, k] times b [..., k, n], plus bias; leading axes broadcast")
         .attrs(kMatmul)
         .costs(matmul_operations)
@@ -256,7 +255,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> contractions_ops() {
-  return kOps;
+  return kContractionsOps;
 }
 
 }  // namespace tern::ops

@@ -1,6 +1,6 @@
-// Rules of control flow and of what the host does. Functions that a node runs take its operands in order as their
-// inputs of kind user; inputs of kind state are the program's own. Symbols belong to the whole program: a body sees the
-// values that they have where it is run.
+// Rules of control flow and host ops. Functions called by a node take its operands in order as their inputs of kind
+// user; inputs of kind state belong to the program. Symbols belong to the whole program: a body sees the symbol values
+// at its call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ void same_type(const Inference& c, const TensorType& a, const TensorType& b, con
   for (std::size_t i = 0; i < a.shape.size(); ++i) c.same(a.shape[i], b.shape[i], what);
 }
 
-/// Operands `first`, first + 1, ... have the types of the body's inputs; those in [mapped, mapped + count) without
-/// their first axis.
+/// Operands `first`, first + 1, ... have the types of the body's inputs; operands in [mapped, mapped + count) lack the
+/// first axis there.
 void check_operands(Inference& c, const Function& f, std::size_t first, std::size_t mapped = 0, std::size_t count = 0) {
   const auto types = user_inputs(c, f);
   if (types.size() != c.input_count() - first) {
@@ -71,9 +71,9 @@ void check_truth(Inference& c, const TensorType& t) {
   c.require(t.dtype == DType::boolean && t.rank() == 0, "the condition must be a boolean of no dimensions");
 }
 
-// cond(predicate, operands...; functions {if true, if false}; symbols): what the branch that the predicate chooses
-// gives. Where the sizes of the branches differ the result has one of `symbols`, in order of outputs and axes, which
-// the node binds when it runs.
+// cond(predicate, operands...; functions {if true, if false}; symbols): the results of the branch chosen by the
+// predicate. Sizes differing between branches become `symbols`, in order of outputs and axes, bound by the running
+// node.
 void cond(Inference& c) {
   check_truth(c, c.in(0));
   const Function &t = body(c, 0, 2), &f = body(c, 1, 2);
@@ -98,9 +98,9 @@ void cond(Inference& c) {
   }
 }
 
-// while_loop(carried..., additional...; functions {condition, body}, carried = how many): as long as the condition of
-// (carried, additional) is true, the carried values become what the body gives; the result is what they are at the end.
-// Sizes stay as they are.
+// while_loop(carried..., additional...; functions {condition, body}, carried = count): while the condition of (carried,
+// additional) is true, the body's results replace the carried values; the final carried values are the result. Sizes
+// never change.
 void while_loop(Inference& c) {
   const Function &condition = body(c, 0, 2), &loop = body(c, 1, 2);
   const auto carried = static_cast<std::size_t>(c.integer(AttrKey::carried));
@@ -140,8 +140,8 @@ Dim rounds(Inference& c, std::size_t first, std::size_t count) {
 }
 
 // scan_loop(init..., xs..., additional...; functions {body}, carried = number of init, mapped = number of xs): for each
-// slice of the xs along axis 0 the body takes (carried, slices, additional) and gives the new carried values, then one
-// y for each further output. Results: the last carried values, and the ys of all rounds stacked along a new axis 0.
+// slice of the xs along axis 0, the body takes (carried, slices, additional) and gives the new carried values, then one
+// y per further output. Results: the last carried values, and the ys of all iterations stacked along a new axis 0.
 void scan_loop(Inference& c) {
   const Function& f = body(c, 0, 1);
   const auto carried = static_cast<std::size_t>(c.integer(AttrKey::carried));
@@ -156,7 +156,7 @@ void scan_loop(Inference& c) {
   stack(c, f, carried, count);
 }
 
-// map_loop(xs..., additional...; functions {body}, mapped = number of xs): what the body gives for each slice of the xs
+// map_loop(xs..., additional...; functions {body}, mapped = number of xs): the body's results for each slice of the xs
 // along axis 0, stacked.
 void map_loop(Inference& c) {
   const Function& f = body(c, 0, 1);
@@ -166,7 +166,7 @@ void map_loop(Inference& c) {
   stack(c, f, 0, count);
 }
 
-// call(operands...; functions {body}): what the body gives.
+// call(operands...; functions {body}): the body's results.
 void call(Inference& c) {
   const Function& f = body(c, 0, 1);
   check_operands(c, f, 0);
@@ -178,8 +178,8 @@ void call(Inference& c) {
   }
 }
 
-// item(x; symbols = {symbol}): the symbol takes the value of x, an integer or boolean of no dimensions, which must lie
-// in the symbol's range.
+// item(x; symbols = {symbol}): binds the symbol to the value of x, a zero-dimensional integer or boolean inside the
+// symbol's range.
 void item(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.rank() == 0, "only a tensor of no dimensions is a number");
@@ -188,22 +188,22 @@ void item(Inference& c) {
   c.require(symbol.is_const() || c.pool.symbol_of(symbol) >= 0, "attribute 'symbols' must name a symbol");
 }
 
-// assert_dim(; dim, text, sizes, name): fails with `text` when the expression is 0. With `sizes`, `text` is a relation
-// between inputs, and `name` has a line for each size: what people call it.
+// assert_dim(; dim, text, sizes, name): fails with `text` if the expression is 0. With `sizes`, `text` is a relation
+// between inputs, and `name` has a line per size: its name in messages.
 void assert_dim(Inference& c) {
   const std::string& names = c.node.text(AttrKey::name);
   const auto lines = static_cast<std::size_t>(std::ranges::count(names, '\n')) + (names.empty() ? 0 : 1);
   c.require(lines == c.node.dims(AttrKey::sizes).size(), "the names are not as many as the sizes");
 }
 
-// assert_true(x; text): fails with `text` when x, a boolean of no dimensions, is false.
+// assert_true(x; text): fails with `text` if x, a zero-dimensional boolean, is false.
 void assert_true(Inference& c) {
   check_truth(c, c.in(0));
 }
 
-// custom(tensors...; name, text, value, hyper, dtype, counts, sizes): an operator of another library, which a plugin
-// provides under `name`. text, value and hyper hold its other arguments, see schema/custom_arguments.h. Results: as
-// many as `dtype` has entries; `counts` are their ranks, and `sizes` all their sizes in order.
+// custom(tensors...; name, text, value, hyper, dtype, counts, sizes): an operator of another library, provided by a
+// plugin under `name`. text, value and hyper hold the other arguments, see schema/custom_arguments.h. `dtype` has one
+// entry per result; `counts` are the results' ranks, and `sizes` all their sizes in order.
 void custom(Inference& c) {
   c.require(!c.node.text(AttrKey::name).empty(), "a custom operator needs a name");
   custom_arguments(c.node);
@@ -251,7 +251,7 @@ constexpr AttrRecord kCustom[] = {
     may(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kControlOps[] = {
     TERN_OP(120, cond, "predicate, operands* -> results*", "the first body if the predicate is true, else the second")
         .attrs(kCond)
         .runs(2)
@@ -298,7 +298,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> control_ops() {
-  return kOps;
+  return kControlOps;
 }
 
 }  // namespace tern::ops

@@ -24,7 +24,7 @@ double matmul_operations(const Node&, std::span<const Sizes> in, std::span<const
 }
 
 double convolution_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
-  // Each element of the result (of the input, when transposed) meets the weights of one output channel.
+  // Each element of the result (of the input, if transposed) meets the weights of one output channel.
   const bool transposed = node.integer(AttrKey::transposed) != 0;
   const double channels = static_cast<double>(transposed ? in[0][1] : in[1][0]);
   return channels == 0 ? 0 : 2 * elements(transposed ? in[0] : out[0]) * elements(in[1]) / channels;

@@ -1,4 +1,4 @@
-// Floating operations of the ops that count them.
+// Floating operations of ops with a cost model.
 #pragma once
 
 #include "schema/op_record.h"

@@ -1,4 +1,4 @@
-// The families of ops: a file each, with the shape rules and the records of its ops.
+// Families of ops: one file each, with shape rules and records.
 #pragma once
 
 #include <span>

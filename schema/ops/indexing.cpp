@@ -1,4 +1,4 @@
-// Shape rules of what moves elements by positions held in tensors, and of what has a size that only the data determine.
+// Shape rules of ops moving elements by positions in tensors, and of ops with data-dependent sizes.
 #include "schema/infer.h"
 #include "schema/infer/checks.h"
 #include "schema/kinds.h"
@@ -11,7 +11,7 @@ namespace tern::ops {
 namespace {
 
 /// gather(x, index; axis): result[i][j] = x[index[i][j]][j] for axis 0, and so on; the shape of index, which must not
-/// exceed x's in the other axes. A position outside 0..size-1 is an error when running.
+/// exceed x's in the other axes. A position outside 0..size-1 fails the run.
 void infer_gather(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& index = index_operand(c, 1);
@@ -25,8 +25,8 @@ void infer_gather(Inference& c) {
 }
 
 /// index_select(x, index; axis, dtype): x.shape[:axis] + index.shape + x.shape[axis+1:]. A position outside 0..size-1
-/// is an error when running. Of a quantized x, whose rows lie along the last axis, the result has the numbers of the
-/// selected rows, as dequantize to `dtype` gives them.
+/// fails the run. For a quantized x, with rows along the last axis, the result holds the selected rows dequantized to
+/// `dtype`.
 void infer_index_select(Inference& c) {
   const bool quantized = c.in(0).quantized();
   const TensorType& x = quantized ? c.in(0) : movable_operand(c, 0);
@@ -44,7 +44,7 @@ void infer_index_select(Inference& c) {
   c.out(quantized ? c.dtype() : x.dtype, std::move(shape));
 }
 
-/// The shape of x[idx...]: that of the indices (all alike; operands first, first + 1, ...) + x.shape[k:].
+/// Shape of x[idx...]: the common shape of the indices (operands first, first + 1, ...) + x.shape[k:].
 Dims indexed_shape(const Inference& c, const TensorType& x, std::size_t first) {
   const std::size_t k = c.input_count() - first;
   c.require(k <= x.shape.size(), "more indices than axes");
@@ -60,15 +60,15 @@ Dims indexed_shape(const Inference& c, const TensorType& x, std::size_t first) {
 }
 
 /// index(x, idx_0 .. idx_k-1): result[p, ...] = x[idx_0[p], .., idx_k-1[p], ...]; the shape of the indices +
-/// x.shape[k:]. Negative positions count from the end; others outside are an error when running.
+/// x.shape[k:]. Negative positions count from the end; positions outside fail the run.
 void infer_index(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   c.out(x.dtype, indexed_shape(c, x, 1));
 }
 
-/// index_put(x, values, idx_0 .. idx_k-1; accumulate): x with x[idx...] replaced by `values` (which broadcast to the
-/// shape that index has), or increased by them. Where positions repeat and `accumulate` is 0 the last one wins.
-/// Positions as for index.
+/// index_put(x, values, idx_0 .. idx_k-1; accumulate): x with x[idx...] replaced by `values` (broadcast to index's
+/// result shape), or increased by them. Without `accumulate`, the last of repeated positions wins. Positions as for
+/// index.
 void infer_index_put(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& values = movable_operand(c, 1);
@@ -82,10 +82,10 @@ void infer_index_put(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-/// scatter(x, index, src; axis, kind, include_self): x with src[i][j] joined to place [index[i][j]][j] for axis 0, and
-/// so on. kind: set (the last wins), sum, prod, mean, max, min. With include_self = 0 what x holds at the places
-/// written does not take part. index must not exceed src, nor x in the other axes. src of no dimensions stands for one
-/// of index's shape. A position outside 0..size-1 is an error when running.
+/// scatter(x, index, src; axis, kind, include_self): x with src[i][j] combined into position [index[i][j]][j] for axis
+/// 0, and so on. kind: set (the last wins), sum, prod, mean, max, min. With include_self = 0, x's values at written
+/// positions do not take part. index must not exceed src, nor x in the other axes. A zero-dimensional src broadcasts to
+/// index's shape. A position outside 0..size-1 fails the run.
 void infer_scatter(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& index = index_operand(c, 1);
@@ -106,14 +106,14 @@ void infer_scatter(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-/// nonzero(x; symbols = [count]) -> i64 [count, rank]: the positions of what is not zero, in row-major order.
+/// nonzero(x; symbols = [count]) -> i64 [count, rank]: positions of non-zero elements, in row-major order.
 void infer_nonzero(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   c.out(DType::i64, {data_sizes(c, 1)[0], x.rank()});
 }
 
-/// masked_select(x, mask; symbols = [count]) -> [count]: the elements of x where mask is true, both broadcast to one
-/// shape, in row-major order.
+/// masked_select(x, mask; symbols = [count]) -> [count]: elements of x under a true mask, both broadcast to one shape,
+/// in row-major order.
 void infer_masked_select(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& mask = plain(c, 1);
@@ -123,10 +123,10 @@ void infer_masked_select(Inference& c) {
 }
 
 /// unique(x; axis, consecutive, symbols = [count]) -> values, inverse (i64), counts (i64 [count])
-/// Without `axis`: the different elements of x in ascending order [count], for each element the place of its value
-/// (x's shape), and how often each occurs. With `axis`: the same of the slices along that axis, compared as sequences;
-/// values has x's shape with `count` at that axis, inverse is 1-d. With `consecutive`: runs of equals, in the order of
-/// x. NaN differs from itself and comes last.
+/// No `axis`: the distinct elements of x in ascending order [count], for each element the position of its value (x's
+/// shape), and the number of occurrences. `axis` given: likewise for the slices along that axis, compared as sequences;
+/// values has x's shape with `count` at that axis, inverse is 1-d. `consecutive`: runs of equal elements, in the order
+/// of x. NaN differs from itself and sorts last.
 void infer_unique(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   const bool by_axis = c.node.has(AttrKey::axis);
@@ -143,9 +143,9 @@ void infer_unique(Inference& c) {
   c.out(DType::i64, {count});
 }
 
-/// bincount(x, weights?; length, symbols = [count]) -> [count]: how often each of 0, 1, ... occurs in x (1-d integers),
-/// or the sum of its weights; count is the largest element + 1, at least `length`. i64 without weights, else their
-/// type. A negative element is an error when running.
+/// bincount(x, weights?; length, symbols = [count]) -> [count]: occurrences of 0, 1, ... in x (1-d integers), or sums
+/// of their weights; count is the largest element + 1, at least `length`. i64 without weights, else the weights' type.
+/// Negative elements fail the run.
 void infer_bincount(Inference& c) {
   const TensorType& x = plain(c, 0);
   c.require(is_integral(x.dtype) && x.rank() == 1, "needs a list of integers");
@@ -162,10 +162,10 @@ void infer_bincount(Inference& c) {
 
 /// embedding_bag(weight [rows, width], indices [n], offsets [bags], per_sample_weights? [n]; kind, full, padding_index)
 ///   -> y [bags, width], bag_of [n] (i64), bag_size [bags] (i64), max_indices [bags, width] (i64)
-/// Bag i joins the rows indices[offsets[i]] up to indices[offsets[i+1]] by sum, mean or max; rows `padding_index` (-1:
-/// none) are left out. With `full` the last offset only ends the last bag. An empty bag gives zeros. per_sample_weights
-/// multiply the rows of a sum. max_indices is the row that each maximum came from (-1: none), and empty [0, 0] unless
-/// kind is max.
+/// Bag i combines the rows indices[offsets[i]] up to indices[offsets[i+1]] by sum, mean or max, skipping row
+/// `padding_index` (-1: none). With `full` the last offset only ends the last bag. Empty bags give zeros.
+/// per_sample_weights multiply the rows of a sum. max_indices holds the source row of each maximum (-1: none), and is
+/// empty [0, 0] unless kind is max.
 void infer_embedding_bag(Inference& c) {
   const auto kind = static_cast<BagKind>(c.integer(AttrKey::kind));
   const TensorType& weight = floating_operand(c, 0);
@@ -233,7 +233,7 @@ constexpr AttrRecord kEmbeddingBag[] = {
 };
 constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kIndexingOps[] = {
     TERN_OP(40, gather, "x, index -> y", "y[i][j] = x[index[i][j]][j] for axis 0, and so on")
         .attrs(kGather)
         .traits_of(Trait::plain, Trait::foldable, Trait::reads_part)
@@ -283,7 +283,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> indexing_ops() {
-  return kOps;
+  return kIndexingOps;
 }
 
 }  // namespace tern::ops

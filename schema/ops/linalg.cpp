@@ -1,6 +1,5 @@
-// Factorizations and solvers. Matrices are the last two axes, all before them are
-// batches. With attribute `check` a matrix that cannot be factored fails the run, else `info` says so: 0, or a number
-// k > 0 as LAPACK gives it.
+// Factorizations and solvers. Matrices are the last two axes, all axes before are batches. With attribute `check` a
+// failed factorization fails the run, else `info` reports it: 0 for success, or LAPACK's number k > 0.
 #include "schema/infer/checks.h"
 #include "schema/infer/matrices.h"
 #include "schema/linalg_kinds.h"
@@ -12,7 +11,7 @@
 namespace tern::ops {
 namespace {
 
-/// Operand i as integers that belong to the matrices of `batch`: [..., n].
+/// Requires operand i to be int32 pivots of the matrices of `batch`: [..., n].
 void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n) {
   const TensorType& t = c.in(i);
   c.require(t.dtype == DType::i32, "pivots must be int32");
@@ -21,7 +20,7 @@ void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n)
   c.same(t.shape.back(), n, "the number of pivots");
 }
 
-/// The result of solving op(A) X = B, or X op(A) = B without `left`: shaped as B, the batches broadcast.
+/// Type of the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
 void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   const Matrices b = matrices(c, rhs);
   require_same_type(c, 0, rhs);
@@ -29,8 +28,8 @@ void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   c.out(a.dtype, shape_of(c.broadcast(a.batch, b.batch), {b.rows, b.columns}));
 }
 
-// A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular, or
-// with `upper` A = L^H L with L upper triangular. Only that triangle of A is read; the other one of L is zero.
+// A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular;
+// `upper`: A = L^H L with L upper triangular. Reads only that triangle of A; the other triangle of L is zero.
 void cholesky(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
@@ -39,7 +38,7 @@ void cholesky(Inference& c) {
 
 // A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrMode) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
 // R [..., m, n]. r: Q [0], R [..., k, n]. reflectors: R above the vectors of the Householder reflections [..., m, n],
-// and their factors tau [..., k], as LAPACK's geqrf. The diagonal of R has the signs that LAPACK gives it.
+// and their factors tau [..., k], as in LAPACK's geqrf. The diagonal of R has LAPACK's signs.
 void qr(Inference& c) {
   const Matrices a = matrices(c, 0);
   const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode));
@@ -54,10 +53,10 @@ void qr(Inference& c) {
   c.out(a.dtype, shape_of(a.batch, {inner, a.columns}));
 }
 
-// Householder reflections H_1 .. H_k: vectors below the diagonal of V, factors tau [..., k], as qr gives them.
-// `kind` (HouseholderKind) product: V [..., m, n], k <= n <= m -> the first n columns of H_1 H_2 .. H_k.
-// multiply: V [..., r, k], C [..., m, n] -> op(Q) C, or C op(Q) without `left`, with Q = H_1 .. H_k of r x r and op as
-// `transpose` (none or adjoint; on real numbers transpose is adjoint). The batches are equal.
+// Householder reflections H_1 .. H_k: vectors below the diagonal of V, factors tau [..., k], as returned by qr. `kind`
+// (HouseholderKind) product: V [..., m, n], k <= n <= m -> the first n columns of H_1 H_2 .. H_k. multiply: V [..., r,
+// k], C [..., m, n] -> op(Q) C, or C op(Q) without `left`, with Q = H_1 .. H_k of r x r and op given by `transpose`
+// (none or adjoint; transpose equals adjoint for real numbers). The batches are equal.
 void householder(Inference& c) {
   const auto kind = static_cast<HouseholderKind>(c.integer(AttrKey::kind));
   const Matrices v = matrices(c, 0);
@@ -101,15 +100,15 @@ void lu_solve(Inference& c) {
   solution(c, a, 2, c.flag(AttrKey::left));
 }
 
-// A [..., n, n], B -> X as lu_solve, with A triangular: only the lower triangle is read, or with `upper` the upper one;
-// with `unit` its diagonal is taken as ones.
+// A [..., n, n], B -> X as lu_solve, with A triangular: reads the lower triangle only, or with `upper` the upper
+// triangle; with `unit` the diagonal counts as ones.
 void triangular_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   solution(c, a, 1, c.flag(AttrKey::left));
 }
 
 // A [..., n, n] symmetric, or hermitian with `hermitian`, read in its lower triangle -> LD [..., n, n], pivots int32
-// [..., n], info int32 [...]: the factors of Bunch and Kaufman as LAPACK's sytrf and hetrf pack them.
+// [..., n], info int32 [...]: Bunch-Kaufman factors in the packing of LAPACK's sytrf and hetrf.
 void ldl_factor(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
@@ -124,10 +123,10 @@ void ldl_solve(Inference& c) {
   solution(c, a, 2, true);
 }
 
-// A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] of least |A X - B| and, among those, of least |X|;
-// residuals [..., k] (the squared length of each column of A X - B; [0] unless m > n and the driver is not gelsy; NaN
-// where A has less than full rank), rank int64 [...] ([0] for gels), and the singular values [..., min(m, n)] of A
-// (gelsd and gelss, else [0]). `mode`: LstsqDriver. `epsilon`: singular values below that part of the largest are zero.
+// A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] minimizing |A X - B|, then |X|; residuals [..., k]
+// (the squared length of each column of A X - B; [0] unless m > n and the driver is not gelsy; NaN for rank-deficient
+// A), rank int64 [...] ([0] for gels), and the singular values [..., min(m, n)] of A (gelsd and gelss, else [0]).
+// `mode`: LstsqDriver. `epsilon`: singular values below this fraction of the largest count as zero.
 void lstsq(Inference& c) {
   const Matrices a = matrices(c, 0);
   const Matrices b = matrices(c, 1);
@@ -147,18 +146,18 @@ void lstsq(Inference& c) {
   c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
-constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr Attribute kLinalgUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");
 constexpr Attribute kHermitian = flag(AttrKey::hermitian, "a is hermitian, not symmetric");
 constexpr Attribute kLeft = flag(AttrKey::left, "the matrix stands to the left");
 constexpr Attribute kTranspose = with(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
-constexpr AttrRecord kCholesky[] = {kUpper, kCheck};
+constexpr AttrRecord kCholesky[] = {kLinalgUpper, kCheck};
 constexpr AttrRecord kQr[] = {need(AttrKey::mode, kQrNames, "which results")};
 constexpr AttrRecord kHouseholder[] = {need(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
                                        kTranspose};
 constexpr AttrRecord kLuFactor[] = {kCheck};
 constexpr AttrRecord kLuSolve[] = {kLeft, kTranspose};
-constexpr AttrRecord kTriangularSolve[] = {kUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
+constexpr AttrRecord kTriangularSolve[] = {kLinalgUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
                                            kTranspose};
 constexpr AttrRecord kLdlFactor[] = {kHermitian, kCheck};
 constexpr AttrRecord kLdlSolve[] = {kHermitian};
@@ -167,7 +166,7 @@ constexpr AttrRecord kLstsq[] = {
     with_number(AttrKey::epsilon, -1, "singular values below that part of the largest are zero; negative: LAPACK's"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kLinalgOps[] = {
     TERN_OP(81, cholesky, "a -> l, info", "a = l l^H, or l^H l if upper").attrs(kCholesky).rule(cholesky),
     TERN_OP(82, qr, "a -> q, r", "a = q r, or LAPACK's geqrf").attrs(kQr).rule(qr),
     TERN_OP(83, householder, "v, tau, c? -> y", "a product of Householder reflections")
@@ -190,7 +189,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> linalg_ops() {
-  return kOps;
+  return kLinalgOps;
 }
 
 }  // namespace tern::ops

@@ -1,4 +1,4 @@
-// Rules of the ops that move elements without computing: views, concat, pad, and writes into a part of a tensor.
+// Rules of ops that move elements without computing: views, concat, pad, and writes into a part of a tensor.
 #include <fmt/format.h>
 
 #include "schema/infer.h"
@@ -23,7 +23,7 @@ Dims sizes_attr(Inference& c) {
 void reshape(Inference& c) {
   const TensorType& x = c.in(0);
   Dims sizes = sizes_attr(c);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   c.same(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
   c.out(x.dtype, std::move(sizes));
 }
@@ -31,7 +31,7 @@ void reshape(Inference& c) {
 // permute(x; axes): result axis i is axis axes[i] of x.
 void permute(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   const auto axes = c.axes(AttrKey::axes, x.rank());
   c.require(axes.size() == x.shape.size(), "attribute 'axes' must name every axis once");
   c.require(elements_per_byte(x.dtype) == 1, "packed elements cannot be permuted");
@@ -40,7 +40,7 @@ void permute(Inference& c) {
   c.out(x.dtype, std::move(sizes));
 }
 
-// The elements start, start + step, ... of an axis lie inside it.
+// Checks that the elements start, start + step, ... of an axis lie inside the axis.
 void check_range(Inference& c, Dim size, Dim start, Dim length, std::int64_t step) {
   c.require(step != 0, "attribute 'step' is zero");
   c.require(c.pool.bounds(length).max >= 0, "attribute 'length' is negative");
@@ -79,7 +79,8 @@ void expand(Inference& c) {
   c.out(x.dtype, std::move(sizes));
 }
 
-// The farthest element that (sizes, strides, offset) reach lies below `numel`; a negative one is never reached.
+// Checks that the farthest element reached by (sizes, strides, offset) lies below `numel`; negative elements are never
+// reached.
 void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const Dims& strides, Dim offset) {
   c.require(strides.size() == sizes.size(), "as many strides as sizes are needed");
   __int128 last = offset.is_const() ? offset.value() : 0;
@@ -105,10 +106,10 @@ void as_strided(Inference& c) {
 }
 
 // bitcast(x; dtype): the same bytes as elements of another dtype; the last axis grows or shrinks with the element size.
-// Complex to real adds a last axis of 2 (attribute k = 1 asks for it), real to complex drops it.
+// Complex to real adds a last axis of 2 (requested by attribute k = 1), real to complex drops the axis.
 void bitcast(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(!x.quantized(), "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "a quantized value must be dequantized first");
   const DType to = c.dtype();
   const int from_size = element_size(x.dtype), to_size = element_size(to);
   c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type has no bit cast");
@@ -136,7 +137,7 @@ void bitcast(Inference& c) {
   c.out(to, std::move(sizes));
 }
 
-// concat(xs...; axis): one after the other along an axis; all other sizes and the dtype agree.
+// concat(xs...; axis): joins tensors along an axis; all other sizes and the dtype agree.
 void concat(Inference& c) {
   const TensorType& first = c.in(0);
   c.require(first.rank() > 0, "tensors of no dimensions cannot be concatenated");
@@ -155,7 +156,7 @@ void concat(Inference& c) {
   c.out(first.dtype, std::move(sizes));
 }
 
-// pad(x; before, after, mode, value): one entry of before and after for each axis; negative entries crop (constant mode
+// pad(x; before, after, mode, value): one entry of before and after per axis; negative entries crop (constant mode
 // only). mode 0 constant, 1 reflect (without the edge), 2 replicate the edge, 3 circular.
 void pad(Inference& c) {
   const TensorType& x = c.in(0);
@@ -181,7 +182,7 @@ void pad(Inference& c) {
   c.out(x.dtype, std::move(sizes));
 }
 
-// slice_scatter(x, src; axis, start, length, step): x with the elements that slice would give replaced by src.
+// slice_scatter(x, src; axis, start, length, step): x with the elements selected by slice replaced by src.
 void slice_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
   c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
@@ -195,8 +196,8 @@ void slice_scatter(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-// as_strided_scatter(x, src; strides, offset): x with the elements that as_strided with src's sizes would give replaced
-// by src.
+// as_strided_scatter(x, src; strides, offset): x with the elements selected by as_strided (src's sizes) replaced by
+// src.
 void as_strided_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
   c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
@@ -249,7 +250,7 @@ constexpr AttrRecord kPad[] = {
     with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kMovementOps[] = {
     TERN_OP(1, reshape, "x -> y", "the same elements in row-major order under other sizes")
         .attrs(kReshape)
         .traits_of(Trait::view, Trait::plain, Trait::foldable)
@@ -294,7 +295,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> movement_ops() {
-  return kOps;
+  return kMovementOps;
 }
 
 }  // namespace tern::ops

@@ -1,4 +1,4 @@
-// The names of enumerations, in the order of their numbers.
+// Names of enumeration values, in numeric order.
 #pragma once
 
 #include <string_view>

@@ -5,14 +5,14 @@
 namespace tern::ops {
 namespace {
 
-/// The type of mean and rstd: attribute `dtype`, else x's.
+/// Type of mean and rstd: attribute `dtype`, else x's.
 DType statistics_type(const Inference& c, const TensorType& x) {
   const DType t = c.dtype_or(x.dtype);
   c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd are floating");
   return t;
 }
 
-/// softmax(x; axis, log, dtype): exp(x - max) / sum(exp(x - max)) along `axis`, or its logarithm. Done in the wider one
+/// softmax(x; axis, log, dtype): exp(x - max) / sum(exp(x - max)) along `axis`, or its logarithm. Computed in the wider
 /// of the compute types of x and `dtype` (x's if absent), and rounded once.
 void infer_softmax(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
@@ -22,7 +22,7 @@ void infer_softmax(Inference& c) {
   c.out(dtype, x.shape);
 }
 
-/// The sizes of the last k axes, which weight and bias have.
+/// Sizes of the last k axes, required of weight and bias.
 Dims normalized_sizes(const Inference& c, const TensorType& x) {
   const std::int64_t k = c.integer(AttrKey::k);
   c.require(k <= x.rank(), "more axes are normalised than there are");
@@ -30,8 +30,8 @@ Dims normalized_sizes(const Inference& c, const TensorType& x) {
 }
 
 /// layer_norm(x, weight?, bias?; k, epsilon, dtype) -> y, mean, rstd
-/// y = (x - mean) * rstd * weight + bias, with the mean and the variance (not corrected) of the last `k` axes and rstd
-/// = 1 / sqrt(var + epsilon). mean and rstd have x's shape with those axes of size 1, and the type `dtype` (x's if
+/// y = (x - mean) * rstd * weight + bias, with the mean and the (uncorrected) variance of the last `k` axes and rstd =
+/// 1 / sqrt(var + epsilon). mean and rstd have x's shape with those axes of size 1, and the type `dtype` (x's if
 /// absent).
 void infer_layer_norm(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
@@ -54,7 +54,7 @@ void infer_rms_norm(Inference& c) {
 }
 
 /// group_norm(x, weight?, bias?; groups, epsilon, dtype) -> y, mean [N, groups], rstd [N, groups]
-/// As layer_norm over each of `groups` equal parts of the channels (axis 1) of each sample, but weight and bias have
+/// Like layer_norm over each of `groups` equal parts of the channels (axis 1) of each sample, but weight and bias have
 /// one entry per channel.
 void infer_group_norm(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
@@ -71,7 +71,7 @@ void infer_group_norm(Inference& c) {
 }
 
 /// batch_norm(x, mean, var, weight?, bias?; epsilon): (x - mean) / sqrt(var + epsilon) * weight + bias with one entry
-/// of each per channel (axis 1). Training computes mean and var by reductions first.
+/// per channel (axis 1). Training computes mean and var by reductions first.
 void infer_batch_norm(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   c.require(x.rank() >= 2, "needs a batch axis and a channel axis");
@@ -83,13 +83,13 @@ void infer_batch_norm(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kNormalizationsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
 constexpr Attribute kLastAxes =
     need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
 constexpr AttrRecord kSoftmax[] = {
-    kAlong,
+    kNormalizationsAlong,
     flag(AttrKey::log, "its logarithm"),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
@@ -102,7 +102,7 @@ constexpr AttrRecord kGroupNorm[] = {
 };
 constexpr AttrRecord kBatchNorm[] = {kEpsilon};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kNormalizationsOps[] = {
     TERN_OP(25, softmax, "x -> y", "exp(x - max) / sum(exp(x - max)), or its logarithm")
         .attrs(kSoftmax)
         .rule(infer_softmax),
@@ -124,7 +124,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> normalizations_ops() {
-  return kOps;
+  return kNormalizationsOps;
 }
 
 }  // namespace tern::ops

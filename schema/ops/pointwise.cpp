@@ -1,4 +1,4 @@
-// Pointwise expressions, and tensors made from nothing.
+// Pointwise expressions, and ops creating tensors.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -14,7 +14,7 @@
 namespace tern::ops {
 namespace {
 
-/// The attribute `sizes`: at most kMaxRank of them, none provably negative.
+/// Checks attribute `sizes`: at most kMaxRank sizes, none provably negative.
 Dims sizes_of(const Inference& c) {
   const Dims& sizes = c.node.dims(AttrKey::sizes);
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))
@@ -26,12 +26,12 @@ Dims sizes_of(const Inference& c) {
 }
 
 void require_not_mx(const Inference& c, std::size_t i) {
-  if (c.in(i).quantized()) c.fail(fmt::format("operand {} is an MX value; dequantize it first", i));
+  if (c.in(i).quantized()) c.fail(fmt::format("operand {} is a quantized value; dequantize it first", i));
 }
 
-/// pointwise(x0, x1, ...; sizes): node.expr at every position of the broadcast of all inputs and, where it is given, of
-/// `sizes`. An instruction `index` gives the position along an axis of that shape. float4_e2m1fn_x2, which has no
-/// addressable elements, does not broadcast.
+/// pointwise(x0, x1, ...; sizes): node.expr at every position of the broadcast of all inputs and (if given) `sizes`. An
+/// instruction `index` gives the position along an axis of that shape. float4_e2m1fn_x2 does not broadcast, because its
+/// elements are not addressable.
 void pointwise_rule(Inference& c) {
   Dims shape = sizes_of(c);
   std::vector<DType> dtypes;
@@ -57,8 +57,8 @@ void pointwise_rule(Inference& c) {
   c.out(result, std::move(shape));
 }
 
-/// full(; sizes, value, dtype): every element is `value`: [real] or [real, imaginary] as numbers, or one integer, which
-/// may be symbolic.
+/// full(; sizes, value, dtype): every element is `value`: [real] or [real, imaginary] as numbers, or one integer,
+/// possibly symbolic.
 void full_rule(Inference& c) {
   if (const auto* numbers = std::get_if<std::vector<double>>(c.node.find(AttrKey::value))) {
     c.require(numbers->size() == 1 || numbers->size() == 2, "attribute 'value' must be one number or a complex one");
@@ -68,34 +68,34 @@ void full_rule(Inference& c) {
   c.out(c.dtype(), sizes_of(c));
 }
 
-/// iota(; sizes, value, dtype): one axis; element i is start + i * step, where `value` is [start, step], as numbers or
-/// as integers, which may be symbolic. Computed in int64 for integers, and in double or (float16, bfloat16) in float.
+/// iota(; sizes, value, dtype): one axis; element i is start + i * step for `value` = [start, step], numbers or
+/// (possibly symbolic) integers. Computed in int64 for integers, in float for float16 and bfloat16, else in double.
 void iota_rule(Inference& c) {
   const DType t = c.dtype();
   c.require(t != DType::boolean && t != DType::f4_e2m1, "not for this dtype");
   c.out(t, sizes_of(c));
 }
 
-/// from_dim(; dim, dtype): the value of a size, as a tensor of no dimensions.
+/// from_dim(; dim, dtype): the value of a size, as a zero-dimensional tensor.
 void from_dim_rule(Inference& c) {
   const DType t = c.dtype();
   c.require(t != DType::f4_e2m1, "not for this dtype");
   c.out(t, {});
 }
 
-/// random(; kind, sizes, dtype): new numbers at every run, by the session's generator (Philox 4x32-10).
+/// random(; kind, sizes, dtype): new numbers in every run, from the session's generator (Philox 4x32-10).
 ///   uniform      in [0, 1), a floating dtype
-///   dropout      in (0, 1], a floating dtype: the numbers by which PyTorch's dropout keeps what is below 1 - p
-///   normal       of mean 0 and deviation 1, a floating or a complex dtype (of variance 1/2 for each part)
-///   exponential  of mean 1, above 0; a floating dtype
-///   bits         53 random bits as an int64 that is not negative
+///   dropout      in (0, 1], a floating dtype: PyTorch's dropout keeps elements with numbers below 1 - p
+///   normal       mean 0, deviation 1, a floating or a complex dtype (of variance 1/2 for each part)
+///   exponential  mean 1, above 0; a floating dtype
+///   bits         53 random bits as a non-negative int64
 ///   randint      in [low, high), `range` holding the two; any real dtype
-///   poisson      one operand: the rates; of its shape and type
-///   binomial     two operands of one shape and type: the counts of trials, and the chance of each
-///   gamma        one operand: the shapes, of scale 1; of its shape and type
+///   poisson      one operand: the rates; result of its shape and type
+///   binomial     two operands of one shape and type: counts of trials, and success probabilities
+///   gamma        one operand: the shapes, scale 1; result of its shape and type
 ///   randperm     a permutation of 0..sizes[0]-1, one axis; any real dtype
-/// Others are made of these: bernoulli(p) is uniform < p. Which numbers a seed gives is part of the format: those of
-/// PyTorch on a CUDA device, as kernels/cpu/pointwise/random.cpp says, but for randperm and bits.
+/// Other distributions derive from these: bernoulli(p) is uniform < p. The numbers of a seed are part of the format:
+/// PyTorch's on a CUDA device, as described in kernels/cpu/pointwise/random.cpp, except for randperm and bits.
 void random_rule(Inference& c) {
   const std::string& kind = c.node.text(AttrKey::kind);
   const DType t = c.dtype();
@@ -110,14 +110,14 @@ void random_rule(Inference& c) {
   if (kind == "uniform" || kind == "exponential" || kind == "dropout") {
     c.require(is_floating(t), "the dtype must be floating");
   } else if (operands > 0) {
-    // Nothing else: they have the operands' type.
+    // No further rules: results have the operands' type.
   } else if (kind == "normal") {
     c.require(is_floating(t) || is_complex(t), "the dtype must be floating or complex");
   } else if (kind == "bits") {
     c.require(t == DType::i64, "the dtype must be int64");
   } else if (kind == "randint") {
     c.require(!is_complex(t), "the dtype must be real");
-    const Dims& range = c.list(AttrKey::range, 2);  // which other kinds lack
+    const Dims& range = c.list(AttrKey::range, 2);  // absent for other kinds
     if (range[0].is_const() && range[1].is_const() && range[0].value() >= range[1].value()) {
       c.fail(fmt::format("the range {}..{} is empty", range[0].value(), range[1].value()));
     }
@@ -152,7 +152,7 @@ constexpr AttrRecord kRandom[] = {
     may(AttrKey::range, AttrType::dims, "not randint", "randint: the least number, and the first one above").exactly(2),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kPointwiseOps[] = {
     TERN_OP(10, pointwise, "xs* -> y", "an expression at every position of the broadcast of all operands")
         .attrs(kPointwise)
         .traits_of(Trait::plain, Trait::foldable)
@@ -179,7 +179,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> pointwise_ops() {
-  return kOps;
+  return kPointwiseOps;
 }
 
 }  // namespace tern::ops

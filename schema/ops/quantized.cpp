@@ -1,4 +1,4 @@
-// Quantized values: elements and scales become one value, and numbers again.
+// Quantized values: packing elements and scales into one value, and dequantizing.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -10,26 +10,15 @@
 namespace tern::ops {
 namespace {
 
-bool is_mx_element(DType t) {
-  return t == DType::f8_e4m3fn || t == DType::f8_e5m2 || t == DType::f6_e2m3 || t == DType::f6_e3m2 ||
-         t == DType::f4_e2m1;
-}
-
-struct MxAttributes {
-  std::int32_t block;
-  ScaleLayout layout;
-};
-MxAttributes mx_attributes(const Inference& c) {
-  return {static_cast<std::int32_t>(c.integer(AttrKey::block)), static_cast<ScaleLayout>(c.integer(AttrKey::layout))};
-}
-
 /// mx_pack(elements [.., K], scales; block, layout, dtype): the MX value of shape [.., K] whose scales are float8_e8m0
 /// (or their bits as uint8), as many as the layout has, in any shape. `dtype`, where it is given, is the element type
 /// of bits that come as uint8; two float4_e2m1fn_x2 share a byte, and K is then twice the last size. Moves bytes only.
 void mx_pack_rule(Inference& c) {
   plain(c, 0);
   plain(c, 1);
-  const MxAttributes mx = mx_attributes(c);
+  Blocks b;
+  b.columns = static_cast<std::int32_t>(c.integer(AttrKey::block));
+  b.layout = static_cast<ScaleLayout>(c.integer(AttrKey::layout));
   TensorType t = c.in(0);
   c.require(t.rank() >= 1, "the elements need an axis");
   if (c.node.has(AttrKey::dtype) && c.dtype() != t.dtype) {
@@ -37,33 +26,22 @@ void mx_pack_rule(Inference& c) {
     t.dtype = c.dtype();
     if (t.dtype == DType::f4_e2m1) t.shape.back() = c.pool.mul(t.shape.back(), 2);
   }
-  c.require(is_mx_element(t.dtype), "MX elements are float8_e4m3fn, float8_e5m2, float6 or float4");
-  c.require(mx.block % elements_per_byte(t.dtype) == 0, "the block of float4 elements must be even");
+  c.require(is_quantized_element(t.dtype) && is_floating(t.dtype),
+            "MX elements are float8_e4m3fn, float8_e5m2, float6 or float4");
+  c.require(b.columns % elements_per_byte(t.dtype) == 0, "the block of float4 elements must be even");
   const DType scale = c.in(1).dtype;
   c.require(scale == DType::f8_e8m0 || scale == DType::u8, "the scales must be float8_e8m0fnu");
 
   ExprPool& p = c.pool;
   const Dim columns = t.shape.back();
-  c.same(p.mod(columns, mx.block), 0, "the last size and a multiple of the block");
+  c.same(p.mod(columns, b.columns), 0, "the last size and a multiple of the block");
   const Dim rows = p.product(std::span(t.shape).first(t.shape.size() - 1));
-  const Dim blocks = p.floordiv(columns, mx.block);
-  const Dim scales = mx.layout == ScaleLayout::plain ? p.mul(rows, blocks)
-                                                     : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
+  const Dim blocks = p.floordiv(columns, b.columns);
+  const Dim scales = b.layout == ScaleLayout::plain ? p.mul(rows, blocks)
+                                                    : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
   c.same(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
-  t.blocks.columns = mx.block;
-  t.blocks.layout = mx.layout;
+  t.blocks = b;
   c.outputs.push_back(std::move(t));
-}
-
-/// mx_dequantize(x; dtype, block, layout): element * scale, computed in float. A scale of NaN makes its block NaN.
-/// `block` and `layout` repeat those of x, for kernels.
-void mx_dequantize_rule(Inference& c) {
-  const MxAttributes mx = mx_attributes(c);
-  const TensorType& x = c.in(0);
-  c.require(x.quantized(), "the operand is not an MX value");
-  c.require(x.blocks.columns == mx.block && x.blocks.layout == mx.layout, "block or layout is not that of the operand");
-  require_numbers_type(c);
-  c.out(c.dtype(), x.shape);
 }
 
 /// dequantize(x; dtype): the numbers of a quantized value, computed in float32 as its zero points say
@@ -74,23 +52,16 @@ void dequantize_rule(Inference& c) {
   c.out(c.dtype(), c.in(0).shape);
 }
 
-constexpr Attribute kBlock = need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20);
-constexpr Attribute kLayout = with(AttrKey::layout, kLayoutNames, 0, "order of the scales");
 constexpr AttrRecord kMxPack[] = {
-    kBlock,
-    kLayout,
+    need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20),
+    with(AttrKey::layout, kLayoutNames, 0, "order of the scales"),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
 };
-constexpr AttrRecord kMxDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result"), kBlock, kLayout};
-
 constexpr AttrRecord kDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result")};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kQuantizedOps[] = {
     TERN_OP(110, mx_pack, "elements, scales -> x", "an MX value; moves bytes only").attrs(kMxPack).rule(mx_pack_rule),
-    TERN_OP(111, mx_dequantize, "x -> y", "element * scale")
-        .attrs(kMxDequantize)
-        .traits_of(Trait::plain)
-        .rule(mx_dequantize_rule),
+    // 111 was mx_dequantize, which loader/read_functions.cpp reads as dequantize.
     TERN_OP(131, dequantize, "x -> y", "the numbers of a quantized value")
         .attrs(kDequantize)
         .traits_of(Trait::plain)
@@ -100,7 +71,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> quantized_ops() {
-  return kOps;
+  return kQuantizedOps;
 }
 
 }  // namespace tern::ops

@@ -1,5 +1,5 @@
-// Shape rules of what works along axes: reduce, select_reduce, scan, sort, topk, histogram, searchsorted,
-// segment_reduce. The normalizations are in normalizations.cpp.
+// Shape rules of ops along axes: reduce, select_reduce, scan, sort, topk, histogram, searchsorted, segment_reduce.
+// Normalizations are in normalizations.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -15,15 +15,14 @@ namespace {
 
 /// reduce(x; kind, axes, keepdims, dtype, correction)
 /// Combines all elements along `axes` (none named: all axes) into one. With `keepdims` the axes stay, of size 1.
-///   sum, prod   x is converted to the compute type of `dtype` first; nothing gives 0, 1
-///   mean        as sum, divided by how many; dtype floating or complex; nothing gives NaN
-///   max, min    dtype is x's; NaN wins; nothing to choose from is an error when running
-///   any, all    of x != 0; dtype boolean or uint8
-///   argmax, argmin  i64: the position along the one axis named, or in the flattened x when `axes` is empty; the first
-///   of
-///               equals; NaN wins
+///   sum, prod   x is converted to the compute type of `dtype` first; empty input gives 0, 1
+///   mean        the sum divided by the count; dtype floating or complex; empty input gives NaN
+///   max, min    dtype is x's; NaN wins; empty input fails the run
+///   any, all    tests x != 0; dtype boolean or uint8
+///   argmax, argmin  i64: position along the only axis named, or in the flattened x if `axes` is empty; NaN wins, then
+///               the first of equal elements
 ///   var         sum of |x - mean|^2 / max(0, n - correction); dtype is real
-///   bit_xor     of integers; dtype is x's
+///   bit_xor     integers only; dtype is x's
 void infer_reduce(Inference& c) {
   const auto kind = static_cast<ReduceKind>(c.integer(AttrKey::kind));
   const TensorType& x = movable_operand(c, 0);
@@ -80,13 +79,13 @@ Dims without_axis(Dims shape, std::size_t axis, bool keep) {
 }
 
 /// select_reduce(x; kind, axis, k, keepdims) -> values, indices (i64)
-/// Picks one element of each line along `axis`, and says where it was.
-///   max, min    NaN wins; the first of equals
-///   median      the lower one of the middle two; a NaN anywhere wins
-///   nanmedian   of what is not NaN; NaN if all are
-///   mode        the most frequent one, of equally frequent ones the smallest
+/// Picks one element of each line along `axis`, and returns its position.
+///   max, min    NaN wins; the first of equal elements
+///   median      the lower of the middle two; a NaN anywhere wins
+///   nanmedian   ignores NaN; NaN if all elements are
+///   mode        the most frequent element, the smallest of equally frequent elements
 ///   kthvalue    the k-th smallest, counted from 1; NaN is larger than all
-/// Which of equal elements median, nanmedian, mode and kthvalue point to is not specified.
+/// The choice among equal elements is unspecified for median, nanmedian, mode and kthvalue.
 void infer_select_reduce(Inference& c) {
   const auto kind = static_cast<SelectKind>(c.integer(AttrKey::kind));
   const TensorType& x = real_operand(c, 0);
@@ -106,9 +105,9 @@ void infer_select_reduce(Inference& c) {
 /// scan(x; kind, axis, dtype) -> y [, indices (i64)]
 /// y[i] combines x[0..i] along `axis`.
 ///   cumsum, cumprod   x is converted to `dtype` first; narrow types accumulate in their compute type
-///   cummax, cummin    with indices, the last of equals; NaN wins and stays
-///   logcumsumexp      of floating or complex numbers
-/// `dtype` may be absent where it is x's.
+///   cummax, cummin    with indices, the last of equal elements; NaN wins and stays
+///   logcumsumexp      floating or complex numbers
+/// `dtype` may be absent if equal to x's.
 void infer_scan(Inference& c) {
   const auto kind = static_cast<ScanKind>(c.integer(AttrKey::kind));
   const TensorType& x = movable_operand(c, 0);
@@ -132,8 +131,8 @@ void infer_scan(Inference& c) {
   if (kind == ScanKind::cummax || kind == ScanKind::cummin) c.out(DType::i64, x.shape);
 }
 
-/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. Equal elements keep their order
-/// with `stable`; without it their order is not specified.
+/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. `stable` keeps the order of
+/// equal elements, otherwise unspecified.
 void infer_sort(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
@@ -142,7 +141,7 @@ void infer_sort(Inference& c) {
 }
 
 /// topk(x; axis, k, largest) -> values, indices (i64): the k largest (or smallest) along `axis`, in that order. NaN is
-/// larger than all; which of equals come first is not specified.
+/// larger than all; the order of equal elements is unspecified.
 void infer_topk(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
@@ -155,10 +154,10 @@ void infer_topk(Inference& c) {
 }
 
 /// histogram(x, edges?, weight?; bins, range, density, full) -> counts [bins], edges [bins + 1], both of x's dtype
-/// Counts the elements of x (of any shape), or adds up `weight` (x's shape), in each bin; the last bin holds its upper
-/// edge. What lies outside is not counted. Bins lie between the given `edges` (1-d, ascending), or divide `range` =
-/// [low, high] into `bins` equal ones; without a range, or with an empty one, that is from the smallest to the largest
-/// element. An empty range is widened by 1 to each side (`full` = 0) or 0.5 (`full` = 1). With `density` the counts are
+/// Counts the elements of x (of any shape), or adds up `weight` (x's shape), in each bin; the last bin includes its
+/// upper edge. Elements outside are ignored. Bins lie between the given `edges` (1-d, ascending), or divide `range` =
+/// [low, high] into `bins` equal parts; without a range, or with an empty range, from the smallest to the largest
+/// element. An empty range is widened by 1 (`full` = 0) or 0.5 (`full` = 1) to each side. With `density` the counts are
 /// divided by their sum and the width of their bin.
 void infer_histogram(Inference& c) {
   const TensorType& x = real_operand(c, 0);
@@ -186,9 +185,10 @@ void infer_histogram(Inference& c) {
 }
 
 /// searchsorted(sorted, values, sorter?; right, dtype) -> positions of the shape of values, int32 or int64 (`dtype`,
-/// else int64) Where each value would have to go in the last axis of `sorted` to keep the order: before its equals, or
-/// after them with `right`. `sorted` is 1-d, or has the leading sizes of `values`. `sorter` (i64, the shape of
-/// `sorted`) says in which order to read it.
+/// else int64)
+/// Insertion position of each value in the last axis of `sorted`: before equal elements, or after them with `right`.
+/// `sorted` is 1-d, or has the leading sizes of `values`. `sorter` (i64, the shape of `sorted`) gives the reading
+/// order.
 void infer_searchsorted(Inference& c) {
   const TensorType& s = real_operand(c, 0);
   const TensorType& v = real_operand(c, 1);
@@ -211,8 +211,8 @@ void infer_searchsorted(Inference& c) {
 
 /// segment_reduce(x, offsets; kind, axis, value) -> x.shape[:axis] + [n] + x.shape[axis+1:]
 /// `offsets` (int32 or int64) has the shape x.shape[:axis] + [n + 1] and ascends: segment i of a line holds its
-/// elements offsets[i] up to offsets[i+1]. Kinds: sum, prod, mean, max, min (NaN wins). `value` is what each segment
-/// starts with; without it an empty segment gives 0, 1, NaN, -inf, inf.
+/// elements offsets[i] up to offsets[i+1]. Kinds: sum, prod, mean, max, min (NaN wins). `value` is the initial value of
+/// each segment; without it an empty segment gives 0, 1, NaN, -inf, inf.
 void infer_segment_reduce(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   const TensorType& o = index_operand(c, 1);
@@ -225,7 +225,7 @@ void infer_segment_reduce(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kReductionsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
 constexpr AttrRecord kReduce[] = {
     need(AttrKey::kind, kReduceNames, "how elements are combined"),
@@ -236,22 +236,22 @@ constexpr AttrRecord kReduce[] = {
 };
 constexpr AttrRecord kSelectReduce[] = {
     need(AttrKey::kind, kSelectNames, "which element"),
-    kAlong,
+    kReductionsAlong,
     with(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
     kKeepdims,
 };
 constexpr AttrRecord kScan[] = {
     need(AttrKey::kind, kScanNames, "how elements are combined"),
-    kAlong,
+    kReductionsAlong,
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kSort[] = {
-    kAlong,
+    kReductionsAlong,
     flag(AttrKey::descending, "the largest first"),
     flag(AttrKey::stable, "equal elements keep their order"),
 };
 constexpr AttrRecord kTopk[] = {
-    kAlong,
+    kReductionsAlong,
     need(AttrKey::k, AttrType::dim, "how many").at_least(0),
     with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
@@ -270,11 +270,11 @@ constexpr AttrRecord kSearchsorted[] = {
 };
 constexpr AttrRecord kSegmentReduce[] = {
     need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
-    kAlong,
+    kReductionsAlong,
     may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kReductionsOps[] = {
     TERN_OP(20, reduce, "x -> y", "all elements along axes combined into one")
         .attrs(kReduce)
         .traits_of(Trait::foldable)
@@ -307,7 +307,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> reductions_ops() {
-  return kOps;
+  return kReductionsOps;
 }
 
 }  // namespace tern::ops

@@ -10,7 +10,7 @@
 namespace tern::ops {
 namespace {
 
-/// The attributes of resize, and the result: x with other spatial sizes.
+/// Checks the attributes of resize and sets the result type: x with other spatial sizes.
 void resized(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 3 to 5 axes");
@@ -36,10 +36,9 @@ void resized(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
-// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, layout, scales:
-// for each axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions
-// from these.
+// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes: mode
+// (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, layout, scales: for
+// each axis the caller's result size / input size, 0 to use the sizes; PyTorch computes positions from scales.
 // u8 is rounded to nearest and clamped.
 void resize(Inference& c) {
   require_plain(c, 0);
@@ -48,10 +47,10 @@ void resize(Inference& c) {
   resized(c);
 }
 
-// g [n, c, spatial...] -> [n, c, sizes...]: what reaches each element of an image of these sizes, which resize with the
-// same attributes made the spatial sizes of g. Element x[i] is the sum over j of g[j] times the weight of i in j.
-// PyTorch's gradient is not that of its own resize everywhere, nor is this one: nearest positions are always those of
-// layout channels_last, antialiasing filters equal sizes, too, and a bicubic gradient of equal images is a copy.
+// g [n, c, spatial...] -> [n, c, sizes...]: gradient of an image of these sizes, resized with the same attributes to
+// the spatial sizes of g. Element x[i] is the sum over j of g[j] times the weight of i in j. Like PyTorch's gradient,
+// this op differs from the exact gradient of its resize: nearest positions are always computed as for layout
+// channels_last, antialiasing filters equal sizes, too, and a bicubic gradient of equal sizes is a copy.
 void resize_gradient(Inference& c) {
   require_floating(c, 0);
   resized(c);
@@ -78,11 +77,11 @@ void grid_sample(Inference& c) {
 }
 
 // x [n, c, h, w], rois [k, 5] (batch number, x1, y1, x2, y2) -> [k, c, sizes[0], sizes[1]]: each box is cut into bins,
-// and a bin gives one number for each channel. Position-sensitive kinds have c / (sizes[0] * sizes[1]) channels in the
+// and each bin gives one number per channel. Position-sensitive kinds have c / (sizes[0] * sizes[1]) channels in the
 // result: channel i of bin (y, x) reads channel (i * sizes[0] + y) * sizes[1] + x. Attributes: kind (RoiKind; align),
 // sizes, scale (from the boxes' coordinates to x's; 1), k (bilinear samples along each axis of a bin; 0: ceil(bin
 // size)), align_corners (align: shift by half a pixel, torchvision's `aligned`; position_align always does). Empty bins
-// give 0. A batch number outside 0..n-1 is an error of the run.
+// give 0. A batch number outside 0..n-1 fails the run.
 void roi_align(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
@@ -101,8 +100,8 @@ void roi_align(Inference& c) {
   c.out(x.dtype, {rois.shape[0], channels, sizes[0], sizes[1]});
 }
 
-// boxes [n, 4] (x1, y1, x2, y2), scores [n] -> the i64 numbers, by falling score, of the boxes that overlap no kept box
-// of a higher score by more than `value` (intersection over union). symbols: the symbol of how many there are.
+// boxes [n, 4] (x1, y1, x2, y2), scores [n] -> i64 numbers of the kept boxes, by falling score: boxes overlapping no
+// kept box of a higher score by more than `value` (intersection over union). symbols: the symbol of their count.
 void nms(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
@@ -142,7 +141,7 @@ constexpr AttrRecord kNms[] = {
     need(AttrKey::symbols, AttrType::symbols, "how many are kept").exactly(1),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kSamplingOps[] = {
     TERN_OP(64, resize, "x -> y", "an image of another size").attrs(kResize).rule(resize),
     TERN_OP(130, resize_gradient, "g -> x",
             "what resize, with these attributes, passes on to each element of its operand")
@@ -163,7 +162,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> sampling_ops() {
-  return kOps;
+  return kSamplingOps;
 }
 
 }  // namespace tern::ops

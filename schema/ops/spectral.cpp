@@ -1,4 +1,4 @@
-// The rules of what works with spectra: eigenvalues, singular values, the matrix exponential, Fourier transforms.
+// Rules of spectral ops: eigenvalues, singular values, the matrix exponential, Fourier transforms.
 #include "schema/infer/checks.h"
 #include "schema/infer/matrices.h"
 #include "schema/linalg_kinds.h"
@@ -9,7 +9,7 @@
 namespace tern::ops {
 namespace {
 
-// A [..., n, n], hermitian, read in its lower triangle or with `upper` in the upper one -> eigenvalues [..., n] (real,
+// A [..., n, n], hermitian, read in its lower triangle (upper triangle with `upper`) -> eigenvalues [..., n] (real,
 // rising), eigenvectors [..., n, n] (orthonormal columns). A matrix with NaN or infinities fails the run.
 void eigh(Inference& c) {
   const Matrices a = square_matrices(c, 0);
@@ -42,11 +42,10 @@ void matrix_exp(Inference& c) {
 }
 
 // Discrete Fourier transform along `axes`: y[k] = sum x[j] exp(-2 pi i j k / n) with `forward`, else with the other
-// sign, divided as `norm` (FftNorm) says, n being the number of elements of the transform. `kind` (FftKind):
-// complex_to_complex: x complex -> the same shape.
-// real_to_complex: x real -> complex; the last of `axes` has the first n / 2 + 1 elements of the spectrum.
-// complex_to_real: x complex -> real; the last of `axes` has size `length` and is read as the first half of a spectrum
-// that is hermitian: length / 2 + 1 elements.
+// sign, divided according to `norm` (FftNorm) with n = number of elements of the transform. `kind` (FftKind):
+// complex_to_complex: x complex -> the same shape. real_to_complex: x real -> complex; the last of `axes` has the first
+// n / 2 + 1 elements of the spectrum. complex_to_real: x complex -> real; the last of `axes` has size `length` and is
+// read as the first half of a hermitian spectrum: length / 2 + 1 elements.
 void fft(Inference& c) {
   const auto kind = static_cast<FftKind>(c.integer(AttrKey::kind));
   const TensorType& x = plain(c, 0);
@@ -70,7 +69,7 @@ void fft(Inference& c) {
   c.out(real_part(x.dtype), std::move(shape));
 }
 
-constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr Attribute kSpectralUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr AttrRecord kFft[] = {
     need(AttrKey::kind, kFftNames, "of the operand and the result"),
     may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
@@ -78,10 +77,10 @@ constexpr AttrRecord kFft[] = {
     with(AttrKey::norm, kFftNormNames, 0, "what sums are divided by"),
     may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
 };
-constexpr AttrRecord kEigh[] = {kUpper};
+constexpr AttrRecord kEigh[] = {kSpectralUpper};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kSpectralOps[] = {
     TERN_OP(80, fft, "x -> y", "discrete Fourier transform along axes").attrs(kFft).rule(fft),
     TERN_OP(84, eigh, "a -> values, vectors", "eigenvalues, rising, of hermitian matrices").attrs(kEigh).rule(eigh),
     TERN_OP(85, eig, "a -> values, vectors", "eigenvalues of square matrices, complex").rule(eig),
@@ -92,7 +91,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> spectral_ops() {
-  return kOps;
+  return kSpectralOps;
 }
 
 }  // namespace tern::ops

@@ -1,4 +1,4 @@
-// Rules of the ops of training: optimizer steps, and communication between processes.
+// Rules of training ops: optimizer steps, and communication between processes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 namespace tern::ops {
 namespace {
 
-// optim(lists...; kind, hyper, mode, maximize, counts) -> new values: one step of an optimizer for all parameters, as
-// PyTorch's fused kernels do it. schema/optim.h has the lists and the meaning of hyper and mode. `counts` says how many
-// operands each list has; without it there is one parameter, and an operand or none for each list, as in archives from
-// before there were lists. Results are the new values of the parameters, of the gradients (with grad_scale only), of
-// the states that are given, and of step where mode says so. Tensors of one parameter have its sizes; states and
-// gradients may have float32 beside a parameter of 16 bits. With scales, states are uint8 (dtypes/state_codes.h).
+// optim(lists...; kind, hyper, mode, maximize, counts) -> new values: one step of an optimizer for all parameters, like
+// PyTorch's fused kernels. schema/optim.h defines the lists and the meaning of hyper and mode. `counts` gives the
+// number of operands of each list; without `counts` (archives older than the lists) there is one parameter, with one
+// optional operand per list. Results are the new values of the parameters, of the gradients (with grad_scale only), of
+// the given states, and of step if requested by mode. Tensors of one parameter have its sizes; states and gradients may
+// have float32 beside a parameter of 16 bits. With scales, states are uint8 (dtypes/state_codes.h).
 
-/// How many operands each list has, and that they make sense.
+/// Checks the counts of the lists, and returns them.
 std::array<std::int64_t, kOptimLists> optim_counts(const Inference& c) {
   std::array<std::int64_t, kOptimLists> counts{};
   const Dims& given = c.node.dims(AttrKey::counts);
@@ -65,7 +65,7 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
     c.require(!there || rule >= 0, never);
   };
   c.require(counts[1] > 0, "gradients are needed");
-  // The kinds of before there were lists may have states that they leave as they are.
+  // Kinds older than the lists may carry unused states.
   const bool strict = record.kind > OptimKind::adagrad;
   check(OptimList::m, strict ? record.m : std::max<int>(record.m, 0), "this optimizer needs m",
         "this optimizer has no m");
@@ -82,13 +82,13 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   if (record.kind == OptimKind::sgd) c.require(hyper[1] == 0 || counts[2] > 0, "momentum needs a buffer");
   if (record.kind == OptimKind::rmsprop) c.require(hyper[2] == 0 || counts[2] > 0, "momentum needs a buffer");
   const std::int64_t mode = c.integer(AttrKey::mode);
-  // Kinds of before there were lists ignore the bits that are not theirs.
+  // Kinds older than the lists ignore foreign bits.
   const std::int64_t ignored = record.kind <= OptimKind::adagrad ? kOptimNesterov | kOptimFirst : 0;
   c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer has no such mode");
   c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
 }
 
-/// All states have codes of 8 bits, or none.
+/// Requires 8-bit codes for all states, or for none.
 void check_optim_codes(const Inference& c, const std::array<std::int64_t, kOptimLists>& counts, bool coded) {
   if (!coded) return;
   const OptimRecord& record = optim_record(static_cast<OptimKind>(c.integer(AttrKey::kind)));
@@ -100,7 +100,7 @@ void check_optim_codes(const Inference& c, const std::array<std::int64_t, kOptim
   c.require(c.in(0).dtype != DType::f64, "parameters of float64 have no states of 8 bits");
 }
 
-/// Codes have the parameter's sizes, and scales one number for each full block of them.
+/// Requires the parameter's sizes for codes, and one scale per full block of codes.
 void check_optim_state_codes(const Inference& c, OptimList list, std::int64_t count, std::size_t start) {
   for (std::int64_t i = 0; i < count; ++i) {
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
@@ -118,7 +118,7 @@ void check_optim_state_codes(const Inference& c, OptimList list, std::int64_t co
   }
 }
 
-/// The operands of one list: of one dtype, and each with the sizes of its parameter.
+/// Checks the operands of one list: one dtype, and the sizes of each parameter.
 void check_optim_list(const Inference& c, OptimList list, std::int64_t count, std::size_t start) {
   const TensorType& p = c.in(0);
   const TensorType& first = c.in(start);
@@ -132,7 +132,7 @@ void check_optim_list(const Inference& c, OptimList list, std::int64_t count, st
             "master weights of parameters of 16 bits must be float32");
   for (std::int64_t i = 0; i < count; ++i) {
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
-    c.require(!t.quantized(), "an MX tensor cannot be trained");
+    c.require(!t.quantized(), "a quantized value cannot be trained");
     c.require(t.dtype == first.dtype, "all tensors of a list need one dtype");
     if (!large) {
       c.same(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
@@ -175,11 +175,11 @@ void require_reduction(Inference& c, DType t) {
   if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));
 }
 
-// collective(x; kind, text, name, groups, k, sizes, counts, mode): among `groups` ranks (0: as many as the group has)
-// of the group `name`: all_reduce joins x of all by `text` (a ReduceOp of tern/collective.h); all_gather puts all x one
-// after the other along axis 0; reduce_scatter joins them and keeps this rank's part of axis 0; broadcast gives all the
-// x of rank k; all_to_all gives `sizes` of axis 0 to each rank and gets `counts` from each, or equal parts. With mode 1
-// it only starts, and a wait ends it.
+// collective(x; kind, text, name, groups, k, sizes, counts, mode): among `groups` ranks (0: all ranks of the group) of
+// the group `name`: all_reduce combines all x by `text` (a ReduceOp of tern/collective.h); all_gather concatenates all
+// x along axis 0; reduce_scatter combines all x and returns this rank's part of axis 0; broadcast returns the x of rank
+// k; all_to_all sends `sizes` of axis 0 to each rank and receives `counts` from each, or equal parts. With mode 1 the
+// node only starts the collective, and a wait ends it.
 void collective(Inference& c) {
   const TensorType& x = c.in(0);
   const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind));
@@ -211,7 +211,7 @@ void collective(Inference& c) {
 }
 
 // exchange(x...; counts, sizes, mapped, name): messages between this rank and others, all in flight together. Operand i
-// is sent to rank sizes[i] where counts[i] is 0; where it is 1, a tensor like it comes from that rank. mapped: tags.
+// is sent to rank sizes[i] if counts[i] is 0; if 1, a tensor like operand i is received from that rank. mapped: tags.
 void exchange(Inference& c) {
   const std::size_t n = c.input_count();
   for (const AttrKey key : {AttrKey::counts, AttrKey::sizes, AttrKey::mapped})
@@ -222,7 +222,8 @@ void exchange(Inference& c) {
   }
 }
 
-// wait(y, kept...): y when its collective is done. The others are the collective's operands, which it may still read.
+// wait(y, kept...): y after its collective has finished. `kept` are the collective's operands, possibly read until
+// then.
 void wait(Inference& c) {
   c.out(c.in(0).dtype, c.in(0).shape);
 }
@@ -254,7 +255,7 @@ constexpr AttrRecord kExchange[] = {
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kTrainingOps[] = {
     TERN_OP(100, optim,
             "p+, g+, m*, v*, third*, step*, lr?, grad_scale?, found_inf?, master*, product*, m_scale*, v_scale*, "
             "third_scale* -> p+, g*, m*, v*, third*, step*, master*, product*, m_scale*, v_scale*, third_scale*",
@@ -275,7 +276,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> training_ops() {
-  return kOps;
+  return kTrainingOps;
 }
 
 }  // namespace tern::ops

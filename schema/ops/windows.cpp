@@ -14,7 +14,7 @@
 namespace tern::ops {
 namespace {
 
-/// kernel or the like: as many as there are spatial axes (1 to 3).
+/// Number of spatial axes (1 to 3), from the length of `kernel` or a similar attribute.
 std::size_t spatial_axes(const Inference& c, AttrKey key) {
   const std::size_t n = c.node.dims(key).size();
   if (n < 1 || n > 3) c.fail(fmt::format("attribute '{}' has {} values, not 1 to 3", attr_name(key), n));
@@ -25,12 +25,12 @@ PoolKind pool_kind(const Inference& c) {
   return static_cast<PoolKind>(c.integer(AttrKey::kind));
 }
 
-/// Where `x` is not known to be [n, c, spatial...], it may miss the batch axis.
+/// Unless `x` is known to be [n, c, spatial...], the batch axis may be missing.
 void require_channels(const Inference& c, const TensorType& x, std::size_t spatial) {
   c.require(x.shape.size() >= spatial, "the input has fewer axes than the window");
 }
 
-/// The sizes [o, c / groups, kernel...] of a weight that is a matrix.
+/// Sizes [o, c / groups, kernel...] of a weight stored as a matrix.
 Dims kernel_matrix(const Inference& c, std::size_t spatial) {
   const TensorType& w = c.in(1);
   const auto kernel = c.integers(AttrKey::kernel, spatial);
@@ -44,15 +44,15 @@ Dims kernel_matrix(const Inference& c, std::size_t spatial) {
   return sizes;
 }
 
-// x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes.
-// weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
-// Attributes: strides, dilations (1 where absent), before and after (elements added at each end; 0 where absent), fill
-// (their value, 0), groups (1), transposed (0), output_pads (transposed only: extra size at the far end), dtype (of the
-// result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8
-// bits of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before
-// the bias is added. Padding adds a fill, a zero point, to such an image alone.
-// A quantized weight, not 2:4 sparse, is a matrix [o, c / groups * kernel...], never transposed, beside a float x of at
-// most 32 bits; attribute kernel then has the sizes of the kernel. Its numbers are those of dequantize to float32.
+// x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes. weight is [o, c / groups,
+// kernel...], or with `transposed` [c, o / groups, kernel...]. Attributes: strides, dilations (1 if absent), before and
+// after (elements added at each end; 0 if absent), fill (their value, 0), groups (1), transposed (0), output_pads
+// (transposed only: extra size at the far end), dtype (the result's; x's if absent). Cross-correlation, like PyTorch;
+// f16 and bf16 are summed in float32. 8-bit integers of any signs multiply each other: sums are exact in 64 bits, and
+// become int32 (the low bits) or float32 before the bias is added. Only such images may have a non-zero fill (zero
+// point) as padding. A quantized weight, not 2:4 sparse, is a matrix [o, c / groups * kernel...], never transposed,
+// beside a float x of at most 32 bits; attribute kernel then has the sizes of the kernel. Its numbers equal dequantize
+// to float32.
 void convolution(Inference& c) {
   require_plain(c, 0);
   const TensorType& x = c.in(0);
@@ -129,11 +129,11 @@ void convolution(Inference& c) {
   c.out(dtype, std::move(shape));
 }
 
-// x [..., spatial...] -> y [..., spatial...], and for kind max also i64 positions within the spatial plane.
-// Attributes: kind (PoolKind), kernel; strides (the kernel where absent), before (padding at both ends, 0), dilations
-// (1, max only), ceil_mode (sizes round up, but no window starts in the far padding), count_pads (avg: padding counts
-// as elements, 0), divisor (avg: instead of the number of elements). max: NaN wins; the first of equal elements is the
-// one named. avg: f16 and bf16 are summed in float32.
+// x [..., spatial...] -> y [..., spatial...], and for kind max also i64 positions within the spatial plane. Attributes:
+// kind (PoolKind), kernel; strides (the kernel if absent), before (padding at both ends, 0), dilations (1, max only),
+// ceil_mode (sizes round up, but no window starts in the far padding), count_pads (avg: padding counts as elements, 0),
+// divisor (avg: replaces the number of elements). max: NaN wins; ties select the first element. avg: f16 and bf16 are
+// summed in float32.
 void pool(Inference& c) {
   require_plain(c, 0);
   const PoolKind kind = pool_kind(c);
@@ -197,8 +197,8 @@ void adaptive_pool(Inference& c) {
 
 // x [n, c, spatial...], samples [n, c, 2 or 3] in 0..1 -> the largest element of pseudo-random windows of fixed size,
 // and i64 positions within the spatial plane. Attributes: kernel, sizes. Window i of m starts at floor((i + u) * alpha)
-// - floor(u * alpha), alpha = (in - kernel) / (m - 1), the last one at in - kernel. samples holds u, for two axes the
-// innermost first, for three the outermost.
+// - floor(u * alpha) with alpha = (in - kernel) / (m - 1), the last window at in - kernel. samples holds u, for two
+// axes the innermost first, for three the outermost.
 void fractional_pool(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
@@ -223,7 +223,7 @@ void fractional_pool(Inference& c) {
   c.out(DType::i64, indices);
 }
 
-// x [n, c * prod(kernel), l] -> [n, c, sizes...]: adds column j of x, a window of the result, to where it was cut out;
+// x [n, c * prod(kernel), l] -> [n, c, sizes...]: adds column j of x, a window of the result, at the window's position;
 // l = product over the axes of (size + 2 * before - dilation * (kernel - 1) - 1) / stride + 1. Attributes: sizes,
 // kernel, dilations, before, strides.
 void fold(Inference& c) {
@@ -302,7 +302,7 @@ constexpr AttrRecord kFold[] = {
     kPadding,
 };
 
-constexpr OpRecord kOps[] = {
+constexpr OpRecord kWindowsOps[] = {
     TERN_OP(61, convolution, "x, weight, bias? -> y", "cross-correlation over 1 to 3 spatial axes")
         .attrs(kConvolution)
         .costs(convolution_operations)
@@ -322,7 +322,7 @@ constexpr OpRecord kOps[] = {
 }  // namespace
 
 std::span<const OpRecord> windows_ops() {
-  return kOps;
+  return kWindowsOps;
 }
 
 }  // namespace tern::ops

@@ -11,7 +11,7 @@ bool has_effect(const Node& n) {
   return has_trait(n.op, Trait::effect) || n.has(AttrKey::symbols);
 }
 
-/// Which functions contain nodes with effects, themselves or in functions that they run.
+/// Marks functions that contain nodes with effects, themselves or in functions that they run.
 std::vector<bool> functions_with_effects(const Program& program) {
   std::vector<bool> result(program.functions.size());
   for (bool changed = true; changed;) {
@@ -48,7 +48,7 @@ void clean(Function& f, const std::vector<bool>& effects) {
     if (!keep[i]) continue;
     for (ValueId v : n.inputs) mark(needed, v);
   }
-  // Values that are left get new numbers.
+  // Renumbers the remaining values.
   std::vector<bool> defined(f.values.size());
   for (const FunctionInput& in : f.inputs) mark(defined, in.value);
   std::size_t kept = 0;
@@ -56,7 +56,7 @@ void clean(Function& f, const std::vector<bool>& effects) {
     if (!keep[i]) continue;
     Node& n = f.nodes[i];
     for (ValueId& v : n.outputs) {
-      // A kernel saves the work for an unused result: the positions of a pool's largest elements.
+      // Kernels skip the work for unused results, such as the positions of a pool's maxima.
       if (v != kNoValue && !needed[static_cast<std::size_t>(v)] && !has_effect(n) && n.functions.empty()) v = kNoValue;
       mark(defined, v);
     }

@@ -1,5 +1,5 @@
-// Dead code elimination: removes nodes without effects whose results are unused, unused results of other nodes, and
-// values that have no definition any more.
+// Dead code elimination: removes nodes without effects and with unused results, unused results of other nodes, and
+// values left without a definition.
 #pragma once
 
 #include "schema/program.h"

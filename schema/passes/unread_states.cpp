@@ -1,22 +1,12 @@
 #include "schema/passes/unread_states.h"
 
+#include "schema/def_use.h"
+#include "schema/passes/dead_code.h"
+
 namespace tern {
 namespace {
 
-std::vector<bool> read_values(const Function& f) {
-  std::vector<bool> read(f.values.size());
-  const auto mark = [&read](ValueId v) {
-    if (v != kNoValue) read[static_cast<std::size_t>(v)] = true;
-  };
-  for (const Node& n : f.nodes) {
-    for (ValueId v : n.inputs) mark(v);
-  }
-  for (const FunctionOutput& o : f.outputs) mark(o.value);
-  for (const WriteBack& w : f.writebacks) mark(w.value);
-  return read;
-}
-
-/// Takes the inputs of these states out; write-backs count inputs.
+/// Removes the inputs of these states, and renumbers inputs in write-backs.
 void drop_inputs(Function& f, const std::vector<bool>& gone) {
   std::vector<std::uint32_t> number(f.inputs.size());
   std::vector<FunctionInput> kept;
@@ -33,14 +23,24 @@ void drop_inputs(Function& f, const std::vector<bool>& gone) {
 
 }  // namespace
 
+std::vector<bool> read_states(const Program& program) {
+  std::vector<bool> read(program.states.size());
+  for (const Function& f : program.functions) {
+    const DefUse uses(f);
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && uses.is_read(in.value)) read[in.state] = true;
+    }
+  }
+  return read;
+}
+
 void remove_unread_states(Program& program, const std::vector<bool>& candidates) {
+  remove_dead_code(program);
   std::vector<bool> gone = candidates;
   gone.resize(program.states.size());
+  const std::vector<bool> read = read_states(program);
+  for (std::size_t s = 0; s < gone.size(); ++s) gone[s] = gone[s] && !read[s];
   for (const Function& f : program.functions) {
-    const std::vector<bool> read = read_values(f);
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && read[static_cast<std::size_t>(in.value)]) gone[in.state] = false;
-    }
     for (const WriteBack& w : f.writebacks) {
       if (w.target == WriteBack::Target::state) gone[w.index] = false;
     }
@@ -67,6 +67,7 @@ void remove_unread_states(Program& program, const std::vector<bool>& candidates)
       if (w.target == WriteBack::Target::state) w.index = number[w.index];
     }
   }
+  remove_dead_code(program);  // renumbers values: those of the removed inputs are gone
 }
 
 }  // namespace tern

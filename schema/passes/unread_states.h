@@ -1,4 +1,4 @@
-// Removes states that no function reads any more.
+// Clean-up after a pass: removes dead code, and states that no function reads any more.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,11 @@
 
 namespace tern {
 
-/// Of the states marked, those whose values no node, output or write-back uses, in any function, and to which no other
-/// state is tied. Their inputs go with them.
+/// Marks states whose value a node, an output or a write-back of a function reads.
+std::vector<bool> read_states(const Program& program);
+
+/// Removes dead code, then each state that `candidates` marks, that no function reads or writes, and to which no other
+/// state is tied, with the inputs that hold it. States beyond the end of `candidates` stay.
 void remove_unread_states(Program& program, const std::vector<bool>& candidates);
 
 }  // namespace tern

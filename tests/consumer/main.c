@@ -1,4 +1,4 @@
-/* Uses the C interface from outside, as C99: every function, and what each does with NULL. */
+/* Uses the C interface from outside, as C99: every function, also with NULL. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void check_runs(tern_session* session, const char* input_name, const char
   EXPECT(strstr(tern_last_error(), input_name) != NULL);
   EXPECT(tern_session_output_count(session) == 0);
 
-  /* Every image is the same one: strides of 0. */
+  /* Strides of 0: every image is the same. */
   strided = floats(images, 2);
   strided.has_strides = 1;
   strided.strides[2] = 8;
@@ -227,9 +227,9 @@ int main(int argc, char** argv) {
   options.size = 0;
   EXPECT(tern_model_prepare(model, &options, &prepared) == TERN_ERROR_INVALID_ARGUMENT);
   EXPECT(tern_session_create(prepared, &session) == TERN_OK);
-  tern_prepared_free(prepared); /* the session keeps what it needs */
+  tern_prepared_free(prepared); /* the session holds its own references */
   if (session == NULL) return 1;
-  tern_session_cancel(session); /* without a run, it has no effect */
+  tern_session_cancel(session); /* without effect outside a run */
   check_runs(session, in.name, out.name);
   check_state(session, model);
   tern_session_free(session);

@@ -1,4 +1,4 @@
-// Uses what the library exports, from outside: errors cross its boundary, functions list themselves, a session runs.
+// Uses the library's exports from outside: errors cross its boundary, functions list themselves, a session runs.
 #include <tern/linalg.h>
 #include <tern/optim.h>
 #include <tern/tern.h>
@@ -45,7 +45,7 @@ void check_optim() {
 
 void check_linalg() {
   tern::Tensor a(tern::DType::f64, {2, 2, 2}), b(tern::DType::f64, {2, 2});
-  for (int i : {0, 3, 5, 6}) a.span<double>()[static_cast<std::size_t>(i)] = 2;  // 2, and 2 with its rows swapped
+  for (int i : {0, 3, 5, 6}) a.span<double>()[static_cast<std::size_t>(i)] = 2;  // 2 I, and 2 I with exchanged rows
   b.span<double>()[2] = 6;
   const tern::Tensor x = tern::linalg::solve(a, b, {.threads = 1});
   expect(x.sizes() == b.sizes() && x.span<double>()[3] == 3 && x.span<double>()[2] == 0, "systems are solved");

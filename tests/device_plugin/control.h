@@ -1,4 +1,4 @@
-// How tests reach into the test plugins: the table "test" of get_extension.
+// Control of the test plugins by tests: the table "test" of get_extension.
 #pragma once
 
 #include <tern/device.h>
@@ -7,36 +7,36 @@
 
 namespace tern::testing {
 
-/// What is out at the moment, over all devices of the plugin.
+/// Live objects over all devices of the plugin.
 struct DeviceCounts {
   std::int64_t streams = 0, events = 0, modules = 0, allocations = 0, graphs = 0, overrides = 0, profiles = 0,
                pinned = 0, pieces = 0, partitions = 0, communicators = 0;
   std::uint64_t bytes = 0;
 };
 
-/// What was asked of "partition" so far.
+/// Counts of "partition" so far.
 struct PartCounts {
   std::uint64_t asked = 0, compiled = 0, nodes = 0, runs = 0;  ///< nodes: of all compiled parts
-  std::uint64_t weights = 0;                                   ///< values whose address was known before
+  std::uint64_t weights = 0;                                   ///< values with an address known before the run
 };
 
-/// Copies that were asked for so far.
+/// Copies requested so far.
 struct CopyCounts {
   std::uint64_t to_device = 0, to_host = 0, within = 0;
 };
 
 struct DeviceControl {
-  /// The nth call from now (1: the next) of this function of tern/device.h fails with `status`; 0: none does.
+  /// The nth call from now on (1: the next) of this function of tern/device.h fails with `status`; 0: no failure.
   void (*fail)(const char* function, int nth, tern_device_status status);
-  /// Whether that failure has come.
+  /// True if the requested failure has happened.
   bool (*failed)();
   DeviceCounts (*counts)();
-  void (*set_memory)(std::uint64_t bytes);  ///< how much allocate gives in all
-  std::uint64_t (*launches)();              ///< of kernels, so far
-  std::uint64_t (*overridden)();            ///< nodes that ran by a kernel of the plugin's
-  std::uint64_t (*collectives)();           ///< that ranks ran by themselves
+  void (*set_memory)(std::uint64_t bytes);  ///< total bytes available to allocate
+  std::uint64_t (*launches)();              ///< number of kernel launches so far
+  std::uint64_t (*overridden)();            ///< nodes run by the plugin's kernels
+  std::uint64_t (*collectives)();           ///< collectives run without the host
   PartCounts (*parts)();
-  const char* (*annotations)();  ///< all texts that graphs were given, a line each
+  const char* (*annotations)();  ///< all annotations of graphs, a line each
   CopyCounts (*copies)();
 };
 

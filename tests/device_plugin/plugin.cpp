@@ -1,6 +1,6 @@
-// Devices for tests, in the host's memory: they do their work as late as they may, fail where a test says so, and count
-// what is out. TERN_TEST_DEVICE names one; TERN_TEST_GRAPH, TERN_TEST_CONDITIONAL and TERN_TEST_PARTITION give it
-// these extensions, the second all others, too.
+// Test devices in host memory: delay all work as long as allowed, fail on request, and count live objects.
+// TERN_TEST_DEVICE names the device; TERN_TEST_GRAPH, TERN_TEST_CONDITIONAL and TERN_TEST_PARTITION add these
+// extensions; TERN_TEST_CONDITIONAL also adds all others.
 #include <sys/mman.h>
 #include <tern/device.h>
 
@@ -31,7 +31,7 @@ using tern::testing::PartCounts;
 using tern::testing::Queue;
 using tern::testing::WorkList;
 
-/// Everything in this plugin is one thread's at a time.
+/// Serialises all access to the plugin.
 std::recursive_mutex lock;
 
 struct State {
@@ -42,14 +42,14 @@ struct State {
   DeviceCounts counts;
   std::uint64_t memory = std::uint64_t{1} << 40, launches = 0, overridden = 0, collectives = 0;
   std::map<tern_device_address, std::uint64_t> blocks;
-  std::set<tern_device_address> pieces;               ///< that are mapped
-  std::map<std::string, tern_device_module> modules;  ///< by text: compiled once for all devices
+  std::set<tern_device_address> pieces;               ///< mapped pieces
+  std::map<std::string, tern_device_module> modules;  ///< keyed by source: compiled once for all devices
   std::string annotations;
   CopyCounts copies;
   PartCounts part_counts;
 } state;
 
-/// Every function begins so: the failure that a test has asked for comes.
+/// Called at the start of every function: injects the requested failure.
 bool injected(const char* function, tern_device_status* status) {
   if (state.failing != function || --state.countdown != 0) return false;
   state.failing.clear();
@@ -87,14 +87,14 @@ void* pointer(tern_device_address a) {
 
 tern_device_status test_count(std::int32_t* n) {
   if (std::string(TERN_TEST_DEVICE) == "broken") return failed(TERN_DEVICE_FAILED, "the driver is missing");
-  *n = 512;  // each has kernels of its own
+  *n = 512;  // each device compiles its own kernels
   return TERN_DEVICE_OK;
 }
 
 tern_device_status test_properties(std::int32_t device, tern_device_properties* p) {
   TERN_ENTER(properties);
   properties(device, p);
-  // One of the plugins says that its kernels read the host's memory.
+  // "graph" claims that its kernels read host memory.
   p->memory_bytes = std::uint64_t{1} << 33;
   p->features = TERN_DEVICE_DOUBLE | (TERN_TEST_GRAPH && !TERN_TEST_CONDITIONAL ? TERN_DEVICE_HOST_MEMORY : 0);
   return TERN_DEVICE_OK;
@@ -106,7 +106,7 @@ tern_device_status test_allocate(std::int32_t device, std::uint64_t bytes, tern_
     return failed(TERN_DEVICE_OUT_OF_MEMORY, "no memory left");
   const tern_device_status status = allocate(device, bytes, address);
   if (status != TERN_DEVICE_OK) return status;
-  std::memset(pointer(*address), 0xa5, bytes);  // nobody may count on zeros
+  std::memset(pointer(*address), 0xa5, bytes);  // callers must not rely on zeros
   state.blocks[*address] = bytes;
   state.counts.bytes += bytes;
   ++state.counts.allocations;
@@ -161,7 +161,7 @@ tern_device_status test_stream_destroy(std::int32_t, tern_device_stream stream) 
 tern_device_status test_stream_synchronize(std::int32_t, tern_device_stream stream) {
   const std::lock_guard guard(lock);
   Queue& q = queue_of(stream);
-  q.run(q.put);  // what fails has ended, too
+  q.run(q.put);  // failed work has ended, too
   tern_device_status status = TERN_DEVICE_OK;
   if (injected("stream_synchronize", &status)) return status;
   if (!q.failure.empty()) return failed(TERN_DEVICE_FAILED, q.failure);
@@ -313,7 +313,7 @@ tern_device_status override_release(std::int32_t, tern_device_override handle) {
   return TERN_DEVICE_OK;
 }
 
-// What tests ask for.
+// Controls for tests.
 constexpr DeviceControl kControl = {
     [](const char* function, int nth, tern_device_status status) {
       const std::lock_guard guard(lock);

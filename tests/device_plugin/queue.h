@@ -1,4 +1,4 @@
-// Streams that do their work as late as tern/device.h allows: when they are waited for.
+// Streams that delay their work as long as tern/device.h allows: until a wait.
 #pragma once
 
 #include <tern/device.h>
@@ -24,10 +24,10 @@ using Spans = std::vector<tern_device_span>;
 struct Queue {
   std::deque<Work> work;
   std::uint64_t put = 0, done = 0;
-  std::vector<std::shared_ptr<WorkList>> recorded;  ///< while a graph is recorded: it, and the bodies open in it
-  std::shared_ptr<Spans> spans;                     ///< while it is measured
+  std::vector<std::shared_ptr<WorkList>> recorded;  ///< a graph during recording, and its open bodies
+  std::shared_ptr<Spans> spans;                     ///< during profiling
   std::uint64_t mark = 0, clock = 0;
-  std::string failure;  ///< of work that was done
+  std::string failure;  ///< first error of completed work
 
   void add(Work w) {
     if (!recorded.empty()) {
@@ -37,7 +37,7 @@ struct Queue {
     work.push_back(std::move(w));
     ++put;
   }
-  /// What takes `time` on the queue's clock.
+  /// Adds work of duration `time` on the queue's clock.
   void add_timed(std::uint64_t time, Work w) {
     if (spans == nullptr) return add(std::move(w));
     add([this, time, w = std::move(w), kept = spans, id = mark] {
@@ -46,7 +46,7 @@ struct Queue {
       clock += time;
     });
   }
-  /// Does what was put before the `until`th.
+  /// Runs work up to, but not including, number `until`.
   void run(std::uint64_t until) {
     while (done < until) {
       const Work w = std::move(work.front());
@@ -60,7 +60,7 @@ struct Queue {
 struct Moment {
   std::shared_ptr<Queue> queue;  ///< null before the first record
   std::uint64_t place = 0;
-  double seconds = 0;  ///< when it happened
+  double seconds = 0;  ///< time of the event
 
   void wait() const {
     if (queue != nullptr) queue->run(place);

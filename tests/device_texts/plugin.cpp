@@ -1,6 +1,6 @@
-// A device plugin that keeps the text of every kernel and runs none: `texts:0` to `texts:4` are devices of the dialects
-// of tern/device.h, and each text becomes a file of the folder TERN_TEXTS. What a compiler says to it is then asked
-// without a device (tests/scripts/compilers.py). Memory is the host's and keeps zeros, so results mean nothing.
+// A device plugin that stores the source of every kernel and runs none: `texts:0` to `texts:4` are devices of the
+// dialects of tern/device.h, and each source becomes a file in the folder TERN_TEXTS. Compilers then check the files
+// without a device (tests/scripts/compilers.py). Memory is host memory filled with zeros, so results are meaningless.
 #include <tern/device.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 thread_local std::string message;
 
 template <class Handle>
-Handle handle() {  // nothing is behind one
+Handle handle() {  // a dummy handle
   static char thing;
   return reinterpret_cast<Handle>(&thing);
 }

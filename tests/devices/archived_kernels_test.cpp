@@ -1,4 +1,4 @@
-// Kernels that an archive brings compiled: which of them a device is given, and what happens to the others.
+// Compiled kernels in an archive: kernels loaded by a device, and the fallback for all others.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 #include <tern/kernels.h>
@@ -17,12 +17,12 @@ namespace {
 
 using namespace testing;
 
-/// A device that takes SPIR-V beside OpenCL C, and notes what it is given.
+/// A device for SPIR-V and OpenCL C that records its kernels.
 struct Given {
   std::uint64_t features = TERN_DEVICE_DOUBLE | TERN_DEVICE_SPIRV;
   bool refuses_spirv = false;
   const char* kernel_targets = "";
-  std::vector<std::string> targets;                           ///< of sources that are compiled kernels
+  std::vector<std::string> targets;                           ///< targets of precompiled sources
   std::vector<std::pair<std::int32_t, std::string>> sources;  ///< dialect and bytes
   std::int64_t modules = 0;
 } given;
@@ -87,7 +87,7 @@ std::vector<std::byte> smallest_module(std::uint32_t ids) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// relu of n elements, and a sum over all of them: two kernels.
+/// relu of n elements, and their sum: two kernels.
 std::shared_ptr<Program> two_kernels() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {100});
@@ -95,7 +95,7 @@ std::shared_ptr<Program> two_kernels() {
   return std::make_shared<Program>(std::move(p.program()));
 }
 
-/// The texts that the program needs there; `kept` of them, by name, become kernels of the program.
+/// The kernel sources of the program for the target; the sources named in `kept` become kernels of the program.
 std::map<std::string, std::string> add_modules(Program& program, const std::string& kept,
                                                const char* target = "xpu:spirv") {
   auto texts = record_kernels(program, {"test", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 0}, {});
@@ -116,7 +116,7 @@ class ArchivedKernelsTest : public ::testing::Test {
   }
   void TearDown() override { unsetenv("TERN_NO_COMPILE"); }
 
-  /// Asks a new device for all kernels of the program; which came from where.
+  /// Loads all kernels of the program on a new device and returns their origins.
   std::vector<LoadedKernel> load(const std::shared_ptr<Program>& program, bool permitted = true) {
     PluginDevice device(plugin(), 0);
     PrepareOptions options;
@@ -154,7 +154,7 @@ TEST_F(ArchivedKernelsTest, OthersAreCompiled) {
   EXPECT_EQ(of_archive(kernels), 1u);
   for (const auto& [dialect, bytes] : given.sources) {
     if (dialect == TERN_DIALECT_OPENCL) {
-      EXPECT_TRUE(texts.contains(bytes));  // what was recorded without the device
+      EXPECT_TRUE(texts.contains(bytes));  // recorded earlier, without the device
     }
   }
 }

@@ -1,5 +1,5 @@
-// Attention by blocks (kernels/portable/text/attention_blocks.inc), on every device with groups, against its definition
-// in double: whole and partial blocks, one stage and two, masks of each kind, heads that share keys.
+// Blocked attention (kernels/portable/text/attention_blocks.inc) on every device with groups, against its definition in
+// double: whole and partial blocks, one and two stages, all kinds of masks, shared key heads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Case {
   std::optional<DType> mask_type = std::nullopt;
   Sizes mask = {};
   Layout layout = Layout::dense;
-  /// Changes some numbers of q, k, v and mask.
+  /// Changes some elements of q, k, v and mask.
   void (*change)(std::vector<Tensor>&) = nullptr;
   std::optional<double> scale = std::nullopt;
 };
@@ -63,7 +63,7 @@ void put(Tensor& x, std::size_t i, double value) {
   });
 }
 
-/// The element of x, whose leading axes repeat, at an index of the axes of a larger tensor. Heads of x are shared.
+/// Position in x of an index into a larger tensor; leading axes of x broadcast, heads are shared.
 std::size_t place(const Tensor& x, const Sizes& all, const Sizes& index) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < x.sizes().size(); ++i) {
@@ -75,7 +75,7 @@ std::size_t place(const Tensor& x, const Sizes& all, const Sizes& index) {
   return at;
 }
 
-/// The operands as the case says; the program reads them in its layout.
+/// The case's operands; the program reads them in the case's layout.
 struct Operands {
   explicit Operands(const Case& c) {
     for (const Sizes* s : {&c.q, &c.k, &c.v}) tensors.push_back(numbers(c.dtype, *s, tensors.size() + 1));
@@ -101,7 +101,7 @@ struct Operands {
   std::vector<Tensor> tensors;
 };
 
-/// The operand of the program, and what the caller gives for it.
+/// The program's operand, and the caller's tensor for the operand.
 ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tensor>& given) {
   Builder& b = p.b();
   const Sizes sizes = x.sizes();
@@ -116,7 +116,7 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
   if (layout == Layout::repeated) stored[0] = 1;
   Tensor whole = numbers(x.dtype() == DType::boolean ? DType::u8 : x.dtype(), stored, 77);
   if (x.dtype() == DType::boolean) whole = Tensor(DType::boolean, stored);
-  Sizes index(r, 0);  // in the order of x
+  Sizes index(r, 0);  // x's index
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     std::int64_t at = 0;
     for (std::size_t j = 0; j < r; ++j) {
@@ -141,7 +141,7 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
   return v;
 }
 
-/// Of a result: numbers of the type, and weights that are rounded to it.
+/// Tolerance of a result: rounding to the type, also of the weights.
 double tolerance_of(DType t) {
   return t == DType::f8_e4m3fn ? 0x1p-2
          : t == DType::bf16    ? 0x1p-7
@@ -264,7 +264,7 @@ TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
     if (t != f16) add_widths(t, cases);
     for (const std::int64_t n : {1, 2, 15, 16, 17, 63, 64, 65, 130})  // queries and keys around blocks
       cases.push_back({t, {1, 2, n, 16}, {1, 2, n, 16}, {1, 2, n, 16}, true});
-    for (const std::int64_t n : {1, 31, 64, 127, 129, 1000, 5000})  // one query
+    for (const std::int64_t n : {1, 31, 64, 127, 129, 1000, 5000})  // a single query
       cases.push_back({t, {3, 1, 16}, {3, n, 16}, {3, n, 16}});
     cases.push_back({t, {1, 4, 1, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}});
     cases.push_back({t, {130, 64, 64}, {130, 64, 64}, {130, 64, 64}, true});  // many blocks
@@ -282,9 +282,9 @@ TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
       cases.push_back({t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, Layout::dense, nullptr, scale});
     cases.push_back({t, {1, 2, 1, 2, 20, 8}, {2, 1, 2, 2, 40, 8}, {2, 2, 1, 2, 40, 24}, true});  // six axes
     cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                                    // no heads
-    cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});               // axes that repeat
-    cases.push_back({t, {1, 6, 5, 16}, {1, 1, 40, 16}, {1, 1, 40, 16}, true});                   // one head of keys
-    cases.push_back({t, {1, 8, 3, 16}, {1, 1, 700, 16}, {1, 1, 700, 16}, true});  // parts that nothing sees
+    cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});               // broadcast axes
+    cases.push_back({t, {1, 6, 5, 16}, {1, 1, 40, 16}, {1, 1, 40, 16}, true});                   // a single key head
+    cases.push_back({t, {1, 8, 3, 16}, {1, 1, 700, 16}, {1, 1, 700, 16}, true});  // parts hidden by the mask
     cases.push_back({t, {2, 5, 16}, {2, 0, 16}, {2, 0, 16}});                     // no keys
     cases.push_back({t, {2, 5, 16}, {2, 400, 16}, {2, 400, 16}, true, boolean, {5, 400}});
   }
@@ -298,8 +298,8 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto hide = [](std::vector<Tensor>& x) {
     const std::size_t keys = 70;
     for (std::size_t j = 0; j < keys; ++j) {
-      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // a row that sees nothing
-      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // one that sees the last key
+      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // no key visible
+      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // only the last key
       put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kInfinity);
     }
     if (x[3].dtype() != boolean) {
@@ -309,7 +309,7 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
     put(x[0], 5 * 16 + 3, kNaN);       // query 5
     put(x[0], 6 * 16 + 3, kInfinity);  // query 6: scores of both signs
   };
-  // NaN where nothing looks: in a block that the mask hides from all queries, and behind what a causal one shows.
+  // NaN in hidden keys: a block that the mask hides from all queries, and keys after the causal range.
   const auto spoil = [](std::vector<Tensor>& x) {
     for (std::size_t j = 64; j < 128; ++j) {
       put(x[3], j, 0);
@@ -320,12 +320,12 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto spoil_end = [](std::vector<Tensor>& x) {
     for (std::size_t j = 64; j < 200; ++j) put(x[2], j * 16 + 1, kNaN);
   };
-  // What models add to hide keys: a row of it alone sees all of them alike.
+  // The lowest finite value as a mask: a row of only this value sees all keys equally.
   const auto hide_by_lowest = [](std::vector<Tensor>& x) {
     const double lowest = x[3].dtype() == bf16 ? -0x1.fep127 : x[3].dtype() == f16 ? -65504 : -0x1.fffffep127;
     for (std::size_t j = 0; j < 140; ++j) put(x[3], j, j < 70 || j % 2 == 0 ? lowest : 0);
   };
-  // Each has a text, and emulated devices compile for seconds.
+  // Each case has its own kernel source, and emulated devices compile for seconds.
   const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
   std::vector<Case> cases;
   for (const DType t : {f32, bf16}) {
@@ -342,7 +342,7 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   check_all(GetParam(), cases);
 }
 
-/// Whether few queries have a kernel of their own: OpenCL has blocks, whose hidden values are multiplied by 0.
+/// True if few queries have their own kernel: OpenCL has blocks, whose hidden values are multiplied by 0.
 bool has_few(const std::string& device) {
   return has_blocks(device) && open_plugin_device(device).target().dialect != portable::Dialect::opencl;
 }
@@ -359,7 +359,7 @@ void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
   }
 }
 
-/// As in a static cache: keys from the 60th on are hidden, and were never written.
+/// A static cache: keys from the 60th on are hidden and were never written.
 void hide_unwritten(std::vector<Tensor>& x) {
   const std::int64_t keys = x[3].sizes().back();
   for (std::int64_t i = 0; i < x[3].numel(); ++i)
@@ -367,7 +367,7 @@ void hide_unwritten(std::vector<Tensor>& x) {
   spoil(x, 60, keys);
 }
 
-/// The first row of the mask hides all keys, the second one those that have NaN.
+/// The first row of the mask hides all keys, the second row the keys with NaN.
 void hide_some(std::vector<Tensor>& x) {
   const auto keys = static_cast<std::size_t>(x[3].sizes().back());
   for (std::size_t j = 0; j < keys; ++j) {
@@ -441,7 +441,7 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
     }
   }
   cases.push_back({DType::f8_e4m3fn, {2, 3, 16}, {2, 40, 16}, {2, 40, 16}});
-  // Emulated Metal keeps stacks for each text, and Linux limits how many pieces of memory a process has.
+  // Emulated Metal keeps stacks for each kernel source, and Linux limits the memory mappings of a process.
   if (GetParam() == "metal") {
     std::size_t n = 0;
     std::erase_if(cases, [&](const Case&) { return n++ % 4 != 0; });

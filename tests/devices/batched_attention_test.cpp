@@ -1,6 +1,5 @@
 // Attention in a loop over the slots of a decoder's caches (runtime/fuse/batched_attention.h), on every device against
-// sums in double: slots that have a text in the run and slots that have none, of which the loop's idle branch makes
-// zeros.
+// sums in double: slots with a sequence in the run, and slots without, zeroed by the loop's idle branch.
 #include "runtime/fuse/batched_attention.h"
 
 #include <gtest/gtest.h>
@@ -19,12 +18,12 @@ using namespace testing;
 
 constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kWidth = 16, kBlock = 32;
 constexpr std::int64_t kSlotOf[kTexts] = {2, 0, 3};
-constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a text
+constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a sequence
 
 class BatchedAttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, BatchedAttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// One text: attention over the blocks of its cache that are filled, as export makes it.
+/// A single sequence: attention over the filled blocks of its cache, as exported.
 Function of_one_text(TestProgram& p, TextNodes& t) {
   const std::uint32_t number = p.add_body();
   Builder b(p.program(), number);
@@ -45,7 +44,7 @@ Function of_one_text(TestProgram& p, TextNodes& t) {
   return f;
 }
 
-/// The loop over slots; its result for the texts.
+/// The loop over slots; returns the result for the sequences.
 TestProgram looped() {
   TestProgram p;
   TextNodes t;
@@ -83,7 +82,7 @@ std::vector<Tensor> inputs() {
     all[5].span<std::int64_t>()[static_cast<std::size_t>(i)] = kSlotOf[i];
     for (std::int64_t k = 0; k < kPlaces; ++k)
       all[3].span<bool>()[static_cast<std::size_t>(i * kPlaces + k)] = k < kSeen[i];
-    // What nobody has written yet must not count.
+    // Unwritten entries must not count.
     for (std::int64_t h = 0; h < kKeyHeads; ++h)
       for (std::int64_t k = kSeen[i]; k < kPlaces; ++k)
         for (const std::size_t x : {0U, 1U})
@@ -92,7 +91,7 @@ std::vector<Tensor> inputs() {
   return all;
 }
 
-/// Of column `d` of a head of a text.
+/// Expected column `d` of a sequence's head.
 double expected(const std::vector<Tensor>& in, std::int64_t text, std::int64_t head, std::int64_t d) {
   const auto at = [&](const Tensor& x, std::int64_t k, std::int64_t column) {
     const std::int64_t row = (kSlotOf[text] * kKeyHeads + head / (kHeads / kKeyHeads)) * kPlaces + k;

@@ -1,4 +1,4 @@
-// Checks of a program on devices, where one wait answers several.
+// Runtime checks on devices: a single wait reads several checks.
 #include <gtest/gtest.h>
 
 #include "tests/devices/programs.h"
@@ -17,7 +17,7 @@ void check(TestProgram& p, const char* condition, ValueId x, const char* text) {
   p.b().add(std::move(n));
 }
 
-/// Two checks of x, then s += x, which it gives, and the element of a table that `place` names.
+/// Two checks of x, then s += x as a result, and the table element at `place`.
 Model checked() {
   TestProgram p;
   const ValueId state = p.state({}, {10}, true), table = p.state({3}, {5, 6, 7}, false);
@@ -50,7 +50,7 @@ class CheckTest : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Devices, CheckTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 TEST_P(CheckTest, EachIsToldAndChangesNothing) {
-  for (int round = 0; round < 4; ++round) {  // with graphs and before there are any
+  for (int round = 0; round < 4; ++round) {  // before and after graphs exist
     const std::string low = failure(-1, 0), high = failure(9, 0);
     EXPECT_TRUE(says(low, "x must be above 0") && says(low, "assert_true")) << low;
     EXPECT_TRUE(says(high, "x must be below 8")) << high;

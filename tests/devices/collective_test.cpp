@@ -1,5 +1,5 @@
-// Sessions that communicate, in threads, each on a device of its own: on the CPU, through the host, and by the devices
-// themselves.
+// Communicating sessions in threads, each on its own device: on the CPU, through the host, and directly between
+// devices.
 #include <gtest/gtest.h>
 #include <tern/collective.h>
 
@@ -25,8 +25,8 @@ ValueId add_collective(Builder& b, ValueId x, CollectiveKind kind, std::int64_t 
                 attr_text(AttrKey::text, reduce), attr_text(AttrKey::name, "0"), attr(AttrKey::k, Dim(root))});
 }
 
-/// (x): the sum over all ranks of 2 x, plus x; all rows; this rank's maximum; the last rank's x, by the host; a state
-/// that counts sums.
+/// (x): the sum over all ranks of 2 x, plus x; all rows; this rank's maximum; the last rank's x, through the host; a
+/// state that counts sums.
 TestProgram program_of_all(int ranks) {
   TestProgram p;
   Builder& b = p.b();
@@ -52,7 +52,7 @@ std::vector<float> input_of(int rank) {
   return x;
 }
 
-/// What rank `r` of `ranks` gets at the `run`th run, from 1 on.
+/// Results of rank `r` of `ranks` in run `run`, from 1 on.
 std::vector<std::vector<float>> expected(int r, int ranks, int run) {
   const float total = static_cast<float>(ranks * (ranks + 1) / 2);
   std::vector<std::vector<float>> out(6);
@@ -73,7 +73,7 @@ std::vector<std::vector<float>> expected(int r, int ranks, int run) {
   return out;
 }
 
-/// A rank's session, and what it runs.
+/// A rank's session, and its work.
 struct Rank {
   Rank(const std::string& device, int number, int ranks, bool reproducible = false) : rank(number), size(ranks) {
     PrepareOptions options = on(device);
@@ -88,7 +88,7 @@ struct Rank {
     for (std::size_t i = 0; i < want.size(); ++i)
       EXPECT_EQ(values_of(outputs[i]), want[i]) << "rank " << rank << ", output " << i;
   }
-  /// Two runs, and one more by a graph.
+  /// Two runs, and a run by a graph.
   void run() {
     session->reset_state();
     check(session->run(inputs), 1);
@@ -118,7 +118,7 @@ Ranks ranks_on(const std::vector<std::string>& devices, bool reproducible = fals
   return ranks;
 }
 
-/// All ranks at once, in a new group; what each fails with, or "".
+/// Runs all ranks concurrently in a new group; returns each rank's error, or "".
 std::vector<std::string> run_together(
     Ranks& ranks, const std::function<void(Rank&)>& work = [](Rank& r) { r.run(); }) {
   const auto groups = local_group(static_cast<int>(ranks.size()), kSoon);
@@ -129,10 +129,10 @@ std::vector<std::string> run_together(
       try {
         ranks[r]->session->set_group(groups[r]);
         work(*ranks[r]);
-        ranks[r]->session->set_group(nullptr);  // leaves, while the others are there
+        ranks[r]->session->set_group(nullptr);  // leaves before the other ranks
       } catch (const Error& e) {
         messages[r] = e.what();
-        groups[r]->abort(e.what());  // what has failed may be no run
+        groups[r]->abort(e.what());  // the failure may lie outside a run
       }
     });
   }
@@ -153,7 +153,7 @@ TEST_P(CollectiveTest, RanksGetEachOthersValues) {
   for (const int size : {1, 2, 4}) {
     Ranks ranks = ranks_on(fresh_devices(GetParam(), size));
     EXPECT_EQ(run_together(ranks), std::vector<std::string>(ranks.size()));
-    EXPECT_EQ(run_together(ranks), std::vector<std::string>(ranks.size()));  // in another group
+    EXPECT_EQ(run_together(ranks), std::vector<std::string>(ranks.size()));  // a second group
   }
 }
 
@@ -174,8 +174,8 @@ TEST(Collective, DevicesWithTheTableCommunicateByThemselves) {
   EXPECT_EQ(control.counts().communicators, 0);
 }
 
-/// (x, like): what the rank has of an uneven all_to_all of x, and two messages, x and x + 100 with tags 1 and 2, which
-/// rank 1 receives the other way round.
+/// (x, like): this rank's result of an uneven all_to_all of x, and two messages x and x + 100 with tags 1 and 2; rank 1
+/// receives the messages in reverse order.
 TestProgram program_of_parts(int rank, const Dims& sizes, const Dims& counts, int to) {
   TestProgram p;
   Builder& b = p.b();
@@ -204,7 +204,7 @@ TEST_P(CollectiveTest, UnevenPartsMeetAndMessagesByTheirTags) {
   std::vector<std::jthread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
-      // Rank 0 keeps one row and gives three; rank 1 gives and keeps two.
+      // Rank 0 keeps one row and sends three; rank 1 sends and keeps two.
       const Dims sizes = r == 0 ? Dims{1, 3} : Dims{2, 2}, counts = r == 0 ? Dims{1, 2} : Dims{3, 2};
       const auto rank = static_cast<std::size_t>(r);
       Session s(program_of_parts(r, sizes, counts, 1 - r).model().prepare(on(devices[rank])));
@@ -264,7 +264,7 @@ TEST(Collective, InGraphsTernMakesTheStepsBetweenTheDevices) {
 }
 
 TEST(Collective, InsideControlFlow) {
-  // As often as count says: the maximum over all ranks, plus one.
+  // Repeats `count` times: the maximum over all ranks, plus one.
   const auto program = [] {
     TestProgram p;
     const ValueId count = p.input(DType::i64, {}), x = p.input(DType::f32, {kVector});
@@ -299,7 +299,7 @@ TEST(Collective, InsideControlFlow) {
   }
 }
 
-/// Fails one function of one rank's device at each of its calls.
+/// Fails a function of a rank's device at each of its calls.
 class CollectiveFailureTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Functions, CollectiveFailureTest,
                          ::testing::Values("collective_unique_id", "collective_join", "collective_run",
@@ -309,7 +309,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, CollectiveFailureTest,
 
 TEST_P(CollectiveFailureTest, NoRankWaitsForEver) {
   const DeviceControl& control = control_of("full");
-  // What fails where nobody can be told, or where another wait tells nothing more.
+  // Failures without a caller to inform, or repeated by a later wait.
   const bool silent = GetParam() == "collective_leave" || GetParam() == "stream_synchronize";
   Ranks ranks = ranks_on(fresh_devices("full", 2));
   EXPECT_EQ(run_together(ranks), std::vector<std::string>(2));  // kernels are compiled
@@ -373,7 +373,7 @@ TEST_P(CollectiveTest, ARankThatFailsBeforeIsNotWaitedFor) {
     }
     threads.clear();
     EXPECT_EQ(messages[1].find("index") != std::string::npos, at == 9) << messages[1];
-    // Devices that communicate by themselves go on: the failure is told at the end of the run.
+    // Devices with their own communication continue: the run reports the failure at its end.
     const bool told = messages[0].find("rank 1 has failed") != std::string::npos;
     EXPECT_EQ(told, at == 9 && GetParam() != "full") << messages[0];
   }

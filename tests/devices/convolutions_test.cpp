@@ -1,5 +1,5 @@
 // Convolutions as products by groups (kernels/portable/products.h), on every device: in reproducible mode the CPU's
-// bits, else within what other orders of sums and two roundings differ by.
+// bits, else within the error of two roundings and another order of sums.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct Case {
   Sizes repeated = {};  ///< x expanded to these sizes
 };
 
-// The first ones on every device: emulated ones compile for seconds.
+// The number of cases run on every device: emulated devices compile for seconds.
 constexpr std::size_t kEverywhere = 2;
 
 std::vector<Case> some_cases() {

@@ -1,4 +1,4 @@
-// Tensors in memory of devices where memory is shared, reused, of many axes, or refused.
+// Tensors in device memory: shared, reused, with many axes, or refused.
 #include <gtest/gtest.h>
 #include <tern/linalg.h>
 #include <tern/optim.h>
@@ -38,7 +38,7 @@ TestProgram program() {
 
 const Tensor kX = floats({3}, {1, 2, 3}), kY = floats({3}, {10, 20, 30});
 
-// A run whose results are elsewhere says nothing of where those of the next are.
+// A run with results in the caller's memory does not affect the location of the next run's results.
 TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
   Session s(program().model().prepare(on(device())));
   Tensor wide = there(Tensor(DType::f32, {6}));
@@ -53,7 +53,7 @@ TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
   EXPECT_EQ(values_of(results[1]), (Floats{10, 20, 30}));
 }
 
-// Results that are inputs, into memory of inputs: none is overwritten before it is read.
+// Inputs returned as results, written into the inputs' memory: every input is read before being overwritten.
 TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
   Session s(program().model().prepare(on(device())), Stream(device()));
   const auto check = [&](const char* how, const auto& run) {
@@ -84,7 +84,7 @@ TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
   });
 }
 
-// Memory that two runs of a graph write: a third reads what the second wrote.
+// Memory written by two runs of a graph: a third run reads the second run's result.
 TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
   Session s(program().model().prepare(on(device())), Stream(device()));
   const Tensor x = kX.clone(), y = kY.clone(), between(DType::f32, {3}), result(DType::f32, {3});
@@ -100,7 +100,7 @@ TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
   EXPECT_EQ(values_of(result), (Floats{21, 42, 63}));
 }
 
-// An input that a function before had in the same place is none of this one's.
+// An input of an earlier function in the same memory is not an input of this function.
 TEST_P(DeviceTensorEdgesTest, MemoryOfAnotherFunctionsInputTakesResults) {
   if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
   TestProgram p;
@@ -170,7 +170,7 @@ TEST_P(DeviceTensorEdgesTest, WithoutElementsMayHaveNoMemory) {
   EXPECT_EQ(s.run_on_device("forward", std::array{none})[0].sizes(), (std::vector<std::int64_t>{0, 3}));
 }
 
-// What an error ends: the caller may free its memory at once.
+// An error ends the work: the caller may free its memory at once.
 TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   if (device() != "plain" && device() != "full") GTEST_SKIP() << "no call can fail";
   TestProgram p;
@@ -178,7 +178,7 @@ TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   p.output(p.b().index_select(x, index, 0));
   Session s(p.model().prepare(on(device())), Stream::current(device()));
   const Tensor t = there(kX), memory(DType::f32, {3});
-  s.enqueue("forward", std::array{kX, Tensor(DType::i64, {1})});  // can fail: the copy asks whether it has
+  s.enqueue("forward", std::array{kX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure
   control_of(device()).fail("copy_to_host", 2, TERN_DEVICE_FAILED);
   EXPECT_THROW(memory.copy_from(t), Error);
   control_of(device()).fail("copy_to_host", 0, TERN_DEVICE_OK);
@@ -187,7 +187,7 @@ TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   EXPECT_EQ(values_of(memory), values_of(kY)) << "the copy was still under way";
 }
 
-// Functions that compute on the host.
+// Functions computed on the host.
 TEST_P(DeviceTensorEdgesTest, IsRefusedByFunctionsOfTheHost) {
   if (is_host()) GTEST_SKIP() << "the host's memory";
   const Tensor matrix = there(floats({2, 2}, {2, 0, 0, 2})), param = there(kX);

@@ -1,4 +1,4 @@
-// Tensors in memory of devices, on every device that there is: the test plugins do their work as late as they may.
+// Tensors in device memory, on every device: the test plugins delay all work as long as allowed.
 #include <gtest/gtest.h>
 #include <tern/c_api.h>
 
@@ -18,7 +18,7 @@ class DeviceTensorTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string device() const { return GetParam(); }
   bool is_host() const { return device() == "cpu"; }
-  /// On the device.
+  /// Copies to the device.
   Tensor there(const Tensor& t) const { return t.to(device()); }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceTensorTest, ::testing::ValuesIn(all_devices()), name_of_case);
@@ -36,7 +36,7 @@ std::string message_of(const std::function<void()>& act) {
   return "no error";
 }
 
-/// (x, y): x - y, x * 2, and y, which becomes x.
+/// (x, y): x - y, x * 2, and y, written back to x.
 TestProgram program() {
   TestProgram p;
   const Dim n = p.b().pool().symbol("n", 1, 8);
@@ -211,7 +211,7 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
     EXPECT_NE(message_of([&] { runs.wait_native(nullptr); }).find("no streams of a vendor"), std::string::npos);
     return;
   }
-  // What another session writes on its stream stands for the application's work.
+  // Writes of another session on its stream stand for the application's work.
   Session writer(program().model().prepare(on(device())), own), reader(program().model().prepare(on(device())), runs);
   const Tensor x = there(kX), middle = there(kY), twice = Tensor::on(device(), DType::f32, {2, 3});
   writer.enqueue_into("forward", std::array{x, there(kY)}, std::array{Tensor(), middle});

@@ -1,5 +1,5 @@
-// Every function of an emulated GPU's driver fails once, at every place where a session calls it: a clear error or
-// none, no wrong call afterwards, nothing is lost, and the same session goes on. Needs the stand-ins of tests/gpu.
+// Every function of an emulated GPU's driver fails once at every call of a session: a clear error or none, no wrong
+// call afterwards, no leak, and the same session continues. Needs the stand-ins of tests/gpu.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-/// The counters of the driver that a plugin uses; null members where it is a real one.
+/// Counters of the plugin's driver; null members for a real driver.
 struct EmulatedDriver {
   explicit EmulatedDriver(const char* library) {
     void* handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
@@ -34,7 +34,7 @@ struct EmulatedDriver {
     counters(&f);
     return f;
   }
-  /// How often each function was called so far.
+  /// Number of calls so far, by function.
   std::map<std::string, std::uint64_t> all_calls() const {
     const std::string text = report();
     const std::size_t begin = text.find("{", text.find("\"calls_by_name\"")), end = text.find("}", begin);
@@ -62,7 +62,7 @@ class DriverFailureTest : public ::testing::TestWithParam<Gpu> {};
 INSTANTIATE_TEST_SUITE_P(Gpus, DriverFailureTest, ::testing::ValuesIn(kGpus),
                          [](const auto& info) { return std::string(info.param.plugin); });
 
-/// What a session must give back. Modules, and the addresses and memory that sessions share, live with the device.
+/// Objects owned by a session. Modules, and addresses and memory shared between sessions, live with the device.
 std::uint64_t alive(const tern_emulator_figures& f) {
   return f.streams + f.events + f.graphs + f.executables + f.allocations + f.mappings + f.memory_objects +
          f.pinned_allocations;
@@ -72,19 +72,19 @@ bool names_one_of(const std::string& function, std::initializer_list<const char*
   return std::ranges::any_of(words, [&](const char* w) { return function.find(w) != std::string::npos; });
 }
 
-/// Functions that leave behind what they fail to end.
+/// Functions that leak their object on failure.
 bool ends_something(const std::string& function) {
   return names_one_of(function, {"Destroy", "Free", "Unmap", "Release", "Unload"});
 }
 
-/// Functions some of whose failures nobody has to hear of: where something ends, where whoever waits for results is
-/// told again, where work is only timed. Making a device current goes before every call.
+/// Functions with possibly silent failures: releases, repeated waits, and measurements. Making a device current
+/// precedes every call.
 bool may_be_silent(const std::string& function) {
   return ends_something(function) ||
          names_one_of(function, {"Synchronize", "Event", "SetCurrent", "SetDevice", "HostAlloc", "HostMalloc"});
 }
 
-/// Functions without which everything goes on: other memory of the host serves.
+/// Optional functions: other host memory replaces theirs.
 bool is_spare(const std::string& function) {
   return names_one_of(function, {"Elapsed", "Query", "HostAlloc", "HostMalloc"});
 }
@@ -141,7 +141,7 @@ TEST_P(DriverFailureTest, AtEveryCall) {
       } catch (const Error& e) {
         message = e.what();
       }
-      if (!came) came = driver.calls(function.c_str()) - calls >= n;  // at the end of the session
+      if (!came) came = driver.calls(function.c_str()) - calls >= n;  // the session's end
       driver.fail(function.c_str(), 0);
       if (!came) break;
       ++failures;

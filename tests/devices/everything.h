@@ -1,4 +1,4 @@
-// A session that calls every function of a device.
+// A session with calls of every function of a device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace tern::testing {
 
-/// (predicate, x, index): a constant's rows, a state that counts, a body, a norm, a failure that a kernel may tell.
+/// (predicate, x, index): a constant's rows, a counting state, a body, a norm, a failure reported by a kernel.
 inline TestProgram program_of_everything() {
   TestProgram p;
   Builder& b = p.b();
@@ -31,12 +31,12 @@ inline TestProgram program_of_everything() {
   return p;
 }
 
-/// Whether streams may have a part of the device.
+/// True if streams can own a share of the device.
 inline bool has_parts(const std::string& device) {
   return open_plugin_device(device).tables().shares != nullptr;
 }
 
-/// One session with all that a device does: streams, events, a graph with control flow, a profile.
+/// A session with all features of a device: streams, events, a graph with control flow, a profile.
 struct Setting {
   std::optional<Stream> stream, other;
   std::optional<Session> session;
@@ -61,7 +61,7 @@ struct Setting {
     make(device);
     session->set_profiling(false);
     session->reset_state();
-    // The norm of equal elements is 1; the state was 10; the body makes 3, 5, 7, 9, 11.
+    // The norm of equal elements is 1; the state was 10; the body computes 3, 5, 7, 9, 11.
     EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
     event->record(*stream);
     other->wait(*event);

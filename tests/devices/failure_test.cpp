@@ -1,5 +1,4 @@
-// Every function of a device fails once, at every place where it is called: a clear error, nothing is lost, and the
-// same session goes on.
+// Every function of a device fails once at every call: a clear error, no leak, and the same session continues.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-/// What must be none once everything has been given back.
+/// Live objects, zero after everything is released.
 std::int64_t left(const DeviceCounts& c) {
   return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.pieces + c.partitions +
          c.communicators + c.allocations;
@@ -26,18 +25,18 @@ TEST_P(FailureTest, AtEveryCall) {
   const std::string function = GetParam();
   const bool once_per_device = function == "properties" || function == "segment_piece" ||
                                function == "segment_reserve" || function.starts_with("module_");
-  // What ends a handle is called where nobody can be told. Memory is freed after waiting for what uses it: what fails
-  // there would be said again by whoever waits for results, but for the test's failure, which comes once.
+  // Functions that release a handle have no caller to inform. Memory is freed after waiting for its users: a later wait
+  // would repeat a real failure, but the test's failure comes only once.
   const bool ends = function.ends_with("_destroy") || function == "profiler_end" || function == "pinned_free" ||
                     function == "partition_release";
   const bool silent = ends || function.ends_with("_synchronize");
-  // Where memory is mapped, none is allocated.
+  // Devices with mapped memory never call allocate.
   const char* plugin = function == "allocate" || function == "free" ? "plain"
                        : function.starts_with("partition_")         ? "parts"
                                                                     : "full";
   std::string device = fresh_device(plugin);
   const DeviceControl& control = control_of(plugin);
-  const std::int64_t before = left(control.counts());  // of other devices
+  const std::int64_t before = left(control.counts());  // counts of other devices
   int failures = 0, told = 0;
   for (int n = 1; n < 200; ++n) {
     if (once_per_device) device = fresh_device(plugin);
@@ -57,7 +56,7 @@ TEST_P(FailureTest, AtEveryCall) {
         EXPECT_NE(message.find("the test wants " + function + " to fail"), std::string::npos) << message;
         EXPECT_NE(message.find(device), std::string::npos) << message;
       }
-      if (control.failed()) s.run(device);  // the same session, as far as there is one
+      if (control.failed()) s.run(device);  // the same session, if one exists
     }
     try {
       release_device_memory(device);
@@ -73,7 +72,7 @@ TEST_P(FailureTest, AtEveryCall) {
       EXPECT_FALSE(message.empty());
     }
     release_device_memory(device);
-    // A block that the device does not take back is the device's.
+    // A block that the device fails to free stays with the device.
     EXPECT_EQ(left(control.counts()), before + (function == "free" ? failures : 0));
   }
   EXPECT_GT(failures, 0);
@@ -145,7 +144,7 @@ TEST(DeviceMemory, UnusedSegmentsGoBackBeforeARunFails) {
   EXPECT_EQ(kept.used, 0u);
   EXPECT_GT(kept.reserved, 0u);
   EXPECT_GE(kept.peak, 2u * kLarge * sizeof(float));
-  // Other sizes, which the segments at hand do not have.
+  // Other sizes, absent from the cached segments.
   control.set_memory(control.counts().bytes + (1 << 20));
   TestProgram other;
   const ValueId x = other.input(DType::f32, {kLarge * 2});

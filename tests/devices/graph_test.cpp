@@ -1,4 +1,4 @@
-// Graphs: one capture, many replays, on every device that there is.
+// Graphs: one capture, many replays, on every device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -127,7 +127,7 @@ TEST_P(GraphTest, WhatIsCapturedRunsAtTheReplay) {
   for (int i = 0; i < 3; ++i) c.replay();
   EXPECT_EQ(values_of(c.session.read_state("state0")), (std::vector<float>{13, 26}));
   EXPECT_EQ(values_of((*c.outputs)[0]), (std::vector<float>{26, 52}));
-  // A run of the session beside the graph sees the same state, and has memory of its own.
+  // A run of the session beside the graph shares the state, but has its own memory.
   EXPECT_EQ(values_of(c.session.run({floats({2}, {100, 100})})[0]), (std::vector<float>{226, 252}));
   EXPECT_EQ(values_of((*c.outputs)[0]), (std::vector<float>{26, 52}));
   c.replay();
@@ -270,13 +270,13 @@ TEST_P(GraphTest, AGraphKeepsItsSessionAndGivesItsMemoryBack) {
   EXPECT_LT(device_memory(device()).used, before);
 }
 
-/// A plugin whose graph functions free memory at the moments at which another thread may.
+/// A plugin whose graph functions free memory at moments when another thread may.
 struct Watched {
   const tern_device_plugin* inner = nullptr;
   const tern_device_graph_functions* graphs = nullptr;
   PluginDevice* device = nullptr;
   bool recording = false;
-  int wrong = 0;  ///< waits for a stream that records
+  int wrong = 0;  ///< waits on a recording stream
 } watched;
 
 const void* watched_extension(const char* name, std::uint32_t version) {

@@ -1,4 +1,4 @@
-// Graphs that sessions make by themselves of steps that run again with the same addresses.
+// Graphs that sessions create automatically for repeated steps with equal addresses.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,9 +11,9 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is made
+constexpr int kRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is created
 
-/// Three times x = x * 2 + sum of x, which no two nodes are merged for; s += the last x where there is a state.
+/// Three times x = x * 2 + sum of x, without fusible nodes; optionally s += the last x.
 Model chain(bool with_state = false) {
   TestProgram p;
   ValueId x = p.input(DType::f32, {1, 3});
@@ -42,7 +42,7 @@ class KeptGraphs : public ::testing::TestWithParam<std::string> {
  protected:
   void TearDown() override { unsetenv("TERN_DEVICE_GRAPHS"); }
   std::string device() const { return GetParam(); }
-  /// Graphs that are out; the tests' own plugins count them.
+  /// Number of live graphs, counted by the tests' own plugins.
   std::int64_t graphs() const { return counts() ? control_of(device()).counts().graphs : 0; }
   bool counts() const {
     return device() == "graph" || device() == "full" || device() == "parts" || device() == "plain";
@@ -70,7 +70,7 @@ TEST_P(KeptGraphs, CallersMayTakeTurnsWithTheirMemory) {
   Session session(chain().prepare(on(device())));
   std::vector<Tensor> inputs;
   for (int i = 0; i < 20; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
-  // Two take turns, then each has another address: what was kept is no help, and stays right.
+  // Two inputs alternate, then each run has a new address: cached graphs are useless but stay correct.
   for (int run = 0; run < 40; ++run) {
     const int which = run < 20 ? run % 2 : run - 20;
     EXPECT_EQ(values_of(session.run({inputs[static_cast<std::size_t>(which)]})[0]),

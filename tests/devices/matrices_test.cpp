@@ -1,6 +1,5 @@
-// A matrix for each group of items (kernels/portable/matrix_groups.h), on every device that there is, against the CPU's
-// reproducible kernels, where an item has a matrix: the same bits, of matrices in local memory and of larger ones, and
-// the same errors.
+// A matrix per group of items (kernels/portable/matrix_groups.h), on every device, against the CPU's reproducible
+// kernels with a matrix per item: the same bits for matrices in local memory and larger matrices, and the same errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@ using namespace testing;
 class MatricesTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, MatricesTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// The second matrix has a column of zeros and two that are equal, where it has as many.
+/// The second matrix has a column of zeros and two equal columns, if wide enough.
 Tensor matrices(DType t, std::int64_t count, std::int64_t rows, std::int64_t columns) {
   Tensor x = numbers(t, {count, rows, columns}, static_cast<std::uint64_t>(rows));
   visit_dtype(t, [&](auto tag) {
@@ -53,7 +52,7 @@ std::vector<Attr> flags(std::initializer_list<std::pair<AttrKey, std::int64_t>> 
   return all;
 }
 
-/// Every op whose kernels have groups, of x with `rows` and `columns`.
+/// Every op with group kernels, for x with `rows` and `columns`.
 void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns, std::vector<std::string>& names) {
   const Outputs output{p, names};
   const std::vector<ValueId> lu = output("lu_factor", Op::lu_factor, {x}, flags({{AttrKey::check, 0}}));
@@ -88,7 +87,7 @@ void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns,
 
 constexpr std::int64_t kSide = 20;  // two panels and a half
 
-/// The type whose bits show every rounding: float32 is computed in float64 and rounded once where the device has that.
+/// The type whose bits show every rounding: devices with float64 compute float32 in float64 and round once.
 DType widest_of(const std::string& device) {
   return has_double(device) ? DType::f64 : DType::f32;
 }
@@ -125,7 +124,7 @@ TEST_P(MatricesTest, HaveTheDefinitionsBits) {
   }
 }
 
-/// What the program of one op says on a device.
+/// Error message of a program with this op on a device.
 std::string error_of(const std::string& device, Op op, const std::vector<Attr>& attrs, const Tensor& x) {
   TestProgram p;
   const std::vector<std::int64_t> sizes = x.sizes();
@@ -149,7 +148,7 @@ TEST_P(MatricesTest, NameTheMatrixThatFails) {
     return error_of(GetParam(), op, check != 0 ? flags({{AttrKey::check, check}}) : std::vector<Attr>{}, x);
   };
   EXPECT_NE(error(Op::lu_factor, singular, 1).find("matrix 1 of the batch is singular"), std::string::npos);
-  Tensor x = matrices(t, 3, kSide, kSide);  // the first and the last one are positive definite
+  Tensor x = matrices(t, 3, kSide, kSide);  // the first and the last matrix are positive definite
   const auto put = [&](std::size_t i, double value) {
     t == DType::f64 ? x.span<double>()[i] = value : x.span<float>()[i] = static_cast<float>(value);
   };

@@ -1,4 +1,4 @@
-// Tiles that the items of a wave multiply (kernels/portable/text/matrix_units.inc), on every device with groups,
+// Tiles multiplied by the items of a wave (kernels/portable/text/matrix_units.inc), on every device with groups,
 // against products of doubles.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Memory that is mapped into one range of addresses: the allocator by itself, and a device that has it.
+// Memory mapped into a single range of addresses: the allocator alone, and a device with mapped memory.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,10 +15,10 @@ using namespace testing;
 
 constexpr std::uint64_t kPiece = 4096, kBegin = 16 * kPiece;
 
-/// A device that knows which pieces have memory, and checks the rules of tern/device.h.
+/// A device that tracks mapped pieces and checks the rules of tern/device.h.
 struct Mapped {
   std::set<std::uint64_t> pieces;
-  std::uint64_t most = ~std::uint64_t{0};  ///< pieces that there are
+  std::uint64_t most = ~std::uint64_t{0};  ///< limit of mapped pieces
   RangeAllocator allocator;
 
   explicit Mapped(std::uint64_t count)
@@ -84,7 +84,7 @@ TEST(RangeAllocator, ABlockAtTheEndGrowsWhereItIs) {
     m.allocator.free(arena);
     arena = m.allocator.allocate(pieces * kPiece);
     EXPECT_EQ(arena, place);
-    EXPECT_EQ(m.pieces.size(), pieces + 1);  // nothing but what is used
+    EXPECT_EQ(m.pieces.size(), pieces + 1);  // only used memory remains
   }
   m.allocator.free(other);
 }
@@ -95,7 +95,7 @@ TEST(RangeAllocator, FreeMemoryAnywhereServesALargeBlock) {
   std::vector<std::uint64_t> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(m.allocator.allocate(kPiece));
   for (std::size_t i = 0; i < blocks.size(); i += 2) m.allocator.free(blocks[i]);
-  // Four pieces lie free between others, one was never used.
+  // Four free pieces lie between used pieces, and one piece was never used.
   const std::uint64_t large = m.allocator.allocate(5 * kPiece);
   ASSERT_NE(large, 0u);
   EXPECT_TRUE(m.has(large, 5 * kPiece));
@@ -124,7 +124,7 @@ Model model_of_any_length() {
   return p.model();
 }
 
-/// What a device holds at most for runs with longer and longer inputs.
+/// Peak memory of a device for runs with growing inputs.
 DeviceMemoryStats after_growing(const std::string& device) {
   {
     Session session(model_of_any_length().prepare(on(device)));

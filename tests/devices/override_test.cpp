@@ -1,4 +1,4 @@
-// A device's own kernels: the test plugin has one for rms_norm of contiguous rows without a weight.
+// A device's own kernels: the test plugin implements rms_norm of contiguous rows without a weight.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Parts of programs that a device compiles as a whole: the test plugin takes products, some pointwise nodes, reshapes.
+// Parts of programs compiled as a whole by a device: the test plugin takes products, some pointwise nodes, reshapes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -102,7 +102,7 @@ TEST(Partition, IntermediateValuesNeedNoMemoryOfTerns) {
   EXPECT_LT(parts.arena_bytes, 2 * kValue);
 }
 
-/// a = x w; s = softmax(a), which the device does not take; a + s needs both.
+/// a = x w; s = softmax(a), which the plugin declines; a + s needs both.
 TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kRows, kWidth});
@@ -116,12 +116,12 @@ TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
   expect_same_bits(results, run_on("plain", p.model(), {input()}));
 }
 
-/// A part reads a state that another node overwrites: the part has the old one.
+/// A part reads a state before another node overwrites the state.
 TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kRows, kWidth});
   const ValueId old = p.state({kRows, kWidth}, numbers(kRows * kWidth, 5), true);
-  const ValueId y = product(p, old, weight(p, 2));  // of the part, whose place is after the exponential
+  const ValueId y = product(p, old, weight(p, 2));  // the part runs after the exponential
   p.write_back(0, p.b().expr("exp(s)", {{"s", old}}, DType::f32));
   p.output(p.b().expr("y + x", {{"y", y}, {"x", x}}, DType::f32));
   const Model model = p.model();
@@ -214,7 +214,7 @@ TEST(Partition, AProfileNamesThePart) {
   EXPECT_EQ(times[0].members, 4u);
 }
 
-/// Programs of products, sums, softmax and transposes in any order, as the CPU computes them.
+/// Random programs of products, sums, softmax and transposes, compared with the CPU.
 TEST(Partition, WhateverTheProgramResultsAreTheSame) {
   std::mt19937 random(5);
   std::uint64_t parts = 0;

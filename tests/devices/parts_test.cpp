@@ -1,4 +1,4 @@
-// How chosen nodes are divided into parts that can each run as one.
+// Division of chosen nodes into parts, each runnable as a unit.
 #include "runtime/devices/parts.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Parts, TwoPartsNeverNeedEachOther) {
   EXPECT_EQ(parts, (Numbers{0, 1, 1, 2}));
 }
 
-/// Runs the nodes as the planner does, each part where its last node is, and sees that all operands are there.
+/// Simulates the planner's order, each part at its last node, and checks that all operands are ready.
 void expect_runnable(const Uses& uses, const Numbers& groups, const Numbers& parts) {
   std::vector<bool> done(uses.size());
   const auto run = [&](std::size_t i) {
@@ -63,7 +63,7 @@ void expect_runnable(const Uses& uses, const Numbers& groups, const Numbers& par
     const bool last =
         std::find(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.end(), parts[i]) == parts.end();
     if (!last) continue;
-    // As one launch: what comes from outside is there before any of it runs.
+    // A part is a single launch: operands from outside are ready before the launch.
     for (std::size_t k = 0; k <= i; ++k) {
       if (parts[k] != parts[i]) continue;
       EXPECT_EQ(groups[k], groups[i]);

@@ -1,5 +1,5 @@
-// Pools whose windows are whole planes, on every device: the CPU's bits in reproducible mode, and without it, where
-// devices with groups reduce planes by rows, the mean in double precision and the largest element.
+// Pools with whole planes as windows, on every device: the CPU's bits in reproducible mode; else, where devices with
+// groups reduce planes by rows, the mean in double precision and the largest element.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,9 +19,9 @@ INSTANTIATE_TEST_SUITE_P(Devices, PoolsTest, ::testing::ValuesIn(all_devices()),
 struct Case {
   const char* name;
   DType type;
-  Sizes x;                ///< of a batch, channels and one to three axes
-  Sizes wanted;           ///< of an adaptive pool
-  Sizes kernel = {};      ///< else of a pool with steps of one
+  Sizes x;                ///< batch, channels and one to three axes
+  Sizes wanted;           ///< sizes of an adaptive pool
+  Sizes kernel = {};      ///< kernel of other pools, strides of one
   std::int64_t pads = 0;  ///< before and after each axis
   std::int64_t divisor = 0;
   bool channels_last = false;
@@ -89,7 +89,7 @@ TEST_P(PoolsTest, OfPlanesHaveTheDefinitionsBits) {
   expect_same_bits(GetParam(), pools.p, pools.names, pools.inputs);
 }
 
-/// What joins the elements of one window.
+/// Accumulates the elements of a window.
 struct Window {
   double sum = 0, top = -std::numeric_limits<double>::infinity();
   std::int64_t count = 0;
@@ -100,7 +100,7 @@ struct Window {
   }
 };
 
-/// The windows of a case without padding, each axis divided evenly or in one part.
+/// The windows of a case without padding; each axis is divided evenly, or not at all.
 std::vector<Window> windows_of(const Case& c, const std::vector<double>& x) {
   Sizes wanted = c.wanted;
   if (wanted.empty()) wanted.assign(c.kernel.size(), 1);
@@ -129,7 +129,7 @@ TEST_P(PoolsTest, OfPlanesAreMeansAndExtremes) {
   const std::vector<Tensor> found = s.run(pools.inputs);
   for (std::size_t i = 0; i < pools.cases.size(); ++i) {
     const Case& c = pools.cases[i];
-    if (c.pads != 0) continue;  // more windows than one
+    if (c.pads != 0) continue;  // several windows
     SCOPED_TRACE(c.name);
     const std::vector<Window> windows = windows_of(c, doubles(pools.inputs[i]));
     const std::vector<double> means = doubles(found[2 * i]), tops = doubles(found[2 * i + 1]);

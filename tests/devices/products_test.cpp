@@ -1,5 +1,5 @@
-// Products by groups that share tiles (kernels/portable/product_tiles.h), on every device: of sizes that fill tiles and
-// that do not, with any strides. In reproducible mode against the CPU's bits, else against products of doubles.
+// Products by groups with shared tiles (kernels/portable/product_tiles.h), on every device: full and partial tiles, any
+// strides. Compared with the CPU's bits in reproducible mode, else with products of doubles.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,8 +19,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, ProductsTest, ::testing::ValuesIn(all_devices(
 
 struct Case {
   DType a, b;
-  Sizes left, right;               ///< before they are transposed
-  bool turned_left, turned_right;  ///< the last two axes change places
+  Sizes left, right;               ///< before transposition
+  bool turned_left, turned_right;  ///< the last two axes are exchanged
   bool bias = false;
   std::int64_t step = 1;  ///< every n-th element of a row of the left operand
 };
@@ -35,7 +35,7 @@ std::string name_of(const Case& c) {
          (c.turned_left ? "left turned " : "") + (c.turned_right ? "right turned " : "") + (c.bias ? "bias" : "");
 }
 
-/// A product of the operands as float32 beside it, whose sums show what rounding hides.
+/// A product, and the same product as float32, whose sums show errors hidden by rounding.
 void add_product(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
   Builder& b = p.b();
   const auto operand = [&](DType t, const Sizes& sizes, bool turned, std::int64_t step) {
@@ -55,7 +55,7 @@ void add_product(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std
   names.push_back(name_of(c));
 }
 
-// The first ones on every device: emulated ones compile for seconds.
+// The number of cases run on every device: emulated devices compile for seconds.
 constexpr std::size_t kEverywhere = 3;
 
 std::vector<Case> some_cases() {
@@ -116,7 +116,7 @@ TEST_P(ProductsTest, HaveTheDefinitionsBits) {
   expect_same_bits(GetParam(), p, names, inputs);
 }
 
-/// Half a step of the result's type, and what sums in float32 lose.
+/// Half a step of the result's type, plus the error of float32 sums.
 double error_of(DType t, double value, double size) {
   const double step = t == DType::bf16 ? 0x1p-8 : t == DType::f16 ? 0x1p-11 : 0x1p-24;
   return std::fabs(value) * step * 1.01 + size * 0x1p-20;

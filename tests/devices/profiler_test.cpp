@@ -1,4 +1,4 @@
-// What nodes take: by the device's clock where it has one, else by the host's.
+// Times of nodes: by the device's clock, or by the host's if the device has none.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,9 +11,9 @@ namespace {
 
 using namespace testing;
 
-constexpr double kLaunch = 1e-6, kCopy = 1e-8, kOverride = 5e-7;  // of the test plugin's clock
+constexpr double kLaunch = 1e-6, kCopy = 1e-8, kOverride = 5e-7;  // times of the test plugin's clock
 
-/// (predicate, x): a body of one expression, then a norm.
+/// (predicate, x): a body of a single expression, then a norm.
 Model program() {
   TestProgram p;
   const ValueId predicate = p.input(DType::boolean, {}), x = p.input(DType::f32, {1, kVector});
@@ -50,7 +50,7 @@ TEST(Profiler, TheDevicesClockTimesLaunchesAndCopies) {
   EXPECT_EQ(nodes["pointwise"].launches, 3u);
   EXPECT_NEAR(nodes["pointwise"].seconds, 3 * kLaunch, 1e-12);
   EXPECT_NEAR(nodes["rms_norm"].seconds, 3 * kOverride, 1e-12);
-  // Its body, the predicate that the host reads (and whether a kernel failed before), and the copy of the result.
+  // The body, the predicate's copy to the host (with the kernels' failure flag), and the copy of the result.
   const std::uint64_t copies = nodes["cond"].launches - 3;
   EXPECT_GE(copies, 6u);
   EXPECT_NEAR(nodes["cond"].seconds, 3 * kLaunch + static_cast<double>(copies) * kCopy, 1e-12);
@@ -97,7 +97,7 @@ TEST(Profiler, WithoutTheTableTheHostsClockServes) {
   }
 }
 
-/// Of every device of this machine that has a clock: it counts what the host waits for.
+/// Every device with a clock: its times lie within the host's wait.
 TEST(Profiler, ADevicesTimesLieWithinTheRun) {
   for (const std::string& device : all_devices()) {
     if (device == "cpu" || open_plugin_device(device).tables().profiler == nullptr || device == "full") continue;

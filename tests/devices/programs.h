@@ -1,4 +1,4 @@
-// Programs with control flow whose results a test computes itself.
+// Programs with control flow and results that are easy to compute.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tern::testing {
 
-/// Adds control flow `node` over bodies of one f32 vector each; its outputs.
+/// Adds control flow `node` over bodies of a single f32 vector each; returns its outputs.
 inline std::vector<ValueId> add_control(TestProgram& p, std::uint32_t function, Op op, std::vector<ValueId> inputs,
                                         std::vector<std::uint32_t> functions, std::vector<Attr> attrs = {}) {
   Node n;
@@ -28,7 +28,7 @@ inline std::uint32_t add_map(TestProgram& p, const char* expression, std::int64_
 
 constexpr std::int64_t kVector = 5;
 
-/// (predicate, x): x * 2 + 1 where it holds, else x - 3.
+/// (predicate, x): x * 2 + 1 if true, else x - 3.
 inline TestProgram cond_program() {
   TestProgram p;
   const ValueId predicate = p.input(DType::boolean, {}), x = p.input(DType::f32, {kVector});
@@ -37,7 +37,7 @@ inline TestProgram cond_program() {
   return p;
 }
 
-/// (a, b, x): where a holds, as cond_program by b; else -x.
+/// (a, b, x): cond_program by b if a, else -x.
 inline TestProgram nested_cond_program() {
   TestProgram p;
   const ValueId a = p.input(DType::boolean, {}), b = p.input(DType::boolean, {}), x = p.input(DType::f32, {kVector});
@@ -52,7 +52,7 @@ inline TestProgram nested_cond_program() {
   return p;
 }
 
-/// (count, x): x = x + 1 as often as count says; inside, where x[0] is above 10, x - 7 instead. Returns x and 0.
+/// (count, x): x = x + 1, `count` times; inside, x - 7 instead if x[0] is above 10. Returns x and 0.
 inline TestProgram while_program() {
   TestProgram p;
   const ValueId count = p.input(DType::i64, {}), x = p.input(DType::f32, {kVector});

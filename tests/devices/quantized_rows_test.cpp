@@ -1,5 +1,5 @@
 // Products of few rows by quantized weights, and by weights of 16 bits beside float32, on devices with groups
-// (kernels/portable/row_products.h): against sums in double of the numbers.
+// (kernels/portable/row_products.h), against sums in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,13 +19,13 @@ using test::kFormats;
 class QuantizedRowsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, QuantizedRowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// Whole runs of an item and not, on one round and several; rows that fill an item's and not.
+/// Full and partial runs per item, one round and several; full and partial rows.
 struct Extent {
   std::int64_t planes, rows, columns, depth;
 };
 constexpr Extent kExtents[] = {{1, 1, 9, 192}, {1, 1, 70, 2112}, {1, 2, 5, 64},   {2, 3, 17, 320},
                                {1, 8, 33, 64}, {3, 2, 6, 1088},  {1, 1, 8200, 64}};
-constexpr std::size_t kEverywhere = 4;  // on every device: emulated ones compile for seconds
+constexpr std::size_t kEverywhere = 4;  // cases run on every device: emulated devices compile for seconds
 
 bool is_full() {
   return std::getenv("TERN_TEST_FULL") != nullptr;
@@ -38,7 +38,7 @@ struct Product {
   Tensor x, bias;
 };
 
-/// x of `type`, with a bias where the number of columns is even.
+/// x of `type`, with a bias for an even number of columns.
 ValueId add(TestProgram& p, Product& product, DType type, ValueId weight, std::vector<Tensor>& inputs) {
   const Extent& e = product.size;
   product.x = numbers(type, {e.planes, e.rows, e.depth}, inputs.size() + 1);

@@ -1,5 +1,5 @@
-// What is done along rows (kernels/portable/text/row_parts.inc), on every device that there is, against the CPU's
-// reproducible kernels: the same bits, of rows that fill their parts, that do not, that are kept and that are too long.
+// Row-wise kernels (kernels/portable/text/row_parts.inc), on every device, against the CPU's reproducible kernels: the
+// same bits for full parts, partial parts, cached rows and overlong rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace testing;
 class RowsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// Row 1 has a NaN, row 2 infinities and equal extremes, where there are such rows.
+/// Row 1 has a NaN, row 2 infinities and equal extremes, if present.
 Tensor with_extremes(DType t, const Sizes& sizes) {
   Tensor x = numbers(t, sizes, 7);
   const std::int64_t length = sizes.back(), rows = x.numel() / length;
@@ -176,7 +176,7 @@ TEST_P(RowsTest, MayBeGroupsOfChannels) {
   }
 }
 
-/// Elements that lie across: neighbouring results have neighbouring elements.
+/// Strided elements: neighbouring results have neighbouring elements.
 TEST_P(RowsTest, MayBeColumns) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";

@@ -1,4 +1,4 @@
-// Results in the caller's memory, on every device that there is: the test plugins do their work as late as they may.
+// Results in the caller's memory, on every device: the test plugins delay all work as long as allowed.
 #include <gtest/gtest.h>
 
 #include "tests/devices/test_devices.h"

@@ -1,4 +1,4 @@
-// What a device computes in reproducible mode, against the bits of the CPU.
+// Compares a device's results in reproducible mode with the CPU's bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace tern::testing {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Between -4 and 4, without a pattern that a lane or a part sees.
+/// Values between -4 and 4 without a period related to lanes or parts.
 inline Tensor numbers(DType t, const Sizes& sizes, std::uint64_t seed) {
   Tensor x(t, sizes);
   std::uint64_t state = seed * 2654435761u + 1;
@@ -34,7 +34,7 @@ inline Tensor numbers(DType t, const Sizes& sizes, std::uint64_t seed) {
   return x;
 }
 
-/// All elements, real parts of complex ones.
+/// All elements as doubles; real parts of complex elements.
 inline std::vector<double> doubles(const Tensor& x) {
   std::vector<double> all;
   visit_dtype(x.dtype(), [&](auto tag) {
@@ -44,7 +44,7 @@ inline std::vector<double> doubles(const Tensor& x) {
   return all;
 }
 
-/// The bytes of each result, with one NaN for all.
+/// The bytes of each result, with equal bits for all NaN.
 inline std::vector<std::string> bits(const Model& model, const PrepareOptions& options,
                                      const std::vector<Tensor>& inputs) {
   Session s(model.prepare(options));
@@ -67,7 +67,7 @@ inline std::vector<std::string> bits(const Model& model, const PrepareOptions& o
   return all;
 }
 
-/// C++ for the host has one form alone: an item for each row.
+/// The host's C++ has a single form: an item per row.
 inline bool has_other_forms(const std::string& device) {
   return device != "cpu" && open_plugin_device(device).target().dialect != portable::Dialect::cpp;
 }
@@ -76,19 +76,19 @@ inline bool has_double(const std::string& device) {
   return device == "cpu" || open_plugin_device(device).target().has_double;
 }
 
-/// Whose bits a device has: without float64, those of the host without it (docs/reproducible.md). Empty where that
-/// device is not there.
+/// The reference device for bits: devices without float64 compare with the host without float64 (docs/reproducible.md).
+/// Empty if absent.
 inline std::string reference_of(const std::string& device) {
   if (has_double(device)) return "cpu";
   const std::vector<std::string> devices = all_devices();
   return std::ranges::find(devices, "narrow") == devices.end() ? "" : "narrow";
 }
 
-/// Emulated devices take a quarter of a second of processor time to compile a text.
+/// Emulated devices take a quarter of a second of processor time to compile a kernel source.
 inline bool all_cases() {
   return std::getenv("TERN_TEST_FULL") != nullptr;
 }
-/// The first `few` of the cases, all of them with TERN_TEST_FULL.
+/// The first `few` of the cases, or all with TERN_TEST_FULL.
 template <class T>
 std::span<const T> some_of(std::span<const T> cases, std::size_t few) {
   return all_cases() ? cases : cases.first(few);

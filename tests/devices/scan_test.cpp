@@ -1,5 +1,5 @@
-// Scans and what counts by them, on every device: the CPU's bits in reproducible mode, and without it sums in double
-// precision. Sizes around those of blocks, NaN, infinities, zeros of both signs, empty lines, lines of any strides.
+// Scans and their users, on every device: the CPU's bits in reproducible mode, else sums in double precision. Sizes
+// around block sizes, NaN, infinities, zeros of both signs, empty lines, lines of any strides.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ void add_ops(TestProgram& p, ValueId x, int axis, std::vector<std::string>& name
   }
 }
 
-/// With what an extremum has to order, and equal elements.
+/// Data with all special cases of extrema, and equal elements.
 Tensor mixed(DType t, const Sizes& sizes) {
   Tensor x = numbers(t, sizes, 5);
   visit_dtype(t, [&](auto tag) {
@@ -101,7 +101,7 @@ TEST_P(ScanTest, MayHaveAnyStrides) {
   expect_same_bits(GetParam(), p, names, {mixed(DType::f32, {4, 800})});
 }
 
-// Without `reproducible` the order is another one.
+// The order of sums is free without `reproducible`.
 TEST_P(ScanTest, SumsInAnyOrder) {
   const Sizes all[] = {{1, 9001}, {2, 1500}};
   for (const Sizes& sizes : some_of<Sizes>(all, 1)) {

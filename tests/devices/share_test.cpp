@@ -1,4 +1,4 @@
-// Streams on a part of a device, where devices have parts: the test plugin `full`, and GPUs.
+// Streams on a share of a device, for devices with shares: the test plugin `full`, and GPUs.
 #include <gtest/gtest.h>
 
 #include "tests/devices/everything.h"

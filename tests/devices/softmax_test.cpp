@@ -1,5 +1,5 @@
-// Softmax of long rows, on every device, without `reproducible`: devices with groups join parts of a row that have been
-// read once. Against double precision, with parts that have no number, infinities and NaN.
+// Softmax of long rows, on every device, without `reproducible`: devices with groups join parts of a row, each read
+// once. Compared with double precision, with empty parts, infinities and NaN.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,8 +18,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, SoftmaxTest, ::testing::ValuesIn(all_devices()
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Row 1 begins with a part, and row 2 is, -inf alone; row 3 has a NaN, row 4 infinity, row 5 elements that leave every
-/// other one no power.
+/// Row 1 begins with a part of only -inf, row 2 is all -inf; row 3 has a NaN, row 4 infinity; row 5 has elements that
+/// make all others underflow.
 Tensor rows_of(const Sizes& sizes) {
   Tensor x = numbers(DType::f32, sizes, 3);
   const std::span<float> all = x.span<float>();
@@ -58,7 +58,7 @@ void expect_softmax(std::span<const float> x, std::span<const float> y, std::spa
 }
 
 TEST_P(SoftmaxTest, OfLongRows) {
-  // Parts of 512, of 1024; rows that a group keeps; more rows than are few.
+  // Parts of 512, of 1024; rows cached by a group; a large number of rows.
   const Sizes all[] = {{7, 9001}, {2, 140001}, {33, 5000}, {40, 9000}};
   for (const Sizes& sizes : some_of<Sizes>(all, 3)) {
     SCOPED_TRACE(std::to_string(sizes[0]) + " of " + std::to_string(sizes[1]));

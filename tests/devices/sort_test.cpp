@@ -1,5 +1,5 @@
-// Sorts, top-k and what goes through them, on every device, against the CPU's stable sort: sizes around those of
-// blocks, ties, NaN, infinities, zeros of both signs, empty lines, lines of any strides.
+// Sorts, top-k and their users, on every device, against the CPU's stable sort: sizes around block sizes, ties, NaN,
+// infinities, zeros of both signs, empty lines, lines of any strides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace testing;
 class SortTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, SortTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// Numbers of which every `ties`-th equals one before it, with what has an order of its own at some places.
+/// Values of which every `ties`-th equals an earlier value, with some special values.
 Tensor mixed(DType t, const Sizes& sizes, std::uint64_t ties) {
   Tensor x = numbers(t, sizes, 11);
   visit_dtype(t, [&](auto tag) {
@@ -141,8 +141,8 @@ TEST_P(SortTest, KeepsEqualElementsInOrder) {
   }
 }
 
-/// Alone in its program, so that no other sort has filled its scratch: what is not kept of a run is never read. Zeros,
-/// which that may hold, are above all elements.
+/// A program without other sorts, so that its scratch memory is clean: discarded elements of a run are never read.
+/// Zeros in scratch would rank above all elements.
 TEST_P(SortTest, ReadsNothingBeyondWhatIsKept) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";

@@ -1,5 +1,5 @@
 // Products of many rows by quantized matrices, and of float32 by 16 bits (kernels/portable/staged_product.h), on every
-// device with groups: against sums in double of the numbers that dequantize_row and the conversions of dtypes/ give.
+// device with groups: against sums in double of the values of dequantize_row and of dtypes/ conversions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,15 +18,15 @@ using test::Format;
 class StagedProductsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, StagedProductsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// [.., m, k] by [.., n, k], turned unless it is quantized.
+/// [.., m, k] by [.., n, k], transposed unless quantized.
 struct Case {
   DType rows;
-  Format format;  ///< without blocks: of plain elements
+  Format format;  ///< plain elements if without blocks
   Sizes left, right;
   bool bias = false;
   Precision precision = Precision::exported;
-  bool turned_left = false;   ///< it lies by columns
-  bool turned_right = false;  ///< plain elements lie as [.., k, n]
+  bool turned_left = false;   ///< stored by columns
+  bool turned_right = false;  ///< plain elements are stored as [.., k, n]
   bool matrix_bias = false;   ///< an element for each of the result
 };
 
@@ -55,7 +55,7 @@ Sizes turned(Sizes s) {
   return s;
 }
 
-/// How far a number is from one of the type that it is rounded to, as a part of it.
+/// Largest relative rounding error of the type.
 double step_of(DType t) {
   return t == DType::bf16 ? 0x1p-9 : t == DType::f16 ? 0x1p-12 : 0;
 }
@@ -104,7 +104,7 @@ void expect_product(const std::string& device, const Case& c, std::uint64_t seed
   Session session(p.model().prepare(options));
   const std::vector<double> y = doubles(session.run(inputs)[0]);
   ASSERT_EQ(doubles(session.run(inputs)[0]), y);
-  // A weight is rounded to what rows have or may have, and those with it.
+  // The weight is rounded to the rows' compute type, together with the rows.
   const bool rounds = c.precision == Precision::bfloat16;
   const DType rounded = c.rows == DType::f32 && rounds ? DType::bf16 : c.rows;
   const double part = step_of(rounded) * (c.rows == DType::f32 && rounds ? 2.01 : 1.01) + 0x1p-19;
@@ -140,7 +140,7 @@ const Format kInt4{DType::i4,
     kNvfp4{DType::f4_e2m1, {.columns = 16, .scale = DType::f8_e4m3fn, .outer = true}}, kBf16{DType::bf16, {}},
     kF16{DType::f16, {}};
 
-// The first ones on every device: emulated ones compile for seconds.
+// The number of cases run on every device: emulated devices compile for seconds.
 constexpr std::size_t kEverywhere = 3;
 
 std::vector<Case> some_cases() {
@@ -163,7 +163,7 @@ std::vector<Case> cases(const std::string& device) {
     for (const Format& f : test::kFormats) {
       const std::int64_t k = f.blocks.columns == test::kRow && f.element == DType::i8 ? 45 : 192;
       for (const DType rows : {DType::bf16, DType::f16, DType::f32}) {
-        if (rows == DType::f16 && f.element == DType::f8_e5m2) continue;  // whose numbers float16 does not hold
+        if (rows == DType::f16 && f.element == DType::f8_e5m2) continue;  // float16 cannot hold its values
         list.push_back({rows, f, {23, k}, {131, k}, true});
         list.push_back({rows, f, {2, 9, k}, {2, 33, k}, false, rows == DType::f32 ? kRounds : Precision::exported});
       }
@@ -184,7 +184,7 @@ TEST_P(StagedProductsTest, AreSumsOfTheNumbers) {
   }
 }
 
-// A weight of float32 that would take more than the 32 MiB that are staged at a time.
+// A float32 weight beyond the staging limit of 32 MiB.
 TEST_P(StagedProductsTest, TakeColumnsInPieces) {
   if (GetParam() != "cuda" && std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "on cuda only, but for --full";
   if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";

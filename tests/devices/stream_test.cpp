@@ -1,4 +1,4 @@
-// Streams, scopes and events, on every device that there is; the test plugins do their work as late as they may.
+// Streams, scopes and events, on every device; the test plugins delay all work as long as allowed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ TEST_P(StreamTest, EventsOrderStreams) {
   const Prepared prepared = twice().prepare(on(device()));
   const Stream a(device()), b(device());
   Session first(prepared, a), second(prepared, b);
-  for (Session* s : {&first, &second}) s->run({floats({3}, {0, 0, 0})});  // plans are made waiting
+  for (Session* s : {&first, &second}) s->run({floats({3}, {0, 0, 0})});  // planning waits
   const std::vector<Tensor> input = {floats({3}, {1, 2, 3})};
   Event begin, made;
   EXPECT_TRUE(made.query()) << "never recorded";

@@ -1,4 +1,4 @@
-// The devices that tests run on: the CPU, the test plugins, and the other devices of this machine.
+// Devices for tests: the CPU, the test plugins, and the other devices of this machine.
 #pragma once
 
 #include <tern/graph.h>
@@ -16,7 +16,7 @@
 
 namespace tern::testing {
 
-/// The plugins of this process, the tests' own among them.
+/// The plugins of this process, including the tests' own.
 inline const std::vector<Plugin>& all_plugins() {
   static const std::vector<Plugin>* const plugins = [] {
     std::string path = TERN_TEST_DEVICES;
@@ -27,7 +27,7 @@ inline const std::vector<Plugin>& all_plugins() {
   return *plugins;
 }
 
-/// "cpu", "plain", "graph", "full", "xpu" where there is one.
+/// "cpu", "plain", "graph", "full", and "xpu" if present.
 inline std::vector<std::string> all_devices() {
   std::vector<std::string> names = {"cpu"};
   for (const Plugin& p : all_plugins()) {
@@ -36,7 +36,7 @@ inline std::vector<std::string> all_devices() {
   return names;
 }
 
-/// The name of a device of a test plugin that nothing has run on: it has compiled nothing.
+/// The name of an unused device of a test plugin, with no compiled kernels.
 inline std::string fresh_device(const std::string& plugin) {
   static int next = 1;
   all_plugins();
@@ -54,7 +54,7 @@ inline PrepareOptions on(const std::string& device) {
   return options;
 }
 
-/// What device tests are parametrised by.
+/// Names parametrised device tests.
 inline std::string name_of_case(const ::testing::TestParamInfo<std::string>& info) {
   return info.param;
 }

@@ -1,5 +1,5 @@
-// Pointwise nodes and copies whose operands lie across the result (kernels/portable/text/turned.inc), on every device,
-// against the same numbers in the result's order.
+// Pointwise nodes and copies with transposed operands (kernels/portable/text/turned.inc), on every device, against the
+// same values in the result's order.
 #include <gtest/gtest.h>
 
 #include "tests/devices/same_bits.h"
@@ -14,11 +14,11 @@ INSTANTIATE_TEST_SUITE_P(Devices, TurnedTest, ::testing::ValuesIn(all_devices())
 
 struct Case {
   DType dtype;
-  Sizes sizes;   ///< of the operands that lie across
-  int from, to;  ///< the axes that change places
+  Sizes sizes;   ///< sizes of the transposed operands
+  int from, to;  ///< the exchanged axes
 };
 
-// Tiles that are full, that are not, axes before, between and after, one operand turned or two.
+// Full and partial tiles; axes before, between and after; one or two transposed operands.
 TEST_P(TurnedTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";

@@ -1,4 +1,4 @@
-// Weights on their way to a device: through pinned buffers that are filled in turn, or not at all.
+// Uploads of weights to a device, with or without alternating pinned buffers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ float weight(std::int64_t row, std::int64_t i) {
   return static_cast<float>((row * 31 + i * 7) % 1009);
 }
 
-/// The sums of the rows of a weight, two small weights, and a state that doubles. In an archive of borrowed bytes.
+/// The row sums of a weight, two small weights, and a doubling state, in an archive of borrowed bytes.
 std::vector<std::byte> archive() {
   TestProgram p;
   std::vector<float> values;
@@ -113,7 +113,7 @@ TEST(Upload, ResultsArriveWithoutPinnedMemory) {
   const DeviceControl& control = control_of(device);
   Aligned bytes(archive());
   Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
-  control.fail("pinned_allocate", 3, TERN_DEVICE_OUT_OF_MEMORY);  // after those of the weights
+  control.fail("pinned_allocate", 3, TERN_DEVICE_OUT_OF_MEMORY);  // after the buffers of the weights
   expect_sums(session, 32);
   EXPECT_TRUE(control.failed());
 }
@@ -123,7 +123,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
     const std::string device = fresh_device(plugin);
     const std::int64_t before = control_of(device).counts().allocations;
     Aligned bytes(archive());
-    // The first segment that is a page or more is the large weight; its last part is damaged.
+    // The first segment of at least a page is the large weight; damages its last part.
     bytes.span()[4096 + static_cast<std::size_t>(kRows * kWidth) * sizeof(float) - 5] ^= std::byte{1};
     {
       Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
@@ -147,7 +147,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
 TEST(Upload, ADeviceThatReadsTheHostsMemoryNeedsNoCopies) {
   constexpr std::uint64_t kWeight = sizeof(float) * kRows * kWidth;
   const std::tuple<const char*, bool, bool> cases[] = {
-      {"graph", true, false}, {"graph", false, true}, {"plain", true, true}};  // of these only "graph" reads it
+      {"graph", true, false}, {"graph", false, true}, {"plain", true, true}};  // only "graph" reads host memory
   for (const auto& [plugin, mapped, copies] : cases) {
     const std::string device = fresh_device(plugin);
     Aligned bytes(archive());

@@ -1,4 +1,4 @@
-// Pointwise nodes and copies whose items take several elements (kernels/portable/wide.h, copy.cpp), on every device,
+// Pointwise nodes and copies with several elements per item (kernels/portable/wide.h, copy.cpp), on every device,
 // against the CPU's bits.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using namespace testing;
 class WideTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, WideTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-// So many that items take 8 of them.
+// Large enough for 8 elements per item.
 constexpr std::int64_t kRows = 1 << 13, kRow = 136, kChannels = 16, kPlane = 17;
 
 Dims dims(const Sizes& sizes) {
@@ -24,7 +24,7 @@ struct Case {
   const char* expression;
 };
 
-// Operands whose elements are words, repeat in all elements of an item, repeat in some; a last item that is not full.
+// Operands made of whole words, equal for all elements of an item, equal for some; a partial last item.
 TEST_P(WideTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
@@ -49,7 +49,7 @@ TEST_P(WideTest, HaveTheDefinitionsBits) {
   }
 }
 
-// Rows of 16 bytes that begin between multiples of 16: GPUs end the program at such an access.
+// Rows of 16 bytes at unaligned addresses: on GPUs an unaligned wide access ends the program.
 TEST_P(WideTest, TakeElementsThatBeginAnywhere) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
@@ -69,7 +69,7 @@ TEST_P(WideTest, TakeElementsThatBeginAnywhere) {
   }
 }
 
-// Rows that are pieces of 16 bytes, of 8, of an element; more operands than a launch has; heads of attention.
+// Rows that are pieces of 16 bytes, of 8, of an element; more operands than a launch allows; attention heads.
 TEST_P(WideTest, MovePieces) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";

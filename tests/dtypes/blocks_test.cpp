@@ -3,9 +3,15 @@
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
+
+#include "dtypes/convert.h"
+#include "tests/dtypes/golden.h"
 
 namespace tern {
 namespace {
@@ -48,7 +54,7 @@ TEST(Blocks, TwoOfFourLieWithTheirPlacesBehindThem) {
   const float kept[] = {1, 2, 3, 4, 5, 6, 7, 8};
   std::memcpy(bytes.data(), kept, sizeof kept);
   bytes[32] = std::byte{0b11'10'01'00};  // 0, 1 of the first four; 2, 3 of the next
-  // Any bits have a meaning: the second element may come first, and two in one place are added.
+  // Any bits are valid: the second element may come first, and two elements at the same position are added.
   bytes[33] = std::byte{0b01'01'00'11};
   EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{1, 2, 0, 0, 0, 0, 3, 4}));
   EXPECT_EQ(row(m, bytes, 1), (std::vector<float>{6, 0, 0, 5, 0, 15, 0, 0}));
@@ -137,6 +143,65 @@ TEST(Blocks, AScaleOfNaNMakesItsBlockNaN) {
   EXPECT_EQ(values[2], 2);
 }
 
+/// A matrix of 130 x 160 numbers in MX blocks with its elements and scales by torchao 0.18 (FLOOR).
+struct Microscaled {
+  QuantizedMatrix matrix;
+  std::vector<std::byte> bytes;
+
+  Microscaled(const test::Golden& golden, DType element, ScaleLayout layout)
+      : matrix{element, 130, 160, {.columns = 32, .layout = layout}}, bytes(static_cast<std::size_t>(matrix.bytes())) {
+    check_quantized(matrix);
+    const std::string name(name_of(element));
+    const auto elements = golden.get<std::byte>(name + ".elements");
+    const auto scales =
+        golden.get<std::byte>(layout == ScaleLayout::plain ? name + ".scales" : std::string("swizzled"));
+    EXPECT_EQ(static_cast<std::int64_t>(elements.size()), matrix.element_bytes());
+    EXPECT_EQ(static_cast<std::int64_t>(scales.size()), matrix.scales().size());
+    std::ranges::copy(elements, bytes.begin());
+    std::ranges::copy(scales, bytes.begin() + matrix.scale_offset());
+  }
+};
+
+TEST(Blocks, MxNumbersAreTorchaos) {
+  const test::Golden golden("mx_quantize.safetensors");
+  for (const DType element : {DType::f8_e4m3fn, DType::f4_e2m1}) {
+    const Microscaled m(golden, element, ScaleLayout::plain);
+    const auto want = golden.get<float>(std::string(name_of(element)) + ".decoded");
+    ASSERT_EQ(want.size(), 8U * 160);
+    for (std::int64_t r = 0; r < 8; ++r) {
+      const std::vector<float> got = row(m.matrix, m.bytes, r);
+      for (std::size_t i = 0; i < 160; ++i) {
+        const float w = want[static_cast<std::size_t>(r) * 160 + i], g = got[i];
+        EXPECT_TRUE(std::isnan(w) ? std::isnan(g) : g == w && std::signbit(g) == std::signbit(w)) << r << ',' << i;
+      }
+    }
+  }
+}
+
+TEST(Blocks, ScalesInTilesGiveTheSameNumbers) {
+  const test::Golden golden("mx_quantize.safetensors");
+  const Microscaled plain(golden, DType::f8_e4m3fn, ScaleLayout::plain),
+      tiles(golden, DType::f8_e4m3fn, ScaleLayout::swizzled_32_4_4);
+  for (std::int64_t r = 0; r < 130; ++r) {
+    const std::vector<float> a = row(plain.matrix, plain.bytes, r), b = row(tiles.matrix, tiles.bytes, r);
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << r;
+  }
+}
+
+TEST(Blocks, EveryCodeOfPowersOfTwo) {
+  const QuantizedMatrix m{DType::f4_e2m1, 1, 2, {.columns = 2}};
+  for (int code = 0; code < 256; ++code) {
+    const std::vector<std::byte> bytes = {std::byte{0xf2}, static_cast<std::byte>(code)};  // 1, -6
+    const std::vector<float> out = row(m, bytes, 0);
+    if (code == 255) {
+      EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
+    } else {
+      EXPECT_EQ(out[0], std::ldexp(1.0f, code - 127));
+      EXPECT_EQ(out[1], std::ldexp(-6.0f, code - 127));  // infinity where it overflows
+    }
+  }
+}
+
 TEST(Blocks, Rules) {
   const Blocks good{.columns = 32};
   EXPECT_EQ(wrong_blocks(DType::f4_e2m1, good), nullptr);
@@ -161,6 +226,13 @@ TEST(Blocks, Rules) {
   }));
   EXPECT_THROW(check_quantized({DType::i8, 2, 33, good}), Error);
   EXPECT_THROW(check_quantized({DType::i8, std::int64_t{1} << 60, 32, good}), Error);
+  EXPECT_THROW(check_quantized({DType::f8_e4m3fn, -1, 32, good}), Error);
+  EXPECT_THROW(check_quantized({DType::f8_e4m3fn, 1, -32, good}), Error);
+  EXPECT_THROW(check_quantized({DType::f8_e4m3fnuz, 1, 32, good}), Error);
+  const Blocks tiles{.columns = 1, .layout = ScaleLayout::swizzled_32_4_4};
+  EXPECT_THROW(check_quantized({DType::f8_e4m3fn, std::int64_t{1} << 58, 1, tiles}), Error);
+  EXPECT_THROW(check_quantized({DType::f8_e4m3fn, 1, std::int64_t{1} << 58, tiles}), Error);
+  check_quantized({DType::f8_e4m3fn, 0, 0, tiles});
 }
 
 }  // namespace

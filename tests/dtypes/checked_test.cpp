@@ -1,4 +1,4 @@
-// Arithmetic that hostile sizes reach: every pair of extreme operands, against 128 bits.
+// Arithmetic on hostile sizes: every pair of extreme operands, against 128 bits.
 #include "dtypes/checked.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Conversions of runs: every pair of types against PyTorch 2.12 on a CPU, element by element (its vectorised kernels
-// disagree with its scalar ones where the value does not fit).
+// Conversions of runs: every pair of types against PyTorch 2.12 on a CPU, element by element (its vectorised and scalar
+// kernels disagree on out-of-range values).
 #include "dtypes/convert.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ bool same(const std::uint8_t* a, const std::uint8_t* b) {
   }
 }
 
-/// The one NaN of these types is a constant in PyTorch's decoders, and its compiler folds the (undefined) conversion of
-/// a constant NaN to an integer to 0; by way of float32 PyTorch itself gives what Tern gives.
+/// The only NaN of these types is a constant in PyTorch's decoders, and its compiler folds the (undefined) conversion
+/// of a constant NaN to an integer to 0; through float32 PyTorch agrees with Tern.
 bool is_folded(DType from, std::uint8_t code, DType to) {
   const bool nan = from == DType::f8_e8m0 ? code == 0xff : code == 0x80;
   return nan && is_integral(to) && (from == DType::f8_e8m0 || from == DType::f8_e4m3fnuz || from == DType::f8_e5m2fnuz);
@@ -87,7 +87,7 @@ TEST(Convert, EveryPairAsPyTorch) {
 }
 
 TEST(Convert, LongRunsEqualTheirElements) {
-  // Longer than a stage's buffer and not a multiple of it.
+  // Longer than a stage's buffer, and not a multiple.
   constexpr std::int64_t n = 2 * 512 + 77;
   for (int i = 1; i < kTensorDTypeCount; ++i) {
     for (int j = 1; j < kTensorDTypeCount; ++j) {
@@ -128,7 +128,7 @@ TEST(Convert, PackedFloat4) {
     EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(values[i])) << "code " << i;
   }
 
-  const double odd[3] = {1.0, 6.0, 5.0};  // 5 is a tie between 4 and 6, whose code is odd
+  const double odd[3] = {1.0, 6.0, 5.0};  // 5 is a tie between 4 and 6, and the code of 6 is odd
   std::uint8_t packed[3] = {0xff, 0xff, 0xff};
   convert(odd, DType::f64, packed, DType::f4_e2m1, 3);
   EXPECT_EQ(packed[0], 0x72);
@@ -189,7 +189,7 @@ TEST(Convert, RefusesWhatItCannotDo) {
   EXPECT_EQ(b, 1);
 }
 
-/// Runs that vectors convert, and those with a number beyond int32 or none, which they do not.
+/// Runs converted by vectors, and runs with NaN or a number beyond int32, converted by scalars.
 TEST(Convert, FloatsToBytesInRunsEqualTheirElements) {
   std::vector<float> values;
   for (int i = 0; i < 1000; ++i) values.push_back(static_cast<float>(i * 37 % 700 - 350) / 2);

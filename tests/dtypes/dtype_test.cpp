@@ -15,7 +15,7 @@ struct Row {
   int size;          // as tensor.element_size()
   char kind;         // b(ool), u(nsigned), s(igned), f(loating), c(omplex)
 };
-// By numeric value, which is part of the archive format. The 6-bit types are not PyTorch's.
+// Indexed by numeric value, part of the archive format. PyTorch has no 6-bit types.
 constexpr Row kRows[] = {
     {"invalid", 0, '-'},
     {"bool", 1, 'b'},

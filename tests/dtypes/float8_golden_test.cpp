@@ -1,4 +1,4 @@
-// The 8-bit floats against what PyTorch 2.12 and 2.15 gave on a CPU.
+// 8-bit floats against PyTorch 2.12 and 2.15 on a CPU.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -17,7 +17,7 @@ std::uint32_t bits_of(float f) {
   return std::bit_cast<std::uint32_t>(f);
 }
 
-/// There and back, bit for bit; NaN only as NaN.
+/// Round trips are equal in every bit, except the bits of NaN.
 template <class T>
 void expect_casts(const std::string& name, Overflow policy) {
   const Golden golden("float8_casts.safetensors");

@@ -1,4 +1,4 @@
-// Reads the goldens under tests/data/dtypes: .safetensors files, of which only the bytes of each tensor are wanted.
+// Reads the goldens under tests/data/dtypes: .safetensors files, only the bytes of each tensor.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tern::test {
 
-/// Tensors by name. Understands what the goldens contain, no more.
+/// Tensors by name. Supports only the goldens' contents.
 class Golden {
  public:
   explicit Golden(const std::string& name) {

@@ -1,4 +1,5 @@
-// The small floating formats a second time, from their published parameters and in double: what the codecs are held to.
+// An independent implementation of the small floats from their published parameters, in double: the reference for the
+// codecs.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,7 @@ struct ReferenceFormat {
     return (code & sign()) != 0 ? -v : v;
   }
 
-  /// The non-negative finite values in the order of their codes, and the one that would follow.
+  /// The non-negative finite values in code order, followed by the first overflowing value.
   std::vector<double> ladder() const {
     std::vector<double> v;
     for (std::uint32_t c = 0; c < sign() && std::isfinite(value(c)); ++c) v.push_back(value(c));
@@ -53,7 +54,7 @@ struct ReferenceFormat {
     return v;
   }
 
-  /// The place on the ladder of the magnitude `x`, to nearest and ties to even; its last place means overflow.
+  /// Index of `x` on the ladder, rounded to nearest, ties to even; the last index means overflow.
   static std::uint32_t nearest(const std::vector<double>& ladder, double x) {
     const auto up = std::lower_bound(ladder.begin(), ladder.end(), x);
     if (up == ladder.end()) return static_cast<std::uint32_t>(ladder.size() - 1);

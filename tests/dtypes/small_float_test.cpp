@@ -18,7 +18,7 @@ std::uint32_t bits_of(float f) {
   return std::bit_cast<std::uint32_t>(f);
 }
 
-/// Both overflow policies, checked against the reference. NaN is checked elsewhere.
+/// Compares both overflow policies with the reference, except for NaN.
 template <class T>
 void expect_rounded(const std::vector<double>& ladder, float x) {
   const ReferenceFormat& f = reference<T>;

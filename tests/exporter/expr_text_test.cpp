@@ -1,4 +1,4 @@
-// The language of expressions: what each text compiles to.
+// The expression language: the instructions compiled from each expression.
 #include "exporter/expr_text.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string words(const PointwiseExpr& e) {
   return s;
 }
 
-const ValueId kX = 5, kY = 9;  // which values they are does not matter
+const ValueId kX = 5, kY = 9;  // arbitrary distinct ids
 
 std::string compiled(std::string_view text, DType x, DType y, DType compute, DType result) {
   const PointwiseExpr e = compile_expr(text, {{"x", kX}, {"a", 2.0}, {"y", kY}}, {x, y}, compute, result);
@@ -125,7 +125,7 @@ TEST(ExprText, PartsOfOtherTypes) {
   EXPECT_EQ(compiled("int8(x - y) * a", DType::i8, DType::i8, f32, f32),
             "load int8 #0; convert int64 0; load int8 #1; convert int64 2; sub int64 1 3; convert int8 4; "
             "convert float32 5; constant float32 2; mul float32 6 7");
-  // The compute type itself costs nothing, and a named part is computed anew where its type differs.
+  // A conversion to the compute type costs nothing; a named subexpression is computed again for each other type.
   EXPECT_EQ(compiled("float32(x + y) * float32(2)", f32),
             "load float32 #0; load float32 #1; add float32 0 1; constant float32 2; mul float32 2 3");
   EXPECT_EQ(compiled("s = x + y; float64(s) - s", f32),

@@ -1,4 +1,4 @@
-// Guards: what Python computes of them, what cannot be read, and what becomes of them in a program.
+// Guards: values as in Python, rejected expressions, and the nodes made from guards.
 #include <gtest/gtest.h>
 #include <tern/tern.h>
 
@@ -24,7 +24,7 @@ std::string guard_error(std::string_view text) {
   return error_of([&] { parsed(text); });
 }
 
-/// The guard's value where the sources, in order, are these numbers; kUndefined where Python raises.
+/// The guard's value for these numbers as sources, in order; kUndefined if Python raises.
 std::int64_t value_of(std::string_view text, const std::vector<std::int64_t>& numbers) {
   ExprPool pool;
   const pt2::Guard guard = parsed(text);

@@ -98,7 +98,7 @@ TEST(ImportControl, WhatABranchWritesIsWrittenAfterIt) {
   EXPECT_EQ(n->outputs.size(), 2u);
   ASSERT_EQ(p.functions[0].writebacks.size(), 1u);
   EXPECT_EQ(p.functions[0].writebacks[0].value, n->outputs[1]);
-  // The branch that writes nothing hands its operand on.
+  // The branch without a write returns its operand.
   const Function& untouched = p.functions[n->functions[1]];
   EXPECT_EQ(untouched.outputs[1].value, untouched.inputs[0].value);
 }
@@ -168,7 +168,7 @@ TEST(ImportControl, LoopsWhoseBodiesWriteOperandsAreRefusedByName) {
   }
 }
 
-/// What a region finds out, its caller's nodes must find out: there is no call.
+/// The caller's nodes need the facts found in the region: no call remains.
 TEST(ImportControl, RegionsThatFindOutSizesAreInlined) {
   TracedGraph g;
   g.input("a", kType);

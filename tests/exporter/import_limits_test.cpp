@@ -1,5 +1,4 @@
-// Limits of the importer: what a file declares decides neither memory nor time, and nothing is written that the loader
-// refuses.
+// Limits of the importer: declared sizes decide neither memory nor time, and the loader accepts every written archive.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +32,7 @@ TEST(ImportLimits, ResultsAreThoseThatTheNodeNames) {
   }
 }
 
-// A node that names more results than its operands give is the file's mistake, no defect.
+// A node with more results than its operands give is a mistake in the file, not a defect of Tern.
 TEST(ImportLimits, NoMoreResultsThanOperandsGive) {
   TracedModel m;
   m.user("x", meta({4}));
@@ -82,7 +81,7 @@ TEST(ImportLimits, LowestNumberModMinusOne) {
   EXPECT_NO_THROW(m.load());
 }
 
-// f_cumsum: 512 bytes that seem to be 2^58 elements.
+// f_cumsum: 512 bytes that claim to be 2^58 elements.
 TEST(ImportLimits, FoldingCountsWhatItReads) {
   TracedModel m;
   m.floats(std::vector<float>(128, 1));
@@ -128,7 +127,7 @@ TEST(ImportLimits, BooleansAboveOne) {
   EXPECT_NE(error.find("byte 2 of the data of 'mask' is 2, and a boolean is 0 or 1"), std::string::npos) << error;
 }
 
-// a1_bool: each byte is read once, and still every one.
+// a1_bool: every byte is read exactly once.
 TEST(ImportLimits, BooleansOfStatesThatShareAStorage) {
   const auto view = [](std::int64_t offset, std::int64_t count) {
     Json type = meta_of({size(count)}, kBool);
@@ -153,7 +152,7 @@ TEST(ImportLimits, BooleansOfStatesThatShareAStorage) {
   }
 }
 
-// L_comb2: integers that count the turns of a loop.
+// L_comb2: integers that count loop iterations.
 TEST(ImportLimits, IntegersThatCountLoops) {
   const auto combinations = [](std::int64_t n, std::int64_t r, bool replacement, std::int64_t count) {
     TracedModel m;
@@ -189,7 +188,7 @@ TEST(ImportLimits, NothingIsWrittenThatTheLoaderRefuses) {
   m.user("x", meta({4}));
   m.result("x");
   Program p = m.load();
-  p.functions.push_back(p.functions[0]);  // two entries of one name
+  p.functions.push_back(p.functions[0]);  // two entries with the same name
   const std::string path = ::testing::TempDir() + "refused.tern";
   std::filesystem::remove(path);
   const std::string error = error_of([&] { write_archive(p, path); }, ErrorCode::unsupported);

@@ -1,4 +1,4 @@
-// All operators that cannot be imported are named at once.
+// The importer lists all unsupported operators at once.
 #include <gtest/gtest.h>
 
 #include "tests/exporter/traced_model.h"

@@ -1,4 +1,4 @@
-// Names of inputs and outputs, from the pytrees that describe how Python nests them.
+// Names of inputs and outputs, from pytrees of nested Python containers.
 #include <gtest/gtest.h>
 
 #include "tests/exporter/traced_model.h"

@@ -1,4 +1,4 @@
-// Parameters, buffers, tied and overlapping ones, and what a program writes back.
+// Parameters, buffers, tied and overlapping states, and write-backs.
 #include <gtest/gtest.h>
 
 #include "tests/exporter/traced_model.h"
@@ -8,7 +8,7 @@ namespace {
 
 const Json kVector = meta({4});
 
-/// The write-back of a state of that name, or null.
+/// The write-back of the named state, or null.
 const WriteBack* written(const Program& p, const std::string& name) {
   for (const WriteBack& w : p.functions[0].writebacks) {
     if (w.target == WriteBack::Target::state && p.states[w.index].name == name) return &w;

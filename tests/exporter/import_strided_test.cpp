@@ -1,5 +1,5 @@
-// as_strided, which looks at memory, on operands whose memory is not, or not all, in the program. What works is held
-// against PyTorch by the cases in tests/data/import.tar.zst.
+// as_strided reads memory: operands whose memory is partly or wholly outside the program. The cases in
+// tests/data/import.tar.zst compare supported views with PyTorch.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -8,7 +8,7 @@
 namespace tern::testing {
 namespace {
 
-/// The message when x, of that type, is viewed with these sizes, strides and that offset.
+/// The error message for a view of x with these sizes, strides and offset.
 std::string refusal(const Json& x, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                     const Json& offset, const std::string& before = {}) {
   TracedModel m;

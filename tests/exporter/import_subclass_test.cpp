@@ -1,4 +1,4 @@
-// Parameters that are tensor subclasses: inner tensors as states, and operators on the subclass.
+// Parameters of tensor subclasses: inner tensors as states, and operators on the subclass.
 #include <gtest/gtest.h>
 
 #include "tests/exporter/pickle_writer.h"
@@ -169,7 +169,7 @@ TEST(ImportSubclass, ErrorsOfThePickleNameTheParameterAndTheOffset) {
   const std::string error = error_of_model(m, ErrorCode::unsupported);
   EXPECT_NE(error.find("the buffer 'w' is stored as a Python pickle: "), std::string::npos) << error;
   EXPECT_NE(error.find("pickle opcode GLOBAL: 'posix.system' is not among"), std::string::npos) << error;
-  // The offset is that of the opcode in the file.
+  // The offset points at the opcode in the file.
   const auto at = error.find("offset ") + 7;
   EXPECT_EQ(m.archive().substr(std::stoul(error.substr(at)), 7), "cposix\n");
 }

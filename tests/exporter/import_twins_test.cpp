@@ -1,4 +1,4 @@
-// Operators that write their arguments, imported as the functional operators that compute the same.
+// Operators that write their arguments, imported as their functional twins.
 #include <gtest/gtest.h>
 
 #include "exporter/import/twins.h"

@@ -1,4 +1,4 @@
-// Kernels that export compiles: which texts a program needs, the programs that compile them, and what becomes of them.
+// Kernels compiled at export: required sources, compilers, and results.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -115,7 +115,7 @@ TEST(RecordKernels, WithoutFloat64ItSaysSo) {
 }
 
 TEST(RecordKernels, WhatIsOnlyKnownInARun) {
-  TestProgram p;  // where the positive elements of x transposed are, and a copy of the transpose
+  TestProgram p;  // positions of the positive elements of x transposed, and a copy of the transpose
   const ValueId x = p.input(DType::f32, {10, 20});
   const ValueId turned = p.b().transpose(x, 0, 1);
   const Dim found = p.program().pool.new_symbol("u", 0, kNoBound);
@@ -158,14 +158,14 @@ TEST(Process, StatusAndOutput) {
   EXPECT_EQ(both.output, "a  \"b\"\nb\n");
   EXPECT_GT(run_program(shell, {"-c", "kill -9 $$"}).status, 255);
   EXPECT_EQ(run_program(shell, {"-c", "head -c 3000000 /dev/zero"}).output.size(), std::size_t{1} << 20);
-  EXPECT_EQ(run_program(shell, {"-c", "cat"}).output, "");  // there is no input
+  EXPECT_EQ(run_program(shell, {"-c", "cat"}).output, "");  // stdin is empty
 }
 
 TEST(Process, WhatRunsTooLongIsEndedWithAllThatItStarted) {
   using namespace std::chrono_literals;
   const std::string shell = find_program("sh");
   const auto begin = std::chrono::steady_clock::now();
-  // A child that holds the output, one that has closed it, and one that goes on without its parent's output.
+  // A child that holds the output, a child that closed the output, and a grandchild that outlives its parent.
   for (const char* text : {"sleep 100; echo done", "exec >/dev/null 2>&1; sleep 100", "sleep 100 & wait"}) {
     const ProcessResult result = run_program(shell, {"-c", text}, 300ms);
     EXPECT_TRUE(result.is_late) << text;

@@ -1,5 +1,5 @@
-// Operators that PyTorch 2.12 cannot export (their shapes are looked up in data), lowered and run. The expected values
-// are what PyTorch computes of the same numbers.
+// Operators that PyTorch 2.12 cannot export (shapes depend on data), lowered and run. PyTorch computed the expected
+// values.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -130,7 +130,7 @@ TEST(LoweredCtcLoss, AnotherBlank) {
 }
 
 TEST(LoweredCtcLoss, OneSequenceAlone) {
-  Numbers first;  // of the batch
+  Numbers first;  // first batch element
   for (std::size_t t = 0; t < 5; ++t) {
     for (std::size_t k = 0; k < 4; ++k) first.push_back(kLogProbabilities[t * 12 + k]);
   }

@@ -1,4 +1,4 @@
-// What a program consists of.
+// Counts the nodes of a program.
 #pragma once
 
 #include <algorithm>

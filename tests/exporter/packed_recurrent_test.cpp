@@ -1,5 +1,5 @@
-// Recurrent layers over packed sequences, of 4, 3 and 1 rows. PyTorch 2.12 cannot export them; the expected values are
-// what it computes of the same numbers.
+// Recurrent layers over packed sequences of 4, 3 and 1 rows. PyTorch 2.12 cannot export these layers but computed the
+// expected values.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/lowered_call.h"

@@ -1,4 +1,4 @@
-// Writes pickles opcode by opcode, as Python's pickler does, and the archives that torch.save puts around them.
+// Writes pickles opcode by opcode, like Python's pickler, and archives like torch.save.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::string number(std::uint64_t value, int bytes) {
   return text;
 }
 
-/// One value each, in protocol 2. Texts are of less than 2^31 bytes.
+/// Each writes a single value in protocol 2. Strings have less than 2^31 bytes.
 inline std::string text(const std::string& s) {
   return "X" + number(s.size(), 4) + s;
 }
@@ -67,7 +67,7 @@ inline std::string plain(const std::string& stored, const std::string& sizes, co
   if (!dtype.empty()) arguments.push_back(global("torch", dtype));
   return call(global("torch._utils", dtype.empty() ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"), arguments);
 }
-/// A tensor subclass with the state that it has in Python.
+/// A tensor subclass with the state of its Python object.
 inline std::string subclass(const std::string& type, const std::string& dtype, const std::vector<std::int32_t>& sizes,
                             const std::string& state) {
   const std::string arguments = tuple({type, global("torch", dtype), integers(sizes), integers(sizes), integer(0),
@@ -77,7 +77,7 @@ inline std::string subclass(const std::string& type, const std::string& dtype, c
               {global("torch._utils", "_rebuild_wrapper_subclass"), type, arguments, state});
 }
 
-/// What torch.save writes: the pickle, and the storages "0", "1" ...
+/// The files of torch.save: the pickle, and the storages "0", "1" ...
 inline std::vector<ZipItem> saved_items(const std::string& pickle, const std::vector<std::string>& storages) {
   std::vector<ZipItem> items = {
       {"archive/data.pkl", pickle}, {"archive/byteorder", "little"}, {"archive/version", "3\n"}};

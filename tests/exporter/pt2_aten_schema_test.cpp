@@ -77,7 +77,7 @@ TEST(Pt2AtenSchema, KnowsDefaults) {
   EXPECT_EQ(find_schema("aten::sum.dim_IntList")->find("keepdim")->default_value.kind, Kind::boolean);
   EXPECT_FALSE(find_schema("aten::sum.dim_IntList")->find("keepdim")->default_value.boolean);
   EXPECT_TRUE(find_schema("aten::var")->find("unbiased")->default_value.boolean);
-  // A float parameter whose default is written as an integer.
+  // A float parameter with an integer default.
   EXPECT_EQ(find_schema("aten::pairwise_distance")->find("p")->default_value.kind, Kind::real);
 }
 

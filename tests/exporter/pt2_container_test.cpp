@@ -14,7 +14,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A file that goes with the test.
+// A file deleted with the test.
 struct TemporaryFile {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tern_pt2_test_" + std::to_string(::getpid()))).string();
@@ -137,7 +137,7 @@ TEST(Pt2Container, NamesOtherKindsOfArchives) {
   };
   for (const auto& c : cases) {
     std::vector<ZipItem> items;
-    // TorchScript compresses some: the kind is told before that is refused.
+    // TorchScript compresses some entries: the reader names the kind of file before the compression.
     for (const auto& name : c.names) items.push_back({.name = name, .data = "x", .method = 8});
     const std::string error = open_error(write_zip(items), c.code);
     EXPECT_NE(error.find(c.says), std::string::npos) << error;

@@ -12,7 +12,7 @@ Node node_with(const char* key, std::string value) {
   return node;
 }
 
-// As PyTorch 2.12 writes it.
+// A stack trace written by PyTorch 2.12.
 constexpr const char* kTrace =
     "File \"/env/lib/python3.11/site-packages/timm/models/mobilenetv3.py\", line 369, in forward\n"
     "    x = self.forward_features(x)\n"

@@ -17,7 +17,7 @@ std::string parse_error(const Json& model, ErrorCode expected = ErrorCode::bad_f
   return error_of([&] { parse(model); }, expected);
 }
 
-// The sample with `value` at a place such as "/graph_module/graph/nodes/0/target".
+// The sample with `value` at a JSON pointer such as "/graph_module/graph/nodes/0/target".
 Json edited(const std::string& pointer, const Json& value) {
   Json model = sample_model();
   model[Json::json_pointer(pointer)] = value;

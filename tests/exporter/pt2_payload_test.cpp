@@ -5,7 +5,7 @@
 namespace tern::pt2::test {
 namespace {
 
-// The error of opening the sample when its weight of 24 bytes is described by `meta`.
+// The error for the sample when `meta` describes its weight of 24 bytes.
 std::string weight_error(const Json& meta, bool use_pickle = false) {
   Json weights = sample_weights();
   weights["config"]["w"]["tensor_meta"] = meta;
@@ -57,7 +57,7 @@ TEST(Pt2Payload, RefusesSizesThatOverflow) {
     EXPECT_NE(weight_error(large_meta({edge, edge}, {1, 1}, 0)), "") << edge;
     EXPECT_NE(weight_error(large_meta({edge, edge}, {edge, edge}, edge)), "") << edge;
   }
-  // Shared elements take no storage, yet too many of them cannot be counted.
+  // Shared elements take no storage, yet their number must fit 64 bits.
   EXPECT_NE(weight_error(large_meta({kMax, 2}, {0, 0}, 0)).find("larger than 2^63 bytes"), std::string::npos);
   EXPECT_NE(weight_error(large_meta({-1}, {1}, 0)).find("negative"), std::string::npos);
 }

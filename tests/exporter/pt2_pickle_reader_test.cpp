@@ -1,4 +1,4 @@
-// The values of pickles, and everything that is refused.
+// Values read from pickles, and all errors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -161,7 +161,7 @@ TEST(Pt2PickleReader, KeepsCyclesAndSharedValuesAsNumbers) {
       "\x80\x02]q\x01h\x01"
       "a.");
   EXPECT_EQ(cycle[cycle.root].items, std::vector<PickleId>{cycle.root});
-  // 2^64 elements where it is written out.
+  // 2^64 elements if written out.
   std::string twice = "N";
   for (int i = 0; i < 64; ++i) twice += std::string("q") + static_cast<char>(i) + "h" + static_cast<char>(i) + "\x86";
   const std::string bytes = pickle(twice);

@@ -1,4 +1,4 @@
-// Tensors and tensor subclasses of pickles, and everything that is refused.
+// Tensors and tensor subclasses read from pickles, and all errors.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -13,7 +13,8 @@ namespace {
 
 const std::string kInt8 = global("torchao.quantization", "Int8Tensor");
 
-/// The tensor of a file with storages of 24 bytes, 8 bytes and none. Its texts lie in the file, which stays.
+/// The tensor in a file with storages of 24, 8 and 0 bytes. The file stays in memory: the tensor's strings point into
+/// the file.
 PickledTensor read(const std::string& value) {
   static std::list<std::string> files;
   const std::string& file = files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
@@ -141,7 +142,7 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
                                  "]q\x01h\x01"
                                  "a"}})),
                  "nested more than 8 deep");
-  // Each tuple has the one before 64 times.
+  // Each tuple holds its predecessor 64 times.
   std::string wide = kNone;
   for (int i = 0; i < 3; ++i) {
     wide += std::string("q") + static_cast<char>(i) + "0(";
@@ -152,7 +153,7 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
   std::vector<std::pair<std::string, std::string>> many;
   for (int i = 0; i < 32; ++i) many.emplace_back("t" + std::to_string(i), floats(integers({1}), integers({1})));
   expect_refused(subclass(kInt8, "float32", {1}, dict(many)), "more than 32 tensors");
-  // A subclass that is its own inner tensor.
+  // A subclass with itself as its inner tensor.
   const std::string type = kInt8;
   const std::string loop = global("torch._tensor", "_rebuild_from_type_v2") + "(" +
                            global("torch._utils", "_rebuild_wrapper_subclass") + type + "(" + type +
@@ -164,7 +165,7 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
   expect_refused(loop, "nested more than 8 deep");
 }
 
-// a2_attr: values and texts that are shared by the memo.
+// a2_attr: values and strings shared through the memo.
 TEST(Pt2PickledTensor, WhatIsMadeCountsAsWorkOfTheFile) {
   std::string row = "(";
   for (int i = 0; i < 60; ++i) row += kNone;

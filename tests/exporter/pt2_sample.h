@@ -1,4 +1,4 @@
-// A small program as torch.export.save would write it, for tests to open, edit and break.
+// A small program in the format of torch.export.save, for tests to open, edit and break.
 #pragma once
 
 #include <tern/error.h>
@@ -100,7 +100,7 @@ inline Container open_text(const std::string& bytes) {
   return Container::borrow(as_bytes(bytes), "sample.pt2");
 }
 
-/// The message of the Error that `act` throws; "" when it throws none. Other exceptions pass.
+/// The message of the Error thrown by `act`, or "". Other exceptions pass.
 inline std::string error_of(const std::function<void()>& act, ErrorCode expected = ErrorCode::bad_file) {
   try {
     act();

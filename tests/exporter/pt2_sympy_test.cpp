@@ -13,7 +13,7 @@ std::string sympy_error(std::string_view srepr) {
   return error_of([&] { parse_sympy(srepr); });
 }
 
-// Left what sympy.srepr gives, right the formula.
+// Output of sympy.srepr, and the formula.
 TEST(Pt2Sympy, PrintsFormulas) {
   const std::pair<const char*, const char*> cases[] = {
       {"Symbol('s77', positive=True, integer=True)", "s77"},

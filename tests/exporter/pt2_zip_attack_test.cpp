@@ -94,7 +94,7 @@ TEST(Pt2ZipAttack, RefusesBytesThatBelongToNothing) {
   EXPECT_NE(open_error("#!/bin/sh\n" + good), "");
 }
 
-// Two directory records that share one local header, as in the "better zip bomb" of Fifield (2019).
+// Two directory records with the same local header, as in the "better zip bomb" of Fifield (2019).
 TEST(Pt2ZipAttack, RefusesOverlaps) {
   const ZipWriter writer = sample_writer();
   std::string bytes = writer.bytes();
@@ -116,7 +116,7 @@ TEST(Pt2ZipAttack, RefusesOverlaps) {
   EXPECT_NE(error.find("overlaps the entry before it"), std::string::npos) << error;
 }
 
-// Counts are checked against the bytes that are there before anything is allocated.
+// The reader compares counts with the file's size before allocating.
 TEST(Pt2ZipAttack, RefusesAbsurdCounts) {
   for (const std::uint64_t count :
        {std::uint64_t{1} << 60, ~std::uint64_t{0}, std::uint64_t{1'000'001}, std::uint64_t{100}}) {

@@ -1,4 +1,4 @@
-// Writes zip archives as PyTorch's writer does, and broken ones.
+// Writes zip archives in PyTorch's layout, and broken archives.
 #pragma once
 
 #include <zlib.h>
@@ -19,12 +19,12 @@ struct ZipItem {
   bool descriptor = true;  ///< CRC and sizes after the data, zero in the local header
   bool zip64 = false;      ///< sizes in zip64 fields
   std::uint16_t method = 0;
-  std::uint16_t flags = 0;  ///< further ones
-  std::uint64_t hole = 0;   ///< so many bytes after the data that are not written: zeros in a file
+  std::uint16_t flags = 0;  ///< more flags
+  std::uint64_t hole = 0;   ///< length of the gap after the data, zeros in a file
   std::string comment = {};
 };
 
-/// Where the writer put a field that readers may ignore.
+/// The position of a field ignored by readers.
 struct Range {
   std::size_t begin, end;
 };
@@ -60,7 +60,7 @@ class ZipWriter {
     put(header, item.name.size(), 2), put(header, extra.size(), 2);
     ignored.push_back({at_ + 4, at_ + 6});    // version needed
     ignored.push_back({at_ + 10, at_ + 14});  // time and date
-    // The id of the padding may be any, but not that of the zip64 field.
+    // The padding may have any id except zip64's.
     ignored.push_back({padding_at - 4, padding_at - 2});
     ignored.push_back({padding_at, padding_at + padding});
     write(header + item.name + extra);
@@ -104,7 +104,7 @@ class ZipWriter {
     return all;
   }
 
-  /// Writes a file, with holes as such.
+  /// Writes a file with sparse gaps.
   void save(const std::string& path) const {
     std::FILE* file = std::fopen(path.c_str(), "wb");
     for (const auto& [offset, text] : chunks_) {

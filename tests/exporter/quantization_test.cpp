@@ -1,5 +1,4 @@
-// Quantized operators that the cases of tests/data/quantized cannot hold: programs of older torchao, the number of
-// nodes that each becomes, and what is refused.
+// Quantized operators outside tests/data/quantized: programs of older torchao, node counts, and errors.
 #include <gtest/gtest.h>
 
 #include "exporter/pt2/aten_schema.h"
@@ -13,7 +12,7 @@ using Numbers = LoweredCall::Numbers;
 
 constexpr int kU8 = 1, kI8 = 2;
 
-/// quantize_per_tensor and dequantize_per_tensor of x, as PT2E writes them.
+/// quantize_per_tensor and dequantize_per_tensor of x, as in PT2E programs.
 TracedModel there_and_back() {
   TracedModel m;
   m.user("x", meta({2, 3}));

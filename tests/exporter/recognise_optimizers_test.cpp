@@ -1,19 +1,19 @@
-// Steps of optimizers that were written operator by operator become the op, and what only looks like one stays. The
-// cases of tests/data/optimizers.tar.zst are PyTorch's own.
+// Optimizer steps written operator by operator become the op; lookalikes stay. The cases of
+// tests/data/optimizers.tar.zst are PyTorch's own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "exporter/optimizers/fit.h"
 #include "exporter/optimizers/list_step.h"
-#include "exporter/optimizers/recognise.h"
+#include "exporter/passes/passes.h"
 #include "schema/optim.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
-/// Parameters, gradients and states of a program that writes them back.
+/// Parameters, gradients and states, each with a write-back.
 class Training : public testing::TestProgram {
  public:
   void write_back(std::size_t input, ValueId v) {
@@ -28,7 +28,7 @@ class Training : public testing::TestProgram {
   }
 };
 
-/// Formulas of AdamW with its numbers in other places than PyTorch has them. `t` counts from 1; `lr` is an input.
+/// Formulas of AdamW, arranged unlike PyTorch's. `t` counts from 1; `lr` is an input.
 struct Rule {
   const char* moment = "0.9 * m + 0.1 * g";
   const char* size = "0.003 / (1 - pow(0.9, t))";
@@ -59,7 +59,7 @@ void adamw(Training& p, const Dims& shape, const Rule& rule = {}, bool reads_rat
   p.output(b.reduce(w1, "sum", b.all_axes(w1), false, DType::f32));
 }
 
-/// Whether AdamW with these formulas becomes the op.
+/// True if AdamW with these formulas becomes the op.
 bool is_recognised(const Rule& rule, bool reads_rate = false) {
   Training p;
   adamw(p, {Dim(4)}, rule, reads_rate);
@@ -106,7 +106,7 @@ TEST(RecogniseOptimizers, AnotherRuleStays) {
 }
 
 TEST(RecogniseOptimizers, ChoicesByConstantsAreNone) {
-  const char* lerp = "abs(0.1) < 0.5 ? m + 0.1 * (g - m) : g - (g - m) * (1 - 0.1)";  // as aten.lerp becomes
+  const char* lerp = "abs(0.1) < 0.5 ? m + 0.1 * (g - m) : g - (g - m) * (1 - 0.1)";  // aten.lerp after lowering
   EXPECT_TRUE(is_recognised({.moment = lerp}));
   EXPECT_FALSE(is_recognised({.moment = "abs(m) < 1e5 ? m + 0.1 * (g - m) : g - (g - m) * (1 - 0.1)"}));
 }
@@ -134,7 +134,7 @@ TEST(RecogniseOptimizers, AdamaxHasOneMaximum) {
   }
 }
 
-/// Whether Lion with this direction becomes the op.
+/// True if Lion with this direction becomes the op.
 bool lion_is_recognised(const char* direction) {
   Training p;
   Builder& b = p.b();
@@ -158,7 +158,7 @@ TEST(RecogniseOptimizers, LionTurnsWhereItsSumDoes) {
   EXPECT_FALSE(lion_is_recognised("sign(0.9 * m + 0.1 * min(g, 1e5))"));
 }
 
-/// Whether Rprop with this factor of the step size becomes the op; s is the sign of the product of two gradients.
+/// True if Rprop with this factor of the step size becomes the op; s is the sign of the product of two gradients.
 bool rprop_is_recognised(const char* factor) {
   Training p;
   Builder& b = p.b();
@@ -182,7 +182,7 @@ bool rprop_is_recognised(const char* factor) {
 TEST(RecogniseOptimizers, RpropComparesWithItsOptionsAlone) {
   EXPECT_TRUE(rprop_is_recognised("s > 0 ? 1.2 : (s < 0 ? 0.5 : 1)"));
   EXPECT_FALSE(rprop_is_recognised("s > 0 ? 1.2 : (s < 0 ? 0.4 : 1)"));
-  // A choice that no sample meets, in the place of one that Rprop makes.
+  // A condition outside all samples, in place of a condition of Rprop.
   EXPECT_FALSE(rprop_is_recognised("g > 1e5 ? 7 : (s > 0 ? 1.2 : (s < 0 ? 0.5 : 1))"));
 }
 
@@ -198,11 +198,11 @@ TEST(RecogniseOptimizers, WhatActsOnUnusualNumbersAloneStays) {
       "max(min(w - 0.003 * 0.05 * w - s * m / r, 1e5), -1e5)",
       "isnan(g) || isinf(g) ? w : w - 0.003 * 0.05 * w - s * m / r",
       "w - 0.003 * 0.05 * w - (abs(s * m / r) < 1e5 ? s * m / r : 0)",
-      // Smooth, and w for all that is not large.
+      // Smooth, and equal to w unless w is large.
       "w / sqrt(1 + w * w * 1e-16) - 0.003 * 0.05 * w - s * m / r",
   };
   for (const char* param : kParams) EXPECT_FALSE(is_recognised({.param = param})) << param;
-  // Rates of late steps: at once, and by a smooth function that is 1 until then.
+  // Late steps change the rate: abruptly, or by a smooth function that is 1 until then.
   EXPECT_FALSE(is_recognised({.size = "(t > 2000 ? 0.0003 : 0.003) / (1 - pow(0.9, t))"}));
   EXPECT_FALSE(is_recognised({.size = "0.003 / (1 + exp((t - 5000) / 20)) / (1 - pow(0.9, t))"}));
 }
@@ -217,7 +217,7 @@ TEST(RecogniseOptimizers, AnAverageIsNoDescent) {
 }
 
 TEST(RecogniseOptimizers, StepsThatFoundInfLeavesOutAreCountedByTheProgram) {
-  // As torch.optim's fused functions: 1 more before the step, and 1 less after one that was left out.
+  // Like torch.optim's fused functions: adds 1 to the count before the step, and subtracts 1 after a skipped step.
   for (const bool scaled : {false, true}) {
     Training p;
     Builder& b = p.b();

@@ -1,8 +1,6 @@
 # Written by ./dev sources.
 set(sources
   expr_text_test.cpp
-  fold_mask_test.cpp
-  fold_test.cpp
   gradients/check.cpp
   gradients/contractions_test.cpp
   gradients/control_test.cpp
@@ -32,10 +30,24 @@ set(sources
   llm/sampling_test.cpp
   llm/slots_test.cpp
   lowered_values_test.cpp
-  microscaling_test.cpp
-  norms_test.cpp
   packed_recurrent_test.cpp
-  planes_test.cpp
+  passes/fold/attention_mask_test.cpp
+  passes/fold/fold_test.cpp
+  passes/microscaling/pack_test.cpp
+  passes/pipeline_test.cpp
+  passes/quantize/activations_test.cpp
+  passes/quantize/arithmetic_test.cpp
+  passes/quantize/uses_test.cpp
+  passes/quantize/weights_test.cpp
+  passes/quantized/fit_test.cpp
+  passes/quantized/planes_test.cpp
+  passes/quantized/products_test.cpp
+  passes/quantized/sparse_test.cpp
+  passes/simplify/norms_test.cpp
+  passes/simplify/rotations_test.cpp
+  passes/simplify/simplify_test.cpp
+  passes/storage/column_order_test.cpp
+  passes/weight_only/weights_test.cpp
   pt2_aten_schema_test.cpp
   pt2_container_test.cpp
   pt2_metadata_test.cpp
@@ -46,23 +58,12 @@ set(sources
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
   quantization_test.cpp
-  quantize_activations_test.cpp
-  quantize_arithmetic_test.cpp
-  quantize_test.cpp
-  quantize_uses_test.cpp
-  quantized_fit_test.cpp
-  quantized_products_test.cpp
   recognise_optimizers_test.cpp
   recompute/limit_memory_test.cpp
-  rotations_test.cpp
-  simplify_test.cpp
-  sparse_fit_test.cpp
   training/adapters_test.cpp
   training/data_parallel_test.cpp
   training/early_steps_test.cpp
   training/initial_test.cpp
   training/parameters_test.cpp
   tune_test.cpp
-  verdict_test.cpp
-  weight_layout_test.cpp
-  weight_only_test.cpp)
+  verdict_test.cpp)

@@ -46,7 +46,7 @@ inline Json scalar_type(int v) {
   return {{"as_scalar_type", v}};
 }
 
-/// A symbol's srepr as PyTorch writes it.
+/// A symbol's srepr in PyTorch's notation.
 inline std::string symbol(const std::string& name) {
   return name[0] == 'u' ? "Symbol('" + name + "', integer=True)"
                         : "Symbol('" + name + "', positive=True, integer=True)";
@@ -67,7 +67,7 @@ inline Json meta(const std::vector<int>& sizes, int dtype = kF32) {
   for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
   return tensor_meta(sizes, strides, 0, dtype);
 }
-/// Of sizes that may be symbolic; strides are not said right.
+/// Metadata of sizes, possibly symbolic; strides are arbitrary.
 inline Json meta_of(const std::vector<Json>& sizes, int dtype = kF32) {
   Json m = meta(std::vector<int>(sizes.size(), 1), dtype);
   for (std::size_t i = 0; i < sizes.size(); ++i) m["sizes"][i] = sizes[i];
@@ -76,7 +76,7 @@ inline Json meta_of(const std::vector<Json>& sizes, int dtype = kF32) {
 
 using Arguments = std::vector<std::pair<std::string, Json>>;
 
-/// A graph: the program's, or one that a node runs.
+/// A graph: the program's, or a node's subgraph.
 class TracedGraph {
  public:
   TracedGraph() {
@@ -95,7 +95,7 @@ class TracedGraph {
     value(name, type);
     graph_["inputs"].push_back(tensor(name));
   }
-  /// Results that are tensors: name and type.
+  /// Tensor results: name and type.
   void node(const std::string& target, const Arguments& arguments,
             const std::vector<std::pair<std::string, Json>>& results, const Json& metadata = Json::object()) {
     Json outputs = Json::array();
@@ -105,7 +105,7 @@ class TracedGraph {
     }
     add(target, arguments, outputs, metadata);
   }
-  /// A node with a list of tensors as its one result.
+  /// A node with a list of tensors as its only result.
   void list_node(const std::string& target, const Arguments& arguments,
                  const std::vector<std::pair<std::string, Json>>& results) {
     std::vector<std::string> names;
@@ -210,7 +210,7 @@ class TracedModel : public TracedGraph {
     items.push_back({"t/models/" + name + ".json", model_.dump()});
     return items;
   }
-  /// Lives in this object, which must outlive what is imported from it.
+  /// The bytes live in this object; imported programs must not outlive the object.
   const std::string& archive() {
     if (archive_.empty()) archive_ = write_archive(items());
     return archive_;
@@ -222,7 +222,7 @@ class TracedModel : public TracedGraph {
     all.push_back({"t/byteorder", "little"});
     return write_zip(all);
   }
-  /// As traced: nothing is computed ahead of time.
+  /// The program as traced, without folding.
   Program load(ImportOptions options = {}, ImportReport* report = nullptr) {
     options.fold = false;
     return import_pt2(open_text(archive()), options, report);

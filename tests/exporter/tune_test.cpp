@@ -1,5 +1,5 @@
-// Tuning of small programs: what is tried, what is reported, and that time and inputs have limits. Whether a way is
-// faster is the machine's business; verdict_test.cpp has the rule.
+// Tuning of small programs: candidates, reports, and limits of time and inputs. Speed depends on the machine;
+// verdict_test.cpp has the rule.
 #include "exporter/tune/tune.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::TestProgram;
 
 constexpr std::int64_t kDepth = 64, kColumns = 48;
 
-/// x [rows, 64] by a weight, with rows left open.
+/// x [rows, 64] times a weight, with dynamic rows.
 TestProgram product(std::int64_t least, std::int64_t most) {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", least, most);

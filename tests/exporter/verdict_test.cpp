@@ -1,4 +1,4 @@
-// When another way counts as faster: turns made up so that the answer is plain.
+// Rules for a faster algorithm: artificial measurements with an obvious answer.
 #include "exporter/tune/verdict.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ Turns turns(std::vector<double> before, std::vector<double> after, std::vector<d
 }
 
 TEST(Verdict, NodesThatSaveMuchAreBetter) {
-  // Times that jump from turn to turn, and half a second of ten saved in each.
+  // Times jump from turn to turn, but each turn saves half a second of ten.
   EXPECT_TRUE(
       is_better(turns({10, 11, 10, 12, 10}, {9.5, 10.5, 9.5, 11.5, 9.5}, {3, 4, 2, 5, 3}, {2.5, 3.5, 1.5, 4.5, 2.5})));
 }

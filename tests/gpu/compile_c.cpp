@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bits are those of the operations as they are written: nothing is fused, reordered or assumed. The code is checked
-// where it is translated, so warnings say nothing.
+// Bits follow the written operations: no fusion, reordering or assumptions. The translator checks the code, so warnings
+// are useless.
 const char* const kFlags[] = {"-O1",
                               "-w",
                               "-fPIC",
@@ -47,7 +47,7 @@ std::string hash_of(const std::string& text) {
   return result;
 }
 
-// A folder for this process, removed at its end.
+// A folder for this process, deleted at its end.
 class PrivateFolder {
  public:
   PrivateFolder() {
@@ -84,7 +84,7 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-// Runs a program with its output in a file; true if it succeeds.
+// Runs a program with its output in a file; true on success.
 bool run(const std::vector<std::string>& command, const fs::path& output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -108,7 +108,7 @@ struct Compiler {
   const char *variable, *command, *standard, *suffix;
 };
 constexpr Compiler kCompilers[] = {
-    // in the order of Language
+    // indexed by Language
     {"TERN_EMULATOR_CC", "gcc", "-std=gnu17", ".c"},
     {"TERN_EMULATOR_CXX", "g++", "-std=gnu++17", ".cpp"},
     {"TERN_EMULATOR_CXX", "g++", "-std=gnu++14", ".cpp"},
@@ -119,7 +119,7 @@ std::string time_of(const fs::path& file) {
   return std::to_string(fs::last_write_time(file, error).time_since_epoch().count()) + '\n';
 }
 
-// Every file that a library depends on changes the name of what is kept.
+// A change of any dependency changes the cache name.
 std::string stamp(const CompileOptions& options) {
   std::string text = options.library + '\n' + (options.library.empty() ? "" : time_of(options.library));
   for (const std::string& folder : options.includes) text += folder + '\n';

@@ -1,5 +1,5 @@
-/* What a launch of an emulated kernel does to memory, and how much it computes. The translator of PTX writes kernels
- * that count (ptx/translate.h); a launch asks for it by tern_emulated_launch::counts. Plain C.
+/* Memory accesses and operations of an emulated kernel's launch. The PTX translator writes counting kernels
+ * (ptx/translate.h); a launch requests counts by tern_emulated_launch::counts. Plain C.
  *
  * Words of NVIDIA's documentation: a request is one instruction of a warp, executed by the lanes that take part; global
  * memory is read and written in sectors of 32 bytes; shared memory has 32 banks of 4 bytes, and a request takes one
@@ -16,32 +16,32 @@
 extern "C" {
 #endif
 
-/* Of global memory. */
+/* Accesses to global memory. */
 typedef struct tern_emulated_accesses {
   double requests;
-  double sectors;       /* that the requests touch */
-  double least_sectors; /* that could hold the different bytes of each request */
-  double memory_bytes;  /* of the different sectors of the whole launch: what memory moves if caches lose nothing */
+  double sectors;       /* touched by the requests */
+  double least_sectors; /* enough for the different bytes of each request */
+  double memory_bytes;  /* of the different sectors of the whole launch: memory traffic with a perfect cache */
 } tern_emulated_accesses;
 
 typedef struct tern_emulated_counts {
-  /* The caller sets it: a launch with more threads' work than this runs only the blocks that are recorded. Work is
-   * accesses to memory plus floating-point operations. */
+  /* Set by the caller: a launch with more work runs only the recorded blocks. Work is accesses to memory plus
+   * floating-point operations. */
   double most_work;
 
-  /* Of the launch. Where not all blocks were recorded, figures of requests are scaled to the whole grid. */
+  /* Figures of the launch. If only some blocks were recorded, request figures are scaled to the whole grid. */
   tern_emulated_accesses loads, stores, atomics;
   double shared_requests;
   double shared_passes;       /* 1 for each request without bank conflicts, or more for wide accesses */
-  double shared_least_passes; /* those without conflicts */
-  double local_bytes;         /* of arrays of threads that are no registers */
-  double operations;          /* floating-point ones outside of tensor cores: an fma is two */
+  double shared_least_passes; /* without conflicts */
+  double local_bytes;         /* of per-thread arrays outside registers */
+  double operations;          /* floating-point operations outside of tensor cores: an fma is two */
   double tensor_operations;
   uint64_t blocks, recorded_blocks;
-  uint32_t ran_whole; /* 1: all blocks ran, and memory_bytes is known; else it is 0 */
-  /* The instruction for global memory with the most sectors beyond the least, by its line of PTX; 0: none. */
+  uint32_t ran_whole; /* 1: all blocks ran, and memory_bytes is known; else 0 */
+  /* The global memory instruction with the most excess sectors, by its line of PTX; 0: none. */
   uint32_t worst_line;
-  double worst_sectors, worst_least_sectors; /* of one of its requests, in the mean */
+  double worst_sectors, worst_least_sectors; /* mean per request of the instruction */
 } tern_emulated_counts;
 
 #ifdef __cplusplus

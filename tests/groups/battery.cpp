@@ -12,7 +12,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Kind = CollectiveKind;
 
-/// Finite numbers of every type: the low bits of random ones, with an exponent in the middle for floats.
+/// Finite numbers of every type: random low bits, with a medium exponent for floats.
 Bytes numbers(DType t, std::int64_t count, int seed) {
   Bytes bytes(static_cast<std::size_t>(count) * static_cast<std::size_t>(element_size(t)));
   std::uint64_t state = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(t);
@@ -60,7 +60,7 @@ class Battery {
       uneven(t);
       neighbours(t);
     }
-    // Up to four ranks have more pieces of a share than are in flight, in place.
+    // Up to four ranks: more pieces of a share than are in flight, in place.
     for (const Kind kind : {Kind::all_reduce, Kind::reduce})
       call({.kind = kind, .dtype = DType::f32, .count = 600'000 * std::min<std::int64_t>(n, 4) + 1}, true);
     call({.kind = Kind::barrier});
@@ -91,7 +91,7 @@ class Battery {
     c.in_parts = c.out_parts = parts;
     call(c);
   }
-  /// Every rank sends two messages to the next and gets two from the one before.
+  /// Every rank sends two messages to the next rank and receives two from its predecessor.
   void neighbours(DType t) {
     if (ranks_ == 1) return;
     const int next = (rank_ + 1) % ranks_, before = (rank_ + ranks_ - 1) % ranks_;

@@ -1,4 +1,4 @@
-// Calls of every kind, type and reduction, the same on all ranks, and what a rank gets of them.
+// Calls of every kind, type and reduction, equal on all ranks, with the results of a rank.
 #pragma once
 
 #include <tern/collective.h>
@@ -8,7 +8,7 @@
 
 namespace tern::testing {
 
-/// The results of all calls, one after the other.
+/// Concatenated results of all calls.
 std::vector<std::vector<std::byte>> run_battery(ProcessGroup& group);
 
 }  // namespace tern::testing

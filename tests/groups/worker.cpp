@@ -2,22 +2,21 @@
 //
 //   group_worker check ENGINE            all kinds, types and reductions have the bits of local_group
 //   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, leave, stop, sleep, differ, throw;
-//                                        the others print what they fail with, and after how many ms
+//                                        the others print their error, and after how many ms
 //   group_worker device ENGINE HOW RANK DEVICE PROGRAM OTHER   the same in runs of a program on a device, with all
 //                                        inputs 1: in the sixth, rank RANK does exit, leave, stop, sleep, late or
 //                                        throw; or its program is OTHER (differ); or all leave the group and join again
 //                                        (rejoin)
-//   group_worker link ENGINE             two ranks: bytes, and microseconds from one to the other
-//   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
+//   group_worker link ENGINE             two ranks: bytes, and microseconds for one direction
+//   group_worker mesh ENGINE             rows and columns of the ranks, used at the same time, have the bits of
 //                                        local_group
 //   group_worker divide ENGINE           makes groups of some ranks, one after the other, until a rank ends
 //   group_worker early ENGINE            rank 0 leaves, and prints after how many ms; later the others exchange
-//   messages
-//   group_worker decode ENGINE PROGRAM STEPS   steps of examples/tensor_parallel: "step", the median of their
+//                                        messages
+//   group_worker decode ENGINE PROGRAM STEPS   steps of examples/tensor_parallel: "step", their median in
 //                                        milliseconds, and the processor's for each
 //   group_worker time ENGINE [LEAST]     all_reduce of 1 kB to 64 MB, or from LEAST bytes on: bytes, microseconds of
-//   each,
-//                                        and of all processors
+//                                        each, and of all processors
 #include <fmt/format.h>
 #include <signal.h>
 #include <tern/collective.h>
@@ -53,10 +52,10 @@ std::shared_ptr<ProcessGroup> join(const std::string& engine) {
   return connect_group(engine, o);
 }
 
-/// Whether the results are those of local_group.
+/// Compares the results with local_group's.
 int compare(const ProcessGroup& group, const Results& mine);
 
-/// As Open MPI names the files of its windows.
+/// Open MPI's file name for windows.
 bool has_window() {
   std::ifstream maps("/proc/self/maps");
   return std::string(std::istreambuf_iterator<char>(maps), {}).find("/osc_sm.") != std::string::npos;
@@ -211,7 +210,7 @@ int fail_on_device(const std::string& engine, DeviceFailure f) {
   }
 }
 
-/// Half the time of a message there and back, by bytes.
+/// Half the round-trip time of a message, by size.
 int time_link(const std::string& engine) {
   const auto group = join(engine);
   const int rank = group->rank(), other = 1 - rank;
@@ -292,7 +291,7 @@ int decode(const std::string& engine, const std::string& path, int steps) {
 int time_all(const std::string& engine, std::size_t least) {
   const auto group = join(engine);
   for (std::size_t bytes = least; bytes <= (std::size_t{64} << 20); bytes *= 4) {
-    std::vector<float> x(bytes / sizeof(float), 1.0f);  // in place, as programs and dist.all_reduce do it
+    std::vector<float> x(bytes / sizeof(float), 1.0f);  // reduced in place, like programs and dist.all_reduce
     const Collective call{
         .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = x.data()};
     const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;

@@ -1,4 +1,4 @@
-// The loops of activations have the bits of the expressions that they stand for.
+// The loops of activations give the same bits as their expressions.
 #include "kernels/cpu/pointwise/activation.h"
 
 #include <bit>
@@ -41,7 +41,7 @@ PointwiseExpr gelu() {
   c.push(Scalar::mul, f, half, c.push(Scalar::add, f, c.constant(f, 1), e));
   return c.expr;
 }
-/// As models write it that compute it themselves: operands the other way round.
+/// GELU spelled out as in models, with exchanged operands.
 PointwiseExpr gelu_tanh() {
   Code c;
   const auto x = c.load(0, f);
@@ -53,7 +53,7 @@ PointwiseExpr gelu_tanh() {
   return c.expr;
 }
 
-/// Of an expression that is a function of load 0 alone.
+/// The activation of an expression that depends on load 0 alone.
 std::optional<Activation> activation_of(const PointwiseExpr& e) {
   const auto end = pointwise::activation_end(e, e.code.size() - 1);
   if (!end || e.code[end->of].op != Scalar::load || e.code[end->of].integer != 0) return std::nullopt;
@@ -88,7 +88,7 @@ TEST(Activation, IsFoundInItsExpressionAlone) {
   EXPECT_EQ(activation_of(twice.expr), std::nullopt);
 }
 
-/// One operation at a time by the loops of a table.
+/// Computes one operation at a time with the loops of a table.
 std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e, const std::vector<float>& x) {
   std::vector<std::vector<float>> values;
   for (const Instruction& n : e.code) {
@@ -111,7 +111,7 @@ TEST(Activation, HasTheBitsOfItsOperations) {
                                                       {Activation::gelu_tanh, gelu_tanh()}};
   std::vector<float> x(kCount);
   for (std::uint32_t from = 0; from < 256; ++from) {
-    // Every 4096th float, and the ends of the types' ranges among them.
+    // Every 4096th float, including the ends of the types' ranges.
     for (std::uint32_t i = 0; i < kCount; ++i) {
       const std::uint32_t bits = (from * kCount + i) * 4096 + (i * 977 + from) % 4096;
       std::memcpy(&x[i], &bits, sizeof bits);

@@ -1,4 +1,4 @@
-// Attention against its definition in double.
+// Compares attention with its definition in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ struct Case {
   std::int64_t batch, heads, groups, queries, keys, width, out_width;
   Mask mask = Mask::none;
   bool causal = false;
-  bool mask_of_heads = false;  ///< each head has its own
+  bool mask_of_heads = false;  ///< a mask per head
 };
 
 void check(DType t, const Case& c, double tolerance) {

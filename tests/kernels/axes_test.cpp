@@ -1,4 +1,4 @@
-// Numbers of elements as places along axes, which texts compute without divisions.
+// Positions along axes from element indices, computed in kernel source without divisions.
 #include "kernels/portable/axes.h"
 
 #include <gtest/gtest.h>

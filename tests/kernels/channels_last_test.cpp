@@ -1,4 +1,4 @@
-// Convolutions and pools of images whose channels lie side by side, against plain loops in double.
+// Convolutions and pools of channels-last images against plain loops in double.
 #include "kernels/channels_last.h"
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 #include <map>
 #include <string>
 
-#include "dtypes/cpu_level.h"
-#include "kernels/cpu/amx/rows.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "threads/threads.h"
@@ -146,7 +146,7 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   int taken = 0;
   for (const Case& k : kCases) {
     const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
-    if (!amx::rows_possible() || !has_narrow_depthwise(c)) continue;
+    if (!tiles::rows_possible() || !has_narrow_depthwise(c)) continue;
     SCOPED_TRACE(k.what);
     ++taken;
     const auto x = random_floats(k.batch * k.groups * k.h.in * k.w.in, 1),
@@ -173,12 +173,12 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
       }
     }
   }
-  if (amx::rows_possible()) {
+  if (tiles::rows_possible()) {
     EXPECT_GE(taken, 8);
   }
 }
 
-/// An archive that is being made, and read again.
+/// An archive written, then read again.
 class Weights final : public WeightAccess {
  public:
   std::span<const std::byte> packed(std::size_t, const std::string& key) override {
@@ -424,7 +424,7 @@ TEST(ChannelsLast, StripsOfSmallGroupsAreTheirSums) {
   for (const Loops& loops : loops_of_every_set()) {
     for (const std::int64_t stride : {1, 2}) {
       const StripLoop loop = loops.group_strip[0][stride - 1];
-      if (loop == nullptr) continue;  // instructions that are not fused
+      if (loop == nullptr) continue;  // instruction set without fused multiply-add
       const WindowAxis w = axis(kWidth, 3, stride, 1, 1, 1);
       Strip s;
       s.x = x.data();
@@ -505,7 +505,7 @@ TEST(ChannelsLast, IsAnOrderOfStrides) {
   const TensorView last = in_channels_last_order(v, 4);
   EXPECT_TRUE(last.contiguous());
   EXPECT_EQ(std::vector(last.sizes.begin(), last.sizes.begin() + 4), (std::vector<std::int64_t>{2, 4, 5, 3}));
-  v.sizes[1] = 1;  // then the orders are one
+  v.sizes[1] = 1;  // a single channel makes both orders equal
   make_channels_last(v);
   EXPECT_FALSE(is_channels_last(v));
 }

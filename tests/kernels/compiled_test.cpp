@@ -1,5 +1,5 @@
-// The kernels that were compiled when Tern was built: every op that runs by them finds its texts for every element
-// type, kind and attribute that its shape rule takes.
+// Kernels compiled with Tern: every op finds its kernels for all element types, kinds and attributes accepted by its
+// shape rule.
 #include "kernels/portable/compiled.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr DType kTypes[] = {DType::boolean, DType::u8,        DType::i8,      DT
                             DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,
                             DType::f8_e8m0, DType::f6_e2m3,   DType::f6_e3m2};
 
-/// Prepares the node with each set of wanted outputs. Whether the shape rule takes it.
+/// Prepares the node with each set of wanted outputs. False if the shape rule refuses the node.
 bool prepare(const generate::Sample& s) {
   generate::SampleNode node(s);
   std::vector<TensorType> results;
@@ -41,7 +41,7 @@ bool prepare(const generate::Sample& s) {
   return true;
 }
 
-/// `sample` with `t` in the place of its floating type, and `integers` in that of its integers.
+/// Replaces the floating type of `sample` by `t`, and the integer type by `integers`.
 generate::Sample with_type(generate::Sample sample, DType from, DType t, DType integers) {
   for (generate::Operand& o : sample.inputs) {
     if (o.dtype == from) {
@@ -62,7 +62,7 @@ generate::Sample with(generate::Sample sample, AttrKey key, AttrData data) {
   return sample;
 }
 
-// The samples name one node of each kind; here are all element types, in any combination that the rules take.
+// The samples have a node of each kind; this test takes all element types, in any combination accepted by the rules.
 TEST(Compiled, EveryElementTypeHasItsTexts) {
   std::map<Op, int> taken;
   for (const generate::Sample& s : generate::samples()) {
@@ -75,7 +75,7 @@ TEST(Compiled, EveryElementTypeHasItsTexts) {
   for (const auto& [op, n] : taken) EXPECT_GE(n, 4) << op_name(op);
 }
 
-// What are parameters in the texts: no value of theirs needs a text of its own.
+// Attributes that the source takes as parameters: no value needs its own compilation.
 TEST(Compiled, EveryKindHasItsTexts) {
   const AttrKey flags[] = {AttrKey::upper,     AttrKey::unit,   AttrKey::left,     AttrKey::full,
                            AttrKey::hermitian, AttrKey::check,  AttrKey::maximize, AttrKey::align_corners,

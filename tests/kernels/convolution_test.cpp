@@ -1,5 +1,5 @@
-// Convolutions against their definition in double, on small integers, so that every type must be exact; by the CPU's
-// kernels and by the portable ones.
+// CPU and portable convolutions against their definition in double, on small integers, so that every type must be
+// exact.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/host_launcher.h"
@@ -37,13 +37,13 @@ void each(const Shape& sizes, F&& f) {
   }
 }
 
-/// Adds each product of an input element and a weight to where it belongs; a transposed convolution goes the other way.
+/// Adds each product of an input element and a weight to its result; a transposed convolution swaps input and result.
 std::vector<double> reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
                               const Shape& out) {
   std::vector<double> y(static_cast<std::size_t>(product(out)), 0.0);
   const std::size_t n = c.x.size() - 2;
   each(c.weight, [&](const Shape& k) {
-    // `small` is the side with one position for each window, `large` the one that windows are cut from.
+    // `small` has a position for each window; the windows are cut from `large`.
     const Shape& small = c.transposed ? c.x : out;
     const Shape& large = c.transposed ? out : c.x;
     const std::int64_t rows = c.weight[0] / c.groups, group = k[0] / rows;
@@ -117,7 +117,7 @@ const Case kCases[] = {
     {{1, 2, 4, 9, 18}, {6, 1, 2, 1, 3}, {2, 1, 1}, {1, 1, 1}, {3, 0, 1}, {2, 0, 1}, {0, 0, 0}, 2},
     {{1, 270, 3, 2}, {40, 270, 1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
     {{1, 12, 4, 4}, {40, 12, 1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
-    // On matrix tiles, whose blocks of 32 channels are not full.
+    // Matrix tiles with partly filled blocks of 32 channels.
     {{1, 40, 12, 11}, {72, 20, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 2},
     {{1, 70, 17, 9}, {33, 70, 3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
     {{2, 3, 5}, {3, 4, 3}, {2}, {1}, {1}, {1}, {1}, 1, true},
@@ -131,7 +131,7 @@ const Case kCases[] = {
 TEST(Convolution, IsExactOnSmallIntegers) {
   for (DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::c64}) {
     for (const Case& c : kCases) {
-      if (t == DType::bf16 && product(c.weight) > 2000) continue;  // sums beyond its exact range
+      if (t == DType::bf16 && product(c.weight) > 2000) continue;  // sums beyond the exact range of bfloat16
       for (bool constant : {false, true}) check(t, c, constant);
     }
   }

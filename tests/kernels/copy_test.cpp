@@ -1,5 +1,5 @@
-// Copies between strided views against a loop over all elements: axes in another order, turned around, repeated, with
-// gaps, and rows of all lengths that copies treat differently.
+// Copies between strided views against a loop over all elements: permuted, reversed and repeated axes, gaps, and rows
+// of all lengths with different code paths.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ using Sizes = std::vector<std::int64_t>;
 
 struct Layout {
   TensorView view;
-  std::int64_t first = 0, elements = 0;  ///< where the first element lies, and how many the memory has
+  std::int64_t first = 0, elements = 0;  ///< position of the first element, and size of the memory
 };
 
-/// A view of these sizes whose axes lie in a random order, some of them turned around, repeated (`reads`) or with gaps.
+/// A view of these sizes with randomly permuted axes, some reversed, repeated (`reads`) or with gaps.
 Layout random_layout(const Sizes& sizes, bool reads, std::mt19937& random) {
   Layout l;
   l.view.rank = static_cast<std::int32_t>(sizes.size());

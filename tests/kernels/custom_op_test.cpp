@@ -1,4 +1,4 @@
-// Libraries of operators: what a call hands over, and what is refused. The operators are compiled into the test.
+// Operator libraries: arguments of calls, and refusals. The test contains the operators.
 #include <gtest/gtest.h>
 #include <tern/custom_op.h>
 #include <tern/error.h>

@@ -1,5 +1,4 @@
-// roi_align on planes whose means are known, and nms on boxes whose overlaps are easy to see; by the CPU's kernels and
-// by the portable ones.
+// roi_align on planes with known means, and nms on boxes with obvious overlaps, by the CPU's and the portable kernels.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/host_launcher.h"
@@ -10,7 +9,7 @@ namespace {
 
 class Detection : public testing::TestWithParam<bool> {
  protected:
-  /// Fails where a portable kernel has written a failure.
+  /// Fails if a portable kernel reported a failure.
   NodeRun& run(NodeRun& node) {
     if (!GetParam()) return node.run();
     node.on(&HostLauncher::instance());
@@ -36,7 +35,7 @@ TEST_P(Detection, TheMeanOfALinearPlaneIsItsValueAtTheCentreOfTheBin) {
   node.set(AttrKey::k, 2);
   node.set(AttrKey::align_corners, 1);
   const auto got = run(node).output();
-  // The box is 1..5 by 2..6; its bins are 2 by 2 with centres at x 2, 4 and y 3, 5.
+  // The box is 1..5 by 2..6 with bins of 2 by 2, centred at x 2, 4 and y 3, 5.
   const double expected[] = {10 * 2.5 + 1.5, 10 * 2.5 + 3.5, 10 * 4.5 + 1.5, 10 * 4.5 + 3.5};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i].real(), expected[i], 1e-12);
 }
@@ -60,7 +59,7 @@ TEST_P(Detection, KeepsTheBestOfOverlappingBoxes) {
 }
 
 TEST_P(Detection, EachKindOfRoiReadsItsElements) {
-  // Channel k of 4 is k + 1 everywhere but at (1, 1), where it is 10 times that.
+  // Channel k of 4 has the value k + 1 everywhere, except 10 (k + 1) at (1, 1).
   std::vector<double> x;
   for (int k = 1; k <= 4; ++k) {
     for (int i = 0; i < 9; ++i) x.push_back(i == 4 ? 10.0 * k : k);
@@ -77,7 +76,7 @@ TEST_P(Detection, EachKindOfRoiReadsItsElements) {
   EXPECT_EQ(bins(1), (std::vector<Number>{10, 20, 30, 40}));
   // The box is 2 by 2: bin (i, j) is element (i, j) of channel 2 i + j.
   EXPECT_EQ(bins(3), (std::vector<Number>{1, 2, 3, 40}));
-  // Half a pixel less, and half a bin more: there the samples lie too.
+  // Half a pixel less, and half a bin more: the same samples.
   EXPECT_EQ(bins(2), (std::vector<Number>{1, 2, 3, 40}));
 }
 

@@ -1,4 +1,4 @@
-// Expressions fused into products and convolutions, against the same op without one and plain arithmetic on its result.
+// Expressions fused into products and convolutions, against the unfused op followed by plain arithmetic.
 #include "kernels/cpu/pointwise/epilogue.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::int64_t elements(const Shape& s) {
   return product(s);
 }
 
-/// The number of the element of `s` that element `i` of `out` reads.
+/// Index of the element of `s` broadcast to element `i` of `out`.
 std::size_t broadcast_at(const Shape& out, const Shape& s, std::int64_t i) {
   std::int64_t at = 0, step = 1;
   for (std::size_t d = 0; d < out.size(); ++d) {
@@ -44,7 +44,7 @@ std::size_t broadcast_at(const Shape& out, const Shape& s, std::int64_t i) {
 
 struct Fused {
   Op op;
-  Shape a, b, bias;  ///< bias: empty if there is none
+  Shape a, b, bias;  ///< bias: empty if absent
   Shape scale, residual;
   bool constant = false;
 };
@@ -105,7 +105,7 @@ TEST(Epilogue, FollowsConvolutionsOfEveryKind) {
   check({Op::convolution, {1, 4, 140}, {6, 4, 3}, {6}, {6, 1}, {140}, true});
 }
 
-/// The expression of a one-matrix product, for the calls that kernels make on parts of it.
+/// The expression of a single-matrix product, for the kernels' calls on parts of the result.
 struct Parts {
   Node node;
   std::vector<TensorView> in{3}, out{1};
@@ -179,8 +179,8 @@ TEST(Epilogue, PartsMakeTheWhole) {
   const PointwiseExpr expr = scale_add_relu();
   check_parts({70, 50}, {{50}, {70, 50}}, expr);                   // a linear layer and a residual
   check_parts({2, 6, 9, 40}, {{6, 1, 1}, {2, 6, 9, 40}}, expr);    // channels of a convolution
-  check_parts({2, 3, 5, 200}, {{3, 1, 1}, {1}}, expr);             // and one number
-  check_parts({3, 4, 11, 13}, {{4, 1, 13}, {3, 1, 11, 1}}, expr);  // an axis here and there
+  check_parts({2, 3, 5, 200}, {{3, 1, 1}, {1}}, expr);             // a number per channel and a scalar
+  check_parts({3, 4, 11, 13}, {{4, 1, 13}, {3, 1, 11, 1}}, expr);  // some broadcast axes
   check_parts({40, 4100}, {{4100}, {40, 1}}, expr);                // rows longer than a block
 }
 
@@ -235,8 +235,8 @@ PointwiseExpr gelu_of_scaled() {
 
 TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
   for (const PointwiseExpr& expr : {corrected_and_scaled(), scaled_and_bounded(), leaves_first(), gelu_of_scaled()}) {
-    check_parts({70, 50}, {{70, 1}, {50}}, expr);  // one number for each row and each column
-    check_parts({33, 65}, {{1}, {65}}, expr);      // one for all
+    check_parts({70, 50}, {{70, 1}, {50}}, expr);  // a number for each row and each column
+    check_parts({33, 65}, {{1}, {65}}, expr);      // a scalar for all
     check_parts({40, 36}, {{40, 1}, {40, 36}}, expr);
     check_parts({3, 11, 40}, {{3, 11, 1}, {40}}, expr);
     check_parts({33, 65}, {{33, 65}, {1}}, expr);
@@ -268,7 +268,7 @@ TEST(Epilogue, BlocksAreStoredAsTheyAreApplied) {
 }
 
 TEST(Epilogue, ConvertsAndCountsPositions) {
-  // own + float(index 1) in the type of a narrower one, and back
+  // own + float(index 1) in the narrower type, and back
   Code code;
   const auto own = code.load(0, DType::f32), other = code.load(1, DType::f32);
   Code& c = code;

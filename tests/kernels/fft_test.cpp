@@ -1,4 +1,4 @@
-// Fourier transforms against the sum that defines them, in extended precision.
+// Fourier transforms against their defining sum in extended precision.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -26,7 +26,7 @@ std::int64_t step_of(const Sizes& sizes, std::size_t axis) {
   return step;
 }
 
-/// The transform of a tensor along one axis, by its definition.
+/// The transform of a tensor along an axis, by definition.
 std::vector<Long> transformed(const std::vector<Long>& x, const Sizes& sizes, std::size_t axis, bool forward) {
   std::vector<Long> y(x.size()), roots;
   const std::int64_t n = sizes[axis], step = step_of(sizes, axis);
@@ -61,7 +61,7 @@ struct Case {
   FftKind kind = FftKind::complex_to_complex;
   bool forward = true;
   FftNorm norm = FftNorm::none;
-  Sizes sizes;  ///< of the signal
+  Sizes sizes;  ///< signal sizes
   Sizes axes;
   bool wide = true;  ///< double precision
 };
@@ -173,7 +173,7 @@ TEST(Fft, ManyLinesOnThreads) {
 }
 
 TEST(Fft, LinesDoNotTouchEachOther) {
-  // One line of infinities; its neighbours are transformed as if it were not there.
+  // A line of infinities must not change the transforms of its neighbours.
   std::vector<double> x(5 * 8, 1.0);
   for (std::size_t i = 16; i < 24; ++i) x[i] = INFINITY;
   NodeRun run(Op::fft);

@@ -1,5 +1,5 @@
-// Runs the portable kernels in the memory of the test, so that a node is tested on them as on the CPU's own: their text
-// is compiled by the system's C++ compiler.
+// Runs the portable kernels in the test's memory, compiled by the system's C++ compiler: a node test covers both the
+// portable and the CPU kernels.
 #pragma once
 
 #include "kernels/generate/text_compiler.h"

@@ -99,7 +99,7 @@ TEST(IndexPut, BroadcastsValuesAndAccumulates) {
   last.input(DType::i64, {3}, counting(3));
   last.input(DType::i64, {2}, std::vector<double>{7, 8});
   last.input(DType::i64, {2}, std::vector<double>{1, -2});
-  EXPECT_EQ(reals(last.run()), (std::vector<double>{0, 8, 2}));  // of equal places the last
+  EXPECT_EQ(reals(last.run()), (std::vector<double>{0, 8, 2}));  // the last of equal positions wins
 }
 
 std::vector<double> scatter(ScatterKind kind, DType t, bool include, const std::vector<double>& src) {

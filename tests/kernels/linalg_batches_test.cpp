@@ -1,5 +1,5 @@
-// Batches of small matrices, as nodes: any number of them, also such that do not fill the lanes of a register;
-// transposed operands; matrices that cannot be factored among others.
+// Batches of small matrices as nodes: any batch size, including partly filled registers; transposed operands; singular
+// matrices among regular matrices.
 #include <tern/error.h>
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 class BatchesTest : public LinalgTest {
  protected:
-  /// `transposed`: each lies column by column.
+  /// `transposed`: stores each matrix column by column.
   void matrices(NodeRun& run, const std::vector<Matrix>& batch, std::int64_t rows, std::int64_t columns,
                 bool columns_first = false) const {
     const auto count = static_cast<std::int64_t>(batch.size());
@@ -133,7 +133,7 @@ TEST_P(BatchesTest, QrInAllForms) {
           ASSERT_LT(difference(q * r, a[i]), tolerance(m, 16));
           ASSERT_LT(difference(adjoint(q) * q, identity(q.columns)), tolerance(m));
           for (std::int64_t row = 1; row < r.rows; ++row) ASSERT_EQ(r.at(row, 0), Long(0));
-          ASSERT_LT(r.at(0, 0).real(), 0);  // the sign that LAPACK gives a column with a positive first element
+          ASSERT_LT(r.at(0, 0).real(), 0);  // LAPACK's sign for a column with a positive first element
         }
       }
     }

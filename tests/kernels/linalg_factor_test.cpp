@@ -1,4 +1,4 @@
-// Factorizations: their products must give the matrix back, and the factors must have the form that they promise.
+// Factorizations: products of the factors must reproduce the matrix, and the factors must have their form.
 #include <tern/error.h>
 
 #include "schema/linalg_kinds.h"
@@ -34,7 +34,7 @@ TEST_P(FactorTest, Cholesky) {
     for (const bool upper : {false, true}) {
       std::vector<Matrix> given = positive(n, complex());
       const std::vector<Matrix> whole = given;
-      for (Matrix& m : given) {  // what stands in the other triangle must not matter
+      for (Matrix& m : given) {  // the other triangle must not matter
         for (std::int64_t r = 0; r < n; ++r) {
           for (std::int64_t c = 0; c < n; ++c) {
             if (upper ? c < r : c > r) m.at(r, c) = 77;
@@ -217,7 +217,7 @@ TEST_P(FactorTest, Ldl) {
       solved.set(AttrKey::hermitian, hermitian);
       solved.input(type(), {3, n, n}, factors.output(0));
       solved.input(DType::i32, {3, n}, factors.output(1));
-      input(solved, rhs);  // one right hand side for all
+      input(solved, rhs);  // a single right hand side for all
       solved.run();
       for (std::size_t i = 0; i < batch.size(); ++i) {
         expect_triangular(matrix_of(factors, 0, i), false);

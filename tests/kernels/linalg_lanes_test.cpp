@@ -1,5 +1,5 @@
-// Batches of small matrices with one in each lane: residuals of spectra that are hard in some way, for every
-// instruction set, beside those of LAPACK's promise; lanes that are not used, and bad matrices beside good ones.
+// Batches of small matrices, a matrix per lane: residuals of difficult spectra for every instruction set, within
+// LAPACK's bounds; unused lanes, and bad matrices among good matrices.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ T rounded(Long x) {
 bool is_real(const Matrix& a) {
   return std::ranges::all_of(a.values, [](const Long& x) { return x.imag() == 0; });
 }
-/// The product; of real matrices without complex arithmetic, which would take most of the test's time.
+/// The product; real matrices skip complex arithmetic, which would dominate the test's time.
 Matrix times(const Matrix& a, const Matrix& b) {
   if (!is_real(a) || !is_real(b)) return a * b;
   Matrix m(a.rows, b.columns);
@@ -119,7 +119,7 @@ std::vector<Long> values_of(Spectrum s, std::int64_t n, std::mt19937& random) {
   return v;
 }
 
-/// U diag(values) V^H rounded to T, with U = V for a hermitian one.
+/// U diag(values) V^H rounded to T; hermitian: U = V.
 template <class T>
 Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool hermitian, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -144,7 +144,7 @@ Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool hermitian, std
   return a;
 }
 
-/// Matrices in contiguous memory, and tiles of them.
+/// Matrices in contiguous memory, and their tiles.
 template <class T>
 struct Batch {
   std::vector<std::vector<T>> memory;
@@ -216,7 +216,7 @@ class LanesTest : public ::testing::Test {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(LanesTest, Types);
 
-/// A tile of as many spectra as there are lanes.
+/// A tile with a spectrum per lane.
 template <class T>
 std::vector<Matrix> tile_of(int lanes, std::int64_t m, std::int64_t n, bool hermitian, std::uint32_t seed) {
   std::vector<Matrix> all;
@@ -331,7 +331,7 @@ TYPED_TEST(LanesTest, QrOfSpectra) {
   }
 }
 
-/// What LAPACK takes the pivot by: izamax.
+/// Pivot size of LAPACK's izamax.
 long double pivot_size(Long x) {
   return std::abs(x.real()) + std::abs(x.imag());
 }
@@ -421,7 +421,7 @@ long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
   return norm(r) / size;
 }
 
-/// With singular values far above rounding errors.
+/// True if all singular values are far above rounding errors.
 bool is_regular(Spectrum s) {
   return s != Spectrum::graded && s != Spectrum::deficient && s != Spectrum::singular && s != Spectrum::zero;
 }
@@ -437,7 +437,7 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
           for (int l = 0; l < loops.lanes; ++l) {
             Matrix& a = given[static_cast<std::size_t>(l)];
             const Spectrum s = kSpectra[(l + seed) % std::size(kSpectra)];
-            for (int i = 0; s == Spectrum::random && n > 1 && i < n; ++i) a.at(i, i) = 0;  // without pivots it fails
+            for (int i = 0; s == Spectrum::random && n > 1 && i < n; ++i) a.at(i, i) = 0;  // needs pivoting
             Matrix b = times(a, test::random_matrix(n, columns, false, seed + static_cast<std::uint32_t>(l)));
             for (Long& v : b.values) v = rounded<T>(v);
             rhs.push_back(b);
@@ -462,7 +462,7 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
   }
 }
 
-/// LAPACK's number of the definition: rows change places, quotients and products are rounded, T by T.
+/// LAPACK's info by definition: exchanges rows, and rounds quotients and products to T.
 template <class T>
 int info_of(const Matrix& given) {
   const auto n = static_cast<std::size_t>(given.rows);
@@ -489,7 +489,7 @@ enum class Integers { any, equal_rows, equal_columns, neighbours, tree, star, eq
 constexpr Integers kIntegers[] = {Integers::any,  Integers::equal_rows, Integers::equal_columns, Integers::neighbours,
                                   Integers::tree, Integers::star,       Integers::equal_units};
 
-/// All but the first are singular; a tree's leaves come before what they hang on, so that all pivots are 1.
+/// All kinds except `any` are singular; a tree's leaves precede their parents, so that all pivots are 1.
 Matrix integers(Integers kind, int n, std::mt19937& random) {
   std::uniform_int_distribution<int> digit(-9, 9);
   Matrix a(n, n);
@@ -668,7 +668,7 @@ Errors errors_of(Op op, const std::vector<Matrix>& given) {
   return worst;
 }
 
-/// One matrix alone is computed by LAPACK.
+/// LAPACK computes a single matrix.
 TYPED_TEST(LanesTest, ErrorsAreAtMostTwiceThoseOfLapack) {
   using T = TypeParam;
   for (const Op op : {Op::eigh, Op::svd, Op::qr}) {

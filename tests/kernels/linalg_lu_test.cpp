@@ -1,5 +1,5 @@
-// LU of one matrix: loops for every instruction set, and lu_factor of shapes that end inside of panels and blocks, by
-// the product of the factors with vectors, in extended precision.
+// LU of a single matrix: loops for every instruction set, and lu_factor of shapes that end inside panels and blocks.
+// Compares the product of the factors with vectors, in extended precision.
 #include <cmath>
 #include <limits>
 
@@ -151,7 +151,7 @@ TYPED_TEST(LuLoopsTest, InversesOfTheLeastPivotsDoNotOverflow) {
   }
 }
 
-/// As IEEE arithmetic has it where no row above a pivot takes part: what LAPACK's unblocked loops give.
+/// IEEE arithmetic without rows above a pivot: the result of LAPACK's unblocked loops.
 TYPED_TEST(LuLoopsTest, InfinitiesStayInWhatTheyReach) {
   using T = TypeParam;
   const T infinite = std::numeric_limits<T>::infinity();

@@ -1,4 +1,4 @@
-// Solvers: the solution put into the equation must give the right hand side back.
+// Solvers: the equation with the solution must reproduce the right hand side.
 #include <tern/error.h>
 
 #include "schema/linalg_kinds.h"
@@ -10,11 +10,11 @@ namespace {
 using SolveTest = LinalgTest;
 INSTANTIATE_TEST_SUITE_P(Types, SolveTest, kLinalgTypes, type_name);
 
-/// Random with a heavy diagonal, so that rounding errors stay small.
+/// A random matrix with a heavy diagonal, so that rounding errors stay small.
 Matrix well_conditioned(std::int64_t n, bool complex, std::uint32_t seed) {
   Matrix a = random_matrix(n, n, complex, seed);
   for (std::int64_t i = 0; i < n; ++i) a.at(i, i) += static_cast<long double>(2 * n);
-  // Rows in another order: pivots that move.
+  // Permutes rows, so that pivoting exchanges rows.
   Matrix moved(n, n);
   for (std::int64_t r = 0; r < n; ++r) {
     for (std::int64_t c = 0; c < n; ++c) moved.at((r + 1) % n, c) = a.at(r, c);
@@ -111,7 +111,7 @@ TEST_P(SolveTest, TriangularSolve) {
 }
 
 TEST(TriangularSolve, ReadsStrides) {
-  // The transposed view of an upper triangular matrix is a lower triangular one.
+  // The transposed view of an upper triangular matrix is lower triangular.
   NodeRun run(Op::triangular_solve);
   run.set(AttrKey::left, 1);
   run.input(DType::f64, {2, 2}, std::vector<double>{2, 0, 1, 4}, {1, 2});
@@ -136,10 +136,10 @@ TEST_P(SolveTest, LeastSquares) {
         const long double limit = tolerance(m * n, 30 * largest(x));
         Matrix rest = batch[i] * x;
         for (std::size_t k = 0; k < rest.values.size(); ++k) rest.values[k] -= rhs[i].values[k];
-        // What is left over is orthogonal to what can be reached.
+        // The residual is orthogonal to the columns of A.
         EXPECT_LT(largest(adjoint(batch[i]) * rest), limit);
-        if (m < n) {  // the shortest solution is a combination of rows: x = A^H y with y = (A A^H)^-1 A x, so x^H z = 0
-          // for every z with A z = 0; projecting x on the rows must not change it. Checked with QR of A^H.
+        if (m < n) {  // the shortest solution x = A^H y, y = (A A^H)^-1 A x, combines rows: x^H z = 0 if A z = 0
+          // Projecting x on the rows (with QR of A^H) must not change x.
           NodeRun qr(Op::qr);
           qr.set(AttrKey::mode, static_cast<int>(QrMode::reduced));
           input(qr, {adjoint(batch[i])});

@@ -1,4 +1,4 @@
-// Eigenvalues, singular values and the matrix exponential, by the equations that define them.
+// Eigenvalues, singular values and the matrix exponential, checked by their defining equations.
 #include <tern/error.h>
 
 #include <limits>
@@ -98,7 +98,7 @@ TEST(Svd, OfNothingIsTheIdentity) {
   EXPECT_EQ(run.output(0), (std::vector<Number>{1, 0, 0, 1}));
 }
 
-/// exp by its series, halved and squared until that converges fast.
+/// exp by its series for a halved matrix, then squared, so that the series converges fast.
 Matrix exponential(Matrix a) {
   int halvings = 0;
   for (; largest(a) * static_cast<long double>(a.rows) > 0.1L; ++halvings) {
@@ -119,7 +119,7 @@ TEST_P(SpectralTest, MatrixExp) {
     for (const double scale : {1e-3, 1.0, 4.0}) {
       std::vector<Matrix> batch = {random_matrix(n, n, complex(), 1), random_matrix(n, n, complex(), 2)};
       for (Matrix& m : batch) {
-        // Numbers that float32 has, so that input and reference are the same.
+        // Rounds to float32, so that input and reference are equal.
         for (Long& v : m.values) {
           v = {static_cast<float>(scale * static_cast<double>(v.real())),
                static_cast<float>(scale * static_cast<double>(v.imag()))};

@@ -1,5 +1,4 @@
-// Eigenvectors and singular vectors of matrices above the sizes of lanes: what the vectors say of the matrix, and that
-// they are orthonormal.
+// Eigenvectors and singular vectors of matrices too large for lanes: residuals and orthonormality.
 #include "tests/kernels/matrix.h"
 
 namespace tern::test {
@@ -8,7 +7,7 @@ namespace {
 using VectorsTest = LinalgTest;
 INSTANTIATE_TEST_SUITE_P(Types, VectorsTest, kLinalgTypes, type_name);
 
-/// Powers of two that LAPACK scales matrices of, and one that it does not.
+/// Powers of two: 1, and two magnitudes that make LAPACK scale the matrix.
 std::vector<long double> scales(DType real) {
   const long double far = real == DType::f32 ? 0x1p100L : 0x1p900L;
   return {1, far, 1 / far};
@@ -29,7 +28,7 @@ TEST_P(VectorsTest, Eigenvectors) {
     for (const bool upper : {false, true}) {
       for (const long double scale : n == 40 ? scales(real_type()) : std::vector<long double>{1}) {
         const Matrix a = random_hermitian(n, complex(), 3), given = times(a, scale);
-        Matrix read = given;  // the other triangle does not count
+        Matrix read = given;  // the other triangle is ignored
         for (std::int64_t r = 0; r < n; ++r) {
           for (std::int64_t c = 0; c < n; ++c) {
             if (upper ? c < r : c > r) read.at(r, c) = std::numeric_limits<double>::quiet_NaN();

@@ -1,5 +1,5 @@
-// lstsq of matrices with known singular values: the shortest of the best solutions, and the rank, however the kernel
-// finds out whether the rank is full.
+// lstsq of matrices with known singular values: the shortest of the best solutions, and the rank, for every rank test
+// of the kernel.
 #include <bit>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace tern::test {
 namespace {
 
-/// Columns of c less twice their parts along v: a reflection, whose product with itself is 1.
+/// Reflects the columns of c: subtracts twice the component along v. A second reflection restores c.
 void reflect(const std::vector<Long>& v, Matrix& c) {
   for (std::int64_t j = 0; j < c.columns; ++j) {
     Long part = 0;
@@ -58,7 +58,7 @@ struct Size {
 };
 constexpr Size kSizes[] = {{1, 1, 1},   {3, 3, 2},    {12, 12, 1}, {13, 9, 3},   {9, 13, 3},
                            {32, 32, 1}, {40, 33, 20}, {97, 97, 1}, {140, 90, 1}, {90, 140, 2}};
-/// Matrices enough for one a lane, and one.
+/// A single matrix, and enough matrices for a lane each.
 constexpr int kBatches[] = {1, 18};
 
 class LstsqTest : public LinalgTest {
@@ -103,8 +103,8 @@ class LstsqTest : public LinalgTest {
       EXPECT_EQ(run.output(2)[at], Number(static_cast<double>(full ? k : k - 1)))
           << size.m << ' ' << size.n << ' ' << i;
       const Matrix expected = known[at].solution(b[at], full ? k : k - 1);
-      // A perturbed by a rounding error changes the solution by its square where b cannot be reached; of a column less,
-      // what was left out of QR does so, too.
+      // A rounding error in A changes the solution by the square of the condition number if b lies outside A's range;
+      // with a column less, the truncated part of QR changes the solution, too.
       const long double unit = static_cast<long double>(b_scale) / static_cast<long double>(scale);
       const long double limit = tolerance(k, 4 * condition * condition) + (full ? 0 : 20 * least(i));
       EXPECT_LT(difference(matrix_of(run, 0, at), expected) / unit, limit) << size.m << ' ' << size.n << ' ' << i;
@@ -131,7 +131,7 @@ TEST_P(LstsqTest, OfAllSizes) {
   }
 }
 
-/// Singular vectors with structure: rows of Hadamard's matrix, each pair of them as the first and the last.
+/// Structured singular vectors: rows of Hadamard's matrix, each pair as the first and the last.
 TEST_P(LstsqTest, SingularVectorsOfSigns) {
   for (const std::int64_t n : {2, 4, 8, 16}) {
     const auto sign = [](std::int64_t r, std::int64_t c) {

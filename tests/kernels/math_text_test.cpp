@@ -1,5 +1,5 @@
-// The functions of text/*_math.inc as the CPU's reproducible loops: close to those of long double, and the same bits
-// for every instruction set that this processor has.
+// The functions of text/*_math.inc as the CPU's reproducible loops: close to long double, and equal bits for every
+// instruction set of this processor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ std::vector<T> between(double low, double high, std::uint32_t seed) {
   return v;
 }
 
-/// In units of the last place of the exact value.
+/// Error in units of the exact value's last place.
 template <class T>
 double error(T actual, Real exact) {
   const T rounded = std::abs(static_cast<T>(exact));

@@ -1,4 +1,4 @@
-// Matrices in extended precision, with naive arithmetic: what the tests of linear algebra compare with.
+// Reference matrices in extended precision with naive arithmetic, for tests of linear algebra.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ inline Matrix adjoint(const Matrix& a) {
   for (Long& v : m.values) v = std::conj(v);
   return m;
 }
-/// op 0: as it is; 1: transposed; 2: adjoint.
+/// op 0: unchanged; 1: transposed; 2: adjoint.
 inline Matrix with_op(const Matrix& a, int op) {
   return op == 0 ? a : op == 1 ? transposed(a) : adjoint(a);
 }
@@ -91,7 +91,7 @@ inline Matrix random_hermitian(std::int64_t n, bool complex, std::uint32_t seed)
   return a + adjoint(a);
 }
 
-/// The matrices of a batch one after the other.
+/// Concatenates the matrices of a batch.
 inline std::vector<Number> numbers(const std::vector<Matrix>& batch) {
   std::vector<Number> v;
   for (const Matrix& m : batch) {
@@ -119,7 +119,7 @@ class LinalgTest : public ::testing::TestWithParam<DType> {
   DType type() const { return GetParam(); }
   bool complex() const { return is_complex(type()); }
   DType real_type() const { return type() == DType::c64 ? DType::f32 : type() == DType::c128 ? DType::f64 : type(); }
-  /// Some rounding errors of sums over n numbers of size 1.
+  /// Some rounding errors of sums over n terms of size 1.
   long double tolerance(std::int64_t n, long double size = 1) const {
     return (real_type() == DType::f32 ? 6e-8L : 1.2e-16L) * 16 * static_cast<long double>(n) * std::max(size, 1.0L);
   }

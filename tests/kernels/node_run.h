@@ -1,6 +1,6 @@
-// Runs one node through its shape rule and its CPU kernel, or its portable one, without program or session: what kernel
-// tests are written with. With TERN_TEST_PORTABLE in the environment every node runs by its portable kernel, with
-// TERN_TEST_REPRODUCIBLE by the CPU's reproducible one.
+// Runs a node through its shape rule and its CPU or portable kernel, without program or session: the base of kernel
+// tests. The environment variable TERN_TEST_PORTABLE selects portable kernels for all nodes, TERN_TEST_REPRODUCIBLE the
+// CPU's reproducible kernels.
 #pragma once
 
 #include <complex>
@@ -30,7 +30,7 @@ inline std::int64_t product(const std::vector<std::int64_t>& sizes) {
   return n;
 }
 
-/// Numbers -range..range in steps of 1 / denominator: exact in every type that has enough bits.
+/// Numbers -range..range in steps of 1 / denominator: exact in every type with enough bits.
 inline std::vector<double> random_numbers(std::int64_t n, std::uint32_t seed, int range = 3, int denominator = 1) {
   std::mt19937 engine(seed);
   std::uniform_int_distribution<int> at(-range * denominator, range * denominator);
@@ -51,18 +51,18 @@ class NodeRun : public OutputAllocator {
   void set(AttrKey key, std::int64_t v) { node_.set(key, Dims{v}); }
   void set_number(AttrKey key, std::vector<double> v) { node_.set(key, std::move(v)); }
 
-  /// By the portable kernel, in the host's memory.
+  /// Selects the portable kernel, in the host's memory.
   void on(portable::Launcher* device) { device_ = device; }
 
-  /// By the CPU's reproducible kernel.
+  /// Selects the CPU's reproducible kernel.
   void reproducible() { reproducible_ = true; }
 
-  /// Output `i` is one that nobody reads.
+  /// Marks output `i` as unread.
   void unwanted(std::size_t i) { unwanted_ = i; }
 
   void seed(std::uint64_t seed, std::uint64_t offset) { random_ = {seed, offset}; }
 
-  /// `strides` in elements, row-major where absent; `values` are in row-major order all the same.
+  /// `strides` in elements, row-major if absent; `values` are always in row-major order.
   template <class V>
   void input(DType dtype, const std::vector<std::int64_t>& sizes, const std::vector<V>& values,
              std::vector<std::int64_t> strides = {}, bool constant = false) {
@@ -180,7 +180,7 @@ class NodeRun : public OutputAllocator {
     return r;
   }
 
-  /// That the kernel asked for.
+  /// Scratch memory requested by the kernel.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// An output's memory.
   std::vector<std::byte> bytes(std::size_t i = 0) const {

@@ -1,5 +1,5 @@
-// Optimizers on devices and reproducible ones on the CPU, bit for bit: PyTorch's eager kernels on GPUs in plain C++,
-// operator after operator (torch/optim/{sgd,adam,adamw,adagrad}.py; add with alpha, addcmul and addcdiv round once with
+// Optimizers on devices and reproducible optimizers on the CPU, bit for bit: PyTorch's eager GPU kernels in plain C++,
+// operator by operator (torch/optim/{sgd,adam,adamw,adagrad}.py; add with alpha, addcmul and addcdiv round once, after
 // their sum).
 #include "schema/optim.h"
 
@@ -21,7 +21,7 @@ struct Settings {
   double step = 1, scale = 0;
 };
 
-// The operators. Scalars are doubles of Python that kernels take as T.
+// The operators. Kernels convert Python's double scalars to T.
 template <class T>
 T add(T x, T y, double alpha) {
   return std::fma(static_cast<T>(alpha), y, x);
@@ -73,7 +73,7 @@ void step(const Settings& s, State<T>& x) {
   x.v = addcmul(mul(x.v, s.b), g, g, 1 - s.b);
   T largest = x.v;
   if (s.amsgrad) largest = x.vmax = x.v > x.vmax ? x.v : x.vmax;
-  // Powers of the decay rates by multiplication: exact enough that the square root and quotient agree.
+  // Powers of the decay rates by multiplication: exact enough for an equal square root and quotient.
   double beta1 = 1, beta2 = 1;
   for (int i = 0; i < s.step; ++i) {
     beta1 *= s.a;
@@ -144,7 +144,7 @@ TEST_P(Optimizers, GiveTheBitsOfTheirDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, testing::ValuesIn(kSettings));
 
-/// A list of parameters of `kind`, of sizes that leave no vector full, with all that the kind may have.
+/// A list of parameters of `kind` with all optional states, in sizes that fill no vector.
 void add_list(NodeRun& run, OptimKind kind, bool shared_step, DType param, DType state) {
   constexpr std::int64_t kSizes[] = {3, 1, 40, 17, 0, 257, 8, 5, 64, 33, 2};
   const OptimRecord& record = optim_record(kind);
@@ -183,7 +183,8 @@ void add_list(NodeRun& run, OptimKind kind, bool shared_step, DType param, DType
   run.set(AttrKey::mode, kOptimAdvance | record.modes);
 }
 
-// A device's launch serves several parameters; the CPU's definition has one for each, and its kernel one loop over all.
+// A device's launch serves several parameters; the CPU's definition runs once per parameter, and its kernel runs a
+// single loop over all.
 TEST(OptimizerLists, HaveOneParametersBits) {
   for (int kind = 0; kind < kOptimKinds; ++kind) {
     for (const bool shared : {true, false}) {
@@ -191,7 +192,7 @@ TEST(OptimizerLists, HaveOneParametersBits) {
         NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
         runs[0].reproducible();
         runs[1].on(&HostLauncher::instance());
-        // Two texts show both: the compiler takes a second for each.
+        // Two kernel sources cover both: each compiles for a second.
         const bool narrow = param == DType::bf16;
         const bool text =
             static_cast<OptimKind>(kind) == (shared ? OptimKind::adamw : OptimKind::nadam) && narrow == shared;
@@ -337,7 +338,7 @@ TEST(OptimizerLists, OfEightBitsRefuseWhatDoesNotFit) {
   refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0}));           // codes without scales
   refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0, 3, 6, 0}));  // too many
   refuses(OptimKind::adam, DType::f32, counts({3, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0, 9}));        // twelve lists
-  refuses(OptimKind::adam, DType::f32, [](NodeRun& r) {  // an optimizer that has none
+  refuses(OptimKind::adam, DType::f32, [](NodeRun& r) {  // an optimizer without such states
     r.set(AttrKey::kind, static_cast<std::int64_t>(OptimKind::adadelta));
   });
 }
@@ -354,11 +355,11 @@ TEST(OptimizerLists, RefuseCountsThatDoNotFit) {
   add_list(good, OptimKind::adam, true, DType::f32, DType::f32);
   EXPECT_EQ(good.infer_types().size(), 56u);                 // 5 lists of 11, and the step
   refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 1, 0}));      // ten lists
-  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 0}));   // fewer than there are operands
-  refuses(counts({11, 11, 11, 11, 10, 2, 1, 1, 1, 0, 0}));   // a list that is too short
+  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 0}));   // fewer than the operands
+  refuses(counts({11, 11, 11, 11, 10, 2, 1, 1, 1, 0, 0}));   // too short a list
   refuses(counts({11, 11, 11, 22, 0, 1, 1, 1, 1, 0, 0}));    // too long
   refuses(counts({0, 22, 11, 11, 11, 1, 1, 1, 1, 0, 0}));    // no parameter
-  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 1}));   // a product, which Adam has not
+  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 1}));   // a product, foreign to Adam
   refuses(counts({11, 11, 11, 11, 12, 1, 1, 1, -1, 0, 0}));  // a negative number
   refuses(counts({11, 11, 0, 11, 11, 1, 1, 1, 11, 1, 0}));   // no first moment
   refuses([](NodeRun& r) { r.set_number(AttrKey::hyper, {0.1, 0.9, 0.99, 0}); });

@@ -121,7 +121,7 @@ TEST(SelectReduce, MedianIsTheLowerMiddleAndNaNWins) {
 }
 
 TEST(SelectReduce, ModeMaxAndKthValue) {
-  EXPECT_EQ(select(SelectKind::mode, {3, 1, 3, 1, 2}).first, 1);  // of equally frequent ones the smallest
+  EXPECT_EQ(select(SelectKind::mode, {3, 1, 3, 1, 2}).first, 1);  // the smallest of equally frequent values
   EXPECT_EQ(select(SelectKind::mode, {7, 7, 1}).first, 7);
   EXPECT_EQ(select(SelectKind::max, {1, 9, 9}), std::pair(9.0, 1.0));
   EXPECT_EQ(select(SelectKind::min, {1, kNaN, 0, kNaN}).second, 1);

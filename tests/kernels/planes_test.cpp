@@ -1,11 +1,11 @@
-// Loops over padded planes against plain ones in double: every kernel, stride, dilation and padding, odd sizes, and
-// each instruction set that this processor has.
+// Loops over padded planes against plain loops in double: every kernel, stride, dilation and padding, odd sizes, and
+// each instruction set of this processor.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/planes/layout.h"
 #include "tests/random_floats.h"
@@ -48,7 +48,7 @@ void each_window(F&& f) {
   }
 }
 
-/// The padded plane that `layout` says a band's buffer holds, computed with the loops of one instruction set.
+/// A padded plane in a band's buffer, computed with the loops of an instruction set.
 struct Padded {
   Bands bands;
   std::vector<std::int64_t> taps;
@@ -240,7 +240,7 @@ TEST(Planes, WholeConvolutionsAndTheirFinishedParts) {
   }
 }
 
-/// Each channel of a volume by its own window, in double.
+/// Each channel of a volume under its own window, in double.
 double volume_sum(const DirectConvolution& c, const std::vector<float>& x, const std::vector<float>& weight,
                   std::int64_t i) {
   const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];

@@ -1,4 +1,4 @@
-// Arithmetic, comparisons and bits: what each type does at its edges.
+// Arithmetic, comparisons and bit operations at the edges of each type.
 #include <cmath>
 #include <limits>
 
@@ -128,7 +128,7 @@ TEST(PointwiseArithmetic, Predicates) {
 }
 
 TEST(PointwiseArithmetic, OneRoundingInFmaAndTwoWithoutIt) {
-  // (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, which a rounded product loses.
+  // (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24; a rounded product would give 0.
   NodeRun run(Op::pointwise);
   Code code;
   const double x = 1 + 0x1p-12;

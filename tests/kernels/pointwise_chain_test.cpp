@@ -1,4 +1,4 @@
-// Arithmetic that is done in one go, against one operation at a time in plain float.
+// Fused chains of arithmetic, against one operation at a time in plain float.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -50,8 +50,8 @@ float compute_all(float x, float y) {
   return x / y;
 }
 
-/// Expressions of two operands, against a function of one element: all pairs of special numbers, in runs of all
-/// lengths.
+/// Compares expressions of two operands with a function of a single element: all pairs of special numbers, in runs of
+/// all lengths.
 void expect_same(const std::function<void(Code&, std::uint16_t, std::uint16_t)>& push,
                  const std::function<float(float, float)>& compute) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
@@ -97,7 +97,7 @@ TEST(PointwiseChain, Fma) {
       [](float x, float y) { return std::fma(x, y, std::abs(std::fma(y, std::fma(-x, y, x), x))); });
 }
 
-/// Within two units in the last place of the function in double, whatever the length of the run.
+/// Expects two units in the last place of the function in double at most, for any length of the run.
 TEST(PointwiseChain, Functions) {
   const DType f = DType::f32;
   const std::pair<Scalar, double (*)(double)> functions[] = {
@@ -139,7 +139,7 @@ TEST(PointwiseChain, Choices) {
             c.push(Scalar::mul, f, chosen, y);
           },
           [&, holds = holds](float x, float y) { return (holds(x, y) == first ? -std::abs(y) : x) * y; });
-      // Alone, by the chain's own value, and of numbers that are the same everywhere.
+      // Comparisons alone, of the chain's own value, and of constants.
       expect_same(
           [&, op = op](Code& c, std::uint16_t x, std::uint16_t y) {
             const auto sum = c.push(Scalar::add, f, x, y), one = c.constant(f, 1), two = c.constant(f, 2);
@@ -189,7 +189,7 @@ TEST(PointwiseChain, ValuesThatOthersReadAreKept) {
 }
 
 TEST(PointwiseChain, AnotherLoopMayReadAValueBetween) {
-  // A square root needs the sum before the chain that the sum belongs to could be done.
+  // The square root needs the sum before the end of the sum's chain.
   Code c;
   const DType f = DType::f32;
   const auto x = c.load(0, f), y = c.load(1, f);
@@ -244,7 +244,7 @@ TEST(PointwiseChain, FunctionsHaveTheBitsOfTheirLoops) {
                                                   {ChainOp::erf, Scalar::erf}};
   std::vector<float> x(kCount), got(kCount), want(kCount);
   for (std::uint32_t from = 0; from < 512; ++from) {
-    // Every 2048th float, and the ends of the types' ranges among them.
+    // Every 2048th float, including the ends of the types' ranges.
     for (std::uint32_t i = 0; i < kCount; ++i) {
       const std::uint32_t bits = (from * kCount + i) * 2048 + (i * 977 + from) % 2048;
       std::memcpy(&x[i], &bits, sizeof bits);

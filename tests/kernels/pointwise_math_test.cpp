@@ -44,7 +44,7 @@ constexpr Real kReals[] = {
     {Scalar::reciprocal, [](Wide x) { return 1 / x; }, -100, 100},
 };
 
-/// Places from low to high that crowd near zero, where functions that pass through it are tested for relative error.
+/// Arguments from low to high, dense near zero, where functions with f(0) = 0 are tested for relative error.
 std::vector<double> places(double low, double high, DType t) {
   std::vector<double> v;
   const int n = 4001;

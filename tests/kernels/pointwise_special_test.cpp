@@ -283,7 +283,7 @@ double evaluate(const Reference& r, DType t) {
 TEST(PointwiseSpecial, DoublesAgreeWithReferences) {
   for (const Reference& r : kReferences) {
     const double got = evaluate(r, DType::f64);
-    // Functions that cross zero keep their absolute error there.
+    // Functions that cross zero keep an absolute error near the crossing.
     EXPECT_NEAR(got, r.value, 2e-11 * std::abs(r.value) + 1e-14)
         << scalar_info(r.op).name << "(" << r.x << ", " << r.y << ")";
   }

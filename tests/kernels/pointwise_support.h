@@ -1,4 +1,4 @@
-// Builds expressions by hand and runs them: what the tests of pointwise nodes share.
+// Builds expressions by hand and runs the nodes, for tests of pointwise nodes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Code {
     expr.code.back().integer = is_floating(dtype) || is_complex(dtype) ? 0 : static_cast<std::int64_t>(v);
     return at;
   }
-  /// An input, in the type of its arithmetic.
+  /// Loads an input and converts to its compute type.
   std::uint16_t operand(std::int64_t input, DType dtype) {
     const std::uint16_t at = load(input, dtype);
     return compute_type(dtype) == dtype ? at : push(Scalar::convert, compute_type(dtype), at);
@@ -64,7 +64,7 @@ inline std::vector<Number> apply(Scalar op, DType t, const std::vector<std::vect
   return run.run().output();
 }
 
-/// The loops for each instruction set that this processor has.
+/// The loops for each instruction set of this processor.
 inline std::vector<pointwise::LoopTable> all_tables() {
   std::vector<pointwise::LoopTable> all;
   for_levels(pointwise::add_plain_loops_levels, [&](auto add) { add(all.emplace_back()); });

@@ -1,4 +1,4 @@
-// Every operation that the check of expressions accepts for a type has a loop.
+// Every operation and type accepted by the expression check has a loop.
 #include "kernels/cpu/pointwise/loops.h"
 #include "tests/kernels/pointwise_support.h"
 

@@ -8,7 +8,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Element `i` in row-major order of `out` is that element of an operand of size `sizes` broadcast to it.
+/// Index of the operand's element (size `sizes`) broadcast to element `i` of `out`, in row-major order.
 std::int64_t source(const Sizes& out, const Sizes& sizes, std::int64_t i) {
   std::int64_t at = 0, step = 1;
   for (std::size_t d = out.size(); d-- > 0;) {
@@ -135,7 +135,7 @@ TEST(PointwiseViewsOf, ResultsThatAreTheSameEverywhere) {
   for (const Number& v : got) ASSERT_EQ(v.real(), 0.75);
 }
 
-/// A long chain needs more buffers than fit the cache, and gives them back.
+/// A long chain needs more buffers than fit the cache, and reuses free buffers.
 TEST(PointwiseViewsOf, ManyInstructions) {
   NodeRun run(Op::pointwise);
   const auto x = random_numbers(3000, 4, 3);

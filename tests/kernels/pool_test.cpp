@@ -1,4 +1,4 @@
-// Pools against a plain loop in double: kinds, windows, strides, padding, sizes that round up, element types.
+// Pools against a plain loop in double: kinds, windows, strides, padding, rounded-up sizes, element types.
 #include <gtest/gtest.h>
 
 #include <cmath>

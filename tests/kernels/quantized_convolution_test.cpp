@@ -1,5 +1,5 @@
-// Convolutions by quantized weights against sums in double of the numbers that dequantize_row gives: by the native
-// kernel, the definition and the reproducible kernel.
+// Convolutions with quantized weights against sums in double of dequantize_row's values: native, definition and
+// reproducible kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace tern::test {
 namespace {
 
 struct Case {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  std::int64_t batch, groups, in, out;  ///< channels per group: in, out
   std::vector<std::int64_t> image, kernel, strides, dilations, before;
   DType type = DType::f32;
 };
@@ -19,7 +19,7 @@ const Case kCases[] = {
     {2, 1, 64, 24, {7, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},                 // a product of every position
     {1, 1, 64, 40, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},                 // padding
     {2, 2, 32, 9, {8, 7}, {2, 3}, {2, 1}, {1, 2}, {0, 2}, DType::bf16},     // groups, strides, dilations
-    {1, 1, 64, 16, {21}, {5}, {3}, {1}, {2}},                               // one axis
+    {1, 1, 64, 16, {21}, {5}, {3}, {1}, {2}},                               // a single axis
     {1, 1, 32, 8, {4, 3, 5}, {2, 1, 3}, {1, 1, 2}, {1, 1, 1}, {1, 0, 1}}};  // three
 
 /// The result's numbers, plane by plane, as sums in double, and the sizes of their terms.
@@ -30,7 +30,7 @@ struct Sums {
 Sums sums_of(const Case& c, const std::vector<double>& x, const std::vector<float>& w, const std::vector<double>& bias,
              const std::vector<std::int64_t>& out) {
   const auto at = [](const std::vector<std::int64_t>& v, std::size_t axis, std::int64_t missing) {
-    const std::size_t skip = 3 - v.size();  // three axes, the missing ones first
+    const std::size_t skip = 3 - v.size();  // three axes, missing axes first
     return axis < skip ? missing : v[axis - skip];
   };
   std::int64_t kernel = 1, image = 1, plane = 1;
@@ -69,7 +69,7 @@ Sums sums_of(const Case& c, const std::vector<double>& x, const std::vector<floa
   return s;
 }
 
-/// One format and case: native, by the definition and reproducible.
+/// Checks a format and case with the native, the definition's and the reproducible kernel.
 void expect_sums(const Format& f, const Case& c, std::uint32_t seed) {
   std::int64_t columns = c.in, pixels = 1;
   for (const std::int64_t k : c.kernel) columns *= k;
@@ -109,7 +109,7 @@ void expect_sums(const Format& f, const Case& c, std::uint32_t seed) {
 TEST(QuantizedConvolution, SumsOfTheNumbersInEveryWay) {
   std::uint32_t seed = 1;
   for (const Format& f : kFormats) {
-    if (f.blocks.sparse()) continue;  // products alone read them
+    if (f.blocks.sparse()) continue;  // sparse weights serve products only
     for (const Case& c : kCases) expect_sums(f, c, seed += 3);
   }
 }

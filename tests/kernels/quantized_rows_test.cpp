@@ -1,5 +1,5 @@
-// Rows of quantized tables, and products by several quantized matrices, against the numbers that dequantize_row gives:
-// by the native kernel, the definition and the reproducible kernel.
+// Rows of quantized tables, and products with several quantized matrices, against dequantize_row's values: native,
+// definition and reproducible kernels.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -89,7 +89,7 @@ TEST(QuantizedRows, PositionsOutsideAreErrors) {
   }
 }
 
-/// x times the rows of matrix `first / n` of those, as sums in double; *size: of the terms.
+/// Row `row` of x times row `column` of the weights, as a sum in double; *size: the sum of absolute terms.
 double sum_of(const std::vector<double>& x, std::size_t row, const std::vector<float>& numbers, std::size_t column,
               std::size_t k, double* size) {
   double sum = 0;
@@ -145,7 +145,7 @@ TEST(QuantizedRows, PlanesMeetTheirMatrices) {
   struct Case {
     std::vector<std::int64_t> x, w, out;
   };
-  // [.., m, k] times [.., n, k]: as many planes, repeated ones of either, and a matrix of one column.
+  // [.., m, k] times [.., n, k]: equal planes, repeated planes of either operand, and a matrix of a single column.
   const Case cases[] = {{{3, 2, 64}, {3, 5, 64}, {3, 2, 5}},
                         {{2, 3, 12, 64}, {3, 40, 64}, {2, 3, 12, 40}},
                         {{4, 64}, {2, 6, 64}, {2, 4, 6}},
@@ -177,7 +177,7 @@ TEST(QuantizedRows, PlanesMeetTheirMatrices) {
           ASSERT_EQ(y, in_order);
         }
         for (std::int64_t p = 0; p < planes; ++p) {
-          // Planes of the cases: the last axes of `out` repeat those of x and w that are shorter.
+          // Plane indices: the last axes of `out` broadcast shorter x and w.
           std::int64_t of_x = p, of_w = p % matrices;
           if (c.x.size() == 2) of_x = 0;
           if (c.x.size() == 4 && c.x[1] == 1) {

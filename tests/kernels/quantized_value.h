@@ -14,7 +14,7 @@ namespace tern::test {
 inline std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
-  for (std::int64_t i = 0; i < m.bytes(); ++i) {  // places of any two bits, too
+  for (std::int64_t i = 0; i < m.bytes(); ++i) {  // positions of any two bits, too
     if (i >= m.element_bytes() && !m.blocks.sparse()) break;
     auto code = static_cast<std::uint8_t>(engine());
     if (m.element == DType::f6_e2m3 || m.element == DType::f6_e3m2) code &= 63;
@@ -44,7 +44,7 @@ struct Format {
   DType element;
   Blocks blocks;
 };
-constexpr std::int32_t kRow = 0;  // one block in a row
+constexpr std::int32_t kRow = 0;  // a block per row
 inline const Format kFormats[] = {
     {DType::i4, {.columns = 32, .scale = DType::f32}},
     {DType::i4, {.columns = 32, .scale = DType::bf16, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
@@ -68,7 +68,7 @@ inline const Format kFormats[] = {
     {DType::f32, two_of_four()},
 };
 
-/// With blocks of so many columns where a format has one for each row.
+/// The format's matrix; formats with a block per row get blocks of `columns` columns.
 inline QuantizedMatrix matrix_of(const Format& f, std::int64_t rows, std::int64_t columns) {
   QuantizedMatrix m{f.element, rows, columns, f.blocks};
   if (m.blocks.columns == kRow) m.blocks.columns = static_cast<std::int32_t>(columns);

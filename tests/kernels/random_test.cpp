@@ -1,4 +1,4 @@
-// Random numbers: the values that PyTorch prints on CUDA devices, and the laws that they follow.
+// Random numbers: PyTorch's values on CUDA devices, and statistical distributions.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TEST(Random, PhiloxKnownAnswers) {
             (PhiloxWords{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-// As torch.rand(10, device="cuda") prints them after torch.manual_seed(0), and the same a second time.
+// torch.rand(10, device="cuda") after torch.manual_seed(0), called twice.
 TEST(Random, UniformNumbersArePyTorchsOnCuda) {
   expect_near(draw({"uniform"}, 10, 0, 0),
               {0.3990, 0.5167, 0.0249, 0.9401, 0.9459, 0.7967, 0.4150, 0.8203, 0.2290, 0.9096}, 6e-5);
@@ -54,7 +54,7 @@ TEST(Random, UniformNumbersArePyTorchsOnCuda) {
               {0.9722, 0.7910, 0.4690, 0.3300, 0.3345, 0.3783, 0.7640, 0.6405, 0.1103, 0.3594}, 6e-5);
 }
 
-// As torch.randn(3, 4, device="cuda") gives them after torch.manual_seed(0).
+// torch.randn(3, 4, device="cuda") after torch.manual_seed(0).
 TEST(Random, NormalNumbersArePyTorchsOnCuda) {
   expect_near(draw({"normal"}, 12, 0, 0),
               {-0.92466259, -0.42534415, -2.6438457, 0.14518388, -0.12086647, -0.57972564, -0.62285122, -0.32838709,
@@ -62,8 +62,8 @@ TEST(Random, NormalNumbersArePyTorchsOnCuda) {
               1e-6);
 }
 
-// The order in which 132 multiprocessors share a large tensor, written down once more from PyTorch's kernel: a loop
-// over the threads that draw, rather than over the elements.
+// The order in which 132 multiprocessors share a large tensor, following PyTorch's kernel: a loop over drawing threads
+// rather than elements.
 TEST(Random, LargeTensorsAreSharedByTheThreadsOfTheDevice) {
   const std::int64_t n = 1'300'001, grid = 132 * 8 * 256;
   std::vector<double> uniform(n), normal(n);
@@ -75,7 +75,7 @@ TEST(Random, LargeTensorsAreSharedByTheThreadsOfTheDevice) {
       for (std::int64_t u = 0; u < 4 && at + grid * u < n; ++u) {
         const auto i = static_cast<std::size_t>(at + grid * u);
         uniform[i] = (w[static_cast<std::size_t>(u)] + 0.5) * 0x1p-32;
-        // A float32 number in PyTorch: close to 1 its logarithm is coarse.
+        // PyTorch rounds to float32: close to 1 the logarithm is coarse.
         const double x = static_cast<float>((w[static_cast<std::size_t>(u & 2)] + 0.5) * 0x1p-32);
         const double y = (w[static_cast<std::size_t>(u | 1)] + 0.5) * 0x1p-32;
         const double angle = 2 * std::numbers::pi * y;
@@ -113,7 +113,7 @@ TEST(Random, SeedsAndPlacesInTheStream) {
   }
 }
 
-/// The largest distance between the share of numbers up to x and what `below` says it is.
+/// The largest distance between the empirical distribution and `below`.
 double kolmogorov_smirnov(std::vector<double> v, const std::function<double(double)>& below) {
   std::sort(v.begin(), v.end());
   const auto n = static_cast<double>(v.size());
@@ -125,7 +125,7 @@ double kolmogorov_smirnov(std::vector<double> v, const std::function<double(doub
   return most;
 }
 
-/// Of numbers that follow the law, one sample in 10,000 exceeds it.
+/// Exceeded by one sample in 10,000 drawn from the distribution.
 double critical(std::int64_t n) {
   return 2.23 / std::sqrt(static_cast<double>(n));
 }
@@ -136,7 +136,7 @@ double moment(const std::vector<double>& v, double about, int power) {
   return sum / static_cast<double>(v.size());
 }
 
-/// Moments about `about` of the orders 1, 2 ...: each within 4 standard errors, which follow from higher moments.
+/// Moments about `about` of orders 1, 2 ...: each within 4 standard errors, which follow from higher moments.
 void expect_moments(const std::vector<double>& v, double about, const std::vector<double>& expected) {
   for (std::size_t k = 1; 2 * k <= expected.size(); ++k) {
     const double error =
@@ -175,7 +175,7 @@ TEST(Random, ExponentialLaw) {
   }
 }
 
-/// Chi-squared over the integers low .. high - 1, which should be equally frequent; as a number of standard deviations.
+/// Chi-squared over equally likely integers low .. high - 1, in standard deviations.
 double chi_squared(const std::vector<double>& v, std::int64_t low, std::int64_t high) {
   std::vector<double> counts(static_cast<std::size_t>(high - low));
   for (double x : v) ++counts.at(static_cast<std::size_t>(x - static_cast<double>(low)));
@@ -189,7 +189,7 @@ double chi_squared(const std::vector<double>& v, std::int64_t low, std::int64_t 
 TEST(Random, IntegersAreEquallyFrequent) {
   EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i64, {-300, 700}}, kMany), -300, 700)), 4);
   EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i32, {0, 7}}, kMany), 0, 7)), 4);
-  // By way of 64 bits, and the upper bits of them.
+  // Draws of 64 bits: tests the upper bits.
   std::vector<double> wide = draw({"randint", DType::i64, {0, std::int64_t{1} << 40}}, kMany);
   for (double& x : wide) x = std::floor(x * 0x1p-32);
   EXPECT_LT(std::abs(chi_squared(wide, 0, 256)), 4);
@@ -222,8 +222,8 @@ std::vector<double> sampled(const std::string& kind, const std::vector<double>& 
   return v;
 }
 
-/// Chi-squared of whole numbers against their probabilities, as a number of standard deviations; numbers that are
-/// expected less than 20 times count as one.
+/// Chi-squared of integers against their probabilities, in standard deviations; numbers with an expected count below 20
+/// share a bin.
 double chi_squared(const std::vector<double>& v, const std::function<double(double)>& probability) {
   const auto n = static_cast<double>(v.size());
   std::vector<double> counts(static_cast<std::size_t>(std::ranges::max(v)) + 1);
@@ -311,7 +311,7 @@ TEST(Random, PermutationsAreEquallyFrequent) {
   }
   double sum = 0;
   for (double c : counts) sum += (c - 500) * (c - 500) / 500;
-  EXPECT_LT(sum, 58.6);  // 23 degrees of freedom: one in 20,000 above
+  EXPECT_LT(sum, 58.6);  // 23 degrees of freedom: exceeded once in 20,000
 }
 
 }  // namespace

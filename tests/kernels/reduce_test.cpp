@@ -34,7 +34,7 @@ double real(const NodeRun& run, std::size_t i = 0) {
   return run.output()[i].real();
 }
 
-/// For every output of reducing `axes` of a row-major tensor, the elements it is made of, in order.
+/// The elements of every output, in order, for a reduction of `axes` of a row-major tensor.
 std::vector<std::vector<double>> lines(const std::vector<std::int64_t>& sizes, const std::vector<double>& v,
                                        const std::vector<bool>& reduced) {
   std::int64_t outputs = 1;
@@ -130,7 +130,7 @@ TEST(Reduce, NaNWinsAndTheFirstOfEqualsIsNamed) {
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {6}, v, {}, DType::i64)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::bf16, {6}, v, {0}, DType::i64)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::i8, {4}, {1, 5, 5, 2}, {}, DType::i64)), 1);
-  // As columns next to each other too.
+  // Adjacent columns, too.
   const NodeRun columns = reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kNaN, 5, kNaN, 1}, {0}, DType::i64);
   EXPECT_EQ(real(columns, 0), 1);
   EXPECT_EQ(real(columns, 1), 0);

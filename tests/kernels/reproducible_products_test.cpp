@@ -1,5 +1,5 @@
-// Products and convolutions of reproducible mode against the chain of fused multiply-adds that docs/reproducible.md
-// defines, written out as scalars: every bit has to be the same.
+// Products and convolutions in reproducible mode against the chain of fused multiply-adds defined in
+// docs/reproducible.md, written out as scalars: every bit must be equal.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/reproducible/product.h"
 
@@ -127,7 +127,7 @@ void expect_definition(std::int64_t groups, std::int64_t in, std::int64_t out, c
 }
 
 TEST(ReproducibleConvolution, IsOneChainOverTheKernelAndItsChannels) {
-  if (cpu_level() == CpuLevel::baseline) GTEST_SKIP() << "the loops multiply and add apart here";
+  if (is_baseline_cpu()) GTEST_SKIP() << "the loops multiply and add apart here";
   expect_definition(1, 3, 40, {.in = 9, .kernel = 3, .stride = 2, .before = 1});
   expect_definition(1, 300, 17,
                     {.in = 5, .kernel = 3, .before = 1});  // more products than are added at a time elsewhere

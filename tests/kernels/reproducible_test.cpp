@@ -1,5 +1,5 @@
-// Reductions, softmax and normalizations of reproducible mode: sums in the order that docs/reproducible.md gives,
-// written out here once more, and the CPU's bits against those of the portable kernels, over shapes, strides and types.
+// Reductions, softmax and normalizations in reproducible mode: sums in the order of docs/reproducible.md, written out
+// independently, and equal bits of CPU and portable kernels, over shapes, strides and types.
 #include "kernels/reproducible.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using test::HostLauncher;
 using test::NodeRun;
 
-/// Numbers of very different sizes, so that every order of adding has other bits.
+/// Numbers of very different magnitudes: every order of summation gives other bits.
 std::vector<double> uneven(std::int64_t n, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;

@@ -1,5 +1,4 @@
-// Products of 8-bit integers whose epilogue makes 8-bit integers again, against sums in 64 bits and plain arithmetic in
-// float32.
+// Products of 8-bit integers with requantizing epilogues, against sums in 64 bits and plain arithmetic in float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,8 +25,8 @@ struct End {
   int zero;
 };
 
-/// What lies between the sum and the end, as instructions and as arithmetic. Operands: a number for each column, two
-/// more of them, one for each row, an element in float32, one in uint8, one in int8.
+/// Steps between the sum and the end, as instructions and as arithmetic. Operands: three numbers per column, a number
+/// per row, an element in float32, uint8 and int8.
 struct Middle {
   const char* name;
   std::uint16_t (*code)(Code&, std::uint16_t own);
@@ -148,7 +147,7 @@ double stored(float y, const End& e) {
   const auto factor = static_cast<float>(e.factor);
   const float least = e.dtype == DType::u8 ? 0 : -128;
   const float scaled = e.divides ? y / factor : y * factor, q = std::nearbyint(scaled) + static_cast<float>(e.zero);
-  if (std::isnan(q)) return 0;  // as PyTorch's conversion on x86
+  if (std::isnan(q)) return 0;  // PyTorch's conversion on x86
   return std::clamp(q, least, least + 255);
 }
 
@@ -166,7 +165,7 @@ std::vector<float> numbers(std::int64_t n, unsigned seed, float low, float high)
   return v;
 }
 
-/// a [m, k] by b [k, n], which lies by columns, as the weight of a linear layer does.
+/// a [m, k] by b [k, n], stored by columns like a linear layer's weight.
 void check(std::int64_t m, std::int64_t n, std::int64_t k, const Middle& middle, const End& end, float first_scale) {
   const auto a = bytes(m * k, 1, DType::u8), b = bytes(k * n, 2, DType::i8), u = bytes(m * n, 3, DType::u8),
              i8 = bytes(m * n, 4, DType::i8);
@@ -230,7 +229,7 @@ TEST(Requantize, ScalesThatAreNoNumbers) {
   }
 }
 
-/// Activations on their way to a product: x times a number of its row, or of all, or the number itself.
+/// Activations before a product: x times a number per row, times a scalar, or unchanged.
 TEST(Requantize, NumbersOfPointwiseNodes) {
   const Shape shapes[] = {{5, 100}, {1, 9000}, {3, 7, 40}, {2, 5000}};
   for (const int threads : {1, 3}) {
@@ -262,7 +261,7 @@ TEST(Requantize, NumbersOfPointwiseNodes) {
   }
 }
 
-/// Results that are stored as they are made, and not by a second pass over floats.
+/// Results are stored directly, not by a second pass over floats.
 TEST(Requantize, TakesNoFloatsOfTheWholeResult) {
   const std::int64_t m = 64, n = 64;
   for (const Middle& middle : kMiddles) {

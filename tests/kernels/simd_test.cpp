@@ -1,4 +1,4 @@
-// The primitives of the instruction set that this file is compiled for, against plain arithmetic.
+// The primitives of this file's instruction set, against plain arithmetic.
 #include "kernels/cpu/simd/simd.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
-/// As bits: a NaN equals itself, and zeros differ.
+/// Compares bits: a NaN equals itself, and zeros differ.
 std::uint32_t bits(float x) {
   std::uint32_t u = 0;
   std::memcpy(&u, &x, sizeof u);
@@ -24,7 +24,7 @@ std::uint32_t bits(float x) {
 
 TEST(Simd, LoadsAndStoresTheFirstLanesAlone) {
   for (int count = 0; count <= kLanes; ++count) {
-    // Vectors of exactly that size, so that sanitizers see what is read and written behind them.
+    // Vectors of exact size, so that sanitizers detect accesses past the end.
     std::vector<float> from(static_cast<std::size_t>(count)), to(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) from[static_cast<std::size_t>(i)] = static_cast<float>(i + 1);
     const Floats v = load_some(from.data(), count);
@@ -62,7 +62,7 @@ TEST(Simd, RoundsToBytes) {
                           126.5F, 127.5F, -127.5F, 254.49F, 255.0F, 300.0F};
   for (const float x : values) {
     for (int count = 1; count <= kLanes; ++count) {
-      std::vector<std::uint8_t> to(static_cast<std::size_t>(count));  // sanitizers see what is written behind it
+      std::vector<std::uint8_t> to(static_cast<std::size_t>(count));  // exact size: sanitizers detect overruns
       store_some_low_bytes(to.data(), rounded(spread(x)), count);
       const auto expected = static_cast<std::uint8_t>(static_cast<int>(std::nearbyint(x)));
       EXPECT_EQ(to, std::vector<std::uint8_t>(static_cast<std::size_t>(count), expected)) << x;

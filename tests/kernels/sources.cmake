@@ -1,7 +1,6 @@
 # Written by ./dev sources.
 set(sources
   activation_test.cpp
-  amx_test.cpp
   attention_test.cpp
   axes_test.cpp
   channels_last_test.cpp
@@ -13,9 +12,6 @@ set(sources
   epilogue_test.cpp
   fft_test.cpp
   indexing_test.cpp
-  integer_convolution_test.cpp
-  integer_products_test.cpp
-  integer_rows_test.cpp
   linalg_batches_test.cpp
   linalg_factor_test.cpp
   linalg_lanes_test.cpp
@@ -23,11 +19,8 @@ set(sources
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linalg_vectors_test.cpp
-  linear_test.cpp
-  long_sums_test.cpp
   lstsq_test.cpp
   math_text_test.cpp
-  matmul_test.cpp
   mx_values_test.cpp
   normalization_test.cpp
   optim_test.cpp
@@ -41,18 +34,25 @@ set(sources
   pointwise_table_test.cpp
   pointwise_views_test.cpp
   pool_test.cpp
+  products/block_quantized_test.cpp
+  products/in_place_test.cpp
+  products/int8_convolution_test.cpp
+  products/int8_test.cpp
+  products/integer_rows_test.cpp
+  products/long_sums_test.cpp
+  products/matmul_test.cpp
+  products/row_tiles_test.cpp
+  products/sparse_test.cpp
+  products/split_tiles_test.cpp
+  products/strided_test.cpp
   quantized_convolution_test.cpp
   quantized_rows_test.cpp
-  quantized_test.cpp
   random_test.cpp
   reduce_test.cpp
   reproducible_products_test.cpp
   reproducible_test.cpp
   requantize_test.cpp
   rnn_test.cpp
-  rows_test.cpp
-  sgemm_test.cpp
+  row_loops_test.cpp
   simd_test.cpp
-  sparse_test.cpp
-  tile_rows_test.cpp
   winograd_test.cpp)

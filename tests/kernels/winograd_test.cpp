@@ -1,4 +1,4 @@
-// Convolutions by transformed tiles, against plain loops in double; and what they do with numbers that are not finite.
+// Convolutions by transformed tiles, against plain loops in double, and with non-finite numbers.
 #include "kernels/cpu/channels_last/winograd.h"
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "tests/random_floats.h"
 
 namespace tern::channels_last {
@@ -60,7 +60,7 @@ struct Example {
     return finite;
   }
 
-  /// The sum of result `i`, and of its products' sizes.
+  /// The sum of result `i`, and the sum of its absolute products.
   std::pair<double, double> expected(std::size_t i) const {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const auto at = static_cast<std::int64_t>(i), channels = c.groups * c.out, in = c.groups * c.in, o = at % channels,
@@ -84,9 +84,9 @@ struct Example {
   std::vector<float> x, weight, bias, y;
 };
 
-/// The weight as an archive has it.
+/// The weight in the archive's layout.
 std::vector<float> panels_of(const Convolution& c, const std::vector<float>& weight) {
-  const sgemm_micro::MicroKernels& micro = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t row = c.in * 9;
   std::vector<float> all;
   for (std::int64_t g = 0; g < c.groups; ++g) {
@@ -114,7 +114,7 @@ TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
       const auto [sum, size] = e.expected(i);
       const double error = std::abs(e.y[i] - sum) / (size + 10);
       errors += error * error;
-      // Of a tile's neighbours, too: nothing bounds the error by the products of one result alone.
+      // Neighbours in a tile contribute to the error, so the products of a single result give no bound.
       ASSERT_NEAR(e.y[i], sum, std::ldexp(size + 10, -20)) << "result " << i;
     }
     EXPECT_LT(std::sqrt(errors / static_cast<double>(e.y.size())), std::ldexp(1, -24));
@@ -135,7 +135,7 @@ TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
 }
 
 TEST(Winograd, WhatIsNotFiniteStaysInItsWindows) {
-  if (amx::available()) GTEST_SKIP() << "tiles of matrices take these convolutions";
+  if (tiles::available()) GTEST_SKIP() << "tiles of matrices take these convolutions";
   const float infinite = std::numeric_limits<float>::infinity();
   for (const float odd : {infinite, std::numeric_limits<float>::quiet_NaN(), 3e38F}) {
     Example e({"", 1, 1, 64, 64, axis(12, 1, 1), axis(12, 1, 1)});

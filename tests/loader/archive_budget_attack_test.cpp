@@ -1,4 +1,5 @@
-// Attacks on time and memory: files that ask for more work than their size allows. Counted, so that no test is timed.
+// Attacks on time and memory: files that request more work than their size allows. Tests count work instead of
+// measuring time.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -29,7 +30,7 @@ ValueId user_input(Builder& b, const std::string& name, TensorType type) {
   return v;
 }
 
-// big_concat: each partial sum was an expression of its own.
+// big_concat: each partial sum used to be a separate expression.
 TEST(ArchiveBudget, ConcatenationOfManySizes) {
   const auto p = empty_program();
   Builder b(*p, 0);
@@ -46,7 +47,7 @@ TEST(ArchiveBudget, ConcatenationOfManySizes) {
   EXPECT_EQ(rules_broken(bytes), std::vector<std::string>{});
 }
 
-// Many nodes that each ask for all the symbols of a body.
+// Many nodes, each using all symbols of a body.
 TEST(ArchiveBudget, WorkBeyondTheFile) {
   const auto p = empty_program();
   p->functions.emplace_back();
@@ -79,7 +80,7 @@ TEST(ArchiveBudget, WorkBeyondTheFile) {
   EXPECT_EQ(rules_broken(archive_bytes(*p)), std::vector<std::string>{"index.work"});
 }
 
-// A long name that everything has.
+// A long name shared by all values.
 TEST(ArchiveBudget, MemoryBeyondTheFile) {
   const auto p = empty_program();
   Builder b(*p, 0);
@@ -87,7 +88,7 @@ TEST(ArchiveBudget, MemoryBeyondTheFile) {
   EXPECT_EQ(rules_broken(archive_bytes(*p)), std::vector<std::string>{"index.memory"});
 }
 
-// big_once: messages were made after the list was full.
+// big_once: no message is made once the list is full.
 TEST(ArchiveBudget, FindingsStopAtTheCap) {
   const auto p = empty_program();
   Builder b(*p, 0);

@@ -1,4 +1,4 @@
-// Archives cut, flipped and rewritten at every place: each is refused, or still a program that holds every rule.
+// Archives cut, flipped and rewritten at every position: each is refused, or a valid program.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -23,7 +23,7 @@ WriteOptions zstd() {
   return {WriteOptions::Codec::zstd, 3, {}};
 }
 
-/// A sample whose first weight is large enough to be compressed.
+/// A sample whose first weight is large enough for compression.
 Program compressible() {
   Program p = sample_program();
   auto& source = static_cast<VectorSource&>(*p.source);
@@ -53,8 +53,7 @@ TEST(ArchiveEveryByte, FlippedIsNoticed) {
   }
 }
 
-/// Opens bytes that someone made with all hashes right. Whatever happens must be lawful: an Error, or a program whose
-/// weights can be read.
+/// Opens bytes with correct hashes: either an Error, or a program with readable weights.
 void survive(std::span<const std::byte> bytes) {
   const auto findings = validate_archive(bytes);
   try {
@@ -90,7 +89,7 @@ TEST(ArchiveEveryByte, WordsReplaced) {
   for (std::size_t i = index; i + 4 <= good.size(); i += step) {
     std::uint32_t old = 0;
     std::memcpy(&old, good.data() + i, 4);
-    // An offset that grows by 4 leads to elements of 8 bytes that are not aligned.
+    // An offset increased by 4 leads to misaligned elements of 8 bytes.
     for (const std::uint32_t word : {0u, 1u, old + 4, old - 4, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu}) {
       std::vector<std::byte> bytes = good;
       std::memcpy(bytes.data() + i, &word, 4);

@@ -1,4 +1,4 @@
-// Archives as files: ways of reading, what is no file, files that change, and one of more than 5 GB.
+// Archives as files: ways of reading, special files, changing files, and a file of more than 5 GB.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ TEST_F(ArchiveFile, EveryWayOfReading) {
       EXPECT_EQ(difference(before, *after), "");
       for (std::uint32_t i = 0; i < before.storages.size(); ++i) {
         const auto expected = before.source->bytes(i);
-        // Twice: what is released comes back.
+        // Twice: released bytes come back.
         EXPECT_TRUE(std::ranges::equal(after->source->bytes(i), expected));
         after->source->release(i);
         EXPECT_TRUE(std::ranges::equal(after->source->bytes(i), expected));
@@ -82,20 +82,20 @@ TEST_F(ArchiveFile, BorrowedBytesOfAnyAlignment) {
   }
 }
 
-// FIELD 16: what is not a regular file.
+// FIELD 16: special files.
 TEST_F(ArchiveFile, NotAFile) {
   EXPECT_EQ(code_of(path("missing.tern")), ErrorCode::io);
   EXPECT_EQ(code_of(folder_.string()), ErrorCode::io);
   EXPECT_EQ(code_of("/dev/null"), ErrorCode::io);
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(code_of(path("pipe")), ErrorCode::io);  // and does not hang
+  EXPECT_EQ(code_of(path("pipe")), ErrorCode::io);  // no hang
   std::ofstream(path("empty")).close();
   EXPECT_EQ(code_of(path("empty")), ErrorCode::bad_file);
   std::ofstream(path("text")) << "This is a text, and long enough to hold a prologue of sixty-four bytes, is it not?";
   EXPECT_EQ(code_of(path("text")), ErrorCode::bad_file);
 }
 
-// FIELD 17: a file that changes after it was opened cannot change what was checked.
+// FIELD 17: changes after opening cannot change checked bytes.
 TEST_F(ArchiveFile, ChangesAfterOpening) {
   write_archive(sample_program(), path());
   const auto mapped = open_archive(path(), {Access::map, Verify::first_use});
@@ -106,7 +106,7 @@ TEST_F(ArchiveFile, ChangesAfterOpening) {
   ASSERT_EQ(pwrite(fd, garbage.data(), size, 0), static_cast<ssize_t>(size));
   close(fd);
   EXPECT_EQ(difference(sample_program(), *mapped), "");
-  EXPECT_THROW(mapped->source->bytes(0), Error);  // the hash tells
+  EXPECT_THROW(mapped->source->bytes(0), Error);  // found by the hash
   EXPECT_NO_THROW(copied->source->bytes(0));
 }
 
@@ -125,7 +125,7 @@ TEST_F(ArchiveFile, AFailedWriteLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
-/// Five gigabytes of zeros that take no memory, with marks in them.
+/// Five gigabytes of zeros without memory, with a few marks.
 class Zeros : public StorageSource {
  public:
   explicit Zeros(std::uint64_t size) : size_(size) {
@@ -174,7 +174,7 @@ TEST_F(ArchiveFile, MoreThanFiveGigabytes) {
   const bool sparse = static_cast<std::uint64_t>(info.st_blocks) * 512 < kSize / 4;
 
   const auto program = open_archive(path(), {Access::map, Verify::never});
-  EXPECT_EQ(program->source->bytes(1)[39], std::byte{7});  // lies beyond 5 GB
+  EXPECT_EQ(program->source->bytes(1)[39], std::byte{7});  // a position beyond 5 GB
   const auto large = program->source->bytes(0);
   ASSERT_EQ(large.size(), kSize);
   for (std::uint64_t at : {std::uint64_t{0}, std::uint64_t{3} << 30, kSize - 1}) EXPECT_EQ(large[at], std::byte{0x5a});

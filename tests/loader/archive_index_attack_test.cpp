@@ -1,4 +1,4 @@
-// Attacks on the FlatBuffer of an index: parts that are shared, rows that no writer would make. All hashes are right.
+// Attacks on the FlatBuffer of an index: shared vectors, rows that no writer would make. All hashes are correct.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -15,7 +15,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-/// An archive without segments whose index is what `build` makes.
+/// An archive without segments, with the index from `build`.
 template <class Build>
 std::vector<std::byte> with_index(Build build) {
   FlatBufferBuilder b;
@@ -58,7 +58,7 @@ TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
   }
 }
 
-// FIELD 20: one vector that a thousand attributes name would be copied a thousand times.
+// FIELD 20: a vector used by a thousand attributes would be copied a thousand times.
 TEST(ArchiveIndexAttack, SharedVectors) {
   const auto bytes = with_index([](FlatBufferBuilder& b) {
     const auto sizes = b.CreateVector(std::vector<std::int64_t>(100'000, 2));
@@ -89,7 +89,7 @@ TEST(ArchiveIndexAttack, SharedTables) {
   expect_rule(bytes, "index.flatbuffer");
 }
 
-// Texts and types are shared by number, which is lawful: what they grow to is limited.
+// Strings and types are shared by number, legally: the reader limits their total expansion.
 TEST(ArchiveIndexAttack, TextsThatGrow) {
   const auto bytes = with_index([](FlatBufferBuilder& b) {
     const auto origins = b.CreateVectorOfStructs(std::vector<archive::Origin>(100'000, archive::Origin(1, 1, 1)));
@@ -113,7 +113,7 @@ std::vector<std::byte> with_expressions(const std::vector<archive::Expression>& 
   });
 }
 
-// FIELD 12: expressions in circles, of symbols that are not there, of unknown operations.
+// FIELD 12: cyclic expressions, missing symbols, unknown operations.
 TEST(ArchiveIndexAttack, Expressions) {
   const auto number = [](ExprOp op) { return static_cast<std::uint8_t>(op); };
   const archive::Expression symbol(0, 0, 0, 0, number(ExprOp::symbol));

@@ -1,4 +1,4 @@
-// Kernels that an archive brings: the rules of their table, and of what can be a SPIR-V module.
+// Kernels in an archive: the rules of the kernel table and of SPIR-V modules.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -41,12 +41,12 @@ TEST(Spirv, HeaderAndInstructions) {
   EXPECT_NE(problem(with(3, 0x400000)), "");
   EXPECT_NE(problem(with(4, 1)), "");
   EXPECT_NE(problem(with(5, 17)), "");            // an instruction of no words
-  EXPECT_NE(problem(with(7, 4 << 16 | 14)), "");  // one that ends behind the module
+  EXPECT_NE(problem(with(7, 4 << 16 | 14)), "");  // an instruction past the end of the module
   EXPECT_NE(problem(with(7, 0xffffu << 16)), "");
   EXPECT_NE(spirv_problem(std::as_bytes(std::span(kModule)).first(38)), "");
 }
 
-/// Rules that are broken when the sample's first kernel's module has these bytes.
+/// Broken rules if the module of the sample's first kernel has these bytes.
 std::vector<std::string> rules_with_module(std::vector<std::byte> bytes) {
   Program p = sample_program();
   const std::uint32_t storage = p.kernels[0].storage;
@@ -98,7 +98,7 @@ TEST(ArchiveKernels, ModulesOfEachTarget) {
     const auto view = std::as_bytes(std::span(text));
     return std::vector<std::byte>(view.begin(), view.end());
   };
-  // The header of an ELF file: 64 bits, its machine, tables of nothing.
+  // An ELF header: 64 bits, its machine, empty tables.
   const auto elf = [&](std::uint8_t machine, std::uint8_t table = 0, std::uint8_t sections = 0) {
     std::string header(64, '\0');
     header.replace(0, 6, "\177ELF\2\1");
@@ -117,7 +117,7 @@ TEST(ArchiveKernels, ModulesOfEachTarget) {
       {"cuda:ptx", bytes_of(".version 8.0\n.target sm_80\n"), bytes_of("\177ELF")},
       {"cuda:ptx", bytes_of(".version 8.0\n.target sm_80\n"), bytes_of(std::string(".version\0.target", 16))},
       {"cuda:sm_90", elf(kCuda), elf(kAmd)},
-      {"cuda:sm_90", elf(kCuda, 0, 1), elf(kCuda, 1, 1)},  // a table that ends behind the file
+      {"cuda:sm_90", elf(kCuda, 0, 1), elf(kCuda, 1, 1)},  // a table past the end of the file
       {"cuda:sm_90", elf(kCuda), bytes_of("\177ELF")},
       {"rocm:gfx942", elf(kAmd), elf(kCuda)},
       {"rocm:gfx942", bytes_of("__CLANG_OFFLOAD_BUNDLE__"), bytes_of("__CLANG_OFFLOAD")},

@@ -1,4 +1,4 @@
-// Attacks on what a program means: sizes, values, calls, enumerations. All hashes are right.
+// Attacks on the semantics of a program: sizes, values, calls, enumerations. All hashes are correct.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -10,7 +10,7 @@
 namespace tern::test {
 namespace {
 
-// FIELD 1: products of sizes that overflow, negative sizes, ranks.
+// FIELD 1: overflowing products of sizes, negative sizes, ranks.
 TEST(ArchiveAttack, StatesOfImpossibleSizes) {
   for (std::int64_t size :
        {std::int64_t{1} << 31, std::int64_t{1} << 32, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 59}) {
@@ -39,7 +39,7 @@ TEST(ArchiveAttack, StatesOutsideTheirStorage) {
   expect_rule("states.inside", [](Program& p) { p.states[4].strides = {kMax / 2 + 1}; });
   expect_rule("states.strides", [](Program& p) { p.states[4].strides = {-1}; });
   expect_rule("states.strides", [](Program& p) { p.states[4].strides = {1, 1}; });
-  // A writer cannot name a storage that is not there; what a hostile file says is the number that is stored.
+  // A writer cannot name a missing storage: the hostile file changes the stored number.
   const auto bytes = with_segments(sample_program(), {}, [](writing::WrittenStorages& s) { s.renumbered[3] = 1000; });
   EXPECT_NE(open_error(bytes).find("states.storage"), std::string::npos);
 }
@@ -48,7 +48,7 @@ TEST(ArchiveAttack, TiedStates) {
   expect_rule("states.tied", [](Program& p) { p.states[1].tied = 1; });
   expect_rule("states.tied", [](Program& p) { p.states[1].tied = 5; });
   expect_rule("states.tied", [](Program& p) { p.states[1].tied = -2; });
-  expect_rule("states.tied", [](Program& p) { p.states[2].tied = 0; });  // equal bytes do not make one tensor
+  expect_rule("states.tied", [](Program& p) { p.states[2].tied = 0; });  // equal bytes do not make a tied tensor
   expect_rule("states.name", [](Program& p) { p.states[2].name = p.states[0].name; });
 }
 
@@ -64,7 +64,7 @@ TEST(ArchiveAttack, DeepExpressions) {
   });
 }
 
-/// Functions that call the next one `times` times each.
+/// A chain of functions, each with `times` calls of the next.
 void add_chain(Program& p, std::size_t length, std::size_t times) {
   const auto first = static_cast<std::uint32_t>(p.functions.size());
   for (std::size_t i = 0; i < length; ++i) {
@@ -80,7 +80,7 @@ void add_chain(Program& p, std::size_t length, std::size_t times) {
   }
 }
 
-// FIELD 8: functions that run themselves, and a chain that doubles 2^40 times.
+// FIELD 8: recursive functions, and a chain of 2^40 calls.
 TEST(ArchiveAttack, CallsInCircles) {
   const auto call = [](Program& p, std::size_t from, std::uint32_t to) {
     Node n;
@@ -105,7 +105,7 @@ TEST(ArchiveAttack, CallsInCircles) {
   EXPECT_EQ(open_error(changed([](Program& p) { add_chain(p, 20, 2); })), "");
 }
 
-// FIELD 9: values that are used before they are defined, twice defined, or not there.
+// FIELD 9: values used before their definition, defined twice, or missing.
 TEST(ArchiveAttack, ValuesOutOfOrder) {
   expect_rule("nodes.inputs", [](Program& p) { std::swap(forward(p).nodes[0], forward(p).nodes[2]); });
   expect_rule("nodes.outputs", [](Program& p) { forward(p).nodes[1].outputs = forward(p).nodes[0].outputs; });
@@ -157,7 +157,7 @@ TEST(ArchiveAttack, QuantizedTypes) {
     b = {};
     b.outer = true;
   });
-  // Two of four have no scales, and rows of whole bytes of places.
+  // 2:4 sparse values have no scales, and rows with whole bytes of positions.
   const auto sparse = [](DType element, Dims shape, const auto& edit) {
     Blocks blocks = two_of_four();
     edit(blocks);
@@ -172,12 +172,12 @@ TEST(ArchiveAttack, QuantizedTypes) {
   sparse(DType::f16, {4, 64}, [](Blocks& b) { b.outer = true; });
   sparse(DType::f16, {4, 64}, [](Blocks& b) { b.rows = 4; });
   wrong(DType::f16, [](Blocks& b) { b = {.kept = 2}; });
-  // Elements that share bytes are no tensor by themselves.
+  // Sub-byte elements need a quantized value.
   wrong(DType::i4, [](Blocks& b) { b = {}; });
   wrong(DType::i2, [](Blocks& b) { b = {}; });
 }
 
-// A caller's tensor holds the elements alone: the scales would be read behind its memory.
+// A caller's tensor holds the elements alone: a kernel would read the scales past its end.
 TEST(ArchiveAttack, MxValuesOfCallers) {
   const auto entry = [](Program& p, bool given) {
     Function f;
@@ -209,7 +209,7 @@ TEST(ArchiveAttack, WriteBacks) {
   });
 }
 
-// FIELD 10: branches that do not fit.
+// FIELD 10: mismatched branches.
 TEST(ArchiveAttack, BranchesOfOtherSignatures) {
   expect_rule("types.rule", [](Program& p) { add_chain(p, 1, 1), node(p, Op::cond).functions = {2, 4}; });
   expect_rule("types.rule", [](Program& p) { p.functions[3].outputs.clear(); });
@@ -222,12 +222,12 @@ TEST(ArchiveAttack, BranchesOfOtherSignatures) {
   expect_rule("nodes.functions", [](Program& p) { node(p, Op::matmul).functions = {2}; });
 }
 
-// FIELD 13: attributes; each op's own are tested beside its rule.
+// FIELD 13: attributes; each op's own attributes are tested with its rule.
 TEST(ArchiveAttack, Attributes) {
   expect_rule("types.rule", [](Program& p) { node(p, Op::reduce).set(AttrKey::axes, Dims{0, 7}); });
   expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, Dims{0, 0}); });
   expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, std::string("text")); });
-  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::hyper, Dims{1}); });  // not its own
+  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::hyper, Dims{1}); });  // foreign key
   expect_rule("attributes.once", [](Program& p) {
     auto& attrs = node(p, Op::permute).attrs;
     attrs.push_back(attrs[0]);
@@ -243,7 +243,7 @@ TEST(ArchiveAttack, Attributes) {
   expect_rule("nodes.origin", [](Program& p) { node(p, Op::permute).origin = -2; });
 }
 
-// Fields of operands that an instruction does not have may hold anything, and are read as zero.
+// Operand fields unused by an instruction may have any value and are read as zero.
 TEST(ArchiveAttack, RelationsWithOtherNames) {
   const auto relation = [](Program& p, const std::string& names) {
     Node n;
@@ -334,7 +334,7 @@ TEST(ArchiveAttack, Names) {
     rehash(bytes);
     EXPECT_NE(open_error(bytes).find("texts.utf8"), std::string::npos) << open_error(bytes);
   }
-  // A text that is long enough to be no name, where a name is expected.
+  // A string too long for a name, in place of a name.
   const std::string text(5000, 'x');
   std::vector<std::byte> bytes = changed([&](Program& p) { p.metadata = {{"k", text}}; });
   EXPECT_EQ(open_error(bytes), "");
@@ -342,7 +342,7 @@ TEST(ArchiveAttack, Names) {
   expect_rule("functions.name", [](Program& p) { p.functions[1].name = ""; });
 }
 
-// A collective that has started writes its result until a wait.
+// A started collective writes its result until a wait.
 TEST(ArchiveAttack, PendingCollectives) {
   const auto append = [](Program& p, bool waits, bool reads, bool keeps = true) {
     Function& f = p.functions[0];
@@ -364,7 +364,7 @@ TEST(ArchiveAttack, PendingCollectives) {
   expect_rule("functions.pending", [&](Program& p) { append(p, true, false, false); });
 }
 
-// FIELD 21: numbers that this version does not know are unsupported, not broken: the file can still be inspected.
+// FIELD 21: numbers unknown to this version are unsupported, not broken: the file can still be inspected.
 TEST(ArchiveAttack, UnknownNumbers) {
   const auto expect_unsupported = [](const std::string& rule, const std::function<void(Program&)>& change) {
     const std::vector<std::byte> bytes = changed(change);
@@ -382,7 +382,7 @@ TEST(ArchiveAttack, UnknownNumbers) {
   expect_unsupported("nodes.op", [](Program& p) {
     Node n;
     n.op = static_cast<Op>(kMaxOp + 1);
-    n.outputs = {kNoValue};  // which results it must have is not known either
+    n.outputs = {kNoValue};  // its required results are unknown, too
     p.functions[0].nodes.push_back(n);
   });
   expect_unsupported("nodes.version", [](Program& p) { node(p, Op::permute).version = 2; });

@@ -41,7 +41,7 @@ TEST(ArchiveRoundTrip, WritingWhatWasReadGivesTheSameBytes) {
 TEST(ArchiveRoundTrip, Compressed) {
   Program before = sample_program();
   auto& source = static_cast<VectorSource&>(*before.source);
-  // Larger than a frame, with an incomplete one at the end, and compressible.
+  // Larger than a frame, with an incomplete last frame, and compressible.
   std::vector<std::byte> large(kFrameSize * 2 + 12345);
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::byte>(i / 1000);
   before.storages[0].size = large.size();
@@ -61,7 +61,7 @@ TEST(ArchiveRoundTrip, SizesThatDoNotFit63Bits) {
   constexpr std::int64_t kLarge = std::numeric_limits<std::int64_t>::max();
   Program p = sample_program();
   for (std::int64_t value : {kLarge, kLarge / 2, kLarge / 2 + 1, -kLarge - 1, -kLarge / 2 - 2, std::int64_t{-1}}) {
-    p.functions[1].nodes.back().set(AttrKey::value, Dims{value});  // of a full
+    p.functions[1].nodes.back().set(AttrKey::value, Dims{value});  // the value of a full
     const auto after = open_archive(archive_bytes(p), {});
     EXPECT_EQ(after->functions[1].nodes.back().dims(AttrKey::value), Dims{value});
   }

@@ -40,7 +40,7 @@ TEST(ArchiveAttack, HelpersGiveAGoodArchive) {
   EXPECT_EQ(open_error(with([](WrittenStorages&) {})), "");
 }
 
-// FIELD 2: offset + size wraps, lies beyond the file, is misaligned.
+// FIELD 2: offset + size wraps, exceeds the file, is misaligned.
 TEST(ArchiveAttack, SegmentOffsets) {
   const std::uint64_t end = archive_bytes(sample_program()).size();
   for (std::uint64_t value :
@@ -115,7 +115,7 @@ TEST(ArchiveAttack, PolyglotTail) {
 TEST(ArchiveAttack, PaddingThatIsNotZero) {
   std::vector<std::byte> bytes = archive_bytes(sample_program());
   const auto program = open_archive(bytes, {});
-  // The second segment holds 40 bytes at 192; 24 follow it.
+  // The second segment holds 40 bytes at 192, followed by 24 bytes of padding.
   ASSERT_EQ(program->storages[2].size, 40u);
   bytes[192 + 40] = std::byte{1};
   expect_rule(bytes, "segments.padding");
@@ -166,7 +166,7 @@ TEST(ArchiveAttack, FrameTables) {
   expect_rule(spoil([](WrittenSegment& s) { ++s.frames[0]; }), "segments.frames");
   expect_rule(spoil([](WrittenSegment& s) { s.frame_size = 0; }), "segments.frames");
   expect_rule(spoil([](WrittenSegment& s) { s.frame_size = kMaxFrameSize + 1; }), "segments.frames");
-  // A sum that is right over frames that are not: found when they are decoded.
+  // A correct sum of wrong frame sizes: decoding finds the error.
   const auto shifted = spoil([](WrittenSegment& s) { ++s.frames[0], --s.frames[1]; });
   EXPECT_EQ(open_error(shifted, Verify::never), "");
   EXPECT_NE(open_error(shifted, Verify::now), "");

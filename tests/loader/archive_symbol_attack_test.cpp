@@ -1,4 +1,4 @@
-// Attacks on expressions and symbols of sizes, and on the sizes that nodes find. All hashes are right.
+// Attacks on expressions and symbols of sizes, and on data-dependent sizes. All hashes are correct.
 #include <gtest/gtest.h>
 
 #include "exporter/builder.h"
@@ -13,7 +13,7 @@ TEST(ArchiveAttack, Expressions) {
     std::vector<ExprNode> nodes = p.pool.nodes();
     nodes.push_back(n);
     std::vector<Symbol> symbols = p.pool.symbols();
-    // assign() trusts its nodes, and the archive is to hold a wrong one: it is spoilt in the bytes instead.
+    // assign() trusts its nodes: the test spoils the bytes instead.
     p.pool.assign(std::move(nodes), std::move(symbols));
   };
   // Lawful, and undefined when evaluated: division by zero, overflow, a huge power.
@@ -30,7 +30,7 @@ TEST(ArchiveAttack, Expressions) {
         p.functions[1].nodes.back().set(AttrKey::sizes, Dims{d});
         p.functions[1].values[static_cast<std::size_t>(p.functions[1].nodes.back().outputs[0])].type.shape = {d};
       });
-      open_error(bytes);  // whatever it says, it says it
+      open_error(bytes);  // any result except a crash
       validate_archive(bytes);
     }
   }
@@ -46,7 +46,7 @@ TEST(ArchiveAttack, SymbolsWithoutAValue) {
     forward(p).values.push_back({{DType::f32, {free}}, "x"});
     forward(p).nodes.push_back(n);
   });
-  expect_rule("symbols.bound", [](Program& p) {  // in a body
+  expect_rule("symbols.bound", [](Program& p) {  // inside a body
     const Dim free = p.pool.new_symbol("free", 0, 10);
     Node n;
     n.op = Op::from_dim;
@@ -55,7 +55,7 @@ TEST(ArchiveAttack, SymbolsWithoutAValue) {
     p.functions[2].values.push_back({{DType::i64, {}}, "x"});
     p.functions[2].nodes.push_back(n);
   });
-  // Used before the node that gives it a value.
+  // Used before the node that binds the symbol.
   expect_rule("symbols.bound", [](Program& p) {
     Node n;
     n.op = Op::from_dim;
@@ -82,7 +82,7 @@ TEST(ArchiveAttack, SymbolsWithTwoValues) {
   expect_rule("symbols.once", [&](Program& p) {
     node(p, Op::nonzero).set(AttrKey::symbols, Dims{bound(p), bound(p)});
   });
-  expect_rule("symbols.once", [&](Program& p) {  // a body binds what its caller has bound
+  expect_rule("symbols.once", [&](Program& p) {  // a body binds its caller's symbol
     const Dim w = p.pool.new_symbol("w", 0, kNoBound);
     const ValueId v = Builder(p, 0).add_value({DType::f32, {w}}, "more");
     forward(p).inputs.push_back({FunctionInput::Kind::user, v, 0, "more", {}});
@@ -102,7 +102,7 @@ TEST(ArchiveAttack, SymbolsOfNodesThatFindNothing) {
   });
 }
 
-// A size that a node finds out is declared as the symbol that it binds, and as nothing else.
+// A data-dependent size must be declared as exactly its bound symbol.
 TEST(ArchiveAttack, FoundSizesDeclaredOtherwise) {
   const auto declare = [](const std::function<Dim(Program&, Dim)>& size) {
     return [=](Program& p) {
@@ -119,7 +119,7 @@ TEST(ArchiveAttack, AbsentResults) {
   const auto absent = [](Op op) {
     return [=](Program& p) { node(p, op).outputs.assign(node(p, op).outputs.size(), kNoValue); };
   };
-  for (Op op : {Op::permute, Op::matmul, Op::reduce, Op::pointwise, Op::reshape, Op::nonzero, Op::mx_dequantize})
+  for (Op op : {Op::permute, Op::matmul, Op::reduce, Op::pointwise, Op::reshape, Op::nonzero, Op::dequantize})
     expect_rule("nodes.absent", absent(op));
   const auto add = [](Program& p, Op op, std::vector<Attr> attrs, std::vector<bool> wanted) {
     Builder b(p, 0);

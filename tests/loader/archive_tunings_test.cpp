@@ -1,4 +1,4 @@
-// The rules of tunings: nodes that exist, in order, each once.
+// The rules of tunings: existing nodes, in order, each once.
 #include <gtest/gtest.h>
 
 #include "loader/archive.h"

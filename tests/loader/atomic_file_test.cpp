@@ -1,4 +1,4 @@
-// Files that appear complete or not at all.
+// Files appear complete or not at all.
 #include "loader/atomic_file.h"
 
 #include <gtest/gtest.h>

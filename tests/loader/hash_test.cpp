@@ -1,4 +1,4 @@
-// Hashes are those of the library, whatever instructions compute them.
+// Hashes equal the library's for every instruction set.
 #include "loader/hash.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 TEST(Hash, IsThatOfTheLibrary) {
   std::vector<std::byte> bytes(1 << 20);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
-  // Each way of XXH3: up to 16, 128 and 240 bytes, and stripes and blocks of them with every kind of rest.
+  // Each path of XXH3: up to 16, 128 and 240 bytes, and stripes and blocks with every kind of remainder.
   for (const std::size_t size :
        {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1023, 1024, 1025, 4097, 99'991, 1 << 20}) {
     for (const std::size_t begin : {0, 3}) {  // aligned or not

@@ -1,4 +1,4 @@
-// What files and the storages in them are called in keys of a cache.
+// Identities of files and storages in cache keys.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ class Identity : public testing::Test {
   static std::string of(const std::string& path, Access access = Access::map) {
     return FileBytes::open(path, access)->identity();
   }
-  /// The time of the last change cannot be set: this waits until it is old.
+  /// The time of the last change cannot be set: the test waits until the file is old.
   static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(2050)); }
 
   fs::path folder_;
@@ -39,7 +39,7 @@ class Identity : public testing::Test {
 
 TEST_F(Identity, OfFiles) {
   for (const char* name : {"a", "b", "changed", "replaced", "dated"}) std::ofstream(path(name)) << "some bytes";
-  EXPECT_EQ(of(path("a")), "");  // changed just now: the next change may leave the times as they are
+  EXPECT_EQ(of(path("a")), "");  // changed recently: the next change may leave the times unchanged
   settle();
   const std::string a = of(path("a")), changed = of(path("changed")), replaced = of(path("replaced")),
                     dated = of(path("dated"));
@@ -48,7 +48,7 @@ TEST_F(Identity, OfFiles) {
   EXPECT_EQ(a, of(path("a"), Access::populate));
   EXPECT_EQ((std::set{a, of(path("b")), changed, replaced, dated}.size()), 5u);
   EXPECT_EQ(FileBytes::borrow(FileBytes::open(path("a"), Access::read)->bytes())->identity(), "");
-  // The same size and the same bytes; one even with its old time.
+  // Equal size and equal bytes; a file even with its old time.
   std::ofstream(path("changed")) << "more bytes";
   std::ofstream(path("new")) << "some bytes";
   fs::rename(path("new"), path("replaced"));
@@ -88,7 +88,7 @@ TEST_F(Identity, OfStorages) {
     }
     EXPECT_EQ(program->source->identity(~0u), "");
   }
-  // Equal bytes are one segment; everything else differs.
+  // Equal bytes share a segment; everything else differs.
   EXPECT_GT(stored, 4u);
   EXPECT_GT(identities.size(), 4u);
   EXPECT_EQ(identities.count(""), 0u);

@@ -1,4 +1,4 @@
-// What the attacks on programs share.
+// Shared by the attacks on programs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace tern::test {
 
 inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-/// The change makes opening fail because of that rule, and validate finds it.
+/// Expects the change to break the rule: opening fails, and validate reports the rule.
 inline void expect_rule(const std::string& rule, const std::function<void(Program&)>& change) {
   const std::vector<std::byte> bytes = changed(change);
   EXPECT_NE(open_error(bytes).find("rule " + rule), std::string::npos)
@@ -28,7 +28,7 @@ inline Function& forward(Program& p) {
   return p.functions[0];
 }
 
-/// The first node of that op in `forward`.
+/// The first node of the op in `forward`.
 inline Node& node(Program& p, Op op) {
   for (Node& n : forward(p).nodes) {
     if (n.op == op) return n;

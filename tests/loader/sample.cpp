@@ -113,8 +113,7 @@ void add_forward(Program& p) {
   const ValueId z = b.add(std::move(cond)).front();
   b.set_origin(-1);
   const ValueId doubled = b.reshape(z, {p.pool.mul(s0, 2), 2});
-  const ValueId plain = b.add(Op::mx_dequantize, {mx},
-                              {attr_dtype(DType::f32), attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))});
+  const ValueId plain = b.add(Op::dequantize, {mx}, {attr_dtype(DType::f32)});
   const Dim found = p.pool.new_symbol("u", 0, kNoBound);
   const ValueId where = b.add(Op::nonzero, {doubled}, {attr(AttrKey::symbols, found)});
   add_output(b, doubled, "y");

@@ -1,4 +1,4 @@
-// A small program with something of everything that an archive can hold, and helpers to compare and spoil archives.
+// A small program with every feature of an archive, and helpers to compare and spoil archives.
 #pragma once
 
 #include <tern/tern.h>
@@ -23,29 +23,29 @@ class VectorSource : public StorageSource {
 };
 
 /// Two entry functions, bodies of cond and call, symbols, tied and aliased states, equal bytes, an MX state, an empty
-/// one, attributes and annotations of every kind, two kernels with the same module.
+/// state, attributes and annotations of every kind, two kernels with the same module.
 Program sample_program();
 
-/// "" when both hold the same, but for the bytes; else where they first differ.
+/// "" if both are equal except for bytes; else the first difference.
 std::string difference(const Program& a, const Program& b);
 
-/// Gives an archive that was changed the hash that fits its index again.
+/// Corrects the index hash of a changed archive.
 void rehash(std::vector<std::byte>& archive);
 
 /// The archive of the sample after `change`, hashes right.
 std::vector<std::byte> changed(const std::function<void(Program&)>& change);
 
-/// An archive with this index after these bytes of segments (which begin at 64); hashes right.
+/// An archive with these segment bytes (starting at 64), followed by this index, with correct hashes.
 std::vector<std::byte> assemble(std::span<const std::byte> segments, std::span<const std::byte> index);
 
-/// The archive of a program whose segments are declared as `change` leaves them; hashes of the index right.
+/// The archive of a program with segment declarations edited by `change`; the index hashes are correct.
 std::vector<std::byte> with_segments(const Program& program, const WriteOptions& options,
                                      const std::function<void(writing::WrittenStorages&)>& change);
 
-/// What opening says; "" when it succeeds.
+/// The error of opening the archive, or "".
 std::string open_error(std::span<const std::byte> bytes, Verify verify = Verify::now);
 
-/// The rules that validate finds broken, in order.
+/// Broken rules found by validate, in order.
 std::vector<std::string> rules_broken(std::span<const std::byte> bytes);
 
 }  // namespace tern::test

@@ -1,5 +1,5 @@
-// Every algorithm of a node gives its definition's results, computed in double; and a tuning is followed only where it
-// was measured.
+// Every algorithm of a node gives its definition's results, computed in double; a tuning applies only to the measured
+// machine.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -12,9 +12,9 @@
 
 #include "dtypes/convert.h"
 #include "exporter/rewrite.h"
-#include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/processor.h"
+#include "kernels/cpu/products/tiles/rows.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/pack.h"
 #include "tests/bfloat16.h"
 #include "tests/random_floats.h"
@@ -29,7 +29,7 @@ using testing::TestProgram;
 using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
-/// What was taken, by node.
+/// Algorithms taken, by node.
 class Observer : public PlanObserver {
  public:
   std::map<std::uint32_t, AlgorithmChoice> taken;
@@ -55,7 +55,7 @@ Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& optio
   return r;
 }
 
-/// Nodes that have several algorithms are to be computed by this one.
+/// Requests the algorithm for all nodes with several.
 void ask_for(Program& program, AlgorithmChoice choice) {
   Tuning t{cpu::processor(), static_cast<std::uint32_t>(omp_get_max_threads()), {}};
   const auto& nodes = program.functions[0].nodes;
@@ -66,7 +66,7 @@ void ask_for(Program& program, AlgorithmChoice choice) {
   program.tunings = {t};
 }
 
-/// With weights packed as the algorithms want them, at multiples of 64 as they lie in an archive.
+/// Packs weights for the algorithms, aligned to 64 bytes as in an archive.
 void pack(TestProgram& p) {
   class Source : public ExtendableSource {
    public:
@@ -119,7 +119,7 @@ const Image kImages[] = {
     {"sums of many", 1, 1, 70, 17, 5, 6, 3, 1, 1, 1},       {"many channels", 1, 1, 1100, 20, 4, 6, 1, 1, 0, 1},
 };
 
-/// max(convolution + bias + x', 0) in double, where x' is one more operand.
+/// max(convolution + bias + x', 0) in double; x' is an additional operand.
 std::vector<double> expected(const Image& k, const std::vector<float>& x, const std::vector<float>& w,
                              const std::vector<float>& bias) {
   const std::int64_t oh = k.result(k.height), ow = k.result(k.width), channels = k.groups * k.out;
@@ -179,7 +179,7 @@ TEST(Algorithms, OfConvolutions) {
         algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
         algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
-  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), amx::available());
+  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), tiles::available());
 }
 
 TEST(Algorithms, OfConvolutionsOfBfloat16) {
@@ -245,8 +245,8 @@ TEST(Algorithms, OfProducts) {
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 
-/// A product that rounds to bfloat16, of a weight of that type: planes of rows, a bias, one more operand that is added,
-/// and perhaps an element of x that is not finite, which only its row shows.
+/// A product rounded to bfloat16, with a bfloat16 weight: planes of rows, a bias, an added operand, and perhaps a
+/// non-finite element of x, visible only in its row.
 TEST(Algorithms, OfProductsByBfloat16) {
   constexpr std::int64_t kPlanes = 3, kRows = 17, kDepth = 75, kColumns = 70, kStrangeRow = 20;
   const std::int64_t rows = kPlanes * kRows;
@@ -282,17 +282,17 @@ TEST(Algorithms, OfProductsByBfloat16) {
         const double want = std::max(sum + at(other, i), -1.0);
         if (strange && row == kStrangeRow) {
           ASSERT_EQ(at(got.values, i), static_cast<float>(want)) << n.name << ", element " << i;
-        } else {  // those that do not round differ by 2^-9 of each product; all do not where it is computed again
+        } else {  // algorithms without rounding differ by 2^-9 per product
           ASSERT_NEAR(at(got.values, i), want, 0.05) << n.name << ", element " << i;
         }
       }
     }
   }
-  EXPECT_EQ(taken.contains(algorithm_of("tiles")), amx::available());
-  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), amx::rows_possible());
+  EXPECT_EQ(taken.contains(algorithm_of("tiles")), tiles::available());
+  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), tiles::rows_possible());
 }
 
-/// A product of few enough rows that no rule would have oneDNN do it.
+/// A product with too few rows for oneDNN under any rule.
 TestProgram product() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 16});
@@ -331,7 +331,7 @@ TEST(Algorithms, OfOtherVersionsAndOfOtherNodesAreIgnored) {
   EXPECT_NE(taken_with(p), algorithm_of("onednn"));
 }
 
-/// Rows times a bfloat16 weight, in a function of many rows, and perhaps in one of one row, too.
+/// Rows times a bfloat16 weight, in a function of many rows, and perhaps also in a function of a single row.
 TestProgram prefill(const std::vector<float>& weight, bool with_decode) {
   TestProgram p;
   std::vector<std::byte> narrow(weight.size() * 2);
@@ -350,7 +350,7 @@ TestProgram prefill(const std::vector<float>& weight, bool with_decode) {
 }
 
 TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   const std::vector<float> weight = random_floats(64 * 96, 1), x = random_floats(48 * 96, 2);
   Tensor rows(DType::bf16, {48, 96});
   convert(x.data(), DType::f32, rows.data(), DType::bf16, 48 * 96);

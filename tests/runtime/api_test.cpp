@@ -1,4 +1,4 @@
-// Names, memory of the caller's, strides, and what a model says of itself.
+// Names, the caller's memory, strides, and a model's description.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -109,7 +109,7 @@ TEST(CallerOutputs, NeedNoCopyWhereTheyAreAlignedAndApart) {
   Tensor out(DType::f32, {1, 3}), turned(DType::f32, {3, 1});
   s.run_into({x, y}, {out, turned});
   EXPECT_EQ(s.output("out0").data(), out.data());
-  // The arena's memory, where results go without tensors for them, has another run's values still.
+  // Results without caller tensors go to the arena, whose old values come from another run.
   const Tensor before = s.run({x, y})[0].clone();
   const float* const arena = s.output("out0").span<float>().data();
   const Tensor z = floats({1, 3}, {0, 0, 0});

@@ -1,4 +1,4 @@
-// Attention as models write it: heads repeated before it, axes exchanged behind it.
+// Attention in models' notation: repeated heads before, exchanged axes after.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ Tensor numbers(const std::vector<std::int64_t>& sizes, int step) {
   return t;
 }
 
-/// scaled_dot_product_attention of keys and values that were repeated so.
+/// scaled_dot_product_attention with repeated keys and values.
 struct Attended {
   Floats result;
-  std::int64_t groups = 0;  ///< heads of the keys that the node reads
+  std::int64_t groups = 0;  ///< heads of the keys read by the node
 };
 Attended attend(const Repeat& repeat_keys, const Repeat& repeat_values) {
   TestProgram p;
@@ -55,7 +55,7 @@ Attended attend(const Repeat& repeat_keys, const Repeat& repeat_values) {
   return a;
 }
 
-/// As repeat_kv of Hugging Face's models does it.
+/// Repeats heads like repeat_kv of Hugging Face's models.
 ValueId one_after_the_other(Builder& b, ValueId x) {
   return b.reshape(b.expand(b.unsqueeze(x, 2), {1, kGroups, kHeads / kGroups, kKeys, kWidth}),
                    {1, kHeads, kKeys, kWidth});
@@ -64,7 +64,7 @@ ValueId all_again(Builder& b, ValueId x) {
   return b.reshape(b.expand(b.unsqueeze(x, 1), {1, kHeads / kGroups, kGroups, kKeys, kWidth}),
                    {1, kHeads, kKeys, kWidth});
 }
-/// The same as the first, in a way that nothing recognises.
+/// The same repetition, written unrecognisably.
 ValueId by_index(Builder& b, ValueId x) {
   std::vector<std::int64_t> index;
   for (std::int64_t h = 0; h < kHeads; ++h) index.push_back(h / (kHeads / kGroups));
@@ -85,11 +85,11 @@ TEST(AttentionLowering, OtherRepetitionsStay) {
   EXPECT_EQ(attend(by_index, one_after_the_other).groups, kHeads);
 }
 
-/// Attention behind which `axes` are exchanged and the result is written out in that order. `others`: its result as it
-/// is has other readers.
+/// Attention followed by an exchange of `axes` and a contiguous copy. `others`: the attention's own result has more
+/// readers.
 struct Exchanged {
   Floats result;
-  std::set<std::string> ops;  ///< that took time
+  std::set<std::string> ops;  ///< ops with time in the profile
 };
 Exchanged exchange(const std::vector<std::int64_t>& axes, bool others) {
   TestProgram p;
@@ -113,7 +113,7 @@ TEST(AttentionLowering, ResultsAreMadeInTheOrderOfTheirReader) {
     EXPECT_EQ(made.result, copied.result);
     EXPECT_EQ(made.ops, std::set<std::string>{"attention"});
   }
-  const Exchanged made = exchange({0, 1, 3, 2}, false);  // the last axis is another one: a copy
+  const Exchanged made = exchange({0, 1, 3, 2}, false);  // another last axis: a copy
   EXPECT_EQ(made.result, exchange({0, 1, 3, 2}, true).result);
   EXPECT_GT(made.ops.size(), 1u);
 }

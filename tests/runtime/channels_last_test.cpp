@@ -1,5 +1,4 @@
-// Images that lie with their channels last inside of a program: what leaves it, or is seen through views, has the order
-// of its axes all the same.
+// Images stored channels-last inside a program: outputs and views keep the order of their axes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +21,7 @@ float at(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
 }
 
-/// Three by three, padded by one; `in` channels of each of the groups.
+/// A 3x3 convolution, padded by one; `in` channels per group.
 std::vector<float> convolve(const std::vector<float>& x, const std::vector<float>& w, std::int64_t groups,
                             std::int64_t in, std::int64_t out) {
   std::vector<float> y;
@@ -99,7 +98,7 @@ ValueId resized(Builder& b, ValueId x, ResizeMode mode, const std::vector<std::i
                 attr_numbers(AttrKey::scales, {}), attr(AttrKey::align_corners, Dim(align_corners ? 1 : 0))});
 }
 
-/// What joins, pads or resizes two images.
+/// Joins, pads and resizes two images.
 std::vector<ValueId> moved(Builder& b, ValueId x, ValueId y) {
   std::vector<ValueId> all = {b.concat({x, y}, 1),
                               b.concat({x, y, x}, 2),

@@ -1,4 +1,4 @@
-// How ranks' elements are joined: every reduction in every type that has it.
+// Reductions across ranks: every reduction in every supported type.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace tern {
 namespace {
 
 TEST(Reductions, OfEveryTypeAreThoseOfItsValues) {
-  // Values that all types have; products and sums stay inside them.
+  // Values representable in all types, with their products and sums.
   const std::vector<double> a = {0, 1, 2, 3, 5, 7}, b = {1, 1, 3, 2, 5, 4};
   const auto n = static_cast<std::int64_t>(a.size());
   struct Op {

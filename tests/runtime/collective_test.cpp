@@ -1,4 +1,4 @@
-// Groups on the host, in threads and over TCP: what they compute, and what they say where ranks disagree or fail.
+// Groups on the host, in threads and over TCP: results, and errors when ranks disagree or fail.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <tern/collective.h>
@@ -34,7 +34,7 @@ using Groups = std::vector<std::shared_ptr<ProcessGroup>>;
 
 constexpr milliseconds kSoon{20000};
 
-/// What each rank's thread fails with, or "".
+/// Error message of each rank's thread, or "".
 std::vector<std::string> run_all(std::size_t ranks, const std::function<void(int)>& work) {
   std::vector<std::string> messages(ranks);
   std::vector<std::jthread> threads;
@@ -114,11 +114,11 @@ TEST_F(GroupTest, EachKindGivesWhatItSays) {
 }
 
 TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
-  const Groups groups = make(2);  // which would wait for kSoon
+  const Groups groups = make(2);  // a blocking wait would last kSoon
   const auto begin = std::chrono::steady_clock::now();
   const auto failures = run_all(2, [&](int r) {
     float a = 1, b[2] = {2, 3};
-    const std::int64_t count = r == 0 ? 2 : 1;  // of the second
+    const std::int64_t count = r == 0 ? 2 : 1;  // count of the second message
     const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
     const auto message = [&](float* data, std::int64_t n) {
       return Collective{.kind = kind, .dtype = DType::f32, .count = n, .root = 1 - r, .in = data, .out = data};
@@ -134,7 +134,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
 }
 
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
-  constexpr std::size_t kCount = 2400001;  // shares of more pieces than are under way, and of no whole number
+  constexpr std::size_t kCount = 2400001;  // shares with more pieces than are in flight, and with a remainder
   const Groups groups = make(3);
   std::vector<std::vector<float>> in(3), out(3);
   for (std::size_t r = 0; r < 3; ++r) {
@@ -293,8 +293,8 @@ TEST(SessionGroups, GroupsAreFoundByTheirNames) {
   EXPECT_NE(failure_of([&] { s.set_group(local_group(1)[0], "dp"); }).find("no group 'dp'; it has: 'tp'"),
             std::string::npos);
   const Groups right = local_group(2), wrong = local_group(3);
-  s.set_group(wrong[0]);        // for all that have none of their own
-  s.set_group(right[0], "tp");  // which this one has
+  s.set_group(wrong[0]);        // serves all groups without their own
+  s.set_group(right[0], "tp");  // replaces the default for "tp"
   std::jthread other([&] {
     Session o(sum_program(2, "tp").model().prepare());
     o.set_group(right[1]);
@@ -306,7 +306,7 @@ TEST(SessionGroups, GroupsAreFoundByTheirNames) {
   EXPECT_NE(failure_of([&] { s.run({x}); }).find("has 3"), std::string::npos);
 }
 
-/// (x): the sum of all x, which is on its way while x is doubled; both added.
+/// (x): the sum of all x, computed while x is doubled; both added.
 TestProgram program_beside(const char* reduce = "sum") {
   TestProgram p;
   Builder& b = p.b();
@@ -320,7 +320,7 @@ TestProgram program_beside(const char* reduce = "sum") {
   return p;
 }
 
-/// Notes when its calls run, and on which thread; the call itself is of a group of one.
+/// Records times and thread of its calls; the call itself runs in a group of one rank.
 class SlowGroup : public ProcessGroup {
  public:
   int rank() const override { return 0; }
@@ -363,7 +363,7 @@ std::vector<Attr> all_reduce_attrs(const char* name, std::int64_t mode, std::int
           attr_text(AttrKey::name, name), attr(AttrKey::mode, Dim(mode))};
 }
 
-// The operand is sent while other steps take memory that has become free.
+// The transfer of the operand overlaps steps that reuse freed memory.
 TEST(SessionGroups, TheCopyOfAnOperandThatIsNotContiguousStaysUntilTheWait) {
   constexpr std::int64_t kSide = 32;
   TestProgram p;
@@ -385,7 +385,7 @@ TEST(SessionGroups, TheCopyOfAnOperandThatIsNotContiguousStaysUntilTheWait) {
   }
 }
 
-// An error of a kind that is else found before a run begins.
+// An error usually detected before a run begins.
 TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
   TestProgram p;
   Builder& b = p.b();
@@ -410,7 +410,7 @@ TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
 }
 
 TEST(SessionGroups, AGroupOfTwoNamesIsUsedByOneThreadAtATime) {
-  /// Counts the agreements, and what runs at once.
+  /// Counts agreements and concurrent calls.
   class Watched : public SlowGroup {
    public:
     void run(const Collective& c) override {
@@ -459,7 +459,7 @@ TEST(SessionGroups, PartsForOneRankAreWhatItGives) {
   EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("gets what it gives"), std::string::npos);
 }
 
-/// The events of a trace that have this name, in the order of time.
+/// The trace events of the given name, ordered by time.
 std::vector<nlohmann::json> events_of(const std::string& path, const char* name) {
   std::ifstream file(path);
   const nlohmann::json trace = nlohmann::json::parse(file);
@@ -509,7 +509,7 @@ TEST(SessionGroups, TracedNumbersAreTheFlightRecorders) {
   Trace trace(path);
   const auto messages = run_all(2, [&](int r) {
     const auto& group = groups[static_cast<std::size_t>(r)];
-    group->run({.kind = CollectiveKind::barrier});  // the first call; the second is what sessions tell of their devices
+    group->run({.kind = CollectiveKind::barrier});  // the first call; sessions exchange their devices in the second
     Session s(prepared);
     s.set_group(group);
     for (int turn = 0; turn < 3; ++turn) s.run({floats({2}, {1, 2})});
@@ -696,7 +696,7 @@ TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
 }
 
-/// Messages of four ranks that start after so many milliseconds; rank 2 has another size.
+/// Error messages of four ranks started after the given delays (ms); rank 2 has another size.
 std::vector<std::string> reasons_of_another_size(const std::array<int, 4>& delays) {
   std::vector<std::string> reasons(4);
   std::vector<std::jthread> ranks;
@@ -744,7 +744,7 @@ TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
   const auto messages = run_all(2, [&](int r) {
     const std::vector<float> in(4);
     std::vector<float> out(4);
-    const std::int64_t given[] = {1, 3}, taken[] = {1, 3};  // rank 0 sends 3 where rank 1 expects 1, and the reverse
+    const std::int64_t given[] = {1, 3}, taken[] = {1, 3};  // rank 0 sends 3 but rank 1 expects 1, and the reverse
     Collective c = call_on(CollectiveKind::all_to_all, in, out);
     c.in_parts = given;
     c.out_parts = taken;

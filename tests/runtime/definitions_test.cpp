@@ -1,5 +1,4 @@
-// addcdiv, bit for bit: as PyTorch's kernel for CPUs computes it, and where results are to be reproducible as its
-// kernel for GPUs does; both in plain C++.
+// addcdiv, bit for bit: PyTorch's CPU kernel, and in reproducible mode PyTorch's GPU kernel; both in plain C++.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +35,7 @@ Operands random_operands() {
 
 constexpr const char* kAddcdiv = "x + value * a / b";
 
-/// `more` are instructions that follow the formula's.
+/// Appends the instructions `more` to the formula.
 Floats run(const char* formula, bool reproducible, const std::vector<Instruction>& more = {}) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kSize}), a = p.input(DType::f32, {kSize}), b = p.input(DType::f32, {kSize});
@@ -68,7 +67,7 @@ TEST(Definitions, AddcdivIsThatOfCpusByDefault) {
   EXPECT_EQ(run(kAddcdiv, false), expected(on_cpus));
 }
 
-// The formula decides, not the operator's name, which an archive need not have.
+// The formula decides, not the operator's name: an archive need not store names.
 TEST(Definitions, ReproducibleAddcdivIsThatOfGpus) {
   EXPECT_NE(expected(on_cpus), expected(on_gpus));
   EXPECT_EQ(run(kAddcdiv, true), expected(on_gpus));
@@ -79,7 +78,7 @@ TEST(Definitions, LongerFormulasStay) {
   EXPECT_EQ(run("-(x + value * a / b)", true), expected(negative));
 }
 
-// An archive may say anything: what else reads a part of the formula must still find it.
+// Archives are arbitrary: other readers of a subexpression must still find its value.
 TEST(Definitions, SharedPartsAreLeftAlone) {
   // x, value, a, their product, b, the quotient, the sum.
   const std::vector<Instruction> times_product{{.op = Scalar::mul, .dtype = DType::f32, .a = 6, .b = 3}};

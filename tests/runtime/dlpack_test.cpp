@@ -1,4 +1,4 @@
-// Tensors to and from DLPack, by structs laid out as DLPack's own header has them.
+// Tensors to and from DLPack, with structs laid out like DLPack's own header.
 #include <gtest/gtest.h>
 #include <tern/dlpack.h>
 
@@ -85,6 +85,7 @@ TEST(Dlpack, LeavesWhatItRefuses) {
   refuse([&] { given.tensor.array.dtype.bits = 31; });
   refuse([&] { given.tensor.array.ndim = 17; });
   refuse([&] { given.tensor.array.ndim = -1; });
+  refuse([&] { given.tensor.array.shape = nullptr; });
   refuse([&] { given.shape[0] = -1; });
   given.shape[0] = 3;
   refuse([&] { given.tensor.major = 2; });

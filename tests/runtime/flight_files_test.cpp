@@ -1,4 +1,4 @@
-// Files of the flight record where several processes write to one folder.
+// Flight record files of several processes in a shared folder.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -27,7 +27,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A lock of another open file stands for a process that runs.
+/// A lock held by another open file stands for a running process.
 TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
   const fs::path folder = fs::temp_directory_path() / ("tern_flight_lock_" + std::to_string(getpid()));
   fs::create_directory(folder);
@@ -40,7 +40,7 @@ TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
   EXPECT_EQ(text_of(name), "another's");
   EXPECT_FALSE(text_of(path).empty());
   EXPECT_EQ(write_flight_record(folder.string(), 3), path);
-  close(other);  // it has ended
+  close(other);  // the other process ends
   EXPECT_EQ(write_flight_record(folder.string(), 3), name.string());
   EXPECT_NE(text_of(name), "another's");
   const int reader = open(name.c_str(), O_RDONLY);
@@ -50,7 +50,7 @@ TEST(FlightRecord, DoesNotReplaceThatOfARunningProcess) {
   fs::remove_all(folder);
 }
 
-/// The test below starts this one as a process of its own.
+/// The test below runs this test in a separate process.
 TEST(FlightRecord, DISABLED_RaisesTheSignal) {
   raise(SIGUSR2);
 }
@@ -84,7 +84,7 @@ TEST(FlightRecord, DoesNotFollowLinksThatOthersHavePlanted) {
   fs::remove_all(folder);
 }
 
-/// Processes of one rank that write at the same time, as all do at a signal, and then wait for the end of `held`.
+/// Processes of the same rank write at the same time, as after a signal, and then wait until `held` closes.
 TEST(FlightRecord, ProcessesThatWriteAtOnceHaveAFileEach) {
   constexpr int kProcesses = 8;
   const fs::path folder = fs::temp_directory_path() / ("tern_flight_race_" + std::to_string(getpid()));
@@ -109,7 +109,7 @@ TEST(FlightRecord, ProcessesThatWriteAtOnceHaveAFileEach) {
       ASSERT_GT(child, 0);
       children.push_back(child);
     }
-    for (const int end : {begun[0], begun[1], held[0], paths[1]}) close(end);  // they begin
+    for (const int end : {begun[0], begun[1], held[0], paths[1]}) close(end);  // starts all processes
     std::set<std::string> found;
     std::string line;
     for (int lines = 0; lines < kProcesses;) {

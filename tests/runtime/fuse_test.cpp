@@ -139,7 +139,7 @@ TEST(Fuse, ATransposedProductIsNotAnEpilogue) {
 TEST(Fuse, ANumberComputedFirstIsTakenIn) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {4, 70}), s = p.input(DType::f32, {});
-  Node place;  // a tensor of one element from its own position
+  Node place;  // a tensor with one element, its own position
   place.op = Op::pointwise;
   place.set(AttrKey::sizes, Dims{1});
   place.expr.code = {{Scalar::index, DType::i64}, {Scalar::convert, DType::f32}};
@@ -214,7 +214,7 @@ TEST(Fuse, MessagesKeepTheNumbersOfTheExportedNodes) {
   }
 }
 
-/// Such results are stored past the caches, a tile later than they are computed.
+/// Large results bypass the caches: each tile is stored after the next tile's computation.
 TEST(Fuse, ResultsLargerThanTheCachesAreWhole) {
   constexpr std::int64_t kMany = (std::int64_t{8} << 20) + 77;
   TestProgram p;
@@ -242,7 +242,7 @@ TEST(Fuse, ResultsLargerThanTheCachesAreWhole) {
 void random_program(TestProgram& p, std::mt19937& engine) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
   Builder& b = p.b();
-  std::vector<ValueId> full;  // of shape [2, 6, 5, 5]
+  std::vector<ValueId> full;  // shape [2, 6, 5, 5]
   const Dims shape{2, 6, 5, 5};
   full.push_back(p.input(DType::f32, shape));
   const std::vector<ValueId> small = {p.input(DType::f32, {6, 1, 1}), p.input(DType::f32, {5}), p.input(DType::f32, {}),

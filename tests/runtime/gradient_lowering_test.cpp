@@ -1,4 +1,4 @@
-// Every _backward operator against differences of the operator that it belongs to.
+// Every _backward operator against finite differences of its forward operator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -228,7 +228,7 @@ struct Convolution {
 TEST(Gradients, Convolutions) {
   const std::vector<Convolution> cases = {
       {{2, 2, 5, 6}, {3, 2, 3, 2}, {1, 1}, {0, 0}, {1, 1}},
-      {{1, 2, 6, 7}, {2, 2, 3, 3}, {2, 2}, {1, 1}, {1, 1}},  // windows leave a rest
+      {{1, 2, 6, 7}, {2, 2, 3, 3}, {2, 2}, {1, 1}, {1, 1}},  // windows leave a remainder
       {{2, 4, 5, 5}, {4, 2, 3, 3}, {1, 2}, {1, 2}, {2, 1}, 2},
       {{1, 3, 4, 4}, {3, 1, 2, 2}, {1, 1}, {0, 0}, {1, 1}, 3},
       {{2, 4, 3, 3}, {4, 1, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 2, true, {1, 0}},

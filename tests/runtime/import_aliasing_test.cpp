@@ -1,4 +1,5 @@
-// Views and in-place operators of traced programs, run: what Python's tensors would hold, worked out by hand.
+// Runs traced programs with views and in-place operators; the expected contents of Python's tensors are derived by
+// hand.
 #include <gtest/gtest.h>
 #include <tern/tern.h>
 
@@ -19,7 +20,7 @@ struct Outcome {
   Values x;  ///< the input after the run
 };
 
-/// Runs a program of one input x of these sizes, which holds 0, 1, 2 ...
+/// Runs a program with a single input x of these sizes, filled with 0, 1, 2 ...
 Outcome run(TracedModel& m, std::vector<std::int64_t> sizes) {
   Tensor x(DType::f32, std::move(sizes));
   float next = 0;
@@ -113,7 +114,7 @@ TEST(ImportAliasing, ReshapeOfDenseMemoryIsAView) {
 }
 
 TEST(ImportAliasing, ReshapeAcrossStridesIsACopy) {
-  TracedModel m;  // x.t().reshape(4).add_(1) leaves x alone
+  TracedModel m;  // x.t().reshape(4).add_(1) does not change x
   m.user("x", meta({2, 2}));
   m.node(kAten + "t.default", {{"self", tensor("x")}}, {{"t", tensor_meta({2, 2}, {1, 2})}});
   m.node(kAten + "reshape.default", {{"self", tensor("t")}, {"shape", integers({4})}}, {{"r", meta({4})}});

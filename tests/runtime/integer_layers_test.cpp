@@ -1,5 +1,5 @@
-// Layers of 8-bit integers: the planner keeps images channels-last between them, and scales, zero points and bounds
-// become epilogues. Against sums in double.
+// Layers of 8-bit integers: the planner keeps images channels-last between layers, and scales, zero points and bounds
+// become epilogues. Compared with sums in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST(IntegerLayers, StayChannelsLastAndScaleTheirSums) {
   EXPECT_LE(observer.prepared_nodes[Op::pointwise], 1) << "scales and rounding take passes of their own";
 }
 
-/// Scaled, with what is added to it, as 8-bit integers.
+/// Scales y, adds `added`, and converts to 8-bit integers.
 ValueId requantized(TestProgram& p, ValueId y, std::int64_t out, ValueId added) {
   Builder& b = p.b();
   const ValueId s = p.state({out, 1, 1}, random_floats(out, 7), false);
@@ -114,7 +114,7 @@ ValueId requantized(TestProgram& p, ValueId y, std::int64_t out, ValueId added) 
   return b.expr("q", {{"q", q}}, DType::u8);
 }
 
-/// A convolution of bytes, one in each group or all in one, with a residual or without; its bits fused and unfused.
+/// A convolution of bytes, depthwise or full, with or without a residual; fused and unfused bits are equal.
 void check_block(std::int64_t channels, std::int64_t out, std::int64_t groups, bool residual, bool twice) {
   const std::int64_t size = 10;
   TestProgram p;

@@ -1,5 +1,5 @@
-// Factors of tern::linalg by their definitions: P L U and L D L^H multiplied out, products of reflections one after the
-// other; and what is reported of bad matrices among good ones, beside PyTorch's numbers.
+// Factors of tern::linalg by their definitions: multiplies out P L U, L D L^H and the reflections; and the infos of bad
+// matrices among good matrices, against PyTorch's values.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 #include <tern/linalg.h>
@@ -16,7 +16,7 @@ namespace {
 
 using C = std::complex<double>;
 using Matrix = std::vector<std::vector<C>>;
-constexpr std::size_t kBatch = 11;  // more than a register has lanes, and not a multiple of them
+constexpr std::size_t kBatch = 11;  // more than the lanes of a register, and not a multiple
 
 Matrix zeros(std::size_t rows, std::size_t columns) {
   return Matrix(rows, std::vector<C>(columns));
@@ -147,7 +147,7 @@ TEST_P(LinalgFactors, HouseholderProductsOneAfterTheOther) {
       Matrix expected = zeros(m, n);
       for (std::size_t c = 0; c < n; ++c) expected[c][c] = 1;
       double size = 1;
-      for (std::size_t j = k; j-- > 0;) {  // H_j times what is there
+      for (std::size_t j = k; j-- > 0;) {  // multiplies by H_j from the left
         Matrix h = zeros(m, 1);
         h[j][0] = 1;
         for (std::size_t r = j + 1; r < m; ++r) h[r][0] = v[i][r][j];
@@ -164,8 +164,8 @@ TEST_P(LinalgFactors, HouseholderProductsOneAfterTheOther) {
   }
 }
 
-/// In the middle of the batch: column and row 1 zero; all zero; NaN in row and column 2; NaN at the end. The numbers
-/// are those of PyTorch 2.12 (MKL) for this batch, the same for float64 and complex128.
+/// Bad matrices inside the batch: column and row 1 zero; all zero; NaN in row and column 2; NaN at the end. The values
+/// come from PyTorch 2.12 (MKL) for this batch, equal for float64 and complex128.
 TEST_P(LinalgFactors, InfosOfBadMatricesAreThoseOfPyTorch) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::size_t n : {3, 9, 40}) {
@@ -190,13 +190,13 @@ TEST_P(LinalgFactors, InfosOfBadMatricesAreThoseOfPyTorch) {
     check(lu_factor_ex(t).info, {0, 2, 1, 0, 0}, "lu_factor");
     check(inv_ex(t).info, {0, 2, 1, 0, 0}, "inv");
     check(solve_ex(t, b).info, {0, 2, 1, 0, 0}, "solve");
-    a[3] = a[4] = a[0];  // of NaN, libraries report other numbers
+    a[3] = a[4] = a[0];  // libraries disagree on NaN
     check(ldl_factor_ex(tensor(a), {.hermitian = true}).info, {0, 2, 1, 0, 0}, "ldl_factor");
   }
 }
 
-/// Of Gaussian integers with two equal rows, most have a pivot that is exactly zero; PyTorch (MKL) reports 0.83, 0.68
-/// and 0.60 of those of 2, 3 and 4 rows.
+/// Most matrices of Gaussian integers with two equal rows have a pivot of exactly zero; PyTorch (MKL) reports 0.83,
+/// 0.68 and 0.60 of matrices with 2, 3 and 4 rows.
 TEST(LinalgFactorsErrors, EqualRowsOfIntegersAreSingular) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int> digit(-9, 9);
@@ -216,7 +216,7 @@ TEST(LinalgFactorsErrors, EqualRowsOfIntegersAreSingular) {
   }
 }
 
-/// Matrices with the eigenvalues 1 to 4, alone and in a batch that lanes take.
+/// Matrices with the eigenvalues 1 to 4, alone and in a batch large enough for lanes.
 TEST(LinalgFactorsErrors, ImaginaryPartsOfDiagonals) {
   for (const std::int64_t count : {1, 11}) {
     Tensor a(DType::c128, {count, 4, 4});

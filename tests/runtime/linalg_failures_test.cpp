@@ -1,4 +1,4 @@
-// Matrices without an answer, and subnormal ones, on every path: loops with a matrix in each lane, LAPACK, definitions.
+// Singular and subnormal matrices on every path: loops with a matrix in each lane, LAPACK, definitions.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 #include <tern/linalg.h>
@@ -20,7 +20,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Case {
   Op op;
-  double bad;  ///< factor of the matrices that have no answer
+  double bad;  ///< factor of the unsolvable matrices
   const char* reason;
   std::size_t operand = 0;
 };
@@ -37,7 +37,7 @@ void set(Tensor& t, std::size_t i, double value) {
   t.dtype() == DType::f64 ? t.span<double>()[i] = value : t.span<float>()[i] = static_cast<float>(value);
 }
 
-/// Unit matrices, times the factor those in `bad`.
+/// Identity matrices; the matrices listed in `bad` are multiplied by the factor.
 Tensor units(DType type, std::size_t count, std::size_t n, double factor, std::initializer_list<std::size_t> bad) {
   Tensor t(type, {static_cast<std::int64_t>(count), static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
   for (std::size_t i = 0; i < count; ++i) {
@@ -137,7 +137,7 @@ double orthogonality(const Tensor& q) {
   return most;
 }
 
-/// Results of linalg for the scaled matrices are those of the plain ones, scaled.
+/// Results for the scaled matrices equal the scaled results of the plain matrices.
 TEST(LinalgFailures, SubnormalMatricesHaveTheirValues) {
   for (const DType type : {DType::f32, DType::f64}) {
     const int exponent = type == DType::f64 ? -1050 : -140;  // 24 and 9 bits above the smallest number

@@ -1,4 +1,4 @@
-// Lowerings of linear algebra and Fourier transforms, run: by the identities that define the operators.
+// Lowerings of linear algebra and Fourier transforms, checked by the operators' defining identities.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -20,7 +20,7 @@ void expect_near(const Numbers& got, const Numbers& expected, double tolerance =
 }
 
 TEST(LinalgLowering, Determinants) {
-  // Three rows moved round are two swaps; two rows exchanged are one.
+  // A cycle of three rows is two swaps; an exchange of two rows is one swap.
   expect_near(LoweredCall("aten.linalg_det.default")
                   .tensor("A", {2, 3, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 2, 0, 1, 0, 0, 0, 0, 5})
                   .values(),
@@ -192,7 +192,7 @@ TEST(LinalgLowering, FactorsOfTheTransposedMatrixSolveTheSame) {
                        .flag("check_errors", false)
                        .run();
   expect_near(all[0], {1, 2});
-  // The factors of [[1, 3], [2, 4]], as PyTorch gives them for a matrix in row-major order.
+  // The factors of [[1, 3], [2, 4]] from PyTorch, for a row-major matrix.
   expect_near(all[1], {2, 4, 0.5, 1});
 }
 

@@ -1,6 +1,6 @@
-// Residuals of tern::linalg from 1 to 512 rows, over the limits between its loops and LAPACK, for spectra that are hard
-// in some way: the relative error of what the definition says, over n rounding errors, which LAPACK's own tests hold
-// below 30. With TERN_TEST_FULL, also 100,000 matrices of 50 rows: 2 GB.
+// Residuals of tern::linalg from 1 to 512 rows, across the limit between Tern's loops and LAPACK, for difficult
+// spectra: the relative error of the defining identity, in units of n rounding errors (LAPACK's own tests require less
+// than 30). TERN_TEST_FULL adds 100,000 matrices of 50 rows: 2 GB.
 #include <gtest/gtest.h>
 #include <tern/linalg.h>
 
@@ -17,7 +17,7 @@ namespace {
 using Numbers = std::vector<double>;
 constexpr double kThreshold = 30, kEpsilon = std::numeric_limits<double>::epsilon();
 
-/// One matrix, row-major.
+/// A row-major matrix.
 struct Matrix {
   std::size_t rows, columns;
   Numbers x;
@@ -75,13 +75,12 @@ double orthogonality(const Matrix& q) {
 enum class Spectrum { random, graded, clustered, deficient, singular };
 constexpr Spectrum kSpectra[] = {Spectrum::random, Spectrum::graded, Spectrum::clustered, Spectrum::deficient,
                                  Spectrum::singular};
-/// Matrices of a batch. Up to 128 rows they fill 8 lanes, as loops with a matrix in each need (lanes/limits.h); LAPACK
-/// has larger ones one by one.
+/// Matrices per batch. Up to 128 rows a batch fills 8 lanes (lanes/limits.h); LAPACK takes larger matrices singly.
 std::size_t count_of(std::size_t n) {
   return n <= 129 ? 8 : 2;
 }
 
-/// A reflection of random direction times a, or a times it.
+/// Multiplies a by a random reflection from the left or right.
 void reflect(Matrix& a, bool left, std::mt19937& random) {
   std::normal_distribution<double> normal;
   Matrix v(left ? 1 : a.columns, left ? a.rows : 1);

@@ -1,6 +1,6 @@
-// tern::linalg by what its results must satisfy, in float64 and complex128: products that give the operand back,
-// orthonormal columns, determinants from permutations, exponentials with known sums. Matrices of several sizes, as
-// LAPACK does large ones and Tern's loops small ones.
+// Identities of tern::linalg in float64 and complex128: products reproduce the operand, columns are orthonormal,
+// determinants come from permutations, exponentials have known sums. Several sizes cover LAPACK (large) and Tern's
+// loops (small).
 #include <gtest/gtest.h>
 #include <tern/error.h>
 #include <tern/linalg.h>
@@ -96,7 +96,7 @@ class Linalg : public ::testing::TestWithParam<DType> {
     for (C& x : a.x) x = C(number(engine_), type() == DType::c128 ? number(engine_) : 0);
     return a;
   }
-  /// Far from singular, with pivots that move.
+  /// Far from singular, with row exchanges.
   Batch regular(std::int64_t n) {
     Batch a = random(n, n);
     for (std::size_t i = 0; i < a.count; ++i) {
@@ -120,7 +120,7 @@ class Linalg : public ::testing::TestWithParam<DType> {
 INSTANTIATE_TEST_SUITE_P(Types, Linalg, ::testing::Values(DType::f64, DType::c128),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-/// Elements differ by rounding errors alone, of numbers up to `size`.
+/// Elements differ only by rounding errors, of values up to `size`.
 void expect_equal(const Batch& a, const Batch& b, double size = 1) {
   ASSERT_EQ(a.x.size(), b.x.size());
   ASSERT_EQ(a.rows, b.rows);
@@ -376,7 +376,7 @@ TEST(LinalgShapes, Empty) {
 }
 
 TEST(LinalgShapes, StridedOperandsOfEveryFunction) {
-  // Transposed in memory; small ones go to Tern's loops, large ones to LAPACK.
+  // Transposed in memory; Tern's loops take small matrices, LAPACK large matrices.
   for (const std::int64_t n : {4, 40}) {
     Tensor dense(DType::f64, {n, n});
     std::mt19937 engine(3);
@@ -422,7 +422,7 @@ TEST(LinalgErrors, InfoOfEachMatrix) {
   EXPECT_EQ(numbers(slogdet(singular).sign)[0], 0);
 }
 
-/// The message of the error, which has this code.
+/// The message of the error with this code.
 std::string message_of(ErrorCode code, const std::function<void()>& call) {
   try {
     call();
@@ -483,7 +483,7 @@ TEST(LinalgErrors, SayWhatIsWrong) {
 }
 
 TEST(LinalgPlans, CallsOfManyKindsInTurns) {
-  // More sizes than a thread keeps plans of, with and without results that differ, twice and with other numbers.
+  // More sizes than a thread's plan cache, for several kinds of results, twice with other values.
   for (const double scale : {1.0, 3.0}) {
     for (std::int64_t n = 1; n <= 20; ++n) {
       Tensor a(DType::f64, {n, n});
@@ -494,7 +494,7 @@ TEST(LinalgPlans, CallsOfManyKindsInTurns) {
       EXPECT_NEAR(eigh(a).values.span<double>().back(), top, 1e-12);
       EXPECT_NEAR(std::abs(eigh(a, {.upper = true}).vectors.span<double>()[static_cast<std::size_t>(n) - 1]), 1, 1e-12);
       if (n == 1) continue;
-      // The same sizes with other strides: 7 above the diagonal is not read, and then lies below it.
+      // Equal sizes, other strides: the 7 above the diagonal is ignored, and then lies below the diagonal.
       a.span<double>()[1] = 7 * scale;
       Tensor ones(DType::f64, {n, 1});
       ones.span<double>()[0] = top;

@@ -1,4 +1,4 @@
-// Initial values of states: what lies beside them stays, also where pages of zeros go back to the system.
+// Initial values of states: neighbouring bytes stay, even when pages of zeros return to the system.
 #include "runtime/devices/cpu/load_bytes.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(LoadBytes, ZerosTakeNoMemory) {
     return std::ranges::count_if(of_pages, [](unsigned char p) { return (p & 1) != 0; });
   };
   const std::vector<std::byte> zeros(kSize);
-  const bool tells = resident() == 0;  // some emulations say of all memory that it is there
+  const bool tells = resident() == 0;  // some emulators report all memory as resident
   std::memset(memory, 7, kSize);
   if (tells) {
     EXPECT_EQ(resident(), static_cast<std::ptrdiff_t>(pages));

@@ -1,4 +1,4 @@
-// Messages that no caller gets as an error.
+// Messages that reach no caller as an error.
 #include "runtime/log.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One call of an ATen operator, lowered and run in float64 or complex128; complex numbers are pairs.
+// Lowers a single ATen operator call and runs the program in float64 or complex128; complex numbers are pairs.
 #pragma once
 
 #include <tern/error.h>
@@ -75,7 +75,7 @@ class LoweredCall {
   }
   LoweredCall& none(std::string_view name) { return add(name, {}); }
 
-  /// The results, None left out; PyTorch is said to have recorded each as `dtype`.
+  /// The results without None; each is recorded as `dtype`.
   std::vector<Tensor> results(DType dtype = DType::f64) {
     call_.builder = &p_->b();
     call_.declared.assign(6, TensorType{dtype, {}});

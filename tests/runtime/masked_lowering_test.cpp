@@ -1,4 +1,4 @@
-// Lowerings around masks, where sizes are known only when running.
+// Lowerings of masks with data-dependent sizes.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -14,7 +14,7 @@ Tensor mask_of(const std::vector<bool>& values) {
   return t;
 }
 
-/// x, where the mask is false, and the source's elements in order, where it is true; the source's size is a symbol.
+/// x where the mask is false, else the source's elements in order; the source's size is a symbol.
 std::vector<float> scattered(const std::vector<bool>& mask, const std::vector<float>& source) {
   TestProgram p;
   Call call;

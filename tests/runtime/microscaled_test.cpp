@@ -12,31 +12,21 @@ namespace {
 using testing::TestProgram;
 using testing::values_of;
 
-/// 1, 2, 3, 4 in float8_e4m3fn, and the scales 2 and 8 of its blocks of two.
+/// 1, 2, 3, 4 in float8_e4m3fn, and the scales 2 and 8 of blocks of two.
 constexpr std::uint8_t kElements[] = {0x38, 0x40, 0x44, 0x48}, kScales[] = {128, 130};
 const std::vector<float> kValues = {2, 4, 24, 32};
-
-Node with_format(Op op, std::vector<ValueId> inputs, DType dtype) {
-  Node n;
-  n.op = op;
-  n.inputs = std::move(inputs);
-  n.set(AttrKey::block, Dims{2});
-  n.set(AttrKey::layout, Dims{0});
-  n.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(dtype)});
-  return n;
-}
 
 ValueId microscaled(TestProgram& p) {
   const ValueId elements = p.b().constant(DType::u8, {1, 4}, kElements),
                 scales = p.b().constant(DType::u8, {2}, kScales);
-  return p.b().add(with_format(Op::mx_pack, {elements, scales}, DType::f8_e4m3fn))[0];
+  return p.b().add(Op::mx_pack, {elements, scales}, {attr_dtype(DType::f8_e4m3fn), attr(AttrKey::block, Dim(2))});
 }
 
 ValueId dequantized(TestProgram& p, ValueId v) {
-  return p.b().add(with_format(Op::mx_dequantize, {v}, DType::f32))[0];
+  return p.b().add(Op::dequantize, {v}, {attr_dtype(DType::f32)});
 }
 
-/// A body that gives its only input, of that value's type.
+/// A body that returns its only input, with the type of `like`.
 std::uint32_t identity(TestProgram& p, ValueId like) {
   const TensorType type = p.program().functions[0].values[static_cast<std::size_t>(like)].type;
   const std::uint32_t body = p.add_body();

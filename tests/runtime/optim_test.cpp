@@ -16,7 +16,7 @@ Tensor floats(std::int64_t n, float value) {
 }
 
 TEST(Optim, AdamWOverAList) {
-  // From zero moments the corrections cancel the betas (Loshchilov and Hutter, algorithm 2).
+  // First steps from zero moments: the corrections cancel the betas (Loshchilov and Hutter, algorithm 2).
   const Options o = defaults(Kind::adamw);
   std::vector<Tensor> params, grads;
   for (std::int64_t n : {0, 1, 7, 40000, 3, 0, 100001}) {
@@ -85,8 +85,8 @@ TEST(Optim, ScaledGradientsAndStepsThatAreLeftOut) {
 }
 
 TEST(Optim, SgdBeginsItsBufferWithTheGradient) {
-  // torch.optim.SGD([p], lr=0.5, momentum=0.5, dampening=0.75) from p = 4 with gradients 2, 4: buffers 2, then
-  // 0.5 * 2 + 0.25 * 4 = 2. A step that is left out is not the first.
+  // torch.optim.SGD([p], lr=0.5, momentum=0.5, dampening=0.75) from p = 4 with gradients 2, 4: buffers 2, then 0.5 * 2
+  // + 0.25 * 4 = 2. A skipped step does not count as the first.
   Options o = defaults(Kind::sgd);
   o.lr = o.momentum = 0.5;
   o.dampening = 0.75;
@@ -158,12 +158,12 @@ TEST(Optim, RefusesStatesOfEightBitsThatDoNotFit) {
   refuses([](States& s) { s.second_scales[0] = Tensor(DType::f32, {15}); });
   refuses([](States& s) { s.second_scales.pop_back(); });
   refuses([](States& s) { s.second_scales.clear(); });
-  refuses([](States& s) { s.third_scales.emplace_back(DType::f32, std::vector<std::int64_t>{16}); });  // of no state
-  refuses([](States& s) { s.second[0] = Tensor(DType::f32, {16, 256}); });                             // one of two
+  refuses([](States& s) { s.third_scales.emplace_back(DType::f32, std::vector<std::int64_t>{16}); });  // no such state
+  refuses([](States& s) { s.second[0] = Tensor(DType::f32, {16, 256}); });  // a single state of two
   refuses([](States& s) { s.first[1] = Tensor(DType::u8, {3, 5}); });
   const std::vector<Tensor> halves(2, Tensor(DType::bf16, {3, 5}));
   States mixed = make_states(o, halves);
-  mixed.first[0] = Tensor(DType::f32, {3, 5});  // a list has one type of floats
+  mixed.first[0] = Tensor(DType::f32, {3, 5});  // all floats of a list share a type
   EXPECT_THROW(step(o, halves, halves, mixed), Error);
 }
 

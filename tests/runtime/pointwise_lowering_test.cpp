@@ -1,5 +1,4 @@
-// Elementwise lowerings that the one-operator cases do not reach: windows, quantization, dropout, draws, bit shifts,
-// casts.
+// Elementwise lowerings beyond the one-operator cases: windows, quantization, dropout, draws, bit shifts, casts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +39,7 @@ Operand tensor(ValueId v) {
   return o;
 }
 
-/// One operator of an input "x" (where there is one) and other arguments, run; the results as floats.
+/// Runs an operator on an optional input "x" and other arguments; results as floats.
 struct Lowered {
   TestProgram p;
   Call call;
@@ -78,7 +77,7 @@ void expect_near(const Floats& got, const Floats& want) {
 }
 
 TEST(PointwiseLowering, Windows) {
-  // The published definitions: a symmetric Hann window of five points, a periodic one of four.
+  // Published definitions: a symmetric Hann window of five points, a periodic window of four.
   expect_near(
       Lowered("aten.hann_window.periodic").arg("window_length", integer(5)).arg("periodic", boolean(false)).with({})[0],
       {0, 0.5, 1, 0.5, 0});
@@ -166,7 +165,7 @@ TEST(PointwiseLowering, ShiftsByMoreThanTheWidthShiftEverythingOut) {
   EXPECT_EQ(shifted("aten.__rshift__.Scalar", 40, DType::i32), (Floats{0, -1, 0}));
 }
 
-/// PyTorch before 2.15 makes NaN of what is too large for float8_e4m3fn, later ones the largest number.
+/// PyTorch before 2.15 turns values too large for float8_e4m3fn into NaN, later versions saturate.
 TEST(PointwiseLowering, Float8OverflowFollowsTheVersion) {
   for (const char* version : {"2.9.1", "2.14.0", "2.15.0", "3.0.0"}) {
     Lowered r("aten.to.dtype", DType::f8_e4m3fn);
@@ -181,7 +180,7 @@ TEST(PointwiseLowering, Float8OverflowFollowsTheVersion) {
 }
 
 TEST(PointwiseLowering, NumbersDoNotWidenTensors) {
-  // An int32 tensor compared with 2.5 is compared as float; a float16 one with 0.1 in float16, where 0.1 is rounded.
+  // An int32 tensor and 2.5 are compared as floats; a float16 tensor and 0.1 in float16, with 0.1 rounded.
   Lowered r("aten.gt.Scalar", DType::boolean);
   r.in("self", {2}, DType::i32).arg("other", number(2.5));
   Tensor x(DType::i32, {2});

@@ -1,4 +1,4 @@
-// Weights stored in two bytes at export: what products and embeddings then compute, and which weights stay.
+// Weights stored in two bytes at export: results of products and embeddings, and weights that stay.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "exporter/precision/weights.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -21,7 +21,7 @@ using testing::values_of;
 
 constexpr std::int64_t kWords = 40, kWidth = 24;
 
-/// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
+/// Rounds to 8 significant digits, ties to even: bfloat16 by IEEE 754.
 double rounded(float v) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
   return static_cast<double>(std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000));
@@ -95,7 +95,7 @@ TEST(Precision, WeightsThatOthersReadStay) {
   EXPECT_EQ(narrowed([&](TestProgram& p, ValueId w, ValueId x) {
               p.output(p.b().matmul(p.b().transpose(w, 0, 1), p.b().transpose(x, 0, 1)));
             }),
-            0u);  // as the first operand
+            0u);  // the weight is the first operand
 }
 
 TEST(Precision, StatesOfOneStorageBecomeNarrowTogether) {

@@ -1,4 +1,4 @@
-// Options of preparing, as callers of the C interface give them.
+// Prepare options from callers of the C interface.
 #include <gtest/gtest.h>
 #include <tern/c_api.h>
 
@@ -29,7 +29,7 @@ TEST(PrepareOptionsOfC, WeightCache) {
   EXPECT_EQ(weight_cache_of(&options), "");
   options.weight_cache = "off";
   EXPECT_EQ(weight_cache_of(&options), "off");
-  // A caller that was compiled before the member existed.
+  // A caller compiled before the member existed.
   options.size = offsetof(tern_prepare_options, weight_cache);
   EXPECT_EQ(weight_cache_of(&options), "");
 }

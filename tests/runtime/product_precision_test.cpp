@@ -1,4 +1,4 @@
-// PrepareOptions::precision: in what products of float32 multiply.
+// PrepareOptions::precision: the multiplication type of float32 products.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -44,7 +44,7 @@ struct Layer {
     Session session(p.model().prepare(options));
     return values_of(session.run({floats({rows, kIn}, {x.begin(), x.begin() + rows * kIn})})[0]);
   }
-  /// The largest difference from sums in double of products of what `of_x` and `of_w` make of the operands.
+  /// The largest difference from sums of products in double, with operands rounded by `of_x` and `of_w`.
   template <class OfX, class OfW>
   double error(const std::vector<float>& y, OfX of_x, OfW of_w) const {
     double worst = 0;
@@ -84,7 +84,7 @@ TEST(ProductPrecision, TheWeightOfOneRowIsRounded) {
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-4);
 }
 
-/// To 11 significant digits, ties to even: float16 as IEEE 754 would have it, of numbers that it holds.
+/// Rounds to 11 significant digits, ties to even: float16 by IEEE 754, for values within its range.
 double rounded_to_float16(float v) {
   int exponent = 0;
   const double fraction = std::frexp(static_cast<double>(v), &exponent);

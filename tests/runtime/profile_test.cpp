@@ -1,4 +1,4 @@
-// What a profile counts, against the figures of the definitions.
+// Operation and byte counts of a profile, against the definitions.
 #include "runtime/profile.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Profile, FlopsOfContractions) {
   // ResNet-50's first convolution: 0.236 GFLOP (He et al. 2016 count 0.118 G multiply-adds).
   EXPECT_EQ(flops(Op::convolution, {view({1, 3, 224, 224}), view({64, 3, 7, 7})}, {view({1, 64, 112, 112})}),
             2.0 * 64 * 112 * 112 * 3 * 49);
-  // Depthwise: each output channel sees one input channel.
+  // Depthwise: each output channel reads a single input channel.
   EXPECT_EQ(flops(Op::convolution, {view({1, 8, 10, 10}), view({8, 1, 3, 3})}, {view({1, 8, 8, 8})}), 2.0 * 8 * 64 * 9);
   EXPECT_EQ(flops(Op::convolution, {view({1, 4, 5, 5}), view({4, 6, 2, 2})}, {view({1, 6, 10, 10})}, true),
             2.0 * 4 * 25 * 6 * 4);
@@ -48,7 +48,7 @@ TEST(Profile, BytesAreOfOperandsAndResults) {
   Step product;
   product.resolved = &program.functions[0].nodes[0];
   TensorView expanded = view({5, 7});
-  expanded.strides[0] = 0;  // one row, read again and again
+  expanded.strides[0] = 0;  // repeated reads of the same row
   const std::vector<TensorView> in = {view({3, 5}), expanded}, out = {view({3, 7})};
   profile.add(0, product, in, out, 0.5);
   profile.add(0, product, in, out, 0.25);

@@ -1,4 +1,4 @@
-// Values that the enums of public structs lack are the caller's mistake.
+// Unknown values of public enums are the caller's mistake.
 #include <gtest/gtest.h>
 #include <tern/linalg.h>
 #include <tern/optim.h>

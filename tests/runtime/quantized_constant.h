@@ -1,4 +1,4 @@
-// A constant of a test's program that holds a quantized value.
+// Makes constants with quantized values for test programs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tern::testing {
 
-/// `bytes` is the whole value: m.bytes() of them. Leading axes of `sizes` are rows of `m`.
+/// `bytes` is the whole value of m.bytes() bytes. Leading axes of `sizes` are rows of `m`.
 inline ValueId quantized_constant(TestProgram& p, const QuantizedMatrix& m, const std::vector<std::int64_t>& sizes,
                                   const std::vector<std::byte>& bytes) {
   const ValueId v = p.b().constant(DType::u8, {m.bytes()}, bytes.data());

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exporter/quantize/weights.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -30,7 +30,7 @@ const Image kImages[] = {
     {"one by one, strided", 1, 1, 64, 128, 14, 1, 2, 0},
 };
 
-/// Two of them, so that what lies between has a layout too; with a sum and a maximum that may be fused.
+/// Two convolutions, so that the value in between has a layout, too; with a sum and a maximum to fuse.
 TestProgram program_of(const Image& k, const char* format) {
   TestProgram p;
   auto& b = p.b();
@@ -81,7 +81,7 @@ TEST(QuantizedConvolutions, InBfloat16) {
   }
 }
 
-/// What is not finite shows where it does in float32.
+/// Infinities reach the same elements as in float32.
 TEST(QuantizedConvolutions, InfinitiesInBfloat16) {
   const Image k = kImages[0];
   std::vector<float> numbers = random_floats(k.batch * k.in * k.size * k.size, 1);

@@ -1,4 +1,4 @@
-// Random numbers of a session: its seed, its stream from run to run, and the operators that draw.
+// Random numbers of a session: seed, stream across runs, and drawing operators.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(SessionRandom, ASeedGivesOneStreamAndRunsGoOnInIt) {
   EXPECT_NE(run(a), first);
 }
 
-// torch.manual_seed(0) on a CUDA device: torch.rand(3), and after it numbers of the next block.
+// torch.manual_seed(0) on a CUDA device: torch.rand(3), then numbers of the next block.
 TEST(SessionRandom, ValuesArePyTorchsOnCuda) {
   const auto program = two_draws();
   Session s(program->model().prepare());
@@ -101,7 +101,7 @@ TEST(RandomLowering, LawsWithParameters) {
   for (double& x : logs) x = std::log(x);
   EXPECT_NEAR(mean(logs), 0.5, 4 * 0.25 / root);
 
-  // Half of Cauchy's law lies within sigma of the median.
+  // Half of Cauchy's distribution lies within sigma of the median.
   const Numbers cauchy = self("aten.cauchy.default").number("median", 3).number("sigma", 2).run()[0];
   const auto within = std::count_if(cauchy.begin(), cauchy.end(), [](double x) { return std::abs(x - 3) < 2; });
   EXPECT_NEAR(static_cast<double>(within), n / 2.0, 4 * root / 2);
@@ -158,7 +158,7 @@ TEST(RandomLowering, MultinomialDrawsByWeight) {
     const double p = i == 0 ? 0.125 : i == 2 ? 0.25 : 0.625;
     EXPECT_NEAR(counts[i], n * p, 4 * std::sqrt(n * p * (1 - p)));
   }
-  // Without replacement no place comes twice, and the one of weight 0 never.
+  // Draws without replacement never repeat a position, and never draw weight 0.
   Numbers without = LoweredCall("aten.multinomial.default")
                         .tensor("self", {4}, {1, 0, 2, 5})
                         .integer("num_samples", 3)

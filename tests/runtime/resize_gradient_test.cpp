@@ -1,5 +1,5 @@
-// The gradient of every resize: resizing is linear, so element i of it is what resizing the i-th unit image gives,
-// times the gradient of the result.
+// The gradient of every resize: resizing is linear, so element i of the gradient is the resized i-th unit image times
+// the gradient of the result.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,10 +28,10 @@ const Mode kModes[] = {
 };
 
 struct Case {
-  Sizes from, to;  ///< of the spatial axes
-  double scale;    ///< of each axis; 0: none given
+  Sizes from, to;  ///< spatial sizes
+  double scale;    ///< per axis; 0: not given
 };
-// Sizes are neither equal nor doubled: PyTorch's gradients of those are not all adjoint to its resizes
+// Sizes are neither equal nor doubled: PyTorch's gradients for these are not always adjoint to its resizes
 // (tests/data/values).
 const Case kCases[] = {{{3, 4, 2}, {5, 9, 3}, 0}, {{5, 4, 3}, {3, 1, 2}, 0}, {{2, 3, 3}, {5, 7, 5}, 1.9}};
 

@@ -1,4 +1,4 @@
-// The header of a safetensors file: names written with escape sequences, and headers made to mislead the reader.
+// The header of a safetensors file: names with escape sequences, and misleading headers.
 #include "runtime/weights/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string error_of(const std::string& bytes, ErrorCode code = ErrorCode::bad_f
   return "no error";
 }
 
-/// A tensor of U8 [bytes] with this name as JSON text.
+/// A tensor of U8 [bytes] with this name in JSON.
 std::string entry(const std::string& name, int begin, int end) {
   return "\"" + name + R"(":{"dtype":"U8","shape":[)" + std::to_string(end - begin) + R"(],"data_offsets":[)" +
          std::to_string(begin) + "," + std::to_string(end) + "]}";

@@ -1,5 +1,5 @@
-// Programs whose declared sizes are not those of a run: the run fails before memory is touched. None of them went
-// through the validator, which refuses some.
+// Programs with wrong declared sizes: the run fails before touching memory. The tests bypass the validator, which
+// refuses some of these programs.
 #include <gtest/gtest.h>
 #include <tern/cancel.h>
 #include <tern/graph.h>
@@ -117,7 +117,7 @@ TEST(DeclaredSizes, ThatNobodyFindsOut) {
   const Dim n = pool.symbol("n", 0, 100);
   const ValueId x = p.input(DType::f32, {n});
   const ValueId y = p.b().expr("x + 1", {{"x", x}}, DType::f32);
-  type(p, y).shape[0] = pool.floordiv(n, pool.sub(n, 3));  // without a value where n is 3
+  type(p, y).shape[0] = pool.floordiv(n, pool.sub(n, 3));  // undefined for n = 3
   p.output(y);
   expect_error(p, {some(3)}, "");
   expect_error(p, {some(8)}, "the program declares");
@@ -188,7 +188,7 @@ TEST(WorkOfGraphs, RowsOfALoopAreLimited) {
   EXPECT_NE(message.find("a graph of more than"), std::string::npos) << message;
 }
 
-/// A loop that adds 1 to x as long as x < 1e30.
+/// A loop that adds 1 to x while x < 1e30.
 TestProgram endless() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {});
@@ -320,7 +320,7 @@ TEST(RunLimits, OfMemoryHoldBeforeItIsTaken) {
   EXPECT_EQ(s.run({sized(1000)})[0].numel(), 1000);
 }
 
-// One more than the largest integer is no number of bins.
+// The largest integer plus one overflows as the number of bins.
 TEST(Safety, BincountOfTheLargestInteger) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   for (const bool reproducible : {false, true}) {

@@ -1,4 +1,4 @@
-// SegmentAllocator over memory that is only numbers: blocks never overlap, are used again, and join again.
+// SegmentAllocator over imaginary addresses: blocks never overlap, are reused, and merge.
 #include "runtime/devices/plugin/segment_allocator.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// Gives segments one after the other, up to `room` bytes, and remembers which are out.
+/// Hands out successive segments, up to `room` bytes, and tracks live segments.
 struct Numbers {
   std::uint64_t room = ~std::uint64_t{0}, next = 1 << 20, given = 0;
   std::map<std::uint64_t, std::uint64_t> segments;
@@ -101,7 +101,7 @@ TEST(SegmentAllocator, NothingBeyondTheLimitOrTheDevice) {
   EXPECT_NE(first, 0u);
   EXPECT_EQ(a.allocate(2 << 20), 0u);
   a.free(first);
-  EXPECT_NE(a.allocate(3 << 20), 0u);  // the unused segment goes back to make room
+  EXPECT_NE(a.allocate(3 << 20), 0u);  // returns the unused segment to make room
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(Session, KeepsStateBetweenCallsAndApartFromOtherSessions) {
   EXPECT_EQ(a.stats().bytes_copied, 0u) << "the update happens in place";
 }
 
-// The old value is still wanted after the new one exists: then the update may not happen in place.
+// Later nodes read the old value after the new value exists: the update must not happen in place.
 TEST(Session, DoesNotOverwriteAStateThatIsStillRead) {
   TestProgram p;
   const ValueId s0 = p.state({3}, {1, 2, 3}, true), x = p.input(DType::f32, {3});

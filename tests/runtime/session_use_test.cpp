@@ -1,5 +1,5 @@
-// A session has one caller at a time: operators that use or replace the session that runs them, and threads that share
-// one, get errors. Exceptions of an operator become errors that name it.
+// A session has one caller at a time: operators that use or replace their running session, and threads that share a
+// session, get errors. Exceptions of an operator become errors with its name.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tern/custom_op.h>
@@ -35,7 +35,7 @@ Model model() {
   return p.model();
 }
 
-/// The operator does this in its next call alone.
+/// The operator runs the action in its next call only.
 std::function<void()> action;  // NOLINT: the operator calls a function without context
 void act() {
   if (const auto now = std::exchange(action, nullptr)) now();
@@ -52,7 +52,7 @@ class SessionUses : public ::testing::Test {
   ~SessionUses() override { *hook_ = nullptr; }
 
   void run() { session->run({floats({1}, {1})}); }
-  /// The error of a run whose operator does this; empty without one.
+  /// The error of a run whose operator runs the action; empty if none.
   std::string error_of(std::function<void()> what) {
     action = std::move(what);
     return error_in([&] { run(); });

@@ -1,4 +1,4 @@
-// Small sums of ranks in memory that they share: here threads, which sanitizers see.
+// Small sums of ranks in shared memory; ranks are threads here, visible to sanitizers.
 #include "runtime/collective/shared_sums.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// Memory of some ranks, as an engine gives it: zeros, aligned.
+/// Memory of all ranks, zeroed and aligned as an engine provides.
 class Memory {
  public:
   explicit Memory(int ranks)
@@ -61,8 +61,8 @@ Collective sum_of(const std::vector<float>& in, std::vector<float>& out) {
   return {.dtype = DType::f32, .count = static_cast<std::int64_t>(in.size()), .in = in.data(), .out = out.data()};
 }
 
-/// Whole numbers, whose sums are exact; another size for every call, and a result in place of every other input. Each
-/// rank is late at calls of its own, so that others are ahead.
+/// Integers have exact sums; every call has another size, and every other call writes in place. Each rank is late at
+/// different calls, so that other ranks are ahead.
 void add_often(const Memory& memory, int rank, int ranks) {
   constexpr int kCalls = 600, kMost = 3000, kLate = 50;
   NoMessages transport(memory);
@@ -101,7 +101,7 @@ TEST(SharedSums, TakeWhatFitsAndIsFasterThanMessages) {
   EXPECT_FALSE(two.takes(static_cast<std::size_t>(-1)));
 }
 
-/// Rank 0 alone, in a call with the tag 7; rank 1 makes one with `tag`, or none.
+/// Rank 0 calls with the tag 7; rank 1 calls with `tag`, or not at all for 0. Returns the late peer, or -1.
 int waits_for(std::uint64_t tag, bool interrupted) {
   const Memory memory(2);
   NoMessages transport(memory);
@@ -129,7 +129,7 @@ TEST(SharedSums, CallsThatDifferNeverMeet) {
 
 TEST(SharedSums, AnInterruptEndsTheWait) {
   EXPECT_THROW(waits_for(0, true), Error);
-  EXPECT_EQ(waits_for(7, true), -1);  // all is there
+  EXPECT_EQ(waits_for(7, true), -1);  // all messages have arrived
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// lu_factor that becomes a part of the lu_solve that alone reads its factors: residuals, and when it does not.
+// Fusion of lu_factor into its only reader lu_solve: residuals, and cases without fusion.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -26,7 +26,7 @@ Numbers some_numbers(std::int64_t n, std::uint32_t seed, bool complex) {
   for (Number& x : v) x = {quarters(engine) / 4.0, complex ? quarters(engine) / 4.0 : 0};
   return v;
 }
-/// Heavy where row = column + 1, so that pivots move.
+/// Heavy where row = column + 1, so that pivoting exchanges rows.
 Numbers matrices(std::int64_t count, std::int64_t n, std::uint32_t seed, bool complex) {
   Numbers v = some_numbers(count * n * n, seed, complex);
   for (std::int64_t i = 0; i < count * n; ++i) {
@@ -43,7 +43,7 @@ Tensor tensor(DType type, std::vector<std::int64_t> sizes, const Numbers& v) {
 
 struct Sizes {
   std::int64_t count, n, columns;
-  bool shared = false;  ///< one right hand side for all
+  bool shared = false;  ///< a single right hand side for all
   bool transposed = false;
 };
 TestProgram program(DType type, const Sizes& s, bool gives_pivots = false) {
@@ -104,14 +104,14 @@ TEST_P(SolveFusionTest, SolvesRealSystemsInOneNode) {
 
 TEST_P(SolveFusionTest, LeavesAFactorizationThatOthersRead) {
   EXPECT_EQ(factorizations(program(GetParam(), {6, 3, 2}, true)), 1);
-  TestProgram p;  // factors of one matrix that serve many right hand sides
+  TestProgram p;  // factors of a single matrix for many right hand sides
   const ValueId a = p.input(GetParam(), {1, 3, 3}), b = p.input(GetParam(), {6, 3, 2});
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
   p.output(lu_solve(p.b(), f[0], f[1], b, true, Transpose::none));
   EXPECT_EQ(factorizations(p), 1);
 }
 
-/// The factors are the right hand sides, too: two nodes, one of which reads what the other made.
+/// The factors are the right hand sides, too: two nodes; the second reads the result of the first.
 TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
   constexpr std::int64_t kCount = 16, kSide = 3;
   TestProgram p;
@@ -130,7 +130,7 @@ TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
   for (std::size_t i = 0; i < solution.size(); ++i) ASSERT_EQ(solution[i], diagonal[i] / 2.0) << i;
 }
 
-/// What the program says; `defined`: by the kernels that define the ops.
+/// Error message of the program; `defined` runs the definitions' kernels.
 std::string error_of(const TestProgram& p, bool defined, const std::vector<Tensor>& inputs) {
   PrepareOptions options;
   options.reproducible = defined;
@@ -143,7 +143,8 @@ std::string error_of(const TestProgram& p, bool defined, const std::vector<Tenso
   return "";
 }
 
-/// A 5 x 5 matrix whose last row is its first; Laplacians of trees, the hub last; units, two of them equal; threes.
+/// A 5 x 5 matrix with equal first and last rows; Laplacians of trees, the hub last; identities with two equal rows;
+/// all threes.
 TEST_P(SolveFusionTest, RefusesSingularIntegers) {
   const auto refuses = [&](std::int64_t n, const Numbers& bad) {
     Numbers a = matrices(20, n, 1, false);

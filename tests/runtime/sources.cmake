@@ -9,6 +9,7 @@ set(sources
   definitions_test.cpp
   dlpack_test.cpp
   flight_files_test.cpp
+  former_ops_test.cpp
   fuse_test.cpp
   gradient_lowering_test.cpp
   import_aliasing_test.cpp

@@ -1,4 +1,4 @@
-// What a run with known sizes must not do: allocate, or copy what it can update in place.
+// Forbidden in a run with known sizes: allocations, and copies in place of updates.
 #include <gtest/gtest.h>
 #include <tern/graph.h>
 
@@ -48,7 +48,7 @@ using testing::TestProgram;
 using testing::values_of;
 
 long allocations_of(Session& s, const std::vector<Tensor>& inputs) {
-  for (int i = 0; i < 20; ++i) s.run(inputs);  // a thread that takes part for the first time may allocate
+  for (int i = 0; i < 20; ++i) s.run(inputs);  // a thread's first run may allocate
   const long before = allocations;
   for (int i = 0; i < 5; ++i) s.run(inputs);
   return allocations - before;
@@ -105,8 +105,8 @@ TEST(SteadyState, AReplayAllocatesNothing) {
   EXPECT_EQ(allocations - before, 0);
 }
 
-// A cache of 4 MB, of which each step writes one row of 512 bytes: if the update were not in place, the arena would
-// hold a second cache or bytes_copied would count one.
+// Each step writes a row of 512 bytes in a cache of 4 MB: without an update in place the arena would hold a second
+// cache, or bytes_copied would count a cache.
 TEST(SteadyState, ACacheStepMovesOnlyTheNewTokens) {
   constexpr std::int64_t kRows = 8192, kWidth = 128;
   TestProgram p;
@@ -154,7 +154,7 @@ TEST(SteadyState, AnOptimizerStepWorksInPlaceAndAllocatesNothing) {
                                       floats({kSize}, std::vector<float>(kSize)),
                                       floats({kSize}, std::vector<float>(kSize)), floats({}, {1})};
   s.run(inputs);
-  // One step from zero moments: the bias corrections cancel the betas (Loshchilov and Hutter, algorithm 2).
+  // A step from zero moments: the bias corrections cancel the betas (Loshchilov and Hutter, algorithm 2).
   const double expected = 0.5 * (1 - lr * decay) - lr * 0.25 / (std::sqrt(0.25 * 0.25) + epsilon);
   EXPECT_NEAR(values_of(inputs[0])[kSize - 1], expected, 1e-6);
   EXPECT_NEAR(values_of(inputs[2])[0], (1 - beta1) * 0.25, 1e-7);

@@ -1,4 +1,4 @@
-// Groups of some ranks: who is in them, groups that work at the same time, and operators that call them by name.
+// Groups of some ranks: members, concurrent groups, and operators that call groups by name.
 #include <gtest/gtest.h>
 #include <tern/custom_op.h>
 #include <tern/subgroup.h>
@@ -17,7 +17,7 @@ using Group = std::shared_ptr<ProcessGroup>;
 
 constexpr std::chrono::milliseconds kSoon{20000};
 
-/// What each rank's thread fails with, or "".
+/// Error message of each rank's thread, or "".
 std::vector<std::string> run_all(int ranks, const std::function<void(Group)>& work) {
   const auto groups = local_group(ranks, kSoon);
   std::vector<std::string> messages(groups.size());
@@ -139,7 +139,7 @@ TEST(Subgroup, GroupsWorkAtTheSameTime) {
   EXPECT_EQ(messages, kNoFailure4);
 }
 
-/// x: the sum over the group of this name, times its ranks, plus this rank.
+/// x: the sum over the named group, times its size, plus this rank.
 Model model_of(const std::vector<std::string>& names) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2});

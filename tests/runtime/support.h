@@ -1,4 +1,4 @@
-// Small programs made by hand, for the runtime's tests.
+// Small handmade programs for the runtime's tests.
 #pragma once
 
 #include <tern/tern.h>
@@ -11,7 +11,7 @@
 
 namespace tern::testing {
 
-/// A program with one entry function "forward" under construction.
+/// A program under construction, with a single entry function "forward".
 class TestProgram {
  public:
   TestProgram() : program_(std::make_shared<Program>()) {
@@ -35,7 +35,7 @@ class TestProgram {
     Function& f = program_->functions[function];
     f.outputs.push_back({FunctionOutput::Kind::tensor, v, "out" + std::to_string(f.outputs.size())});
   }
-  /// A float32 state with these values; mutable when some function writes it back.
+  /// A float32 state with these values; mutable if some function writes back to the state.
   ValueId state(const std::vector<std::int64_t>& sizes, const std::vector<float>& values, bool is_mutable) {
     const ValueId v = builder_->constant(DType::f32, sizes, values.data());
     State& s = program_->states.back();

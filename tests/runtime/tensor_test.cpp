@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <functional>
+#include <limits>
 
 #include "tests/runtime/support.h"
 
@@ -63,6 +64,23 @@ TEST(TensorStrides, AreKeptWhereElementsHaveGaps) {
   EXPECT_EQ(Tensor::borrow(memory.data(), DType::f32, {2, 3}).strides(), (Sizes{3, 1}));
   EXPECT_NE(message_of([&] { Tensor::borrow(memory.data(), DType::f32, {2, 3}, {1}); }), "no error");
   EXPECT_NE(message_of([&] { Tensor::borrow(memory.data(), DType::f4_e2m1, {2, 2}, {1, 2}); }), "no error");
+}
+
+TEST(TensorStrides, StayWithinAllAddresses) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min(), kHigh = ~kLow;
+  Floats memory = {0, 1};
+  const auto refuses = [&](Sizes sizes, Sizes strides) {
+    const std::string said = message_of([&] { Tensor::borrow(memory.data(), DType::f32, sizes, strides); });
+    return said.find("beyond all addresses") != std::string::npos;
+  };
+  EXPECT_TRUE(refuses({2}, {kLow}));
+  EXPECT_TRUE(refuses({2}, {kHigh}));
+  EXPECT_TRUE(refuses({3}, {kHigh / 4}));
+  EXPECT_TRUE(refuses({2, 2}, {kHigh / 5, kHigh / 5}));
+  EXPECT_TRUE(refuses({2, 2}, {kHigh / 5, -(kHigh / 5)}));
+  EXPECT_FALSE(refuses({2, 2}, {kHigh / 16, -(kHigh / 16)}));
+  EXPECT_FALSE(refuses({1, 2}, {kLow, 2}));
+  EXPECT_FALSE(refuses({0, 2}, {kLow, kHigh}));
 }
 
 TEST(TensorOwner, LivesAsLongAsTheLastCopy) {

@@ -1,4 +1,4 @@
-// The threads of runs: each session has its own number, and the application's setting of OpenMP stays as it was.
+// Threads of runs: each session has its own number, and the application's OpenMP setting stays.
 #include "threads/threads.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <barrier>
 #include <thread>
 
-#include "exporter/fold/fold.h"
+#include "exporter/passes/passes.h"
 #include "kernels/cpu/processor.h"
 #include "runtime/prepared.h"
 #include "schema/custom_arguments.h"
@@ -27,7 +27,7 @@ using Floats = std::vector<float>;
 
 constexpr int kApplication = 5;  // unlike any session's
 
-/// Each test begins with the application's number, and must leave it.
+/// Each test begins with the application's number of threads and must leave the number unchanged.
 class RunThreads : public ::testing::Test {
  protected:
   RunThreads() {
@@ -44,7 +44,7 @@ class RunThreads : public ::testing::Test {
   int before_ = omp_get_max_threads();
 };
 
-/// out0: how many threads a kernel may use; fails where `x` begins with a negative number.
+/// out0: the number of threads available to a kernel; fails if `x` begins with a negative number.
 ValueId add_threads(TestProgram& p, ValueId x) {
   Node n;
   n.op = Op::custom;
@@ -57,7 +57,7 @@ ValueId add_threads(TestProgram& p, ValueId x) {
   return p.b().add(std::move(n))[0];
 }
 
-/// A program that tells its number of threads, and has a state that each run writes back.
+/// A program that outputs its number of threads, and writes back a state in each run.
 Model model() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1});
@@ -158,7 +158,7 @@ TEST_F(RunThreads, SessionsAtOncePlanAndRunOneProgram) {
       expected[k].push_back(results(s, x));
     }
   }
-  const Prepared fresh[] = {program.prepare(), program.prepare()};  // whose weights nobody has asked for
+  const Prepared fresh[] = {program.prepare(), program.prepare()};  // no session has used their weights yet
   std::atomic<int> wrong = 0;
   std::vector<std::jthread> users;
   std::barrier begin(6);

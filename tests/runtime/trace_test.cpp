@@ -1,4 +1,4 @@
-// What a trace has of runs: each node once, times that nest, scopes, failures, limits.
+// Traces of runs: each node once, nested times, scopes, failures, limits.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <tern/c_api.h>
@@ -100,7 +100,7 @@ TEST_F(TraceTest, EachNodeIsThereOnceARun) {
   EXPECT_EQ(args["Input type"], json({"float", "float"}));
   EXPECT_EQ(args["flops"], 2 * 2 * 3 * 4);
   EXPECT_EQ(args["bytes"], 4 * (6 + 12 + 8));
-  // Runs have the times of their nodes in them.
+  // The time of a run contains the times of its nodes.
   double begin = 0, end = 0, sum = 0;
   for (const json& e : events(written, "user_annotation")) {
     if (e["name"] != "ProfilerStep#1") continue;
@@ -221,7 +221,7 @@ TEST_F(TraceTest, ThreadsRecordSideBySide) {
   EXPECT_EQ(ids.size(), ops.size());
 }
 
-/// Threads that record while a trace stops wrote to blocks that were full, or none.
+/// Threads recording while a trace stops find full blocks, or none.
 TEST_F(TraceTest, StopsWhileThreadsRecord) {
   std::atomic<bool> ended = false;
   std::vector<std::jthread> threads;
@@ -263,7 +263,7 @@ TEST_F(TraceTest, NamesBeyondTheLimitAreCounted) {
   EXPECT_EQ(stats.dropped, 9001 - scopes);
 }
 
-/// Of each size a plan, one of which is kept; and for each request a session: the labels are the same again and again.
+/// A plan per size, a single cached plan, and a session per request: labels repeat.
 TEST_F(TraceTest, PlansAndSessionsInTurnKeepTheirNames) {
   constexpr int kRequests = 3000;
   TestProgram p;
@@ -295,7 +295,7 @@ TEST_F(TraceTest, PlansAndSessionsInTurnKeepTheirNames) {
   }
 }
 
-/// Blocks of threads that have ended go to others.
+/// Blocks of ended threads pass to others.
 TEST_F(TraceTest, ManyThreadsInTurnFitInLittleMemory) {
   TraceOptions options;
   options.memory = std::uint64_t{1} << 20;  // 14 blocks
@@ -339,7 +339,7 @@ TEST_F(TraceTest, WhatCannotBeWrittenIsAnError) {
   Trace one(path_);
   EXPECT_EQ(code_of([&] { Trace(folder_ / "two.json"); }), ErrorCode::invalid_argument);
   one.stop();
-  EXPECT_EQ(files(), 1u);  // no temporary one
+  EXPECT_EQ(files(), 1u);  // no temporary file
 }
 
 TEST_F(TraceTest, InC) {

@@ -1,4 +1,4 @@
-// A source of weights that tells who reads them.
+// A weight source that counts reads.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace tern::testing {
 
-/// Counts who asks for the bytes of one storage. All lie at multiples of 64, as they do in an archive.
+/// Counts reads of the bytes of a storage. All storages are aligned to 64 bytes, as in an archive.
 class WatchedSource : public StorageSource {
  public:
   WatchedSource(std::shared_ptr<StorageSource> of, std::uint32_t storage) : of_(std::move(of)), storage_(storage) {}

@@ -1,4 +1,4 @@
-// Models with weights of a safetensors file, and adapters merged into them.
+// Models with weights from a safetensors file, and merged adapters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -76,7 +76,7 @@ TEST_F(Weights, AreReplacedByName) {
   }
 }
 
-/// A source whose storages have identities, as an archive's.
+/// A source whose storages have identities, as in an archive.
 class NamedSource : public StorageSource {
  public:
   explicit NamedSource(std::shared_ptr<StorageSource> of) : of_(std::move(of)) {}
@@ -130,7 +130,7 @@ TEST_F(Weights, MergedAtExportAreNotReplaceable) {
             "no error");
   p.program().metadata = {{"folded", "state00, xstate0"}};
   EXPECT_TRUE(p.model().states()[0].replaceable);
-  p.program().metadata = {{"source", "pt2"}};  // of a version that did not say
+  p.program().metadata = {{"source", "pt2"}};  // written by a version without the entry
   EXPECT_FALSE(p.model().states()[0].replaceable);
 }
 

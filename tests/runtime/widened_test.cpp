@@ -1,11 +1,11 @@
-// Which weights of small elements become floats, by the nodes of a program and by what a device does.
+// Small-element weights that become floats, depending on the program's nodes and the device.
 #include "runtime/widened.h"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 
-#include "exporter/quantize/weights.h"
+#include "exporter/passes/passes.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 

@@ -1,4 +1,4 @@
-// Attributes that a hostile file may hold: every one must be refused, and none may crash or hang.
+// Hostile attributes: the rules must refuse all, without crash or hang.
 #include <gtest/gtest.h>
 
 #include "schema/window_kinds.h"

@@ -1,4 +1,4 @@
-// What nobody needs goes: nodes, single results of nodes that stay, and the values' numbers close up.
+// Removes unused nodes and unused results of other nodes, and renumbers the values.
 #include "schema/passes/dead_code.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Nodes of one form: the same in all that a shape rule sees, whatever values they read and make.
+// Nodes of the same form: equal in everything read by a shape rule, for any values.
 #include "schema/forms.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ Value value(DType dtype, Dims shape) {
   return v;
 }
 
-/// Two nodes with the same attributes and instruction, from values 0 and 1 to 2 and 3: all four of one type.
+/// Two nodes with equal attributes and instruction, from values 0 and 1 to 2 and 3: all of the same type.
 Function pair() {
   Function f;
   f.values.assign(4, value(DType::f32, {2, Dim::node(7)}));
@@ -75,7 +75,7 @@ TEST(Forms, WhateverAShapeRuleSeesMakesAnother) {
 }
 
 TEST(Forms, NodesOfOneHashTakeNoLongerThanOthers) {
-  constexpr std::size_t kNodes = 200'000;  // compared each with each, they take hours
+  constexpr std::size_t kNodes = 200'000;  // pairwise comparison would take hours
   Function f = pair();
   f.nodes.resize(1);
   for (std::size_t i = 1; i < kNodes; ++i) {

@@ -1,4 +1,4 @@
-// The rules of linear algebra and transforms: shapes, and what a hostile file may hold.
+// The rules of linear algebra and transforms: shapes, and hostile attributes.
 #include <gtest/gtest.h>
 
 #include <limits>

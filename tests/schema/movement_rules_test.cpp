@@ -1,4 +1,4 @@
-// What the shape rules of movement refuse: sizes and paddings that a kernel would run into.
+// Refusals of the shape rules for movement: sizes and paddings that would break a kernel.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 

@@ -1,4 +1,4 @@
-// What the check of an expression accepts, and what a hostile one may hold.
+// Accepted expressions, and hostile expressions.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -68,7 +68,7 @@ TEST(PointwiseCheck, RefusesWhatIsNotAnExpression) {
   };
   wrong({}, DType::f32);
   wrong({make(Scalar::add, DType::f32, 0, 0)}, DType::f32);                             // reads itself
-  wrong({load, make(Scalar::add, DType::f32, 0, 5)}, DType::f32);                       // reads a later one
+  wrong({load, make(Scalar::add, DType::f32, 0, 5)}, DType::f32);                       // reads a later instruction
   wrong({load, make(Scalar::invalid, DType::f32)}, DType::f32);                         // no operation
   wrong({load, make(static_cast<Scalar>(999), DType::f32)}, DType::f32);                // unknown
   wrong({load, make(Scalar::neg, static_cast<DType>(77), 0)}, static_cast<DType>(77));  // no dtype
@@ -77,14 +77,14 @@ TEST(PointwiseCheck, RefusesWhatIsNotAnExpression) {
   wrong({integer, make(Scalar::sqrt, DType::i64, 0)}, DType::i64);                      // root of an integer
   wrong({load, make(Scalar::lt, DType::f32, 0, 0)}, DType::f32);                        // a comparison is boolean
   wrong({load, make(Scalar::where, DType::f32, 0, 0, 0)}, DType::f32);                  // the condition too
-  wrong({make(Scalar::load, DType::f32, 0, 0, 0, -1)}, DType::f32);                     // no such input
-  wrong({make(Scalar::load, DType::f32, 0, 0, 0, INT64_MAX)}, DType::f32);              // no such input
+  wrong({make(Scalar::load, DType::f32, 0, 0, 0, -1)}, DType::f32);                     // invalid input
+  wrong({make(Scalar::load, DType::f32, 0, 0, 0, INT64_MAX)}, DType::f32);              // invalid input
   wrong({make(Scalar::constant, DType::boolean, 0, 0, 0, 7)}, DType::boolean);          // neither 0 nor 1
   wrong({make(Scalar::constant, DType::f16)}, DType::f16);                              // no arithmetic
-  wrong({make(Scalar::index, DType::i64, 0, 0, 0, 16)}, DType::i64);                    // no such axis
+  wrong({make(Scalar::index, DType::i64, 0, 0, 0, 16)}, DType::i64);                    // invalid axis
   wrong({load, make(Scalar::bitcast, DType::i64, 0)}, DType::i64);                      // sizes differ
-  wrong({load, make(Scalar::real, DType::f32, 0)}, DType::f32);                         // of a real number
-  wrong({load, make(Scalar::convert, DType::f16, 0, 0, 0, 9)}, DType::f16);             // no such policy
+  wrong({load, make(Scalar::real, DType::f32, 0)}, DType::f32);                         // real part of a real number
+  wrong({load, make(Scalar::convert, DType::f16, 0, 0, 0, 9)}, DType::f16);             // invalid policy
   wrong({load, make(Scalar::complex, DType::c128, 0, 0)}, DType::c128);                 // parts of float
   std::vector<Instruction> many(kMaxInstructions + 1, load);
   wrong(many, DType::f32);

@@ -1,4 +1,4 @@
-// Where nodes may read quantized values, and what they refuse: a hostile file may have any type anywhere.
+// Operands that may be quantized values, and refusals: a hostile file may have any type anywhere.
 #include <gtest/gtest.h>
 
 #include "tests/schema/rule.h"

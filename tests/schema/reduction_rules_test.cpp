@@ -1,5 +1,4 @@
-// The shapes that the rules of reductions and indexing give, and what they refuse: every refusal is something that a
-// kernel would otherwise run into.
+// Shapes by the rules of reductions and indexing, and refusals: every refused node would break a kernel.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -66,10 +65,10 @@ TEST(ReductionRules, Refusals) {
         .set(AttrKey::dtype, std::move(dtype));
     return r.get();
   };
-  EXPECT_THROW(reduce({2}, {0}, {kF32}), Error);      // no such axis
+  EXPECT_THROW(reduce({2}, {0}, {kF32}), Error);      // invalid axis
   EXPECT_THROW(reduce({1, -1}, {0}, {kF32}), Error);  // twice the same
-  EXPECT_THROW(reduce({}, {99}, {kF32}), Error);      // no such kind
-  EXPECT_THROW(reduce({}, {0}, {77}), Error);         // no such type
+  EXPECT_THROW(reduce({}, {99}, {kF32}), Error);      // invalid kind
+  EXPECT_THROW(reduce({}, {0}, {77}), Error);         // invalid type
   EXPECT_THROW(reduce({}, {kind(ReduceKind::max)}, {kI64}), Error);
   EXPECT_THROW(reduce({}, {kind(ReduceKind::argmax)}, {kF32}), Error);
   EXPECT_THROW(reduce({0, 1}, {kind(ReduceKind::argmax)}, {kI64}), Error);

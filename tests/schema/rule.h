@@ -1,4 +1,4 @@
-// A node's shape rule, on operands of any types: what tests of rules are written with.
+// Runs a node's shape rule on operands of any types, for tests of rules.
 #pragma once
 
 #include <tern/error.h>

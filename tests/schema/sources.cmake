@@ -2,6 +2,7 @@
 set(sources
   contraction_rules_test.cpp
   dead_code_test.cpp
+  def_use_test.cpp
   forms_test.cpp
   linalg_rules_test.cpp
   linear_test.cpp

@@ -1,4 +1,4 @@
-// The rule of the optimizers' op, where kernels would read memory as another type than it has.
+// The rule of the optimizers' op: kernels would misread memory of another type.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// What the rule says of SGD with a master weight; nothing if it accepts the types.
+/// The rule's error for SGD with a master weight, or "" if the types are accepted.
 std::string refusal(DType param, DType grad, DType master) {
   Program program;
   Node n;

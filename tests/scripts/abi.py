@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 import checks
 
 FOLDERS = ("runtime", "loader", "kernels", "schema", "dtypes")
-# Of optimisation, debug information and warnings.
+# Flags for optimisation, debug information and warnings.
 DROPPED = re.compile(r"-O\S*|-g\d?|-W\S*|-DNDEBUG")
-INCOMPATIBLE = 8  # a bit of abidiff's exit status; 1 and 2 are errors of its own, 4 is any change
+INCOMPATIBLE = 8  # a bit of abidiff's exit status; 1 and 2 are errors of abidiff, 4 is any change
 
 
 def run(*command, ok=(0,), directory=None):
@@ -103,7 +103,7 @@ def main():
     tally = checks.Checks(None, folder)
     tally.check("no incompatible change", not difference.returncode & (INCOMPATIBLE | 3))
     tally.check("no change that the file lacks", difference.returncode == 0)
-    # A change must be seen: the interface without one of its functions.
+    # Checks the detection of changes: the interface without one of its functions.
     symbol = "tern_version"
     less = folder / "less.abi"
     less.write_text("".join(x for x in now.read_text().splitlines(True) if f"name='{symbol}'" not in x or "<elf-symbol" not in x))

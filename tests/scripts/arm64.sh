@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds Tern for aarch64 and runs it under qemu-user: arm64.sh BITS EVERY. Unit tests, the programs, and every EVERY-th
-# case of the conformance set with the first of each op, in default mode and with the bits of BITS, which another
-# processor wrote (conform.py --save-bits).
+# Builds Tern for aarch64 and runs the tests under qemu-user: arm64.sh BITS EVERY. Runs unit tests, the programs, and
+# every EVERY-th case of the conformance set including the first of each op, in default mode and against BITS, the bits
+# written on another processor (conform.py --save-bits).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 # shellcheck source=tests/scripts/count.sh
@@ -16,7 +16,7 @@ cmake/configure.sh arm64 "$folder" &&
   nice ninja -C "$folder" -j "${TERN_JOBS:-$(nproc)}" --quiet tern "${programs[@]}" || exit
 for program in "${programs[@]}"; do try "$program" qemu-aarch64 "$folder/$program" --gtest_brief=1; done
 
-# conform.py calls one command.
+# conform.py runs a single command.
 command=$folder/tern_under_qemu
 printf '#!/bin/sh\nexec qemu-aarch64 "%s/%s/tern" "$@"\n' "$PWD" "$folder" >"$command"
 chmod +x "$command"

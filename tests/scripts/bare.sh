@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The README's two commands, one after the other, in a fresh clone of the last commit on a bare system that debootstrap makes:
+# Runs the README's two commands in a fresh clone of the last commit on a bare system made by debootstrap:
 # bare.sh debian12|ubuntu24 [OPTION...]
-#   --base FOLDER    copy a system that debootstrap made earlier
+#   --base FOLDER    copy a system made earlier by debootstrap
 #   --ccache FOLDER  share a compiler cache, to save time
-#   --keep           leave the system under build/bare/ for a look
+#   --keep           leave the system under build/bare/ for inspection
 # Needs root. debian12 runs as root without sudo; ubuntu24 as a user with sudo, in a folder with a space in its name.
-# The mirror of packages is the one in /etc/apt for the machine's own system, else debootstrap's, unless TERN_DEBIAN_MIRROR or
-# TERN_UBUNTU_MIRROR names one; `none` leaves the system out. Proxies and pip's settings go in as environment variables.
+# TERN_DEBIAN_MIRROR and TERN_UBUNTU_MIRROR name the package mirror; default: the mirror in /etc/apt if this machine
+# runs the same system, else debootstrap's. `none` skips the system. Proxies and pip's settings enter as environment
+# variables.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/bare_system.sh"
@@ -40,7 +41,7 @@ give_up() {
   printf 'FAIL %s: %s\n0 passed, 1 failed\n' "$system" "$*"
   exit 1
 }
-# Where no archive can be reached, the run is left out by hand, not by chance.
+# Machines without an archive skip the system explicitly, not by chance.
 if [[ $mirror == none ]]; then
   say "left out, as TERN_${id^^}_MIRROR=none asks"
   printf '0 passed, 0 failed\n'
@@ -57,7 +58,7 @@ if [[ ${TERN_BARE_INSIDE:-} != "$$" ]]; then
   exit
 fi
 
-# The first process of a namespace ignores signals that it has no handler for.
+# The first process of a namespace ignores signals without a handler.
 trap 'exit 130' INT TERM HUP
 
 make_system() {
@@ -68,7 +69,7 @@ make_system() {
   say 'debootstrap'
   ./dev setup bare || return 1
   [[ $mirror ]] || mirror=$(own_mirror "$id")
-  # An older debootstrap has no script for a newer suite; those of one system are alike.
+  # An older debootstrap has no script for a newer suite; the scripts of a system are alike.
   local scripts=$PWD/build/bare/debootstrap options=()
   rm -rf "$scripts"
   cp -r /usr/share/debootstrap "$scripts"
@@ -77,11 +78,11 @@ make_system() {
   [[ -e /usr/share/keyrings/$id-archive-keyring.gpg ]] || options+=(--no-check-gpg)
   DEBOOTSTRAP_DIR=$scripts debootstrap "${options[@]}" --variant=minbase --components="$components" --include="$packages" \
     "$suite" "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 || { tail -n 5 "$root.log"; return 1; }
-  # As an installed system has it.
+  # An installed system also lists updates.
   sed -i "p; s/ $suite / $suite-updates /" "$root/etc/apt/sources.list"
 }
 
-# Variables that name files or folders of this machine name the same ones in there.
+# Mounts files and folders named in variables below /host, and passes their new paths.
 environment=()
 pass_environment() {
   local name value
@@ -106,12 +107,12 @@ add_user() {
   if [[ $ccache ]]; then
     mkdir -p "$root/host/ccache" && mount --bind "$ccache" "$root/host/ccache"
     chroot "$root" chown -R "$user" /host/ccache
-    # The language of messages is part of what the cache compares.
+    # ccache hashes the language of messages.
     environment+=(CCACHE_DIR=/host/ccache "CCACHE_BASEDIR=$place" CCACHE_NOHASHDIR=1 ${LANG:+"LANG=$LANG"})
   fi
 }
 
-# as_user COMMAND: in the user's folder, with a login's variables alone.
+# as_user COMMAND: runs in the user's folder, with only a login's variables.
 as_user() {
   local home
   home=$(chroot "$root" getent passwd "$user" | cut -d : -f 6)

@@ -22,7 +22,7 @@ DIGITS, IMAGES = ROOT / "examples/digits/digits.pt2", ROOT / "examples/digits/di
 LADDER = ["mxfp4", "nvfp4", "int4", "int8", None]
 TARGETS = [5, 12, 15, 18, 20, 25, 30, 35, 40, 42, 45, 50]
 SVG = "{http://www.w3.org/2000/svg}"
-# What float32 sums may change of an SQNR, in dB.
+# Change of an SQNR by float32 sums, in dB.
 CLOSE = 0.02
 
 
@@ -70,7 +70,7 @@ def formats_follow_the_target(c):
                 got["kept"])
         if before is not None:
             c.check(f"target {target} takes no fewer bytes", stored >= before[1], f"{stored} after {before[1]}")
-            # int4 takes more bytes than nvfp4, and either may have less error: the order is that of bytes.
+            # int4 takes more bytes than nvfp4, and either may have less error: formats are ordered by bytes.
             c.check(f"target {target} makes no weight smaller", all(chosen[w] >= before[0][w] for w in chosen),
                     f"{chosen} after {before[0]}")
         before = chosen, stored

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the command says and ends with: command.sh FOLDER
+# Output and exit status of the command: command.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -11,7 +11,7 @@ trap 'rm -rf "$out"' EXIT
 model=$out/digits.tern
 py() { python3 -c "$@"; }
 
-# ends STATUS TEXT COMMAND...: the exit status, and a part of what is printed on both streams.
+# ends STATUS TEXT COMMAND...: checks the exit status, and TEXT in either output stream.
 ends() {
   local status=$1 text=$2 got=0
   shift 2
@@ -21,13 +21,13 @@ ends() {
   head -n 20 "$out/log"
   return 1
 }
-# to TARGET COMMAND...: with standard output there.
+# to TARGET COMMAND...: redirects standard output to TARGET.
 to() {
   local target=$1
   shift
   "$@" >"$target"
 }
-# With standard output in a pipe whose reader is gone: the command says nothing and ends as SIGPIPE ends one.
+# A pipe without reader as standard output: the command prints nothing and ends as if by SIGPIPE.
 quiet_without_reader() {
   py 'import os, signal, subprocess, sys
 reader, writer = os.pipe()
@@ -35,9 +35,9 @@ os.close(reader)
 done = subprocess.run(sys.argv[1:], stdout=writer, stderr=subprocess.PIPE)
 sys.exit(0 if (done.returncode, done.stderr) == (-signal.SIGPIPE, b"") else f"{done}")' "$@"
 }
-# Standard error goes into the same pipe.
+# Standard error uses the same pipe.
 both_without_reader() { quiet_without_reader sh -c 'exec "$@" 2>&1' sh "$@"; }
-# On a terminal, with standard input from there too.
+# Runs with a terminal as standard input and output.
 on_terminal() {
   if command -v script >/dev/null; then
     script -qec "$(printf '%q ' "$@")" /dev/null </dev/null
@@ -46,7 +46,7 @@ on_terminal() {
   fi
 }
 json() { python3 -m json.tool >/dev/null; }
-# Plugins come from the folder of the command, whatever lies in the working directory under the command's name.
+# Plugins load from the folder of the command, never from the working directory.
 planted() {
   mkdir -p "$out/planted/devices" && echo >"$out/planted/tern" && echo >"$out/planted/devices/planted.so" &&
     (cd "$out/planted" && PATH="$(dirname "$tern"):$PATH" tern devices) >"$out/log" 2>&1 && ! grep planted "$out/log" &&
@@ -58,17 +58,17 @@ by_link() {
     "$out/links/tern" devices 2>&1 | cmp - "$out/log"
 }
 
-# With STREAM (a number) closed.
+# Runs with stream number STREAM closed.
 closed() {
   local stream=$1
   shift
   eval '"$@"' "$stream>&-"
 }
-# In so many kilobytes of address space.
+# Limits the address space to the given kilobytes.
 in_space() {
   (ulimit -v "$1" && shift && timeout 20 "$@")
 }
-# No file takes the place of a stream that is closed.
+# No opened file reuses the number of a closed stream.
 closed_streams() {
   closed 2 "$tern" export $digits -o "$out/closed.tern" >/dev/null && closed 0 "$tern" validate "$out/closed.tern" >/dev/null
 }
@@ -87,7 +87,7 @@ try 'plugins of the working directory' planted
 try 'plugins beside a link' by_link
 try 'closed streams' closed_streams
 try 'a closed output' ends 3 'standard output' closed 1 "$tern" inspect "$model"
-mkfifo "$out/pipe.so"  # nobody writes to it
+mkfifo "$out/pipe.so"  # has no writer
 try 'a pipe as a plugin' ends 0 'it is no regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
 try 'a pipe as a library' ends 2 'it is no regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
 if [[ $(ldd "$tern") == *openblas* ]]; then
@@ -103,7 +103,7 @@ for command in export inspect view validate run verify train bench conform ops d
 done
 try 'conform --help tells a case' ends 0 'callC.inK' "$tern" conform --help
 
-# Names that nothing has.
+# Unknown names.
 try '--size' ends 2 "did you mean 's34'?" "$tern" run "$model" --random --size s43=2
 try '--size lists the sizes' ends 2 'The symbolic sizes are: s34' "$tern" run "$model" --random --size batch=2
 try '--size of export' ends 2 'The symbolic sizes are: s34' "$tern" export $digits -o "$out/x.tern" --target cpu --size batch=2
@@ -144,7 +144,7 @@ assert q["kept"][0]["reason"] == "its rows of 144 elements do not divide into bl
 try 'quantize, JSON' quantized_json
 reads_quantized() { "$tern" inspect "$out/quantized.tern" --nodes | grep -c '= matmul(' | grep -qx 2; }
 try 'quantize, products' reads_quantized
-widened() { # what only reproducible products make floats of
+widened() { # weights widened only for reproducible products
   local run=("$tern" run "$out/quantized.tern" --random --size s34=2)
   ! "${run[@]}" | grep -q widened && "${run[@]}" --json | py 'import json, sys
 assert json.load(sys.stdin)["widened"] == []' && "${run[@]}" --reproducible --json | py 'import json, sys
@@ -170,7 +170,7 @@ try '--jobs' ends 2 'from 0 to 1024' "$tern" conform . --jobs 1e3
 try '--weights' ends 2 'from 0 to 1000000' "$tern" inspect "$model" --weights -3
 try '--seed' ends 2 'whole number' "$tern" run "$model" --random --seed x
 
-# Output that cannot be written.
+# Unwritable output.
 for command in "inspect $model" "validate $model" "run $model --random --size s34=2" 'ops softmax' devices help version --version \
   '--help' "inspect $model --json" 'ops --json' "export $digits -o $out/y.tern"; do
   # shellcheck disable=SC2086
@@ -185,7 +185,7 @@ for file in results.npz results.npy results.safetensors; do
 done
 try 'the name of the target' ends 3 "cannot create $out/none/model.tern: No such" "$tern" export $digits -o "$out/none/model.tern"
 if [[ -d /proc/self ]]; then try 'a folder that takes no file' ends 3 "cannot create /proc/model.tern: " "$tern" export $digits -o /proc/model.tern; fi
-# Several lines are lines, and nothing from a file begins one.
+# Errors may span lines, and no string from a file starts a line.
 lines_of_errors() {
   ! "$tern" export examples/custom_op/rope.pt2 -o "$out/x.tern" 2>"$out/log"
   grep -q '^  mylib.rope' "$out/log" && [[ $(grep -vc '^  ' "$out/log") == 1 ]] && ! grep -qF '\x0a' "$out/log"
@@ -208,7 +208,7 @@ for command in ops 'ops --json' version --help "inspect $model" "inspect $model 
   try "$command without a reader" quiet_without_reader "$tern" $command
 done
 try 'without a reader of either stream' both_without_reader "$tern" run "$model" --random --size s34=2 -o - --format npz
-# The first line is there and the rest is not missed.
+# The reader gets the first line; the closed pipe is no error.
 first_line() {
   local status
   "$tern" ops 2>"$out/log" | head -n 1 >"$out/line"
@@ -216,7 +216,7 @@ first_line() {
   [[ -s $out/line && ! -s $out/log && $status =~ ^(0|141)$ ]]
 }
 try 'ops | head -n 1' first_line
-# A command does not replace what it reads.
+# A command refuses to overwrite its input.
 cp "$digits" "$out/own.pt2"
 try 'export over its input' ends 2 '--output would replace' "$tern" export "$out/own.pt2" -o "$out/../${out##*/}/own.pt2"
 try 'run over its model' ends 2 '--output would replace' "$tern" run "$out/own.pt2" --random -o "$out/own.pt2" --format npz
@@ -313,7 +313,7 @@ try 'verify --expected, other sizes' ends 1 'FAIL ' "$tern" verify "$model" --ra
 try 'verify --expected, of too many calls' ends 2 'is of call 1' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/sequence.safetensors"
 try 'verify --expected, no results' ends 2 'output' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/arrays.npz"
 try 'verify --reference' ends 0 'float32 of ' "$tern" verify "$model" -i "$out/single.npy" --reference $digits --min-cosine 0.999999
-# The nodes are of MODEL's own run: the report says so, and not "exact" beside a result that is not.
+# The nodes belong to MODEL's own run: the report says so, and never says "exact" beside an inexact result.
 "$tern" export $digits -o "$out/int4.tern" --quantize int4 >/dev/null
 try 'verify --reference --nodes, weights alone' ends 0 'No nodes: without --precision' "$tern" verify "$out/int4.tern" -i "$out/single.npy" --reference $digits --nodes
 without_exact() { ! grep -q exact "$out/log"; }
@@ -346,7 +346,7 @@ same_cost() {
   [[ $a == "$b" && $a == *flops* ]]
 }
 try 'inspect --json, archive and .pt2' same_cost
-# The layers' sizes give the parameters: those of the safetensors that the demo was trained to are not in the source tree.
+# The layers' sizes give the parameter count: the demo's trained safetensors are not in the source tree.
 counted() {
   "$tern" inspect "$model" --json | py '
 import json, math, sys
@@ -365,14 +365,14 @@ try 'validate, missing one is told' ends 3 'missing.tern: not checked' "$tern" v
 try 'validate, broken' ends 1 'finding' "$tern" validate "$model" "$out/broken.tern"
 try 'validate, broken .pt2' ends 1 'pt2.import' "$tern" validate "$out/broken.pt2"
 try 'run, broken' ends 4 'tern: ' "$tern" run "$out/broken.tern" --random
-# What the files say is lawful, but nothing here provides their operator.
+# The files are valid, but no library provides their operator.
 custom=examples/custom_op/rope
 try 'validate, not supported' ends 5 'unsupported' "$tern" validate $custom.pt2
 try 'validate, valid and not supported' ends 5 "$model: valid" "$tern" validate "$model" $custom.pt2
 try 'validate, broken and not supported' ends 1 'unsupported' "$tern" validate $custom.pt2 "$out/broken.tern"
 try 'validate --json, not supported' ends 5 '"severity": "unsupported"' "$tern" validate --json $custom.pt2
 try 'export, not supported' ends 5 'mylib.rope' "$tern" export $custom.pt2 -o "$out/custom.tern"
-# And with a library that provides it.
+# Now with a library for the operator.
 try 'a library of operators' cc -shared -fPIC -Iinclude $custom.c -o "$out/librope.so" -lm
 try 'validate with its library' ends 0 "$custom.pt2: valid" "$tern" validate $custom.pt2 --ops "$out/librope.so"
 try 'export with its library' "$tern" export $custom.pt2 -o "$out/custom.tern" --ops "$out/librope.so"
@@ -397,7 +397,7 @@ try '--name-size, unknown' ends 2 'The symbolic sizes are: s34' "$tern" export $
 try '--name-size, no identifier' ends 2 'letters, digits' "$tern" export $digits -o "$out/n.tern" --name-size s34=a+b
 try '--name-size, twice' ends 2 'renamed twice' "$tern" export $digits -o "$out/n.tern" --name-size s34=a --name-size s34=b
 
-# JSON wherever a script would read it.
+# JSON for every command with output for scripts.
 for command in "inspect $model" "validate $model" "run $model --random --size s34=2" 'ops softmax' devices version \
   "export $digits -o $out/z.tern" "bench $model --size s34=2 --runs 2" \
   "verify $model --random --size s34=2 --precision bfloat16 --nodes"; do
@@ -424,13 +424,13 @@ sys.exit(not all(".SH " + s in text for s in ("NAME", "SYNOPSIS", "OPTIONS", "EX
 done
 completion=$share/bash-completion/completions/tern
 try 'bash parses the completion' bash -n "$completion"
-# completes TEXT WORD...: among the candidates for the last word.
+# completes TEXT WORD...: expects TEXT among the candidates for the last word.
 completes() {
   bash -c '. "$1"; want=$2; shift 2; COMP_WORDS=(tern "$@"); COMP_CWORD=$#; _tern
     printf "%s\n" "${COMPREPLY[@]}" | grep -qxF -- "$want"' _ "$completion" "$@"
 }
 completes_not() { ! completes "$@"; }
-# In a shell on a terminal: the Tab key completes "versi", and the line runs.
+# An interactive shell on a terminal: the Tab key completes "versi", and the line runs.
 loaded() {
   printf '%s\n' "PATH=$(printf '%q' "$(dirname "$tern")"):\$PATH" ". $(printf '%q' "$completion")" $'tern versi\t' 'exit' >"$out/keys"
   script -qec 'bash --noprofile --norc -i' /dev/null <"$out/keys" | grep -qF "$("$tern" version)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# command_doc.sh [--check] BUILD: writes docs/command.md as the command prints it, or checks that it is up to date.
+# command_doc.sh [--check] BUILD: writes docs/command.md from the command's output, or checks the page.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 doc=docs/command.md

@@ -24,11 +24,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DIALECTS = ["cpp", "opencl", "cuda", "hip", "metal"]  # in the order of tern/device.h
+DIALECTS = ["cpp", "opencl", "cuda", "hip", "metal"]  # ordered like tern/device.h
 HIP_LIBRARIES = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"]  # Debian 12, Ubuntu 24.04
 HIP = ["/usr/lib/llvm-19/bin/clang", "-x", "hip", "--offload-arch=gfx942", "--rocm-path=/usr", "--cuda-device-only", "-std=c++17",
        "-ffp-contract=off", "-O1", "-w"]  # fmt: skip
-# Debian 12's device libraries are older than gfx942, and lack the one that says its number.
+# Debian 12's device libraries are older than gfx942, and lack the library with the ISA number.
 HIP_NUMBER = """target triple = "amdgcn-amd-amdhsa"
 @__oclc_ISA_version = linkonce_odr protected unnamed_addr addrspace(4) constant i32 9402, align 4
 """
@@ -67,7 +67,7 @@ def hip_command(work, *arguments):
 
 
 def hip(text, work):
-    # The headers once, not for every text.
+    # Compiles the headers once, not for every source.
     return hip_command(work, "-S", "-Xclang", "-include-pch", "-Xclang", str(work / "hip.pch"), str(text), "-o", "/dev/null")
 
 
@@ -84,7 +84,7 @@ def hip_headers(work):
     if not made.exists():
         number = work / "number.ll"
         number.write_text(HIP_NUMBER)
-        # By the compiler of the other libraries, which the newer one reads.
+        # Compiled by the same compiler as the other libraries; the newer compiler reads its output.
         error = say(["clang-15", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-w", "-c", "-emit-llvm", "-x", "ir", str(number), "-o", str(made)])
     (work / "hip.h").write_text("#include <hip/hip_runtime.h>\n")
     pch = ["-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", str(work / "hip.pch"), str(work / "hip.h")]
@@ -130,7 +130,7 @@ def keep_texts(arguments, dialect, cases, folder):
     environment = dict(os.environ, TERN_DEVICE_PATH=str(arguments.texts.resolve()), TERN_TEXTS=str(folder))
     device = f"texts:{DIALECTS.index(dialect)}"
     command = [arguments.tern, "conform", "--no-table", "--failures", "0", "--device", device, *map(str, cases)]
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)  # its results mean nothing
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)  # its results are meaningless
     texts = collections.defaultdict(list)
     for text in sorted(folder.iterdir()):
         texts[text.name.split("-")[0]].append(text)

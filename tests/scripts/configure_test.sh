@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cmake/configure.sh with a project of three lines: it configures anew when packages, tools, presets or the path change, and
-# only then. The list of packages and the compiler are stand-ins.
+# Tests cmake/configure.sh on a project of three lines: configures again when packages, tools, presets or the path
+# change, and only then. The package list and the compiler are stand-ins.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -29,7 +29,7 @@ echo base >"$work/packages"
 echo 'c++ 12' >"$work/compiler"
 export CMAKE_PREFIX_PATH=$work/prefix PATH=$work/bin:$PATH
 
-# runs COUNT: configure, after which cmake has run so many times more.
+# runs COUNT: configures, and expects COUNT runs of cmake.
 runs() {
   : >"$work/runs"
   "$project/cmake/configure.sh" default build >"$work/log" 2>&1 || { cat "$work/log"; return 1; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Projects that use Tern from outside, against an installed tree: the README's C++ example, a CMake project and a plain
-# compiler with pkg-config; and one that takes in the source tree. consumers.sh FOLDER [PREFIX]: installs FOLDER into FOLDER/install unless PREFIX is given.
+# Projects that use an installed Tern: the README's C++ example, a CMake project and a plain compiler with pkg-config;
+# and a project that embeds the source tree. consumers.sh FOLDER [PREFIX]: installs FOLDER into FOLDER/install unless
+# PREFIX is given.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
@@ -8,10 +9,10 @@ prefix=${2:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [[ -z $prefix ]]; then
-  prefix=$work/install # no space in it: what pkg-config prints is split into words
+  prefix=$work/install # must have no space: pkg-config's output is split into words
   cmake --install "$folder" --prefix "$prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 fi
-# As after ./dev demo, which builds no plugin: the rest is installed, and the log says what is not.
+# Installs after ./dev demo, which builds no plugin: everything built is installed, and the log lists the rest.
 installs_what_is_there() {
   local plugin=$folder/devices/libtern_cuda.so
   mv "$plugin" "$work/hidden.so" 2>/dev/null
@@ -28,20 +29,20 @@ with_cmake() {
   cmake -G Ninja -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release "${@:3}" --log-level=WARNING \
     >/dev/null && ninja -C "$work/$2" --quiet
 }
-# The prefix as it would be after a move: the .pc files and the rpath follow.
+# A moved prefix: the .pc files and the rpath follow.
 mkdir "$work/moved"
 cp -a "$prefix" "$work/moved/tern here"
 ln -s "$work/moved/tern here" "$work/moved/tern"
 flags() { PKG_CONFIG_PATH=$(dirname "$(find "$1/" -name tern.pc)") pkg-config --cflags --libs "$2"; }
-# with_pkg_config PREFIX: the compiler's own language version, no rpath but the one of tern.pc, nothing from the environment.
+# with_pkg_config PREFIX: the compiler's default language version, only tern.pc's rpath, nothing from the environment.
 with_pkg_config() {
   local flags
   flags=$(flags "$1" tern) || return 1
   # shellcheck disable=SC2086
   g++ tests/consumer/main.cpp $flags -o "$work/with_pkg_config" && env -i "$work/with_pkg_config" "$work/digits.tern"
 }
-# A project that takes in the source tree. Its build folder stays, so that a second run compiles only changes, and its
-# options are those of the build that is tested, so that ccache knows the objects.
+# A project that embeds the source tree. Its build folder stays, so that a second run compiles only changes, and its
+# options equal the tested build's, so that ccache finds the objects.
 subproject=$folder-subproject
 as_subproject() {
   local target launcher=()
@@ -57,7 +58,8 @@ as_subproject() {
   cmake "$subproject" -DCMAKE_BUILD_TYPE=Release -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
     nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer consumer_static
 }
-# The static library, by pkg-config from an installed tree without the shared one. It needs none of it at run time.
+# The static library, by pkg-config from an installed tree without the shared library. The program needs no libtern at
+# run time.
 needs_no_libtern() { ! readelf -d "$1" | grep 'NEEDED.*libtern'; }
 with_archive() {
   local flags
@@ -74,7 +76,7 @@ as_c_with_archive() {
   gcc -std=c99 tests/consumer/main.c $flags -o "$work/c_with_archive" && env -i "$work/c_with_archive" "$work/digits.tern"
 }
 static_consumer() { needs_no_libtern "$1" && "$1" "$work/digits.tern"; }
-# As strict C, with all of C's headers of ours in one file.
+# Strict C, with all public C headers in a single file.
 as_c() {
   local flags
   flags=$(flags "$prefix" tern-c) || return 1
@@ -97,7 +99,7 @@ headers() {
     echo "#include <tern/$header>" | gcc -std=c99 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c - || return 1
   done
 }
-# docs/api.md: its C++ blocks are examples/cpp/api.cpp, its C block examples/cpp/api.c, word for word.
+# docs/api.md: the C++ blocks equal examples/cpp/api.cpp, the C block equals examples/cpp/api.c, word for word.
 doc_block() { awk -v lang="$1" '$0 == "```" lang {on = 1; next} /^```$/ {on = 0} on' docs/api.md; }
 doc_example() {
   local flags c_flags
@@ -108,7 +110,7 @@ doc_example() {
     gcc -std=c99 -Wall -Wextra -Werror examples/cpp/api.c $c_flags -o "$work/api_c" &&
     "$work/api_c" "$work/digits.tern" >"$work/api_c.txt" && diff "$work/api_cpp.txt" "$work/api_c.txt"
 }
-# The C functions of the library are those of the list: whoever removes one breaks programs.
+# The library exports exactly the listed C functions: removing a function breaks programs.
 exported() { nm -D --defined-only "$@" "$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)"; }
 c_symbols() {
   diff cmake/tern_c_api.symbols <(exported --without-symbol-versions | awk '$3 ~ /^tern_/ {print $3}' | LC_ALL=C sort)
@@ -136,14 +138,14 @@ try 'each public header compiles by itself' headers
 try 'C99 compiles and runs' as_c
 try 'docs/api.md compiles and runs, the same in C and C++' doc_example
 try 'the C functions are those of cmake/tern_c_api.symbols' c_symbols
-# An archive that C++ trains.
+# Trains an archive from C++.
 training() {
   "$prefix/bin/tern" export examples/training/digits.pt2 --train --loss cross_entropy -o "$work/train.tern" >/dev/null &&
     "$work/training/train_digits" "$work/train.tern" | grep -qF 'has been trained'
 }
 try 'examples/training compiles' with_cmake examples/training training
 try 'examples/training runs' training
-# The archive of a program that calls an operator of examples/custom_op; without its library it must not run.
+# The archive of a program with an operator of examples/custom_op; without its library the archive must not run.
 custom_op() {
   local rope=$work/custom_op/librope.so program=examples/custom_op/rope
   "$prefix/bin/tern" conform $program.pt2 --ops "$rope" &&
@@ -161,7 +163,7 @@ try 'an operator that nobody provides is named at export' refused "$prefix/bin/t
   -o "$work/none.tern"
 try 'an operator that nobody provides is named at run' refused "$prefix/bin/tern" run "$work/rope.tern" \
   --input examples/custom_op/rope.safetensors
-# A device from outside, and what `tern devices` says of a library that is none.
+# An external device, and the report of `tern devices` about a library without device.
 device() {
   local plugin=$work/device/example_device.so
   TERN_DEVICE_PATH=$plugin "$prefix/bin/tern" devices | grep -q '^example:0 ' &&
@@ -175,8 +177,8 @@ unknown_device() {
   "$prefix/bin/tern" run "$work/digits.tern" --random --size s34=2 --device nothing >"$work/unknown.log" 2>&1 || status=$?
   ((status == 2)) && grep -q "there is no device 'nothing'" "$work/unknown.log"
 }
-# The operator of examples/custom_op as text, compiled by that device; one of a library without text runs on the host, and
-# its case fails.
+# The operator of examples/custom_op as source, compiled by the device; the operator of a library without source runs on
+# the host, and its case fails.
 custom_op_on_device() {
   TERN_DEVICE_PATH=$work/device/example_device.so "$prefix/bin/tern" conform examples/custom_op/rope.pt2 \
     --ops "$work/custom_op/librope.so" --device example
@@ -190,7 +192,7 @@ without_text() {
       --ops "$work/librope_host.so" --device example >"$work/host.log" &&
     grep -q '2 nodes ran on the host' "$work/host.log"
 }
-# odd_library PATTERN MESSAGE: rope.c with one thing changed is refused when it is loaded, or when a program is planned.
+# odd_library PATTERN MESSAGE: a changed rope.c is refused when loaded, or when a program is planned.
 odd_library() {
   sed "$1" examples/custom_op/rope.c >"$work/odd.c" && ! cmp -s "$work/odd.c" examples/custom_op/rope.c &&
     gcc -O2 -shared -fPIC -I"$prefix/include" "$work/odd.c" -o "$work/libodd.so" -lm &&
@@ -198,7 +200,7 @@ odd_library() {
       --input examples/custom_op/rope.safetensors --ops "$work/libodd.so" >"$work/odd.log" 2>&1 &&
     grep -q "$2" "$work/odd.log" || { cat "$work/odd.log"; return 1; }
 }
-# What the gate has unpacked, whichever build is tried.
+# Cases unpacked by the tests, independent of the tested build.
 device_cases=(build/test-data/conformance/{add,sum,softmax,mm,cumsum,gather})
 try 'examples/device compiles' with_cmake examples/device device
 try 'examples/device runs cases' device
@@ -211,8 +213,8 @@ try 'a plan with too many parameters is refused' odd_library 's/integer_count = 
 try 'a text without its function is refused' odd_library 's/plan->function = "rope"/plan->function = "none"/' 'compiling tern_custom'
 try 'a library that is no device is said to be none' no_device
 try 'a device that is not there is named' unknown_device
-# What the library exports is the public API, with the version of the soname, and nothing else of the project or of the
-# libraries it is made with: templates of the C++ library, too.
+# The library exports the public API with the version of the soname, and no other symbol of the project, of its
+# libraries or of C++ templates.
 hidden() {
   local leaked count version
   version=TERN_$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\) //p' include/tern/version.h | paste -sd .)

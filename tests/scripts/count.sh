@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced by the test scripts: counts named checks. Ends with `report`, whose line the gate adds up.
+# Sourced by the test scripts: counts named checks. Scripts end with `report`; the tests add up its line.
 passed=0
 failed=0
 
-# try NAME COMMAND...: one check, passed when the command ends well.
+# try NAME COMMAND...: a check, passed if the command succeeds.
 try() {
   local name=$1
   shift
@@ -15,7 +15,7 @@ try() {
   fi
 }
 
-# add LOG: adds what the last line of another script's output says, or one failure where it says nothing.
+# add LOG: adds the counts in the last line of another script's output, or a failure without such a line.
 add() {
   if [[ $(tail -n 1 "$1") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     passed=$((passed + BASH_REMATCH[1]))

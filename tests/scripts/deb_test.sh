@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the Debian packages, reads them with lintian, and installs them in a Debian 12 that debootstrap makes: the command
+# Makes the Debian packages, checks them with lintian, and installs them in a Debian 12 made by debootstrap: the command
 # and its plugins work, the README's C++ example builds and gives PyTorch's result (debian/tests/readme-example), and
-# nothing is left when they are removed. Needs root. TERN_DEBIAN_MIRROR names another mirror; `none` leaves the bare system
-# out. TERN_DEBS names a folder that has the packages already.
+# removal leaves no file. Needs root. TERN_DEBIAN_MIRROR names another mirror; `none` skips the bare system. TERN_DEBS
+# names a folder with ready packages.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/bare_system.sh"
@@ -18,7 +18,7 @@ if [[ ${TERN_BARE_INSIDE:-} != "$$" ]]; then
 fi
 trap 'exit 130' INT TERM HUP
 
-# Debian's checker as it is, with no list of what it should not say but the packages' own overrides.
+# Debian's checker, with no exceptions except the packages' own overrides.
 clean() { lintian --fail-on error,warning --tag-display-limit 0 "$debs"/tern_*.changes; }
 # Each program and library: no run path, no writable table of addresses, position independent, checked calls of the C library.
 hardened() {
@@ -27,7 +27,7 @@ hardened() {
   for deb in "$debs"/*.deb; do dpkg-deb -x "$deb" "$unpacked" || return 1; done
   while read -r file; do
     [[ $(file -b "$file") == ELF* && $file != */debug/* ]] || continue
-    text=$(readelf -WhdlS "$file") # whole: grep -q ends a pipe early, which pipefail takes for a failure
+    text=$(readelf -WhdlS "$file") # read completely: grep -q ends a pipe early, and pipefail reports a failure
     grep -qE '\(R(UN)?PATH\)' <<<"$text" && echo "$file has a run path" && status=1
     grep -qE 'FLAGS.*NOW' <<<"$text" || { echo "$file binds lazily" && status=1; }
     grep -q GNU_RELRO <<<"$text" || { echo "$file is without RELRO" && status=1; }
@@ -48,7 +48,7 @@ install() {
     inside "$root" 'apt-get -qq install --no-install-recommends ./debs/*.deb' >"$root.install.log" 2>&1 ||
     { tail -n 20 "$root.install.log"; return 1; }
 }
-# Plugins load from their own folder; a machine without such a device is told so.
+# Plugins load from their own folder; a machine without such a device gets a message.
 plugins() {
   inside "$root" 'tern devices' | tee "$root.devices"
   local plugin
@@ -57,7 +57,7 @@ plugins() {
   done
   ! grep -qE 'No plugin|cannot open|undefined symbol' "$root.devices"
 }
-# The library, too, finds what lies beside it: each engine runs a group of one.
+# The library also finds its neighbouring files: each engine runs a group with a single rank.
 engines() {
   inside "$root" 'RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29600 \
     tern run digits.tern --random --size s34=2 --group gloo' &&

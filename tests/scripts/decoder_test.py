@@ -28,7 +28,7 @@ class Report(unittest.TestCase):
     def test_figures(self):
         text = report.markdown(FIGURES)
         self.assertIn("| Tern, MXFP4 | 10.0 ±2 % | 100.0 | 4.00 | 270 | 27.0 (90 %) |", text)
-        self.assertIn("| OpenVINO, int8 | 24.0 ±2 % | 41.7 | 1.67 | 500 |  |", text)  # its file has a table more than it reads
+        self.assertIn("| OpenVINO, int8 | 24.0 ±2 % | 41.7 | 1.67 | 500 |  |", text)  # additional table
         self.assertIn("The archive of MXFP4 takes 27.0 % of bfloat16's.", text)
         self.assertIn("8 bits: Tern, int8 takes 0.83 of the time of OpenVINO, int8.", text)
         self.assertIn("4 bits: Tern, MXFP4 takes 0.62 of the time of OpenVINO, int4.", text)

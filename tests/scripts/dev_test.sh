@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What newcomers meet in ./dev and the scripts under it: packages that are missing or cannot be installed, no PyPI, no network,
-# an old cmake, other folders. A copy of ./dev runs with stand-ins for the tools that would change the machine.
+# Newcomers' problems with ./dev and its scripts: missing or uninstallable packages, no PyPI, no network, an old cmake,
+# other folders. A copy of ./dev runs with stand-ins for tools that change the machine.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -13,7 +13,7 @@ cp cmake/configure.sh "$copy/cmake/"
 cp tests/scripts/device.sh "$copy/tests/scripts/"
 echo 'no-such-package-of-tern==1.0' >"$copy/tests/scripts/device_requirements.txt"
 stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
-# All packages are there but those in $work/missing. apt-get keeps a list of its calls and does what $work/apt says.
+# All packages are installed except those in $work/missing. apt-get logs its calls and runs $work/apt.
 stand_in dpkg-query "shift 3; s=0; for p; do if grep -qx \"\$p\" '$work/missing'; then s=1; else echo \"installed \$p\"; fi; done; exit \$s"
 stand_in apt-get "echo \"\$@\" >>'$work/calls'; . '$work/apt'"
 stand_in sudo 'exec "$@"'
@@ -23,7 +23,7 @@ stand_in sudo 'exec "$@"'
 export PATH=$work/bin:$PATH
 unset TERN_JOBS
 
-# says PATTERN COMMAND...: the command fails, and its output has the pattern. prints: it ends well.
+# says PATTERN COMMAND...: the command fails, and its output matches the pattern. prints: the command succeeds.
 says() { ! "${@:2}" >"$work/log" 2>&1 </dev/null && grep -qE "$1" "$work/log" || { cat "$work/log"; return 1; }; }
 prints() { "${@:2}" >"$work/log" 2>&1 </dev/null && grep -qE "$1" "$work/log" || { cat "$work/log"; return 1; }; }
 dev() { "$copy/dev" "$@"; }
@@ -40,19 +40,19 @@ not_installable() {
     grep -q 'could not install libfmt-dev mold' "$work/log"
 }
 no_index() {
-  # An index that nobody serves, and no settings of this machine.
+  # An index without server, and no settings of this machine.
   env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null PIP_INDEX_URL=http://127.0.0.1:9 PIP_RETRIES=0 "$copy/dev" setup devices
 }
 no_plugin() {
   mkdir -p "$copy/build/device-tools/vendors" && touch "$copy/build/device-tools/vendors/intel.icd" &&
     "$copy/tests/scripts/device.sh" intel true
 }
-# Of two names of a package the one that this system has.
+# A package with two names: selects the name of this system.
 other_name() {
   printf 'rocm-device-libs\nrocm-device-libs-17\n' >"$work/missing"
   : >"$work/apt"
   stand_in apt-cache 'case $* in *libs) exit 100 ;; esac'
-  no_index # the packages come first
+  no_index # packages are installed before
   rm "$work/bin/apt-cache"
   grep -qE 'install --no-install-recommends rocm-device-libs-17$' "$work/calls"
 }
@@ -64,7 +64,7 @@ old_cmake() {
   return $status
 }
 home() {
-  # The compiler cache goes to the build folder if nobody can write to the home folder.
+  # The compiler cache uses the build folder if the home folder is not writable.
   HOME=/nonexistent bash -c 'unset CCACHE_DIR; set -- help; . "$0" >/dev/null; echo "$CCACHE_DIR"' "$copy/dev"
 }
 try 'dev runs in its own folder' from_elsewhere

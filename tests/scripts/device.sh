@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# device.sh intel|pocl COMMAND...: runs the command where xpu is that OpenCL runtime alone.
-# device.sh cuda|rocm COMMAND...: runs it where the plugins cuda and rocm find emulated GPUs (tests/gpu).
-# device.sh cubin COMMAND...: as cuda, but kernels are machine code, for which the emulated driver has their PTX.
-# device.sh metal COMMAND...: runs it where the plugin metal finds an emulated GPU of Apple, beside the device narrow: the
-# host without float64.
-# device.sh example COMMAND...: runs it where the device of examples/device is there, which it builds first.
+# device.sh intel|pocl COMMAND...: runs the command with this OpenCL runtime alone as xpu.
+# device.sh cuda|rocm COMMAND...: with emulated GPUs (tests/gpu) for the plugins cuda and rocm.
+# device.sh cubin COMMAND...: like cuda, but kernels are machine code; the emulated driver has their PTX.
+# device.sh metal COMMAND...: with an emulated Apple GPU for the plugin metal, beside the device narrow (the host
+# without float64).
+# device.sh example COMMAND...: with the device of examples/device, built first.
 set -euo pipefail
 runtime=$1
 shift
-# What a check of the gate prints after FAIL stands in its summary.
+# The summary of the tests shows the text after FAIL.
 needs() { [[ -e $1 ]] || { echo "FAIL $2 is not installed: './dev setup devices' installs it from $3" && exit 2; }; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 case $runtime in
@@ -33,13 +33,13 @@ case $runtime in
     needs "$emulation/$library" "what the emulated GPUs need (cuda.h, clang-19, HIP's headers)" \
       "PyPI and the archive; './dev build' builds them then"
     export LD_LIBRARY_PATH=$emulation:$emulation/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export OCL_ICD_VENDORS=$emulation/no-vendors # no OpenCL beside them
+    export OCL_ICD_VENDORS=$emulation/no-vendors # no OpenCL at the same time
     TERN_NVRTC=$(find -L "$root/build/device-tools/lib" -name 'libnvrtc.so.*' -print -quit)
     export TERN_NVRTC
-    # Tern's kernels are what most tests are about: the vendors' libraries, or their stand-ins, only where asked for.
+    # Most tests are about Tern's kernels: the vendors' libraries, or their stand-ins, only on request.
     export TERN_CUDA_LIBRARIES=${TERN_CUDA_LIBRARIES:-0} TERN_ROCM_LIBRARIES=${TERN_ROCM_LIBRARIES:-0}
     export TERN_EMULATOR_CACHE=$emulation/cache
-    # The emulated driver runs PTX, no machine code: NVRTC makes that, or both.
+    # The emulated driver runs PTX, not machine code: NVRTC makes PTX, or both.
     if [[ $runtime == cubin ]]; then
       export TERN_EMULATOR_NVRTC=$TERN_NVRTC TERN_NVRTC=$emulation/libtern_nvrtc.so TERN_EMULATOR_CUBINS=$emulation/cubins
     else

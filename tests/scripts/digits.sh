@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The digits example from the command line, as ./dev demo runs it: digits.sh FOLDER
+# Runs the digits example from the command line like ./dev demo: digits.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
@@ -18,7 +18,7 @@ try classify "$folder/digits_classify" "$out/digits.tern" examples/digits/digits
 try 'classify, zstd' "$folder/digits_classify" "$out/small.tern" examples/digits/digits_test.safetensors
 try 'classify, tuned' "$folder/digits_classify" "$out/tuned.tern" examples/digits/digits_test.safetensors
 
-# accurate FORMAT LEAST [OPTION...]: quantized, at least so many of the 360 digits are right; 357 are in float32.
+# accurate FORMAT LEAST [OPTION...]: quantized, at least LEAST of the 360 digits are right; 357 in float32.
 accurate() {
   local right
   "$folder/tern" export examples/digits/digits.pt2 -o "$out/quantized.tern" --quantize "$1" --verify "${@:3}" >"$out/log" || return

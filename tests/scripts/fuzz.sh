@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs fuzz targets of a build folder: fuzz.sh FOLDER SECONDS [TARGET...], all of them where none is named. The corpus of a target grows
-# under FOLDER/corpus; inputs that crash it lie under FOLDER/findings. TERN_FUZZ_SECONDS changes how long fuzz_run and fuzz_ops take.
+# Runs fuzz targets of a build folder: fuzz.sh FOLDER SECONDS [TARGET...], all targets by default. A target's corpus
+# grows under FOLDER/corpus; crashing inputs go to FOLDER/findings. TERN_FUZZ_SECONDS sets the time of fuzz_run and
+# fuzz_ops.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -22,7 +23,7 @@ for name in "$@"; do
   [[ -d fuzz/corpus/$name ]] && arguments+=("fuzz/corpus/$name")
   [[ $name == fuzz_run ]] && arguments+=("$folder/seeds")
   [[ -f fuzz/$name.dict ]] && arguments+=("-dict=fuzz/$name.dict")
-  # The limits, as OSS-Fuzz reads them: lines of `name = value`.
+  # The limits in OSS-Fuzz's format: lines of `name = value`.
   while read -r option _ value; do
     [[ $value ]] && arguments+=("-$option=$value")
   done <"fuzz/$name.options"

@@ -74,7 +74,7 @@ class Generation(Checks):
             self.check(f"metadata {key}", facts.get(key) == value, facts)
 
     def greedy(self):
-        # Another archive: no token ends its texts, as in the expected answers.
+        # Another archive, without end token, as for the expected answers.
         endless = self.export("endless", HERE / "seabirds.pt2")
         for answer in self.expected:
             got = self.tokens(answer["ids"], "--max-tokens", 24, archive=endless)
@@ -89,7 +89,7 @@ class Generation(Checks):
         for answer in self.expected:
             ids, made = answer["ids"], answer["tokens"]
             for step, right in answer["logits"].items():
-                # All tokens so far in one run: right only if prefill gives what the steps of generate() gave.
+                # All tokens so far in a single run: equal only if prefill reproduces the steps of generate().
                 tokens = ids + made[:int(step)]
                 self.same_logits(f"logits of step {step}: {answer['prompt'][:40]}", tokens, right)
 
@@ -141,7 +141,7 @@ class Generation(Checks):
         batched = self.export("slots", HERE / "seabirds.pt2", "--batch", 3, "--verify")
         facts = dict(json.loads(self.run("inspect", batched, "--json").stdout)["metadata"])
         self.check("metadata of slots", (facts.get("llm"), facts.get("llm.batch")) == ("2", "3"), facts)
-        # More prompts than slots, of different lengths: those that wait take slots that other texts leave.
+        # More prompts than slots, of different lengths: waiting prompts take freed slots.
         prompts = [",".join(map(str, a["ids"])) for a in self.expected]
         out, err, _ = self.generate(*prompts, "--no-bos", "--max-tokens", 24, archive=batched)
         right = [a["tokens"] for a in self.expected]

@@ -25,12 +25,12 @@ from gpu_check_speed import NAMES, measure
 from gpu_check_step import COUNTS, Step, call
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Where tern conform finds the cases, and which of every N it takes: N itself, or a tenth of it for the folders with few.
+# Folders with cases for tern conform, and the divisor of the sampling interval: a folder with few cases uses a tenth.
 CASES = {"programs": 10, "models": 10, "conformance": 1}
 KNOWN = "tests/data/device_expected_failures.txt"
 KNOWN_BITS = "tests/data/reproducible_expected_failures.txt"
 SANITIZED = 5
-SLICE = 60  # operators of one call of tern conform
+SLICE = 60  # operators per call of tern conform
 
 
 class Check:
@@ -56,7 +56,7 @@ class Check:
     def slices(self, name, limit, every, paths, *options, known=KNOWN):
         """As conform, some operators at a time: where the time is over, what has run counts."""
         end, whole = time.monotonic() + limit, Step(name)
-        groups = {}  # a folder, or the files of one case
+        groups = {}  # a folder, or the files of a case
         for path in filter(pathlib.Path.exists, paths):
             for source in sorted(path.iterdir()):
                 groups.setdefault((path.name, source.name if source.is_dir() else source.stem), []).append(source)
@@ -66,7 +66,7 @@ class Check:
             shutil.rmtree(links, ignore_errors=True)
             for (parent, _), source in ((key, s) for key, sources in operators[at:at + SLICE] for s in sources):
                 (links / parent).mkdir(parents=True, exist_ok=True)
-                if source.is_dir():  # of links to files: tern conform follows none to folders
+                if source.is_dir():  # made of links to files: tern conform follows no links to folders
                     shutil.copytree(source, links / parent / source.name, copy_function=os.symlink)
                 else:
                     os.symlink(source, links / parent / source.name)
@@ -178,7 +178,7 @@ def counted(name, done, begins=("FAIL", "ERROR")):
     passed, failed = int(count[1]), int(count[2])
     if passed + failed == 0:
         return Step(name, 0, 1, ["no cases"])
-    if done.wrong and not failed:  # all is well, and yet it ends badly
+    if done.wrong and not failed:  # all results passed, yet the process failed
         return Step(name, passed, 1, [done.wrong, *failures])
     return Step(name, passed, failed, failures if failed else [])
 
@@ -194,7 +194,7 @@ def run_all(check, minutes):
         limit = (end - start) * share / sum(s for _, _, s in steps[at:])
         try:
             step = function(max(1, limit))
-        except Exception as error:  # a step must not take the others with it
+        except Exception as error:  # a failed step must not end the others
             step = Step(name, 0, 1, [f"{type(error).__name__}: {error}"])
         step.seconds = time.monotonic() - start
         results.append(step)

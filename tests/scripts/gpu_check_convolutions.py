@@ -9,7 +9,7 @@ from gpu_check_step import Step, call
 
 SUM = re.compile(r"^= (\S+) (\d+) (\S+) (\S+) plain: (\S+) us taken, (\S+) best \((.*)\); fused: (\S+) taken, (\S+) best \((.*)\)$")
 HEAD = ("model", "batch", "type", "convolution", "plain: taken, µs", "best", "of", "with bias and ReLU: taken, µs", "best", "of")
-SLOWER = 1.2  # a better engine is told where the one that Tern takes needs so many times its time
+SLOWER = 1.2  # reports a faster engine if Tern's engine takes this many times its time
 
 
 def sums(lines):

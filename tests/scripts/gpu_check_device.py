@@ -8,16 +8,16 @@ import shutil
 
 from gpu_check_step import call
 
-# The first of these that loads is the driver that the plugin takes (devices/gpu/cuda/names.h and hip/names.h).
+# The plugin uses the first driver that loads (devices/gpu/cuda/names.h and hip/names.h).
 DRIVERS = {"cuda": ("libcuda.so.1", "libcuda.so"),
            "rocm": ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
                     "/opt/rocm/lib/libamdhip64.so")}
-# What the stand-ins of tests/gpu export beside the vendor's functions.
+# A function exported by the stand-ins of tests/gpu, in addition to the vendor's.
 EMULATOR = "tern_emulator_calls"
 # A vendor's command for the version of the kernel's driver.
 TOOLS = {"cuda": (["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], "kernel driver"),
          "rocm": (["cat", "/sys/module/amdgpu/version"], "kernel driver")}
-# The compiler's library, the variable that names another one, and the function that fills in its version.
+# The compiler's library, the variable with another path, and the version function.
 COMPILERS = {"cuda": ("NVRTC", "TERN_NVRTC", ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                               "/usr/local/cuda/lib64/libnvrtc.so"), "nvrtcVersion"),
              "rocm": ("hiprtc", "TERN_HIPRTC", ("libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"),
@@ -35,8 +35,8 @@ def library(names):
 
 @dataclasses.dataclass
 class Device:
-    plugin: str  # cuda or rocm, as --device takes it
-    entry: dict  # of `tern devices --json`
+    plugin: str  # cuda or rocm, for --device
+    entry: dict  # output of `tern devices --json`
     emulated: bool
 
     @property

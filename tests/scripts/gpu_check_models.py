@@ -10,7 +10,7 @@ import torch  # noqa: E402
 from peers.models import make  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
 
-# What rounding each layer's results makes of the last.
+# Error of the last result caused by rounding each layer.
 TOLERANCES = {torch.float32: "1e-3", torch.bfloat16: "1e-1"}
 
 
@@ -25,7 +25,7 @@ def write(folder, name, dtype):
         program = torch.export.export(module, inputs)
         file = folder / f"{name}{'-bf16' if dtype == torch.bfloat16 else ''}.pt2"
         torch.export.save(program, file.with_suffix(".part.pt2"))
-        exact = module.double()(*(cast(x, torch.float64) for x in inputs))  # the weights of `program` are other ones now
+        exact = module.double()(*(cast(x, torch.float64) for x in inputs))  # the weights of `program` change here
     tensors = {f"in{i}": x.contiguous() for i, x in enumerate(inputs)} | {"out0": exact.to(dtype).contiguous()}
     save_file(tensors, file.with_suffix(".safetensors"), metadata={"rtol": TOLERANCES[dtype], "atol": TOLERANCES[dtype]})
     file.with_suffix(".part.pt2").rename(file)

@@ -5,8 +5,8 @@ Tern's kernels and of the routines `small` and `large`. A routine that the libra
 """
 from gpu_check_step import Step, call
 
-GAIN = 0.9  # a routine is chosen where it takes at most this part of the time of Tern's kernels
-MANY = 16  # matrices from which on the times of the larger batch count
+GAIN = 0.9  # chooses a routine if its time is at most this fraction of Tern's kernels
+MANY = 16  # smallest count of matrices decided by the times of the larger batch
 ROUTINES = ("kOwn", "kSmall", "kLarge")
 MEASURED = 7  # words of a line
 
@@ -57,7 +57,7 @@ def measure(program, device, limit):
     if not program.exists():
         return Step(name, skipped=f"{program.name} is not built: './dev gpu-check' builds it")
     small = ["--small"] if device.emulated else []
-    # The program ends by itself; what it measures last may take longer.
+    # The program ends by itself; its last measurement may take longer.
     done = call([str(program), device.name, f"{limit * 0.7:.1f}", *small], limit)
     lines = [line for line in done.output.splitlines() if len(line.split()) == MEASURED]
     failures = [line for line in done.output.splitlines() if line.startswith("FAIL")]

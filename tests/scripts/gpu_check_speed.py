@@ -18,14 +18,14 @@ from gpu_check_step import COUNTS, Step, call, end_group
 # The names of gpu_check_models.py, which needs PyTorch.
 NAMES = ("resnet50", "mobilenet_v3_large", "efficientnet_b0", "vit_b_16", "minilm", "gpt2", "llama_prefill", "llama_decode")
 
-# Where PyTorch cannot make those of gpu_check_models.py: of the test data.
+# Models from the test data, if PyTorch cannot make those of gpu_check_models.py.
 SMALL = ("hf-bert-generation", "hf-qwen2", "hf-qwen3_moe", "hf-falcon_mamba", "hf-mbart", "hf-beit", "timm-mobilenetv3",
          "timm-nfnet")
 TURNS, RUNS = 3, 50
-TOGETHER = 4  # models that PyTorch compiles at the same time
-MAKING, COMPILING = 0.3, 0.7  # of the time: for files; of a model's, for what its processes do before they are ready
+TOGETHER = 4  # models compiled by PyTorch at the same time
+MAKING, COMPILING = 0.3, 0.7  # shares of the time: for files; of a model's, for starting its processes
 NO_TIME = "no time left"
-# Of tern bench; of the modes of gpu_check_torch.py.
+# Options of tern bench; modes of gpu_check_torch.py.
 TERN = {"Tern": [], "Tern, graph": ["--graph"]}
 TORCH = {"torch eager": "eager", "torch, CUDA graph": "graph", "torch.compile, reduce-overhead": "reduce-overhead"}
 

@@ -14,7 +14,7 @@ class Step:
     passed: int = 0
     failed: int = 0
     failures: list = dataclasses.field(default_factory=list)
-    skipped: str = ""  # why it did not run
+    skipped: str = ""  # reason for skipping
     seconds: float = 0
     table: list = dataclasses.field(default_factory=list)  # lines of Markdown for the report
     notes: list = dataclasses.field(default_factory=list)
@@ -24,7 +24,7 @@ class Step:
 @dataclasses.dataclass
 class Done:
     output: str
-    wrong: str  # how it ended, where it did not end well
+    wrong: str  # description of a failure
 
 
 def end_group(process):

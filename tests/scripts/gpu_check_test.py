@@ -24,7 +24,7 @@ from gpu_check_step import Done, Step, call
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ROOT / "build").absolute()
 RUNTIMES = [sys.argv.pop(1) for _ in sys.argv[1:]] or ["cuda"]
-# Beside the build folder: the emulated drivers are there.
+# The script beside the build folder, with the emulated drivers.
 DEVICE = BUILD.parent / "tests/scripts/device.sh"
 CASES = {"programs": ("pt29_cond_nested.*", "pt215_map.*"), "models": ("timm-mobilenetv3.*",), "conformance": ("add/f32_0.*",)}
 ENTRY = {"name": "cuda:0", "description": "NVIDIA X100", "driver": "CUDA 13.5", "units": 1, "memory_bytes": 2**30,
@@ -130,7 +130,7 @@ class Parts(WithFolder):
                          ["resnet50 1 float32 64x56x56>64,3x3/1,g1 plain: 30.00 µs, 20.00 by A 7 engine 70"])
 
     def test_rows_of_solvers_choose_what_was_fastest(self):
-        # One matrix: Tern's, then `large`; many: `small` from 16 on, Tern's again at 64, and ties are Tern's.
+        # A single matrix: Tern's, then `large`; many: `small` from 16 on, Tern's again at 64. Ties go to Tern.
         times = {(16, 1): (1, 2, 2), (64, 1): (4, 5, 2), (16, 999): (4, 3, 9), (32, 999): (4, 1, 9), (64, 999): (4, 3.9, 3.9)}
         rows = gpu_check_solvers.rows_of(times)
         self.assertEqual(rows, [(64, 1, "kLarge"), (16, 16, "kSmall"), (64, 16, "kOwn")])

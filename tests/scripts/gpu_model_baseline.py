@@ -1,5 +1,6 @@
 """Compares figures of ./dev gpu-model with those that are committed: one that is worse fails. Standard library alone."""
-# Of each figure: whether more is worse, and by how much it may change. Registers count by the occupancy that they allow.
+# Each figure: the sign of a deterioration (1: more is worse), and the tolerated change. Registers count by their
+# occupancy limit.
 WORSE = {
     "launches": (1, 0.0),
     "memory_ratio": (1, 0.01),
@@ -13,7 +14,7 @@ WORSE = {
     "occupancy": (-1, 0.001),
     "tensor_share": (-1, 0.01),
 }
-# Without ptxas they are not known.
+# Figures unknown without ptxas.
 OF_ASSEMBLER = ("spill_bytes", "occupancy")
 
 

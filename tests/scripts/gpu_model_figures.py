@@ -15,16 +15,16 @@ class Device:
     """Published peaks, dense: bytes and operations a second. docs/gpu_model.md names the sources."""
     name: str
     memory: float
-    vector: float  # of float32, outside of matrix units
-    matrix: float  # of bfloat16 and float16
-    double: float  # of float64, outside of matrix units
+    vector: float  # float32, outside of matrix units
+    matrix: float  # bfloat16 and float16
+    double: float  # float64, outside of matrix units
     units: int     # multiprocessors, compute units
 
 
 H100 = Device("H100 SXM", 3.35e12, 66.9e12, 989.4e12, 33.5e12, 132)
 MI300X = Device("MI300X", 5.3e12, 163.4e12, 1307.4e12, 81.7e12, 304)
-# Of a multiprocessor of an H100: its 32 load and store units take one request of a warp, or one pass over the banks of
-# shared memory, in a cycle. Its 128 lanes of float32 make an fma each, so the peak gives the clock.
+# A multiprocessor of an H100: per cycle its 32 load and store units take a warp's request, or one pass over the banks
+# of shared memory. Its 128 lanes of float32 make an fma each, so the peak gives the clock.
 CLOCK = H100.vector / (H100.units * 128 * 2)
 DEVICES = (H100, MI300X)
 

@@ -67,7 +67,7 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(launched_seconds(node()), 2**21 / 3.35e12)
         self.assertAlmostEqual(launched_seconds(node(launch(operations=66.9e12))), 1)
         self.assertAlmostEqual(launched_seconds(node(launch(), launch())), 2 * 2**21 / 3.35e12)
-        # Half of the 132 multiprocessors; one request for each in a cycle of 1.98 GHz.
+        # Half of the 132 multiprocessors; a request per multiprocessor and cycle of 1.98 GHz.
         self.assertAlmostEqual(launched_seconds(node(launch(operations=66.9e12, grid=[66, 1, 1]))), 2)
         self.assertAlmostEqual(launched_seconds(node(launch(shared={"requests": 1, "passes": 132 * 1.98e9, "least_passes": 1}))),
                                1, places=3)
@@ -82,7 +82,7 @@ class Figures(unittest.TestCase):
         f = Sums([product]).figures()
         self.assertEqual(f["launches"], 0)
         self.assertEqual(misses("product", f, narrow=True), [])
-        # One of the library's, and one of Tern's that prepares an operand.
+        # A library launch, and a launch of Tern's that prepares an operand.
         product["launches"] = [launch(counted=False, whole=False, loads=accesses(), stores=accesses()), launch()]
         self.assertAlmostEqual(launched_seconds(product), 1 + 2**21 / 3.35e12)
         product["launches"].pop()

@@ -20,9 +20,9 @@ def run(gpu, *options, **environment):
     """Runs a program there: exit status, what it printed, and the driver's counters."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
-        # A cache of its own: what was compiled before needs no compiler.
+        # A separate cache: cached kernels would need no compiler.
         settings = {"TERN_EMULATOR_REPORT": str(report), "TERN_CACHE": folder} | environment
-        # device.sh sets the cache and the compiler; `env` behind it has the last word.
+        # device.sh sets the cache and the compiler; `env` after device.sh overrides both.
         command = [str(word) for word in (HERE / "device.sh", gpu, "env", *(f"{name}={value}" for name, value in settings.items()),
                    BUILD / "tern", "run", PROGRAM[0], "--random", "--device", gpu, *options)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)

@@ -74,7 +74,7 @@ def case_on_device(checks, build, engine, device, path, extra={}, made=r"made [1
         text, status, hung, errors = wait(launch(engine, ranks, command, ENVIRONMENT | extra))
         good, worst = not hung and not any(status), 0
         if good:
-            # mpirun may put what one rank prints into a line of another's.
+            # mpirun may insert a rank's output into another rank's line.
             said = dict.fromkeys(re.findall(r'"name": "([^"]*)"', text))
             for r in range(ranks):
                 found = File(folder / f"out_{r}.safetensors")
@@ -108,7 +108,7 @@ def failures_on_devices(checks, build, engine, device, data, extra={}, only=(), 
     by_device = engine in ("nccl", "rccl")
     call = r"all_reduce \(sum\) of 24 float32, call \d+, at model\.py:12"
     waited = rf"rank \d+ has waited {timeout} ms in {call}" + (", on its device" if by_device else f" for rank {ranks - 1}")
-    cases = {  # how: what all others say, the most milliseconds
+    cases = {  # failure: message of all other ranks, maximum milliseconds
         "exit": (rf"rank {ranks - 1} has ended", 3000),
         "throw": (rf"rank {ranks - 1} has failed: the disk is full", 3000),
         "differ": (rf"do not make the same call: .*{call}; rank {ranks - 1} all_gather of 6 float32, call \d+, at model\.py:12", 15000),
@@ -116,7 +116,7 @@ def failures_on_devices(checks, build, engine, device, data, extra={}, only=(), 
         "stop": (waited, timeout + 3000),
     }
     if engine == "mpi":
-        del cases["exit"]  # mpirun ends all when one ends
+        del cases["exit"]  # mpirun ends all ranks when a rank ends
     cases = {how: case for how, case in cases.items() if not only or how in only}
     with tempfile.TemporaryDirectory() as folder:
         programs = []
@@ -142,7 +142,7 @@ def failures_on_devices(checks, build, engine, device, data, extra={}, only=(), 
         said = subprocess.run([f"{build}/tern", "trace", "flight", f"{folder}/sleep"], capture_output=True, text=True)
         checks.expect(f"{engine} on {device}: tern trace flight", said.returncode == 1 and " Float, at " in said.stdout,
                       said.stdout + said.stderr)
-        if engine != "mpi":  # whose MPI_Finalize waits for all ranks
+        if engine != "mpi":  # its MPI_Finalize waits for all ranks
             text, status, hung, errors = wait(start_all("leave", {"WORKER_TIMEOUT_MS": "20000"}, failing=0))
             left = re.search(rf"^rank 1 after \d{{1,4}} ms: .*{call}, and rank 0 has left the group after \d+ calls", text, re.M)
             checks.expect(f"{engine} on {device}, rank 0 leaves before the other", not hung and bool(left), text + errors)
@@ -197,7 +197,7 @@ def symmetric_on_devices(checks, build, data):
 def on_devices(checks, build, engine, device, data, all_sizes):
     """Programs on devices, also where their library of collectives is there."""
     by_device = engine in ("nccl", "rccl")
-    few = ("all_to_all_uneven_3", "beside_2", "lists_2")  # through the host, `tern conform` runs all of them too
+    few = ("all_to_all_uneven_3", "beside_2", "lists_2")  # goes through the host; `tern conform` also runs all cases
     for path in sorted(pathlib.Path(data).glob("collective/*.pt2")):
         ranks = int(path.stem.rsplit("_", 1)[1])
         if ranks <= 4 if all_sizes else path.stem in few or (by_device and ranks == 2):

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-LIMIT = 100  # seconds for all ranks of one check
+LIMIT = 100  # seconds for all ranks of a check
 
 
 def free_port():
@@ -86,7 +86,7 @@ class Checks:
 def failures(checks, build, engine, ranks):
     """Every other rank ends in time, and names the rank, the call, its number and the line."""
     timeout = 2000
-    cases = {  # how: what all others say, and the most milliseconds
+    cases = {  # failure: message of all other ranks, maximum milliseconds
         "exit": (rf"rank {ranks - 1} has ended", 3000),
         "leave": (rf"rank \d+ is in all_reduce \(sum\) of 4 float32, call 6, at model.py:12, and rank {ranks - 1} has "
                   r"left the group after 5 calls", 3000),
@@ -98,7 +98,7 @@ def failures(checks, build, engine, ranks):
         "stop": (rf"rank \d+ has waited {timeout} ms in all_reduce \(sum\) of 4 float32, call 6, at model.py:12 "
                  rf"for rank {ranks - 1}", timeout + 2000),
     }
-    if engine == "mpi":  # mpirun ends all when one does
+    if engine == "mpi":  # mpirun ends all ranks when a rank ends
         cases = {k: cases[k] for k in ("throw", "differ", "sleep", "stop")}
         text, status, hung, errors = run(build, engine, ranks, ["fail", "exit", ranks - 1])
         checks.expect(f"{engine}, {ranks} ranks, one does: exit", not hung and any(status), text + errors)
@@ -136,7 +136,7 @@ def joins(checks, build):
         ends = 1 + turn % 3
         processes[ends].kill()
         text, status, hung, errors = wait(processes)
-        # A divided group, which a slow machine has already reached, numbers its own ranks.
+        # A divided group, already formed on a slow machine, numbers its own ranks.
         said = [line for line in text.splitlines() if f"rank {ends} has ended" in line or f"missing: rank {ends}" in line
                 or ("group 'part'" in line and "has ended" in line)]
         thrown = status.count(-signal.SIGABRT)  # Debian's Gloo throws in its own thread in rare cases (docs/collectives.md)
@@ -149,7 +149,7 @@ def divisions(checks, build, engine):
     timeout = 3
     for turn in range(6):
         processes = start(build, engine, 3, ["divide"], {"WORKER_TIMEOUT_MS": str(timeout * 1000)})
-        processes[turn % 3].stdout.readline()  # it has divided once
+        processes[turn % 3].stdout.readline()  # waits for the first division
         time.sleep(0.013 * turn)
         processes[turn % 3].kill()
         begin = time.time()
@@ -161,7 +161,7 @@ def divisions(checks, build, engine):
 def flight(checks, build, engine, torch):
     """The records of a recorded hang name the rank that is missing."""
     if engine == "mpi":
-        return  # mpirun passes no signal to one rank
+        return  # mpirun passes no signal to a single rank
     with tempfile.TemporaryDirectory() as folder:
         processes = start(build, engine, 3, ["fail", "sleep", 2],
                           {"WORKER_TIMEOUT_MS": "2000", "TERN_FLIGHT_FOLDER": folder})
@@ -249,7 +249,7 @@ def difference(path, expected):
     return worst
 
 
-LOGITS = 2e-5  # a sum of parts rounds in other places; logits are up to 4
+LOGITS = 2e-5  # a sum of parts rounds differently; logits are up to 4
 
 
 def decoder(checks, build, engine, data, ranks):
@@ -307,7 +307,7 @@ def main():
         good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 12
         checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)
         failures(checks, arguments.build, engine, 3)
-        if engine == "gloo":  # mpirun ends all when one does
+        if engine == "gloo":  # mpirun ends all ranks when a rank ends
             joins(checks, arguments.build)
             divisions(checks, arguments.build, engine)
         flight(checks, arguments.build, engine, arguments.torch)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Vendors' compilers at export: only the plugin of the target is loaded, and a compiler that crashes or hangs is an error that
-# names it, not the end of the command. kernel_compilers.sh BUILD
+# Vendors' compilers at export: only the target's plugin is loaded, and a crashing or hanging compiler causes an error
+# with its name, not the end of the command. kernel_compilers.sh BUILD
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -10,7 +10,7 @@ trap 'rm -rf "$out"' EXIT
 export TERN_CACHE=$out/cache
 digits=(export examples/digits/digits.pt2 -o "$out/digits.tern" --size s34=1)
 
-# ends STATUS TEXT COMMAND...: the exit status, and a part of what is printed on both streams.
+# ends STATUS TEXT COMMAND...: checks the exit status, and TEXT in either output stream.
 ends() {
   local status=$1 text=$2 got=0
   shift 2
@@ -21,7 +21,7 @@ ends() {
   return 1
 }
 
-# Plugins of other names are not loaded: this one ends the process.
+# Plugins of other names are not loaded: this plugin ends the process.
 mkdir "$out/plugins"
 echo '#include <cstdlib>
 __attribute__((constructor)) static void loaded() { std::abort(); }' | c++ -x c++ -shared -fPIC - -o "$out/plugins/libtern_bomb.so"
@@ -36,7 +36,7 @@ try 'devices --json' python3 -c 'import json, subprocess, sys
 listed = json.loads(subprocess.run([sys.argv[1], "devices", "--json"], stdout=subprocess.PIPE, check=True).stdout)
 assert any("libtern_bomb" in p["plugin"] and "crashed" in p["problem"] for p in listed["problems"]), listed' "$tern"
 
-# A compiler library of CUDA or HIP that behaves as DOES says while it compiles.
+# A compiler library of CUDA or HIP that runs DOES while compiling.
 fake_library() {
   local prefix=$1 does=$2
   printf '%s\n' '#include <cstdlib>' '#include <unistd.h>' 'extern "C" {' \
@@ -88,7 +88,7 @@ try 'TERN_COMPILER_SECONDS' ends 2 "takes a whole number of seconds" env TERN_CO
 rm -r "$out/bin"
 try 'no process is left' bash -c '! pgrep -f "$1/bin/clang-15"' _ "$out"
 
-# All that ./dev setup devices installs in one process: PoCL, Intel's runtime, hiprtc and NVRTC.
+# Everything installed by ./dev setup devices in a single process: PoCL, Intel's runtime, hiprtc and NVRTC.
 unset TERN_DEVICE_PATH
 vendors=$out/vendors
 mkdir "$vendors"

@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = (".md", ".h", ".cpp", ".py", ".sh", ".inc", ".fbs", ".cmake", ".c")
-# Made by a build or by commands of the page, or names of the reader's own files.
+# Created by a build or by commands of the page, or names of the reader's own files.
 MADE = re.compile(r"^(build|dist|tests)/?$|^(build|dist|build-bench|tern)/|^(generate\.cpp|model\.py|librope\.so)$")
 
 
@@ -28,7 +28,7 @@ def tracked():
     paths = set()
     for name in filter(None, names):
         parts = name.split("/")
-        for i in range(len(parts)):  # with every folder, and every tail: `channels_last/winograd.h`
+        for i in range(len(parts)):  # every folder and every tail: `channels_last/winograd.h`
             paths |= {"/".join(parts[i:j]) for j in range(i + 1, len(parts) + 1)}
     return paths
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Layout, layers, and clang-tidy: lint.sh [--all]. Without --all clang-tidy reads the .cpp files that differ from main
-# (or, on main, from the commit before).
+# Checks layout, layers, and clang-tidy: lint.sh [--all]. Without --all clang-tidy reads the .cpp files that differ from
+# main (or, on main, from the previous commit).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 status=0
 format=$(command -v clang-format-14 || command -v clang-format) || { echo 'lint: no clang-format' >&2; exit 1; }
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || { echo 'lint: no clang-tidy' >&2; exit 1; }
 
-# The text in a macro of rope.c is laid out by hand.
+# rope.c has a macro with handmade layout.
 mapfile -t sources < <(git ls-files '*.h' '*.c' '*.cpp' ':!examples/custom_op/rope.c')
 "$format" --dry-run -Werror "${sources[@]}" || status=1
 tests/scripts/check_layers.py || status=1
@@ -19,7 +19,7 @@ else
   [[ -n $base && $base != "$(git rev-parse HEAD)" ]] || base=$(git rev-parse -q --verify HEAD~1 || git rev-parse HEAD)
   mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 fi
-# Only what the build compiles has flags; the examples' consumers are projects of their own.
+# Only compiled files have flags; the examples' consumers are separate projects.
 cmake/configure.sh default build || exit 1
 ninja -C build --quiet tern_archive_header || exit 1
 known=()
@@ -27,7 +27,7 @@ for source in "${changed[@]}"; do
   grep -qF "/$source\"" build/compile_commands.json && known+=("$source")
 done
 if ((${#known[@]})); then
-  # clang refuses what it does not know of GCC's flags.
+  # clang refuses unknown GCC flags.
   mkdir -p build/lint
   sed 's/ -fvect-cost-model=[a-z]*//g' build/compile_commands.json >build/lint/compile_commands.json
   printf 'clang-tidy reads %d files\n' "${#known[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# minimal.sh BUILD: the preset `minimal` makes a program with libtern.a alone that classifies the digits, and is small.
-# BUILD has the command that exports the archive.
+# minimal.sh BUILD: with the preset `minimal`, a small program with libtern.a alone classifies the digits. The command
+# in BUILD exports the archive.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

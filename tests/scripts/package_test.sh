@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the package, unpacks it where nothing of the build is, and uses it with no help from the environment.
+# Makes the package, unpacks it outside the build, and uses it without help from the environment.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

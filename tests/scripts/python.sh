@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tests of the Python package, over the module in a build folder: python.sh FOLDER [--full] [ARG...], ARG to pytest.
-# TERN_PYTHON names another interpreter, of the same version. Tests with torch run where it has torch; --full takes the one
-# that ./dev bench peers installs, if it is there. TERN_TEST_FULL, which the gate sets for --full, adds all programs and
+# Tests the Python package with the module in a build folder: python.sh FOLDER [--full] [ARG...], ARG to pytest.
+# TERN_PYTHON names another interpreter of the same version. Tests with torch need torch in the interpreter; --full uses
+# the interpreter installed by ./dev bench peers, if present. TERN_TEST_FULL, set for --full, adds all programs and
 # models of the test data, and timings.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"

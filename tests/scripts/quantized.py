@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# The first part of a name says what made the case. Products of activations by activations have no weight.
+# The first part of a name identifies the case's maker. Products of activations by activations have no weight.
 QUANTIZED = re.compile(
     r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int"
     r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|loop|conv2d|conv1d)|grouped_mx(_v2|_dynamic|$))"
@@ -34,8 +34,8 @@ def wrong_of(program):
     """Float weights that a node reads, and conversions of weights to floats."""
     states = {s["name"]: s for s in program["states"]}
     for function in program["functions"]:
-        made = {}  # value: the state that it is, by views alone
-        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # by the caller, or computed of it
+        made = {}  # value: its state, through views alone
+        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # values of each run
         for value in function["inputs"]:
             if value.get("kind") == "state":
                 made[value["value"]] = states[value["state"]]
@@ -54,7 +54,7 @@ def wrong_of(program):
                     yield f"{node['op']} reads a weight that is computed in each run"
                 elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):
                     yield f"{node['op']} reads the float weight {weight['name']}"
-            elif node["op"] in ("pointwise", "dequantize", "mx_dequantize"):
+            elif node["op"] in ("pointwise", "dequantize"):
                 for v in operands:
                     if v in made and is_matrix(made[v]):
                         yield f"{node['op']} computes with all of the weight {made[v]['name']}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The recipes of packaging/: Conan makes the package with this system's libraries and runs its test package; vcpkg's manifest
-# has the form that vcpkg asks for, and its portfile runs over stand-ins (vcpkg_stand_ins.cmake). recipes_test.sh BUILD
-# [--vcpkg]: without Conan, which compiles everything once more.
+# The recipes of packaging/: Conan makes the package with this system's libraries and runs its test package; vcpkg's
+# manifest has vcpkg's format, and its portfile runs over stand-ins (vcpkg_stand_ins.cmake). recipes_test.sh BUILD
+# [--vcpkg]: --vcpkg skips Conan, which compiles everything again.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

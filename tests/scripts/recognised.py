@@ -13,8 +13,8 @@ import tempfile
 
 import checks
 
-# Written operator by operator, these stay so: a step reads its rate and the weight of the average from states, which the
-# op computes of the step (asgd), or loses digits in float32 that the op does not lose (radam).
+# Stay spelled out: a step reads its rate and the averaging weight from states, but the op computes them from the step
+# count (asgd), or loses digits in float32 that the op keeps (radam).
 NOT_RECOGNISED = {"asgd", "radam"}
 OTHERS = {"adadelta", "adagrad", "adam", "adamax", "adamw", "nadam", "rmsprop", "rprop", "sgd"}
 
@@ -32,7 +32,7 @@ def main():
             seen.add(name)
             done = c.run("inspect", program, "--json")
             steps = json.loads(done.stdout)["ops"].get("optim", 0) if done.returncode == 0 else done.stderr
-            # One for all parameters: three of them, of the same options.
+            # A single op for all three parameters, with equal options.
             c.check(f"steps of {program.stem}", steps == (name not in NOT_RECOGNISED), f"{steps} ops")
         c.check("every optimizer has programs", seen == OTHERS | NOT_RECOGNISED, seen)
     print(f"{c.passed} passed, {c.failed} failed")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a release has beside the packages: release_test.sh TARBALL. Its bill of materials names all that the tarball carries
-# and keeps to CycloneDX's schema; SHA256SUMS is signed with a key made here, and a changed file or sum is found.
+# Release files beside the packages: release_test.sh TARBALL. The bill of materials names everything in the tarball and
+# follows CycloneDX's schema; SHA256SUMS is signed with a temporary key, and a changed file or sum is detected.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -20,13 +20,13 @@ import json, sys
 for c in json.load(open(sys.argv[1]))['components']:
     if c['bom-ref'].startswith('lib/'): print(c['name'])" "$bill" | sort)
 }
-# A library's hash in the bill is that of the file.
+# A library's hash in the bill equals the file's hash.
 hashes() {
   tar -xzf "$tarball" -C "$out" --strip-components=1 --wildcards '*/lib/libzstd.so*' &&
     grep -qF "$(sha256sum "$out"/lib/libzstd.so* | cut -d ' ' -f 1)" "$bill" && rm -r "${out:?}/lib"
 }
 twice() { "$python" packaging/sbom.py "$tarball" "$out/again.cdx.json" >/dev/null && cmp "$bill" "$out/again.cdx.json" && rm "$out/again.cdx.json"; }
-# A library that parts.txt does not name.
+# A library missing in parts.txt.
 unnamed() {
   local work=$out/unnamed
   local tree=${base%.tar.gz}

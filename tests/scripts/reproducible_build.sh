@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the packages twice and compares them byte for byte: reproducible_build.sh [--objects N] [tarball|deb|wheel ...]
 #   --objects N   compile N objects of the release and of the Debian packages, and all generated sources, instead of everything
-# The two builds differ in folder, its length, time of day, time zone, language, umask and number of compilers. ccache is off
-# in both: an object that one build took from the other would hide a difference. REPRODUCIBLE_WORK names a folder to keep.
+# The two builds differ in folder, its length, time of day, time zone, language, umask and number of compilers. Both run
+# without ccache: sharing an object between the builds would hide a difference. REPRODUCIBLE_WORK names a folder to
+# keep.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -49,13 +50,13 @@ whole() {
     try "$kind, first build" in_first bash -c "$(declare -f make_package); make_package $kind"
     try "$kind, second build" in_second bash -c "$(declare -f make_package); make_package $kind"
   done
-  # The record of the build names its folder and variables.
+  # The build record names its folder and variables.
   for file in "$first"/dist/*; do
     [[ -f $file && $file != *.buildinfo && $file != *.changes ]] && try "${file##*/} is the same" same "dist/${file##*/}"
   done
 }
 
-# sample FOLDER FLAGS...: configures, makes what is generated, and compiles every n-th object.
+# sample FOLDER FLAGS...: configures, generates sources, and compiles every n-th object.
 sample() {
   local folder=$1 all
   shift

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Does schema/archive.fbs still read every released archive? flatc --conform against each schema in schema/released/.
+# Checks that schema/archive.fbs still reads every released archive: flatc --conform against each schema in
+# schema/released/.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 for released in schema/released/*.fbs; do

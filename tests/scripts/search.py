@@ -18,9 +18,9 @@ import tempfile
 from checks import Checks
 
 HERE = pathlib.Path(__file__).resolve().parents[2] / "examples/search"
-# Of float32 sums in another order, for numbers up to 1: PyTorch's own threads change as much.
+# Effect of the order of float32 sums, for values up to 1: PyTorch's own threads change as much.
 TOLERANCE = 2e-6
-# PyTorch traced more than one result for more than one query.
+# PyTorch traced several results for several queries.
 ANY_NUMBER = ["--ignore-guard", "k != 1", "--ignore-guard", "k*queries.shape[0] >= 2"]
 
 

@@ -23,7 +23,7 @@ import make  # noqa: E402
 
 QUERIES = ["birds that fly far", "planets and moons", "How is bread made?", "electricity from the sun", "animals that hear well",
            "old buildings", "keeping an account safe", "why do boats not sink", "metal", "medicine", "how long people sleep", "mathematics"]
-# The kinds of characters whose treatment differs, with how often a string takes one of them.
+# Character classes with different treatment, and their weights in random strings.
 POOLS = [(" ", 4), ("abcdefghijklmnopqrstuvwxyz", 12), ("ABCXYZ", 2), ("0123456789", 2), ("'-.,;:!?()[]{}<>/\\|@#$%^&*_+=~`\"", 2),
          ("éèêëàâäçñöüßøåæœÉÅÑİıŁłđð", 2), ("\u0301\u0308\u0327\u0345\u20dd\u302e", 1), ("αβγςΣΩάώ", 1), ("абвйёЙЇ", 1), ("אבג\u05b0", 1),
          ("中文字日本語豈", 2), ("かがカー゛ｶﾞ", 1), ("한국어\u1100\u1161\u11a8", 1), ("🙂🦭👩🔬🇮🇸", 1), ("\u200b\u200d\u00ad\ufeff\ufe0f", 1),

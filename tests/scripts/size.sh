@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# size.sh BUILD: the library that people deploy, stripped, is smaller than 8 MB; oneDNN and LAPACK are other libraries.
+# size.sh BUILD: the deployed library, stripped, has less than 8 MB; oneDNN and LAPACK are separate libraries.
 set -euo pipefail
 limit=8000000
 stripped=$(mktemp)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A decoder on two ranks, started by srun: Slurm's daemons on this machine, with folders of their own. slurm.sh BUILD DATA
-# DATA: the programs of examples/tensor_parallel. Leaves it out, with the reason, where the daemons cannot start.
+# A decoder on two ranks, started by srun: Slurm's daemons run on this machine, in their own folders. slurm.sh BUILD
+# DATA DATA: the programs of examples/tensor_parallel. Skips the test, with a reason, where the daemons cannot start.
 set -uo pipefail
 build=$1
 data=$(realpath "$2")

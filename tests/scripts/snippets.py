@@ -24,16 +24,16 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Parameters with which a fragment is also run, and their values.
+# Parameters of additional runs of a fragment, and their values.
 PREPARED = {
     "": "",
     "float* pixels": "pixels.data()",
     "std::vector<std::int64_t>& prompt": "prompt",
 }
 HEADERS = ["cancel", "collective", "graph", "linalg", "log", "optim", "stream", "subgroup", "tern", "trace"]
-# Pages whose blocks other tests compile or run as they stand.
+# Pages whose blocks other tests compile or run verbatim.
 ELSEWHERE = {"docs/tutorial.md": "tutorial.sh", "docs/api.md": "consumers.sh"}
-# What Python blocks take as given.
+# Definitions that Python blocks assume.
 MODEL = """
 import torch
 from torch import nn
@@ -60,7 +60,7 @@ next_images, array = torch.randn(2, 1, 8, 8), torch.empty(2, 10)
 import tern
 tern.export_llm = lambda *_, **__: None  # needs a model of transformers, as python/tests/test_generate.py has
 """
-# What is given anew before the third block of docs/python.md, and so forth.
+# Definitions needed before the third block of docs/python.md, and so forth.
 BETWEEN = {
     "docs/python.md": {
         2: """

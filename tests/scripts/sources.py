@@ -6,7 +6,7 @@
 import pathlib
 import sys
 
-# Every folder with a list of all its .cpp files. Each folder of tests/ that holds a NAME_test.cpp has one, too.
+# Every folder with a list of all its .cpp files, including each folder of tests/ with a NAME_test.cpp.
 FOLDERS = [
     "bench", "devices", "dtypes", "exporter", "fuzz", "kernels", "loader", "python/binding", "runtime", "schema", "threads", "tools", "user_files"
 ]

@@ -74,7 +74,7 @@ class TraceChecks(checks.Checks):
         done = self.run("bench", model, "--random", "--runs", 1, "--json", *options)
         return {(n["function"], n["node"]) for n in json.loads(done.stdout)["nodes"]}
 
-    # What holds for every trace.
+    # Invariants of every trace.
 
     def check_whole(self, trace, name, model, times, *options):
         self.check(f"{name}: runs", len(trace.runs()) == times, len(trace.runs()))
@@ -86,7 +86,7 @@ class TraceChecks(checks.Checks):
         runs = trace.runs()
         lost = [e for e in trace.nodes() if not any(inside(e, r) for r in runs)]
         self.check(f"{name}: nodes are in runs", not lost, lost[:2])
-        # On one thread, two spans are apart or one is in the other.
+        # Spans of a thread are disjoint or nested.
         for (pid, tid), events in self.by_thread(trace).items():
             crossing, open_ = [], []
             for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
@@ -152,7 +152,7 @@ class TraceChecks(checks.Checks):
         self.check("modules nest", children and all(inside(e, by_id[e["args"]["Python parent id"]]) for e in children))
         annotated = self.folder / "annotated.tern"
         done = self.run("export", model, "-o", annotated, "--annotate", "*matmul*", "phase=products")
-        if done.returncode != 0:  # by op of Tern
+        if done.returncode != 0:  # grouped by Tern's op
             done = self.run("export", model, "-o", annotated, "--annotate", "matmul", "phase=products")
         trace = self.trace("annotated.json", annotated)
         marked = [e for e in trace.nodes() if e["args"].get("User annotation") == "phase=products"]

@@ -58,7 +58,7 @@ print("RESULT", json.dumps({"times": t.get_temporal_breakdown(visualize=False).t
                             "idle": idle.groupby("rank").idle_time.sum().to_dict()}))
 """
 
-# What torch writes of such events and Tern does not, with the reason.
+# Fields written by torch but not by Tern, with the reason.
 MISSING = {
     "cpu_op": {"Concrete Inputs": "constants are in the program", "Sequence number": "autograd's",
                "Fwd thread id": "autograd's", "Python parent id": "modules lie on a track of their own"},
@@ -66,7 +66,8 @@ MISSING = {
     "user_annotation": {"Record function id": "the scope has no schema", "External id": "the scope's events carry its text"},
     "cpu_instant_event": {"finished": "", "Python parent id": ""},
 }
-# Kineto's of a GPU, which this machine may not have: facts from its sources (CuptiActivity.cpp), less what CUPTI alone knows.
+# Kineto's fields for a GPU, possibly absent here: taken from its sources (CuptiActivity.cpp), without those from CUPTI
+# alone.
 OF_KERNELS = {"External id", "device", "context", "stream", "correlation"}
 OF_COPIES = OF_KERNELS | {"bytes", "memory bandwidth (GB/s)"}
 STRETCH = 1000
@@ -153,7 +154,7 @@ class PeerChecks(checks.Checks):
         told = json.loads(done.stdout)
         made = len([e for e in spans(json.loads(paths[0].read_text()), "cpu_op") if "Seq" in e["args"]])
         self.check(f"{ranks} ranks: joined", told["ranks"] == list(range(ranks)) and len(told["collectives"]) == made > 0, told)
-        # One machine has one clock: what differs is how long after each other they leave.
+        # A machine has a single clock: the ranks only leave at different times.
         self.check(f"{ranks} ranks: clocks", all(abs(o) < 100e3 for o in told["offsets_us"]), told["offsets_us"])
 
     def stretched(self, path):
@@ -179,7 +180,7 @@ class PeerChecks(checks.Checks):
         for rank, path in enumerate(paths):
             ours = json.loads(self.run("trace", path, "--json").stdout)
             device = next(b for b in ours["busy"] if b["where"].startswith("device"))
-            # Times have three decimals, and numbers of 3e12 microseconds another digit of a double.
+            # Times have three decimals; a double rounds 3e12 microseconds in the last of these.
             slack = 0.01 * (ours["kernels"] + ours["copies"])
             times = next(t for t in theirs["times"] if t["rank"] == rank)
             for key, mine in (("kernel_time(us)", "span_us"), ("compute_time(us)", "compute_us"),

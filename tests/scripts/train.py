@@ -24,9 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data/train"
 IMAGES = ROOT / "examples/digits/digits_test.safetensors"
 CNN = ROOT / "examples/training/digits.pt2"
-# Losses of float64 are within this of PyTorch's, relative; those of a program with float32 parameters within that.
+# Relative error of losses against PyTorch: in float64, and with float32 parameters.
 CLOSE, CLOSE_SINGLE = 1e-9, 1e-5
-# Where a sum beside the bound of two codes is rounded the other way, a state of 8 bits jumps by one code.
+# A state of 8 bits jumps by a code where a sum near the bound of two codes rounds the other way.
 CLOSE_OF_MODEL = {"tied": CLOSE_SINGLE, "eight_bits": 1e-3}
 INTERRUPTED, TERMINATED = 130, 143
 FLAGS = {"nesterov", "amsgrad"}
@@ -151,7 +151,7 @@ def interrupted_run(c):
     (c.folder / "out.tern").unlink()
     command = [c.tern, *map(str, c.train_command(model, *options))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()  # it has begun
+    process.stdout.readline()  # waits for the start
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     c.check("Ctrl-C ends with 130", process.returncode == INTERRUPTED, f"{process.returncode}: {errors}")
@@ -197,7 +197,7 @@ def results_that_cannot_be_written(c):
     expected = (c.folder / "out.tern").read_bytes()
     command = [c.tern, *map(str, c.train_command(model, *options, output="late.tern"))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()  # it has begun
+    process.stdout.readline()  # waits for the start
     (c.folder / "late.tern").mkdir()
     _, errors = process.communicate()
     c.check("an archive that cannot be written at the end", process.returncode == 3 and "it is a folder" in errors and
@@ -342,7 +342,7 @@ def adapters_are_trained(c):
     c.check("losses with low-rank adapters", error < CLOSE and sum(losses[-8:]) < 0.99 * sum(losses[:8]), (error, losses[-8:]))
     mine, metadata = tensors_of(adapters)
     c.check("names of the adapters", len(mine) == 6 and len(its) == 7, mine.keys())
-    scales = {"layers.layers.0.linear1": 2, "layers.layers.0.linear2": 2, "head": 1}  # not one: B has it
+    scales = {"layers.layers.0.linear1": 2, "layers.layers.0.linear2": 2, "head": 1}  # B includes the scale
     for module, scale in scales.items():
         for key, letter, factor in (("lora_A", "a", 1), ("lora_B", "b", scale)):
             name = f"base_model.model.{module}.{key}.weight"
@@ -426,7 +426,7 @@ def frozen_parameters_stay(c):
     c.check("frozen parameters are constants", '"optimizer.exp_avg.classifier.weight"' in states and
             "optimizer.exp_avg.features" not in states)
     c.check("the rest is trained", c.train(model).returncode == 0)
-    # head.weight and tokens.weight are one tensor.
+    # head.weight and tokens.weight are the same tensor.
     tied = ["export", DATA / "tied.pt2", "--train", "--loss", "cross_entropy", "--class-axis", -1, "-o", c.folder / "t.tern"]
     for one, other in (("head", "tokens"), ("tokens", "head")):
         c.ends(f"--freeze of one of two names, {one}", 2,
@@ -465,7 +465,7 @@ def graphs_have_the_same_bits(c):
         done = c.train(model, "--epochs", steps // 9, "--held-out", 0.25, "--checkpoint", folder, "--every", 1, "--graph")
         c.check("checkpoints beside graphs", newest_step(folder) == steps, done.stderr)
         shutil.rmtree(folder)
-    # Resumed before the smaller batch that ends the second epoch: the graph is of the full ones of the third.
+    # Resumes before the smaller last batch of the second epoch: the graph belongs to the full batches of the third.
     options = ["--epochs", 3, "--held-out", 0.25, "--checkpoint", folder, "--every", 17, "--graph"]
     c.train(model, *options)
     for path in folder.glob("checkpoint-*27.safetensors"):
@@ -630,7 +630,7 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="", help="checks whose function's name has this word")
     parser.add_argument("--device", help="only: a run there gives the bits of the CPU; with --full of more programs")
     arguments = parser.parse_args()
-    # Shells start what runs in the background with SIGINT ignored, and runs of tern would inherit that.
+    # Shells start background jobs with SIGINT ignored, and runs of tern would inherit the setting.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))

@@ -159,7 +159,7 @@ def runs_continue(c, full):
         for p in processes:
             p.send_signal(signal.SIGTERM)
         status, _, errors = ended(processes)
-        if engine != "mpi":  # mpirun passes the signal on when it likes, maybe after the end
+        if engine != "mpi":  # mpirun may pass the signal on after the end
             c.check("SIGTERM ends all ranks after one step", set(status) == {train.TERMINATED} and
                     errors[0].count("stopped after step") == 1 and not errors[1], f"{status} {errors}")
             c.check("ranks are stopped", not (c.folder / "out.tern").exists())

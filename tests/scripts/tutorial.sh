@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Follows docs/tutorial.md step by step: writes its files, runs its commands, compares what they print with the page.
-# tutorial.sh FOLDER: the build to install. The page's Python runs where `${PYTHON:-python3}` has torch; else
-# examples/tutorial/tutorial.pt2 takes the place of its result.
+# Follows docs/tutorial.md step by step: writes its files, runs its commands, and compares their output with the page.
+# tutorial.sh FOLDER: the build to install. The page's Python runs if `${PYTHON:-python3}` has torch; else
+# examples/tutorial/tutorial.pt2 replaces its result.
 #
-# A line before a block says what the block is: <!-- file NAME -->, <!-- run -->, <!-- run in the sources -->,
-# <!-- run with torch -->, <!-- prints --> (all that the command before it printed) or <!-- inspect prints --> (some lines).
+# A line before a block gives the kind of the block: <!-- file NAME -->, <!-- run -->, <!-- run in the sources -->, <!--
+# run with torch -->, <!-- prints --> (the whole output of the previous command) or <!-- inspect prints --> (some
+# lines).
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -32,7 +33,7 @@ some_printed() {
     grep -qxF -- "$line" "$work/printed" || { echo "did not print: $line"; return 1; }
   done <"$1"
 }
-# Commands run one after the other in one shell, as a reader types them: exports last.
+# Runs the commands in order in a single shell, as a reader types them: exports last.
 in_page() {
   (
     cd "$work/here" || exit
@@ -47,7 +48,7 @@ installs() {
   sed "s|cmake --install build |cmake --install '$folder' |" "$1" >"$work/install"
   (cd "$sources" && . "$work/install") >/dev/null
 }
-# The Python block, without the paths that PyTorch would write into the file.
+# The Python block, without PyTorch's paths in the file.
 trains() { "${PYTHON:-python3}" "$sources/examples/tutorial/make.py" "$work/here" >"$work/printed"; }
 
 for marker in "$work"/steps/*.md; do
@@ -75,6 +76,6 @@ installed() { [[ -s $HOME/tern/share/doc/tern/$1 ]]; }
 for page in README.md SECURITY.md docs/tutorial.md docs/format.md examples/tutorial/tutorial.pt2; do
   try "$page is installed" installed "$page"
 done
-# What PyTorch generated is what the page says and, by the last step, what C++ prints.
+# The page shows PyTorch's generated text, and the last step prints the same text from C++.
 try "PyTorch's text" diff examples/tutorial/expected.txt "$work/printed"
 report

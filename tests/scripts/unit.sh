@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every unit test program of a build folder, one on each core, and counts: unit.sh FOLDER
+# Runs every unit test program of a build folder, one per core, and counts: unit.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# The status of a program is the last line of its log.
+# The last line of a program's log is its exit status.
 run() {
   local status=0 name
   name=$(basename "$1")
@@ -16,7 +16,7 @@ run() {
 
 programs=()
 for program in "$folder"/test_*; do
-  # What takes longest begins first.
+  # Starts the longest program first.
   if [[ ! -f $program || ! -x $program ]]; then continue; fi
   if [[ $program == */test_kernels ]]; then programs=("$program" "${programs[@]}"); else programs+=("$program"); fi
 done
@@ -31,7 +31,7 @@ for program in "${programs[@]}"; do
   status=$(tail -n 1 "$log")
   ok=$(grep -ac '^\[       OK \] ' "$log")
   bad=$(grep -acE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")
-  # A crash ends the program in the middle of a test, which is then neither OK nor FAILED.
+  # A crash ends the program inside a test, reported neither OK nor FAILED.
   if ((status != 0 && bad == 0)); then
     bad=1
     printf 'FAIL %s ended with status %d in %s\n' "$program" "$status" "$(grep -a '^\[ RUN      \]' "$log" | tail -n 1)"

@@ -41,7 +41,7 @@ class Server:
         self.command = [tern, "view", *map(str, arguments), "--no-browser"]
 
     def __enter__(self):
-        # Shells start what runs in the background with SIGINT ignored, and the server would inherit that.
+        # Shells start background jobs with SIGINT ignored, and the server would inherit the setting.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()

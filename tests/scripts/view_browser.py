@@ -16,9 +16,9 @@ from devtools import Page, find_browser
 from view import DIGITS, Server, data_of
 
 GRAPH = "tern.graphs[0]"
-MOST_CALLS = {0.02: 5000, 0.1: 1500, 0.3: 1000, 0.8: 600}  # of the canvas for each frame, by zoom
+MOST_CALLS = {0.02: 5000, 0.1: 1500, 0.3: 1000, 0.8: 600}  # calls of the canvas for each frame, by zoom
 
-# Where the middle of a node's box is in the window.
+# Position of the middle of a node's box in the window.
 PLACE = """(() => { const g = %s, s = g.scene.byId.get([...g.scene.byId.keys()].find((id) => id.endsWith('/n%d')));
   const box = g.canvas.getBoundingClientRect(), { x, y, zoom } = g.at;
   return [box.left + (s.x + s.w / 2) * zoom + x, box.top + (s.y + 12) * zoom + y]; })()"""
@@ -29,7 +29,7 @@ PAN = """(async () => { const g = tern.graphs[0]; g.at.zoom = %f; g.at.x = 300; 
     g.panBy(frames %% 2 ? -6 : 8, -7); await new Promise((done) => requestAnimationFrame(done)); ++frames; }
   return 1000 * frames / (performance.now() - start); })()"""
 
-# How often one frame calls the canvas.
+# Number of canvas calls of a frame.
 CALLS = """(async () => { const g = tern.graphs[0]; g.at.zoom = %f; g.at.x = 300; g.at.y = -500 * g.at.zoom;
   const canvas = CanvasRenderingContext2D.prototype, old = {}; let calls = 0;
   for (const [name, own] of Object.entries(Object.getOwnPropertyDescriptors(canvas))) {
@@ -43,7 +43,7 @@ CALLS = """(async () => { const g = tern.graphs[0]; g.at.zoom = %f; g.at.x = 300
   return calls; })()"""
 
 
-# Opens everything there is; returns what is wrong with the places of boxes and edges.
+# Opens everything; returns errors in the positions of boxes and edges.
 LAYOUT = """(() => { const g = tern.graphs[0], wrong = [];
   for (const f of g.model.functions.filter((x) => x.entry)) {
     g.show(f);
@@ -278,7 +278,7 @@ def layers_page(html, layers=12):
     return with_data(html, data)
 
 
-# Visible elements that are wider than the window; the legend scrolls.
+# Visible elements wider than the window; the legend scrolls.
 TOO_WIDE = """[...document.querySelectorAll('header *, main *, aside *')].filter((e) => {
   const r = e.getBoundingClientRect();
   return r.width > 0 && !e.closest('.legend') && (r.right > innerWidth + 1 || r.left < -1);

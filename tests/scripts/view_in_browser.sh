@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page of tern view in Chromium, which this installs: view_in_browser.sh FOLDER PROGRAMS
+# Installs Chromium and tests the page of tern view: view_in_browser.sh FOLDER PROGRAMS
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 ./dev setup view

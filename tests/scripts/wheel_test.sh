@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the wheel, and installs it in a Debian 12 that debootstrap makes, with Python and nothing else: the README's lines of
-# Python give what the README says, which is PyTorch's result (python/tests/test_torch.py). Needs root, and PyPI for NumPy.
-# TERN_DEBIAN_MIRROR names another mirror; `none` leaves the bare system out.
+# Makes the wheel, and installs it in a Debian 12 made by debootstrap, with Python and nothing else: the README's Python
+# lines give the README's output, PyTorch's result (python/tests/test_torch.py). Needs root, and PyPI for NumPy.
+# TERN_DEBIAN_MIRROR names another mirror; `none` skips the bare system.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/bare_system.sh"
@@ -19,14 +19,14 @@ trap 'exit 130' INT TERM HUP
 wheel=$(sed -nE 's/^(dist\/.*\.whl), .*/\1/p' build/wheel.log)
 try 'the wheel is made' test -s "$wheel"
 
-# NumPy comes along: there is no network inside.
+# Includes NumPy: no network inside.
 install() {
   mkdir "$root/srv/wheels" && cp "$wheel" "$root/srv/wheels/" && cp -r --parents examples/digits "$root/srv/" &&
     build/python-tools/bin/pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 --dest "$root/srv/wheels" \
       "$(grep '^numpy==' python/requirements.txt)" &&
     inside "$root" 'python3 -m venv here && here/bin/pip install --quiet --no-index --find-links wheels tern'
 }
-# The README's block of Python that imports tern, and the line below it.
+# The README's Python block that imports tern, and the line below the block.
 lines() { awk '/^```python$/ {block = ""; on = 1; next} /^```$/ {if (on && block ~ /numpy, tern/) printf "%s", block; on = 0} on {block = block $0 "\n"}' README.md; }
 says_what_the_readme_says() {
   lines >"$root/srv/lines.py"
@@ -34,7 +34,7 @@ says_what_the_readme_says() {
   cat "$root/srv/out.txt"
   grep -qxF "    $(cat "$root/srv/out.txt")" README.md
 }
-# Every kind of command, the server of `tern view` with a file of its own among them.
+# Every kind of command, including the server of `tern view` from a file of its own.
 command_in_full() {
   cat >"$root/srv/view.py" <<'EOF'
 import re, subprocess, urllib.request

@@ -1,6 +1,6 @@
-// A library of operators for tests. threads: how many threads it may use, a float; of a negative number it fails.
-// call: what tests_hook points to, then zero. group_sum: the sum over the ranks of a group, by its name, times the
-// number of ranks, plus this one's.
+// An operator library for tests. threads: the number of threads available to the operator, as a float; fails for a
+// negative operand. call: runs tests_hook, then returns zero. group_sum: the sum over the ranks of the named group,
+// times the number of ranks, plus this rank's number.
 #include <tern/custom_op.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Records of loops: which parts there are, and who they belong to. How long they take is not tested.
+// Records of loops: their parts, and the parts' owners. The tests ignore times.
 #include "threads/loop_recorder.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(LoopRecorder, LoopsBelongToNodes) {
     loop_of(2);
     loop_of(7);
     recorder.end_node(4, 5, 0, 1);
-    parallel_for(1, 1, [](std::int64_t, std::int64_t) {});  // one part is no loop
+    parallel_for(1, 1, [](std::int64_t, std::int64_t) {});  // a single part is no loop
     recorder.end_node(4, 6, 1, 2);
     std::thread([] { loop_of(3); }).join();  // another thread's
   }
@@ -92,7 +92,7 @@ TEST(LoopRecorder, LibrariesWithOpenMp) {
   }
   recorder.end_node(0, 0, 0, 1);
   const std::vector<NodeLoops> nodes = recorder.take();
-  ASSERT_EQ(nodes.at(0).loops.size(), 1u);  // with one thread there is no loop
+  ASSERT_EQ(nodes.at(0).loops.size(), 1u);  // a single thread records no loop
   EXPECT_TRUE(nodes.at(0).loops[0].openmp);
 }
 

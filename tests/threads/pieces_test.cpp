@@ -1,4 +1,4 @@
-// Loops whose threads take pieces of each other's shares.
+// Loops whose threads steal pieces of each other's shares.
 #include "threads/pieces.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Pieces, EachItemOnce) {
   }
 }
 
-/// The thread with item 0 does not go on before the other has done all but one item of the first share's rest.
+/// The thread with item 0 blocks until the other thread has done all but one of the remaining items of the first share.
 TEST(Pieces, AThreadThatIsHeldUpIsHelped) {
   constexpr std::int64_t kItems = 64;
   const ThreadScope scope{Threads(2)};

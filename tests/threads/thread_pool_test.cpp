@@ -1,4 +1,4 @@
-// The threads that kernels share.
+// The pool of threads shared by kernels.
 #include "threads/thread_pool.h"
 
 #include <gtest/gtest.h>

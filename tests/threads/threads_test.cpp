@@ -1,4 +1,4 @@
-// How many threads a run uses, and OpenMP's setting, which it finds and leaves.
+// The number of threads of a run, and the unchanged setting of OpenMP.
 #include "threads/threads.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Threads, AScopeDoesNotFollowOpenMpsSetting) {
   const OpenMp application(5);
   {
     const ThreadScope scope(Threads(3));
-    omp_set_num_threads(7);  // as a library might
+    omp_set_num_threads(7);  // a library's setting
     EXPECT_EQ(parts_of_loop(), 3u);
   }
   EXPECT_EQ(omp_get_max_threads(), 5);

@@ -1,4 +1,4 @@
-// Which plugins `tern devices` calls absent, and why.
+// Plugins reported absent by `tern devices`, and the reasons.
 #include "tools/absent_plugins.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Hashes of results: what they tell apart, and their files.
+// Hashes of results: distinguished bits, and their files.
 #include "tools/conform/bits.h"
 
 #include <gtest/gtest.h>

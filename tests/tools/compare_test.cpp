@@ -1,4 +1,4 @@
-// The comparison with golden tensors: against numpy.isclose, whose rule is that of torch.isclose, and by hand.
+// The comparison with golden tensors: against numpy.isclose, with the same rule as torch.isclose, and hand-made values.
 #include "tools/compare.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(Compare, SixtyFourBitIntegersLoseNothing) {
 }
 
 TEST(Compare, FindsTheWorstElements) {
-  // Rows of three; more elements than one chunk, the worst ones in the last rows.
+  // Rows of three; more elements than a chunk, with the worst elements in the last rows.
   constexpr std::int64_t kRows = 3000;
   std::vector<float> golden(kRows * 3, 4.0f);
   std::vector<float> actual = golden;
@@ -143,7 +143,7 @@ TEST(Compare, FindsTheWorstElements) {
   EXPECT_EQ(c.absolute.index, 8991);
   EXPECT_EQ(c.relative.error, 1);
   EXPECT_EQ(c.relative.index, 8995);
-  EXPECT_EQ(c.worst_ulp, 0.5 / std::ldexp(1.0, 2 - 23));  // row 2997 holds 4s alone
+  EXPECT_EQ(c.worst_ulp, 0.5 / std::ldexp(1.0, 2 - 23));  // row 2997 holds only 4s
   const std::string text = describe(c, a, g);
   EXPECT_NE(text.find("2 of 9000 elements differ, the first at [2997, 0]: 4.5, expected 4.0"), std::string::npos)
       << text;
@@ -152,7 +152,7 @@ TEST(Compare, FindsTheWorstElements) {
 }
 
 TEST(Compare, UnitsOfTheLastPlaceAreThoseOfTheRow) {
-  // In a row with 1024 an error of 2^-13 is one unit of the last place, also at its small elements.
+  // A row with 1024: an error of 2^-13 is a unit in the last place, even at small elements.
   const auto row = [](float last) { return tensor_of<float>(DType::f32, {1, 2}, {1024, last}); };
   EXPECT_EQ(compare(row(1 + std::ldexp(1.0f, -13)), row(1)).worst_ulp, 1);
   const auto single = [](float v) { return tensor_of<float>(DType::f32, {}, {v}); };

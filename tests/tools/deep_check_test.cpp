@@ -1,4 +1,4 @@
-// Packed weights run instead of the weights that they were packed from: validate --deep compares them.
+// Packed weights run in place of the original weights: validate --deep compares both.
 #include "tools/deep_check.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Optimizer states of 8 bits against torchao 0.18 (tests/data/optimizers/eight_bits.py): the trees of codes and the
-// coding bit for bit, and steps of AdamW8bit and Adam8bit, in a program and by tern::optim. A step's sums are rounded
-// elsewhere than torchao's, so now and then a number beside a bound gets the neighbour's code.
+// Optimizer states of 8 bits against torchao 0.18 (tests/data/optimizers/eight_bits.py): code tables and encoding bit
+// for bit, and steps of AdamW8bit and Adam8bit, in a program and by tern::optim. The step rounds sums differently from
+// torchao, so sometimes a value near a bound gets the neighbouring code.
 #include <gtest/gtest.h>
 #include <tern/optim.h>
 #include <tern/tern.h>
@@ -55,7 +55,7 @@ TEST(StateCodes, ChangeWhereTorchaosDo) {
     const Tensor edges = recorded(sign + "edges"), expected = recorded(sign + "edge_codes");
     const auto x = edges.span<const float>();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      std::vector<float> block(kStateBlock, 1);  // so that the scale is 1
+      std::vector<float> block(kStateBlock, 1);  // makes the scale 1
       block[7] = x[i];
       std::uint8_t codes[kStateBlock];
       float scale = 0;

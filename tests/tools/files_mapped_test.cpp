@@ -1,4 +1,4 @@
-// Files of arrays that are mapped.
+// Mapped array files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST(MappedTensors, RefusesWhatCannotBeMapped) {
   EXPECT_NE(error_of([&] { MappedTensors::open(folder / "broken.safetensors"); }, ErrorCode::bad_file), "no error");
 }
 
-/// Files that NumPy wrote (tests/data/files/make.py).
+/// Files written by NumPy (tests/data/files/make.py).
 TEST(MappedTensors, OfNumPy) {
   const MappedTensors stored = MappedTensors::open(data_file("stored.npz"));
   const NamedTensors read = read_npz(data_file("stored.npz"));

@@ -1,4 +1,4 @@
-// .npy files: those that NumPy wrote, and hostile ones.
+// .npy files: written by NumPy, and hostile files.
 #include <gtest/gtest.h>
 
 #include "tests/tools/support.h"

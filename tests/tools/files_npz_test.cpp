@@ -1,4 +1,4 @@
-// .npz files: those that NumPy wrote, and hostile ones; and the choice of a format by a file's name.
+// .npz files: written by NumPy, and hostile files; and the choice of a format by file name.
 #include <gtest/gtest.h>
 
 #include "tests/tools/support.h"
@@ -14,7 +14,8 @@ NamedTensors parse(const std::string& bytes) {
   return read_npz(std::as_bytes(std::span(bytes)), "memory");
 }
 
-/// Sets the 32-bit field `offset` bytes into both headers of the entry. The central header has it two bytes later.
+/// Sets the 32-bit field `offset` bytes into the entry's local header; the field in the central header is two bytes
+/// further.
 std::string with_field(std::string bytes, const std::string& entry, std::size_t offset, std::uint32_t value) {
   constexpr std::size_t kLocalName = 30;
   constexpr std::size_t kCentralName = 46;
@@ -58,7 +59,7 @@ TEST(Npz, KeepsWhatItWrote) {
   EXPECT_EQ(file_bytes(folder / "a.npz"), file_bytes(folder / "b.npz"));
   EXPECT_EQ(folder.files(), 2u);
 
-  write_npz(folder / "a.npz", {});  // replaces the one that is there
+  write_npz(folder / "a.npz", {});  // replaces the existing file
   EXPECT_TRUE(read_npz(folder / "a.npz").tensors.empty());
 }
 
@@ -95,7 +96,7 @@ TEST(Npz, RefusesBombs) {
   };
   EXPECT_NE(error(0xfffffffe).find("\"zeros.npy\": with it the arrays would take over 536.9 MB"), std::string::npos)
       << error(0xfffffffe);
-  // Entries that hold more or less than they declare.
+  // Entries larger or smaller than declared.
   EXPECT_NE(error(8127), "no error");
   EXPECT_NE(error(8129), "no error");
   EXPECT_NE(error(0), "no error");

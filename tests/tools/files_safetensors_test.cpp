@@ -1,4 +1,4 @@
-// Safetensors files: those that the format's own library wrote, and hostile ones.
+// Safetensors files: written by the format's own library, and hostile files.
 #include <gtest/gtest.h>
 
 #include "tests/tools/support.h"
@@ -114,7 +114,7 @@ TEST(Safetensors, SurvivesEveryFlippedBitOfTheHeader) {
       if (error_of([&] { parse(changed); }) != "no error") ++refused;
     }
   }
-  EXPECT_GT(refused, 3000);  // what is left changes a letter of a name, or an I into a U
+  EXPECT_GT(refused, 3000);  // accepted changes hit a letter of a name, or turn I into U
 }
 
 TEST(Safetensors, RefusesHugeHeaders) {

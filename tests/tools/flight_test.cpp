@@ -1,4 +1,4 @@
-// Flight records of strangers: what is no record is an error that says so, in a moment.
+// Untrusted flight records: any other file quickly gives a clear error.
 #include "tools/flight/flight.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-using namespace pt2::test;  // NOLINT: what writes pickles
+using namespace pt2::test;  // NOLINT: the pickle writer
 using test::error_of;
 using test::TempFolder;
 using test::write_bytes;
@@ -86,7 +86,7 @@ TEST_F(Flight, OtherTypesAreErrors) {
   EXPECT_NE(error("}q\x01(" + text("pg_config") + "h\x01" + text("entries") + list("h\x01") + "u"), "no error");
 }
 
-// Lists of lists by the memo, long texts in lists, dictionaries with many keys: a few bytes that say much.
+// Lists of lists by the memo, long strings in lists, dictionaries with many keys: a few bytes with a large expansion.
 TEST_F(Flight, WhatIsSharedCounts) {
   constexpr int kMany = 20000;
   const auto times = [](const std::string& what) {

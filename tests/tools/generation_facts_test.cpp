@@ -1,4 +1,4 @@
-// What examples/generate reads of an archive's metadata, also where no exporter wrote it.
+// Metadata read by examples/generate, also without an exporter's entries.
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
@@ -27,7 +27,7 @@ Metadata facts() {
           {std::string(llm::kEndKey), "2, 7"}};
 }
 
-/// With another value of a key; of no value, without the key.
+/// The error for another value of a key, or without the key if null.
 std::string error_with(std::string_view key, const char* value) {
   Metadata changed = facts();
   std::erase_if(changed, [&](const auto& m) { return m.first == key; });

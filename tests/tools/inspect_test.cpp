@@ -87,7 +87,7 @@ TEST(Inspect, ShowsNativeCode) {
       {"tern_copy", "xpu:spirv", 0xabc, 1, 1}, {"tern_copy", "xpu:spirv", 2, 3, 1}, {"later", "cuda:sm_90", 4, 5, 1}};
   p.storages.push_back({24});
   const Inspected i = inspect(archive_bytes(p));
-  EXPECT_EQ(i.findings, 0u);  // what the modules hold is for validate to say
+  EXPECT_EQ(i.findings, 0u);  // validate checks the modules, not inspect
   for (const char* part : {"native code: 3 kernels of devices, 72 B", "  xpu:spirv: 2 kernels, 48 B: 2 x tern_copy\n",
                            "  cuda:sm_90: 1 kernels, 24 B: 1 x later\n", "1 states, 24 B in 1 segments"})
     EXPECT_NE(i.text.find(part), std::string::npos) << part << "\n" << i.text;

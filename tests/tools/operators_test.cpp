@@ -1,4 +1,4 @@
-// Which operators a program was made of, by the origins of its nodes.
+// Operators of a program, found by the origins of its nodes.
 #include "tools/conform/operators.h"
 
 #include <gtest/gtest.h>

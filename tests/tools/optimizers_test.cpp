@@ -1,5 +1,5 @@
 // exporter/optimizers/step.h against PyTorch's optimizers in float64, over six steps (tests/data/optimizers/make.py),
-// with the step inserted into a program whose parameters and states are its own.
+// with the step inserted into a program with its own parameters and states.
 #include <gtest/gtest.h>
 #include <tern/tern.h>
 
@@ -29,7 +29,7 @@ OptimizerOptions with(Optimizer o, F&& change) {
   return options;
 }
 
-/// As OPTIONS of make.py.
+/// Equal to OPTIONS of make.py.
 std::vector<Case> cases() {
   using O = Optimizer;
   return {
@@ -69,7 +69,7 @@ std::vector<Case> cases() {
       {"rprop_plain", with(O::rprop, [](auto& o) { o.lr = 0.1; })},
       {"adafactor_plain", options_for(O::adafactor), 1e-11},
       {"adafactor_decay", with(O::adafactor, [](auto& o) { o.weight_decay = o.lr = 0.1; }), 1e-11},
-      {"muon_plain", options_for(O::muon), 2e-4},  // of a step of bfloat16, lr 1e-3
+      {"muon_plain", options_for(O::muon), 2e-4},  // error of a bfloat16 step, lr 1e-3
       {"muon_plain_momentum", with(O::muon, [](auto& o) { o.nesterov = false, o.match_rms_adamw = true, o.lr = 0.1; }),
        5e-2},
   };

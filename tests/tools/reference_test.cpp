@@ -1,4 +1,4 @@
-// Which of two 16-bit results is nearer to float64, and programs widened to it.
+// Selects the nearer of two 16-bit results to float64; and programs widened to float64.
 #include "tools/conform/reference.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Accounts of threads and simulated cores, from intervals that the tests give.
+// Accounts of threads and simulated cores, from artificial intervals.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -14,7 +14,7 @@ NodeLoops node_of(double length, std::vector<LoopTime> loops) {
 }
 
 /// Seconds 1 to 9 of 10 pass in a loop on threads 0, 1 and 2 of four. Thread 1 begins its part at 2; thread 2 has two
-/// parts with a second between them.
+/// parts with a second in between.
 LoopTime uneven() {
   return {11, 19, {}, false, {{0, 11, 19}, {1, 12, 16}, {2, 11, 13}, {2, 14, 18}}};
 }
@@ -23,11 +23,11 @@ TEST(ScalingAccount, EverySecondOfEveryThreadIsCounted) {
   const std::vector<NodeLoops> runs = {node_of(10, {uneven()})};
   const ThreadSeconds a = account(runs, 4, 18);
   EXPECT_DOUBLE_EQ(a.wall, 10);
-  EXPECT_DOUBLE_EQ(a.serial, 3 * 2);                 // the second before the loop and the one after it
+  EXPECT_DOUBLE_EQ(a.serial, 3 * 2);                 // the seconds before and after the loop
   EXPECT_DOUBLE_EQ(a.few, 8);                        // the fourth thread
   EXPECT_DOUBLE_EQ(a.starting, 1);                   // thread 1
   EXPECT_DOUBLE_EQ(a.waiting, 3 + 1 + 1);            // thread 1; thread 2 at its end, and between its parts
-  EXPECT_DOUBLE_EQ(a.more, 2 + 8 + 4 + 2 + 4 - 18);  // serial and parts, less the time on one thread
+  EXPECT_DOUBLE_EQ(a.more, 2 + 8 + 4 + 2 + 4 - 18);  // serial time and parts, less the time on a single thread
   EXPECT_DOUBLE_EQ(a.all(), 4 * 10);
 }
 
@@ -56,7 +56,7 @@ TEST(ScalingAccount, NothingIsKnownOfOpenMp) {
   EXPECT_DOUBLE_EQ(a.idle() + a.waits() + a.more, 0);
 }
 
-/// Parts of these lengths, one after the other.
+/// Successive parts of these lengths.
 LoopTime in_turn(const std::vector<double>& lengths, ThreadPool::Note note = {0, 0}) {
   LoopTime l{11, 11, note, false, {}};
   for (const double length : lengths) {

@@ -14,6 +14,7 @@ set(sources
   generation_facts_test.cpp
   help_test.cpp
   inspect_test.cpp
+  json_text_test.cpp
   names_test.cpp
   operators_test.cpp
   optimizers_test.cpp

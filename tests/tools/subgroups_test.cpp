@@ -23,14 +23,13 @@ TEST(Subgroups, NamesAreThereOnceAndTheProgramsOwn) {
   EXPECT_EQ(groups_of(none, {"tp=0", "dp=1"}).size(), 2u);
   EXPECT_THROW(groups_of(none, {"tp=0", "tp=1"}), Error);
   EXPECT_THROW(hold_groups(none, {"tp=0"}), Error);
-  // An archive's text is refused before its ranks are listed.
+  // An archive's string is refused before its ranks are listed.
   none.metadata.emplace_back(kGroupsMetadata, "a=0-1048575 b=0-1048575");
   EXPECT_THROW(groups_of(none, {}), Error);
   EXPECT_EQ(groups_of(none, {"tp=0"}).size(), 1u);
 }
 
-/// What an archive from a stranger may say: an error that shows the text, and no list of a million ranks for a name
-/// that the program has not.
+/// Untrusted archives: an error shows the string, and an unused name never expands to a million ranks.
 TEST(Subgroups, AnArchivesTextIsReadWithCare) {
   Program p;
   p.functions.emplace_back();

@@ -1,4 +1,4 @@
-// What the tests of the command's files share: a folder of their own, bytes of files, errors as text.
+// Shared by tests of the command's files: a temporary folder, file bytes, error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace tern::test {
 
-/// Removed with all that is in it.
+/// Deleted with its contents.
 class TempFolder {
  public:
   TempFolder() {
@@ -50,7 +50,7 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// The text of the Error that f throws; "no error" when it throws none. Any other exception fails the test.
+/// The message of the Error thrown by f, or "no error". Any other exception fails the test.
 template <typename F>
 std::string error_of(F f, std::optional<ErrorCode> code = {}) {
   try {
@@ -75,14 +75,14 @@ inline std::vector<double> as_doubles(const HostTensor& tensor) {
   return values;
 }
 
-/// As numbers, so that a failure shows them.
+/// The bytes as numbers, readable in failures.
 inline std::vector<int> as_bytes(const HostTensor& tensor) {
   std::vector<int> values;
   for (const std::byte b : tensor.data) values.push_back(std::to_integer<int>(b));
   return values;
 }
 
-/// What tests/data/files/make.py puts into an array of six elements of the type.
+/// The six elements of tests/data/files/make.py for the type.
 inline HostTensor counting(DType dtype, std::vector<std::int64_t> sizes = {2, 3}) {
   HostTensor tensor{dtype, std::move(sizes), {}};
   const std::int64_t n = tensor.numel();

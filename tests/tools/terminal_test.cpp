@@ -1,4 +1,4 @@
-// What the command prints: names, sizes, tables, and a progress bar on a real pseudo-terminal.
+// Output of the command: names, sizes, tables, and a progress bar on a real pseudo-terminal.
 #include "tools/terminal.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ TEST(EscapeName, LeavesTextAndShowsTheRest) {
   EXPECT_EQ(escape_name("a\\x41"), "a\\\\x41");
   EXPECT_EQ(escape_name("\xc2\x9b"), "\\xc2\\x9b") << "a control character of one byte in Latin-1";
   EXPECT_EQ(escape_name("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right-to-left override";
-  // Not UTF-8: a lone continuation, an overlong slash, a surrogate, above U+10FFFF, a sequence that is cut off.
+  // Invalid UTF-8: a lone continuation, an overlong slash, a surrogate, above U+10FFFF, a truncated sequence.
   EXPECT_EQ(escape_name("\x80 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82"),
             "\\x80 \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82");
   EXPECT_EQ(escape_name(std::string(1000, 'x')), std::string(200, 'x') + "...");
@@ -77,7 +77,7 @@ TEST(TextTable, AlignsItsColumns) {
   EXPECT_EQ(bare.str(), "a  b\n");
 }
 
-/// What a terminal of 60 columns receives while f works with its file descriptor.
+/// Output received by a terminal of 60 columns while f runs with its file descriptor.
 template <typename F>
 std::string on_terminal(F f) {
   int master = -1;
@@ -86,7 +86,7 @@ std::string on_terminal(F f) {
   EXPECT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
   f(slave);
   ::close(slave);
-  // What was written stays readable; after it the terminal without a user reads as an error.
+  // Written output stays readable; afterwards the closed terminal reads as an error.
   std::string text;
   char buffer[256];
   for (ssize_t n = 0; (n = ::read(master, buffer, sizeof buffer)) > 0;)

@@ -1,4 +1,4 @@
-// Traces as text: what is read, what is refused and where, the sums, the critical path.
+// Traces as strings: parsing, errors with positions, sums, the critical path.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -32,7 +32,7 @@ std::string refused(const std::string& text) {
   return "no error";
 }
 
-/// A product that starts a kernel, waits for it, and one op after that.
+/// A product that starts a kernel and waits for the kernel, followed by an op.
 constexpr const char* kTrace = R"({"traceEvents": [
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 9, "tid": 9, "ts": 0, "dur": 30, "args": {}},
 {"ph": "X", "cat": "user_annotation", "name": "epoch", "pid": 9, "tid": 9, "ts": 0.5, "dur": 25, "args": {}},
@@ -117,8 +117,8 @@ TEST(Trace, ReadsCompressedFilesAndRefusesDamagedOnes) {
   EXPECT_THROW(load_trace(folder / "none"), Error);
 }
 
-/// A collective where it stands (0 to 10, in its node), a product (10 to 14), and a collective of another thread (12 to
-/// 20) beside it, which a node waits for from 15 on.
+/// A collective in its own node (0 to 10), a product (10 to 14), and a concurrent collective of another thread (12 to
+/// 20); a node waits for the latter from 15 on.
 std::string host_trace(std::int64_t process) {
   const auto event = [&](const char* category, const char* name, int thread, int begin, int duration,
                          const char* args) {
@@ -181,7 +181,7 @@ TEST(Trace, CompressedTextsAreBounded) {
             std::string::npos);
 }
 
-// Spans in spans in spans, and a long name around many: time and memory stay in proportion to the text.
+// Deeply nested spans, and a long name around many spans: time and memory stay proportional to the input.
 TEST(Trace, DeepNestingAndLongNames) {
   constexpr int kDepth = 20000;
   std::string text = "[";
@@ -223,7 +223,7 @@ TEST(Trace, MergingTakesAnyTypes) {
             std::string::npos);
 }
 
-/// Two ranks whose clocks are 1000 us apart; rank 1 comes 5 and 1 us late.
+/// Two ranks with clocks 1000 us apart; rank 1 arrives 5 and 1 us late.
 std::string rank_trace(int rank, double clock, const std::vector<double>& begins) {
   const std::vector<double> ends = {20, 40};
   std::ostringstream text;

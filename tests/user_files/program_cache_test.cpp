@@ -1,4 +1,4 @@
-// The compiled programs on disk: native code that nobody but the process's user can plant.
+// Compiled programs on disk: only the process's user can plant native code.
 #include "devices/program_cache/program_cache.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 class ProgramCache : public ::testing::Test {
  protected:
   std::string programs() const { return there_.path("programs"); }
-  /// The only one.
+  /// The folder's only file.
   std::string file() const { return std::filesystem::directory_iterator(programs())->path(); }
 
   TemporaryFolder there_;
@@ -87,7 +87,7 @@ TEST_F(ProgramCache, RelativeFoldersAreNotUsed) {
   }
 }
 
-/// This many programs are kept between two looks at the size of all.
+/// Number of stored programs between two checks of the total size.
 constexpr int kTrimEvery = 64;
 
 TEST_F(ProgramCache, OnlyItsOwnFilesAreDeleted) {

@@ -1,4 +1,4 @@
-// Folders and files that only the process's user can have written.
+// Folders and files written only by the process's user.
 #include "user_files/user_folder.h"
 
 #include <gtest/gtest.h>

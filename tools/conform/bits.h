@@ -1,4 +1,4 @@
-// Hashes of a case's results: what another device, processor or machine has to give again.
+// Hashes of a case's results, for comparison with another device, processor or machine.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace tern {
 
-/// Continues `hash` with dtype, sizes and elements. All NaN are one.
+/// Continues `hash` with dtype, sizes and elements. All NaN hash alike.
 std::uint64_t hash_bits(std::uint64_t hash, const HostTensor& tensor);
 
-/// By the case's op and name. A file has a line "HASH OP NAME" for each.
+/// Hashes by the case's op and name. A file has a line "HASH OP NAME" for each.
 using BitsFile = std::map<std::string, std::uint64_t>;
 BitsFile read_bits(const std::string& path);
-/// Of the cases that passed.
+/// Writes the hashes of passed cases.
 void write_bits(const std::string& path, std::span<const ConformResult> results);
-/// Those with other hashes, or with none in the file, have failed.
+/// Marks results with a differing or missing hash as failed.
 void compare_bits(const BitsFile& expected, std::span<ConformResult> results);
 
 }  // namespace tern

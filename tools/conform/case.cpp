@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number after `prefix`, advancing `text` past both; -1 when it does not begin so.
+/// The number after `prefix`, advancing `text` past both; -1 if `text` does not begin with them.
 int take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return -1;
   int value = -1;

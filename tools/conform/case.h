@@ -1,5 +1,5 @@
-// A conformance case: a program, calls on a session (or on those of a group) with their inputs, and what PyTorch gave
-// for them.
+// A conformance case: a program, calls on a session (or on the sessions of a group) with their inputs, and PyTorch's
+// results.
 #pragma once
 
 #include <map>
@@ -12,28 +12,28 @@
 
 namespace tern {
 
-/// One call. Keys are positions K of `inK`, `outK`, `mutK` and `gradK`.
+/// A single call. Keys are positions K of `inK`, `outK`, `mutK` and `gradK`.
 struct CaseCall {
   std::map<int, const HostTensor*> inputs, outputs, mutated, gradients;
   std::string error;  ///< metadata `callC.error`: the call fails, and the message contains this
 };
 
 struct ConformCase {
-  std::string path;  ///< of the .pt2
-  std::string name;  ///< below the path that was given: "add/f32_0"
+  std::string path;  ///< path of the .pt2
+  std::string name;  ///< path below the given path: "add/f32_0"
   std::string op;    ///< metadata `op`, else the file's stem
   std::string dtype;
   std::optional<Tolerance> tolerance;
   NamedTensors tensors;
   std::vector<std::string> groups;           ///< metadata `groups`: tools/subgroups.h
-  std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; of a case without one, of one
+  std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; a single list without a group
 };
 
-/// All .pt2 files at or below the paths, sorted. Fails (io) when a path is not there.
+/// All .pt2 files at or below the paths, sorted. Fails (io) for a missing path.
 std::vector<std::string> find_cases(const std::vector<std::string>& paths);
 
-/// Reads NAME.safetensors: tensors "inK", "outK", "mutK", "gradK", with "callC." before where there are several calls,
-/// and "rankR." before that where metadata `ranks` says how many sessions run the program together. Fails when it is
+/// Reads NAME.safetensors: tensors "inK", "outK", "mutK", "gradK", with the prefix "callC." for several calls, and
+/// "rankR." before it if metadata `ranks` sets a number of sessions running the program together. Fails if the file is
 /// not beside NAME.pt2 or a key has another form.
 ConformCase read_case(const std::string& pt2_path, const std::string& name);
 

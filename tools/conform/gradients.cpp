@@ -54,7 +54,7 @@ void add_case_gradients(Program& program, const ConformCase& c) {
     b.function().outputs.push_back(std::move(out));
     ++i;
   }
-  b.function().out_tree.clear();  // it describes the outputs that PyTorch had
+  b.function().out_tree.clear();  // out_tree describes PyTorch's outputs
 }
 
 }  // namespace tern

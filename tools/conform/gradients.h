@@ -8,9 +8,9 @@
 
 namespace tern {
 
-/// Differentiates the entry function for the case's loss, the sum over its floating outputs `outK` of
-/// sum(outK * cos(0, 1, 2, ...)). The gradients of the inputs K that the case has as `gradK` become further outputs, in
-/// the order of K. Fails (unsupported) where the exporter has no gradient.
+/// Differentiates the entry function for the case's loss, the sum over its floating outputs `outK` of sum(outK * cos(0,
+/// 1, 2, ...)). The gradients of the inputs K with a `gradK` in the case become further outputs, in the order of K.
+/// Fails (unsupported) if the exporter has no gradient.
 void add_case_gradients(Program& program, const ConformCase& c);
 
 }  // namespace tern

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "schema/def_use.h"
+
 namespace tern {
 namespace {
 
@@ -14,14 +16,13 @@ std::string type_name(const TensorType& type) {
   return fmt::format("{} {}", type.blocks.scale == DType::f8_e8m0 ? "mx" : "blocks of", name);
 }
 
-/// The tensors that cross from one origin to another, or to the outside.
+/// Records the types of tensors crossing from an origin to another, or to the outside.
 void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
-  std::vector<std::int32_t> made_by(f.values.size(), -1);
-  for (const Node& n : f.nodes) {
-    for (const ValueId v : n.outputs) {
-      if (v != kNoValue) made_by[static_cast<std::size_t>(v)] = n.origin;
-    }
-  }
+  const DefUse values(f);
+  const auto origin_of = [&](ValueId v) {
+    const Node* n = values.producing_node(f, v);
+    return n == nullptr ? -1 : n->origin;
+  };
   const auto add = [&](std::int32_t origin, ValueId v) {
     if (origin < 0) return;
     OperatorUse& use = (*uses)[program.origins[static_cast<std::size_t>(origin)].op];
@@ -29,13 +30,13 @@ void add_types(const Program& program, const Function& f, std::map<std::string, 
   };
   for (const Node& n : f.nodes) {
     for (const ValueId v : n.inputs) {
-      if (v == kNoValue || (n.origin >= 0 && made_by[static_cast<std::size_t>(v)] == n.origin)) continue;
+      if (v == kNoValue || (n.origin >= 0 && origin_of(v) == n.origin)) continue;
       add(n.origin, v);
-      add(made_by[static_cast<std::size_t>(v)], v);
+      add(origin_of(v), v);
     }
   }
   const auto add_maker = [&](ValueId v) {
-    if (v != kNoValue) add(made_by[static_cast<std::size_t>(v)], v);
+    if (v != kNoValue) add(origin_of(v), v);
   };
   for (const FunctionOutput& out : f.outputs) add_maker(out.value);
   for (const WriteBack& w : f.writebacks) add_maker(w.value);

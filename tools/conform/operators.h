@@ -1,4 +1,4 @@
-// Which operators of PyTorch a program was made of, and what became of each.
+// The PyTorch operators of a program, and the Tern ops replacing each.
 #pragma once
 
 #include <set>
@@ -10,10 +10,9 @@
 namespace tern {
 
 struct OperatorUse {
-  std::string name;  ///< "aten.add_.Tensor", "higher_order.cond"
-  std::set<std::string>
-      ops;  ///< Tern's; empty for one that left no node: sizes, views of nothing, results nobody reads
-  std::set<std::string> dtypes;  ///< of the tensors that go into these nodes from others and out to others
+  std::string name;           ///< "aten.add_.Tensor", "higher_order.cond"
+  std::set<std::string> ops;  ///< Tern's ops; empty for an operator without nodes: sizes, no-op views, unread results
+  std::set<std::string> dtypes;  ///< types of the tensors crossing the boundary of these nodes
 };
 
 /// Sorted by name. Operators are found by the origins of nodes.

@@ -64,7 +64,7 @@ const Reference::Call* Reference::find(std::size_t call) {
     calls_.emplace();
     try {
       if (case_ != nullptr && case_->ranks.size() == 1) *calls_ = evaluate(*case_, gradients_);
-    } catch (const Error&) {  // there is no such evaluation: PyTorch's result decides
+    } catch (const Error&) {  // PyTorch's result decides without this evaluation
     }
   }
   return call < calls_->size() ? &(*calls_)[call] : nullptr;
@@ -98,7 +98,7 @@ bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTen
     if (a[i] == g[i] || (std::isnan(a[i]) && std::isnan(g[i]))) continue;
     if (std::fabs(a[i] - g[i]) <= tolerance.atol + tolerance.rtol * std::fabs(g[i])) continue;
     const double mine = std::fabs(a[i] - w[i]), theirs = std::fabs(g[i] - w[i]);
-    if (!(mine <= theirs && theirs <= plausible)) return false;  // not where one is NaN or infinite
+    if (!(mine <= theirs && theirs <= plausible)) return false;  // false if either is NaN or infinite
   }
   return true;
 }

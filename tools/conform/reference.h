@@ -1,5 +1,5 @@
-// A case's results in float64: where PyTorch rounds to 16 bits after each step, or a float32 gradient cancels, they
-// tell which result is nearer.
+// A case's results in float64, to find the nearer result if PyTorch rounds to 16 bits after each step, or a float32
+// gradient cancels.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace tern {
 
-/// Evaluates a case's program in float64 when the first result is asked for.
+/// Evaluates a case's program in float64 on the first request for a result.
 class Reference {
  public:
   Reference() = default;  ///< has no results
   explicit Reference(const ConformCase& c, bool gradients = false) : case_(&c), gradients_(gradients) {}
 
   struct Call {
-    std::vector<HostTensor> outputs, inputs;  ///< inputs as they are after the call
+    std::vector<HostTensor> outputs, inputs;  ///< inputs after the call
   };
-  /// Null where the program has no evaluation in float64: several ranks, or an op that needs the types that it has.
+  /// Null if the program has no evaluation in float64: several ranks, or an op bound to its types.
   const HostTensor* output(std::size_t call, std::size_t index);
   const HostTensor* input(std::size_t call, std::size_t index);
 
@@ -29,12 +29,12 @@ class Reference {
   std::optional<std::vector<Call>> calls_;
 };
 
-/// Whether nearness can decide: float16 or bfloat16, or the gradient of float32, and not to be compared bit for bit.
+/// True if nearness can decide: float16, bfloat16 or the gradient of float32, and no comparison bit for bit.
 bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gradient = false);
 
-/// Whether each element of such a result is within the tolerance of PyTorch's, or no further from the float64 one
-/// than PyTorch's is. PyTorch's own has to be plausible, so that a wrong program finds no support in a reference that
-/// is as wrong: within kPlausible tolerances of the largest float64 element (at least 1).
+/// True if each element of the result is within the tolerance of PyTorch's result, or at most as far from the float64
+/// result as PyTorch's. PyTorch's result must be plausible, to reject a wrong program with an equally wrong reference:
+/// within kPlausible tolerances of the largest float64 element (at least 1).
 inline constexpr double kPlausible = 16;
 bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide, const Tolerance& tolerance);
 

@@ -3,19 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "exporter/gradients/registry.h"
 #include "schema/op_record.h"
+#include "tools/json_text.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// Passed, and not by the tolerance alone.
-bool is_nearer(const ConformResult& r) {
+bool has_nearer(const ConformResult& r) {
   return r.passed() && !r.nearer.empty();
 }
 
@@ -30,13 +34,13 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
     OpLine& line = ops[r.op];
     ++(r.passed() ? line.passed : line.failed);
     line.refused += r.refused;
-    line.nearer += is_nearer(r);
+    line.nearer += has_nearer(r);
     if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
   }
   return ops;
 }
 
-/// How many of the failed cases have no gradient, and which of Tern's ops have no rule.
+/// Number of failed cases without a gradient, and Tern's ops without a gradient rule.
 std::string refused_text(std::span<const ConformResult> results) {
   std::string ops;
   for (int number = 1; number <= kMaxOp; ++number) {
@@ -50,38 +54,34 @@ std::string refused_text(std::span<const ConformResult> results) {
                      ops.empty() ? std::string() : "Ops without a rule: " + ops + "\n");
 }
 
-std::string json_list(const auto& texts) {
-  std::string out;
-  for (const std::string& t : texts) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", json_escape(t));
-  return "[" + out + "]";
+Json operators_json(const std::vector<OperatorUse>& operators) {
+  Json j = Json::object();
+  for (const OperatorUse& use : operators) j[use.name] = {{"ops", use.ops}, {"dtypes", use.dtypes}};
+  return j;
 }
 
-std::string json_operators(const std::vector<OperatorUse>& operators) {
-  std::string out;
-  for (const OperatorUse& use : operators) {
-    out += fmt::format("{}\"{}\": {{\"ops\": {}, \"dtypes\": {}}}", out.empty() ? "" : ", ", json_escape(use.name),
-                       json_list(use.ops), json_list(use.dtypes));
-  }
-  return "{" + out + "}";
+Json case_json(const ConformResult& r) {
+  return {{"name", r.name},
+          {"op", r.op},
+          {"dtype", r.dtype},
+          {"passed", r.passed()},
+          {"refused", r.refused},
+          {"stage", r.stage},
+          {"message", r.message},
+          {"worst_ulp", json_number(std::strtod(fmt::format("{:.3g}", r.worst_ulp).c_str(), nullptr))},
+          {"nearer", r.nearer},
+          {"seconds", json_rounded(r.seconds, 6)},
+          {"operators", operators_json(r.operators)}};
 }
 
 std::string json_report(std::span<const ConformResult> results) {
-  std::string out = "{\n  \"cases\": [";
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const ConformResult& r = results[i];
-    out += fmt::format(
-        "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"refused\": {}, \"stage\": "
-        "\"{}\", "
-        "\"message\": \"{}\", "
-        "\"worst_ulp\": {}, \"nearer\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
-        i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.refused, r.stage,
-        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null",
-        json_list(r.nearer), r.seconds, json_operators(r.operators));
-  }
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
-  out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {},\n  \"nearer\": {}\n}}\n", passed,
-                     static_cast<std::ptrdiff_t>(results.size()) - passed, std::ranges::count_if(results, is_nearer));
-  return out;
+  Json all = {{"cases", Json::array()},
+              {"passed", passed},
+              {"failed", std::ssize(results) - passed},
+              {"nearer", std::ranges::count_if(results, has_nearer)}};
+  for (const ConformResult& r : results) all["cases"].push_back(case_json(r));
+  return json_text(all) + "\n";
 }
 
 }  // namespace
@@ -104,10 +104,10 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
   }
   if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
   for (const ConformResult& r : results) {
-    if (!is_nearer(r)) continue;
+    if (!has_nearer(r)) continue;
     out += fmt::format("NEARER {}: {}\n", escape_name(r.name), fmt::join(r.nearer, ", "));
   }
-  if (const auto n = std::ranges::count_if(results, is_nearer); n > 0) {
+  if (const auto n = std::ranges::count_if(results, has_nearer); n > 0) {
     out += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
                        n == 1 ? "is" : "are");
   }

@@ -1,4 +1,4 @@
-// What `tern conform` prints: failures, a table per op, and the totals.
+// The report of `tern conform`: failures, a table per op, and the totals.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@ namespace tern {
 
 struct ReportOptions {
   bool json = false;
-  bool gradients = false;  ///< the cases are of --gradients: tell which have none
+  bool gradients = false;  ///< report cases without a gradient separately (--gradients)
   bool table = true;       ///< the table per op
-  int failures = 50;       ///< how many failures to print; the rest is counted
+  int failures = 50;       ///< number of failures to print; further failures are counted
 };
 
-/// The last line is "N passed, N failed", in JSON too (on standard error there).
+/// Report ending with the line "N passed, N failed", in JSON too (on standard error there).
 std::string conform_report(std::span<const ConformResult> results, const ReportOptions& options);
 std::string totals_line(std::span<const ConformResult> results);
 

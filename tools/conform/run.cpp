@@ -40,18 +40,18 @@ HostTensor to_host(const Tensor& t) {
   return r;
 }
 
-/// What a device made: outputs, and inputs that were written to, of all calls.
-using Results = std::vector<std::pair<std::string, HostTensor>>;
+/// A device's results: outputs, and modified inputs, of all calls.
+using RunResults = std::vector<std::pair<std::string, HostTensor>>;
 
-/// What the comparisons of a rank's results found.
+/// Findings of comparing a rank's results.
 struct Findings {
-  std::string first;  ///< the first thing that is not as it should be
+  std::string first;  ///< the first failure
   double worst_ulp = 0;
   std::vector<std::string> nearer;  ///< results outside the tolerance, but nearer to float64 than PyTorch's
-  Results results;
+  RunResults results;
 };
 
-/// Compares one tensor, a gradient or not. `wide` finds the same one in float64, and null where there is none.
+/// Compares a tensor (`gradient`: a gradient). `wide` returns the same tensor in float64, or null.
 template <class Wide>
 void check(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c, Wide&& wide,
            Findings* findings, bool gradient = false) {
@@ -68,7 +68,7 @@ void check(const std::string& what, const Tensor& actual, const HostTensor& gold
   if (!result.ok && findings->first.empty()) findings->first = what + ": " + describe(result, host, golden);
 }
 
-/// A run by the replay of a graph; as it is where a graph cannot hold it. The results are the graph's.
+/// Runs by capturing and replaying a graph; directly if a graph cannot hold the run. The results are the graph's.
 const std::vector<Tensor>& run_as_graph(Session& session, const std::string& function,
                                         const std::vector<Tensor>& inputs, Graph& graph) {
   graph.capture_begin(session.stream());
@@ -85,7 +85,7 @@ const std::vector<Tensor>& run_as_graph(Session& session, const std::string& fun
   return *outputs;
 }
 
-/// Runs a call that has to fail. Empty, or what it does instead.
+/// Runs a call expected to fail. Returns empty, or a description of the unexpected behaviour.
 std::string run_refused(const std::string& expected, const std::string& function, const std::vector<Tensor>& inputs,
                         Session& session) {
   try {
@@ -144,7 +144,7 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
   }
 }
 
-/// The same for all ranks; those of a group have a thread each.
+/// Runs all ranks; a group's ranks have a thread each.
 Findings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info, const Prepared& prepared,
                    bool as_graph, bool with_gradients, Reference& reference) {
   Findings all;
@@ -185,7 +185,7 @@ Findings run_ranks(const ConformCase& c, const Program& program, const FunctionI
   return all;
 }
 
-/// Removes what only messages show.
+/// Removes names and other text used only in messages.
 void remove_texts(Program& program) {
   program.origins.clear();
   for (Function& f : program.functions) {
@@ -197,8 +197,8 @@ void remove_texts(Program& program) {
   }
 }
 
-/// What has other bits; nothing where all are the same. Bit for bit, but all NaN are one.
-std::string other_bits(const Results& actual, const Results& expected) {
+/// Describes the first result with other bits; empty if all bits are equal. All NaN count as equal.
+std::string other_bits(const RunResults& actual, const RunResults& expected) {
   for (std::size_t i = 0; i < expected.size() && i < actual.size(); ++i) {
     const Comparison result = compare(actual[i].second, expected[i].second, Tolerance{0, 0});
     if (!result.ok) return expected[i].first + ": " + describe(result, actual[i].second, expected[i].second);
@@ -230,7 +230,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       };
     }
     Program imported = import_pt2(pt2_path, to_operators);
-    result.operators = operators_of(imported);  // before nodes of several operators become one
+    result.operators = operators_of(imported);  // before fusion merges nodes of several operators
     store_weights(imported, {});
     if (options.target != nullptr) {
       stage = "compile";
@@ -249,10 +249,10 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     Model model(program);
     const std::vector<FunctionInfo> functions = model.functions();
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
-    Results first;
+    RunResults first;
     Reference reference(c, options.gradients);
     const bool several = options.devices.size() > 1;
-    std::string unlike;  // PyTorch's results: whether the devices agree is told nevertheless
+    std::string unlike;  // PyTorch's results: the agreement of devices is reported anyway
     for (const std::string& device : options.devices) {
       const std::string on = several ? device + ": " : std::string();
       stage = "prepare";
@@ -269,7 +269,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       std::string why = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
       result.nearer = std::move(findings.nearer);
-      Results& results = findings.results;
+      RunResults& results = findings.results;
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
         why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);

@@ -1,4 +1,4 @@
-// Runs one conformance case: export, validate, run, compare.
+// Runs a conformance case: export, validate, run, compare.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@ namespace tern {
 
 struct ConformOptions {
   int threads = 0;
-  bool through_archive = true;                 ///< write the archive and open it again, as a user would
-  std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
+  bool through_archive = true;                 ///< write the archive and open it again, like a user
+  std::vector<std::string> devices = {"cpu"};  ///< all must give the bits of the first
   bool reproducible = false;
-  bool gradients = false;      ///< derive the gradients and compare those, too
-  bool graph = false;          ///< capture each call as a graph and replay it, where its sizes do not depend on data
+  bool gradients = false;      ///< derive and compare the gradients, too
+  bool graph = false;          ///< capture each call as a graph and replay the graph, unless sizes depend on data
   bool native_code = false;    ///< PrepareOptions::native_code
   bool without_texts = false;  ///< remove origins, names of values and annotations from the program
-  std::shared_ptr<const KernelTarget> target;  ///< compile its kernels into the archive, if there is one
+  std::shared_ptr<const KernelTarget> target;  ///< target for compiling kernels into the archive, or null
 };
 
 struct ConformResult {
   std::string name, op, dtype;
-  std::string stage;     ///< where it failed: "read", "export", "gradients", "compile", "archive", "prepare", "run",
-                         ///< "compare", "bits"; empty when it passed
-  std::string message;   ///< why it failed
-  double worst_ulp = 0;  ///< of the results within the tolerance
-  /// 16-bit results outside the tolerance that are nearer to a float64 evaluation than PyTorch's ("output 0").
+  std::string stage;     ///< stage of the failure: "read", "export", "gradients", "compile", "archive", "prepare",
+                         ///< "run", "compare", "bits"; empty if the case passed
+  std::string message;   ///< reason of the failure
+  double worst_ulp = 0;  ///< worst error among the results within the tolerance
+  /// Results of 16 bits outside the tolerance, but nearer to a float64 evaluation than PyTorch's ("output 0").
   std::vector<std::string> nearer;
   std::uint64_t bits = 0;  ///< a hash of all results (bits.h)
-  bool refused = false;    ///< failed because something has no gradient
+  bool refused = false;    ///< failed because of a missing gradient
   double seconds = 0;
-  std::vector<OperatorUse> operators;  ///< of the program as imported
+  std::vector<OperatorUse> operators;  ///< operators of the imported program
   bool passed() const { return stage.empty(); }
 };
 

@@ -1,4 +1,4 @@
-// A program as float64 arithmetic computes it.
+// Widens a program to float64 arithmetic.
 #pragma once
 
 #include "schema/program.h"
@@ -8,8 +8,8 @@ namespace tern {
 /// float64 for float16, bfloat16 and float32, complex128 for the narrower complex types; other types stay.
 DType widened(DType dtype);
 
-/// Gives all values, states, constants and casts the widened types, so that no result on the way is rounded to a
-/// narrower one. The result need not be valid: an op may need the types that it had (a bitcast).
+/// Widens the types of all values, states, constants and casts: no intermediate result is rounded to a narrower type.
+/// The result may be invalid: an op may need its original types (a bitcast).
 void widen(Program& program);
 
 }  // namespace tern

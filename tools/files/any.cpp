@@ -74,7 +74,7 @@ void write_file(const std::string& path, const NamedTensors& tensors, const std:
   write_npy(path, tensors.tensors[0].second);
 }
 
-/// Devices and pipes, which take bytes one after the other.
+/// True for devices and pipes (sequential files).
 bool is_stream(const std::string& path) {
   std::error_code none;
   const auto status = std::filesystem::status(path, none);

@@ -15,14 +15,14 @@
 namespace tern {
 namespace {
 
-/// Linux reads at most 0x7ffff000 bytes in one call.
+/// Linux reads at most 0x7ffff000 bytes per call.
 constexpr std::size_t kMaxRead = std::size_t{1} << 30;
 
-[[noreturn]] void fail_with_errno(const char* what, const std::string& name) {
+}  // namespace
+
+void fail_with_errno(const char* what, const std::string& name) {
   fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, name, std::strerror(errno)));
 }
-
-}  // namespace
 
 void ByteSource::read(std::span<std::byte> into, const char* what) {
   if (into.size() > remaining()) {
@@ -34,7 +34,7 @@ void ByteSource::read(std::span<std::byte> into, const char* what) {
 }
 
 FileSource::FileSource(const std::string& path) : ByteSource(escape_name(path, 4096), 0) {
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang. It has no effect on a regular file.
+  // O_NONBLOCK: opening a pipe without a writer must not hang. No effect on a regular file.
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) fail_with_errno("open", name());
   struct stat status {};

@@ -1,4 +1,4 @@
-// Bytes that are read in order: from a file, from memory, from an entry of an archive.
+// Bytes read in order: from a file, from memory, from an entry of an archive.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,21 @@
 
 namespace tern {
 
-/// The size is known from the start, so that a reader can check what a header promises before it allocates.
+/// Throws ErrorCode::io: "cannot read NAME: ...", with the text of errno.
+[[noreturn]] void fail_with_errno(const char* what, const std::string& name);
+
+/// The size is known from the start: a reader can check sizes in a header before allocating.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  /// How errors name it.
+  /// Name in errors.
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
   std::uint64_t position() const { return position_; }
   std::uint64_t remaining() const { return size_ - position_; }
 
-  /// Fills the span; ErrorCode::bad_file when fewer bytes remain. `what` says what was to be read.
+  /// Fills the span; ErrorCode::bad_file if fewer bytes remain. `what` describes the content in errors.
   void read(std::span<std::byte> into, const char* what);
 
  protected:
@@ -33,8 +36,8 @@ class ByteSource {
   std::uint64_t position_ = 0;
 };
 
-/// A regular file, read without mapping: a file on a network disk is fastest so, and one that shrinks meanwhile is an
-/// error instead of a SIGBUS.
+/// A regular file, read without mapping: faster on network disks, and truncation during reading is an error instead of
+/// a SIGBUS.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::string& path);

@@ -18,9 +18,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kSuffix = ".npy";
+constexpr std::string_view kMappedSuffix = ".npy";
 
-/// Compressed entries cannot be mapped; the message says how to save them otherwise.
+/// Fails for compressed entries, because they cannot be mapped; the message explains the remedy.
 void require_stored(const pt2::ZipDirectory& directory, const std::string& file) {
   for (const pt2::ZipRecord& r : directory.records) {
     if (r.method == 0) continue;
@@ -63,9 +63,9 @@ MappedTensors MappedTensors::npz(Bytes bytes, const std::string& file) {
   result.file_ = file;
   for (const pt2::ZipRecord& r : directory.records) {
     const std::string what = fmt::format("{}: \"{}\"", file, escape_name(r.name));
-    if (!r.name.ends_with(kSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
+    if (!r.name.ends_with(kMappedSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
     result.tensors_.push_back(
-        map_npy(bytes.subspan(r.data_offset, r.size), r.name.substr(0, r.name.size() - kSuffix.size()), what));
+        map_npy(bytes.subspan(r.data_offset, r.size), r.name.substr(0, r.name.size() - kMappedSuffix.size()), what));
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// Tensors of a file where they lie: the file is mapped, and the system loads the pages that are read.
+// Tensors of a mapped file, in place; the system loads pages on first read.
 #pragma once
 
 #include <tern/dtype.h>
@@ -15,7 +15,7 @@
 
 namespace tern {
 
-/// Row by row. The bytes need not be aligned for their elements: .npz files do not align them.
+/// Row-major. The bytes may be unaligned: .npz files do not align arrays.
 struct MappedTensor {
   std::string name;
   DType dtype = DType::invalid;
@@ -23,24 +23,24 @@ struct MappedTensor {
   std::span<const std::byte> bytes;
 };
 
-/// Immutable; copies share the mapping. The file must not shrink while it is mapped.
+/// Immutable; copies share the mapping. The file must not shrink during the mapping's lifetime.
 class MappedTensors {
  public:
-  /// .npz, whose entries must be stored (numpy.savez), or .safetensors: by the ending of the name, else by the first
-  /// bytes. Throws Error: io, bad_file, or unsupported for deflated entries (numpy.savez_compressed), arrays in column
-  /// order, and elements that share bytes. The CRCs of a .npz are not computed, which would read all of it.
+  /// Opens .npz with stored entries (numpy.savez), or .safetensors: detected by the extension, else by the first bytes.
+  /// Throws Error: io, bad_file, or unsupported for deflated entries (numpy.savez_compressed), arrays in column order,
+  /// and elements sharing bytes. The CRCs of a .npz stay unchecked, because checking reads the whole file.
   static MappedTensors open(const std::string& path);
-  /// The same of bytes that outlive every copy.
+  /// The same for bytes outliving every copy.
   static MappedTensors npz(std::span<const std::byte> bytes, const std::string& file);
   static MappedTensors safetensors(std::span<const std::byte> bytes, const std::string& file);
 
   const std::string& file() const { return file_; }
   const std::vector<MappedTensor>& tensors() const { return tensors_; }
-  /// Null when there is none of that name.
+  /// Null if no tensor has this name.
   const MappedTensor* find(std::string_view name) const;
 
  private:
-  std::string file_;  ///< as messages show it
+  std::string file_;  ///< name in messages
   std::shared_ptr<const FileBytes> bytes_;
   std::vector<MappedTensor> tensors_;
 };

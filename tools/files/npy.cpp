@@ -13,16 +13,16 @@
 namespace tern {
 namespace {
 
-/// The data begin at a multiple of this.
+/// Alignment of the data.
 constexpr std::size_t kAlignment = 64;
-/// NumPy leaves room in the header for the first size to grow to this many digits.
+/// NumPy reserves space in the header to grow the first size to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
 
-/// Copies column-major elements to row-major ones. Not inlined: g++ 12 then warns of a wrong release of memory.
+/// Copies column-major elements to row-major order. Not inlined: g++ 12 would wrongly warn about a release of memory.
 [[gnu::noinline]] void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
   const auto size = static_cast<std::size_t>(element_size(to.dtype));
   const std::size_t rank = to.sizes.size();
-  std::vector<std::size_t> stride(rank);  // in bytes, of row-major order
+  std::vector<std::size_t> stride(rank);  // bytes, row-major order
   std::size_t bytes = size;
   for (std::size_t d = rank; d-- > 0;) {
     stride[d] = bytes;
@@ -86,7 +86,7 @@ std::string npy_header(DType dtype, std::span<const std::int64_t> sizes) {
   text += '\n';
 
   std::string header(kNpyMagic);
-  header += '\1';  // version 1.0: 64 sizes always fit its 16-bit length
+  header += '\1';  // version 1.0: 64 sizes always fit the 16-bit length
   header += '\0';
   header += static_cast<char>(text.size() & 0xff);
   header += static_cast<char>(text.size() >> 8);

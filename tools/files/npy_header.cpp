@@ -39,7 +39,7 @@ constexpr std::array<Descr, 14> kDescrs = {{
     {"<c16", DType::c128},
 }};
 
-/// The few forms of a Python literal that NumPy writes; anything else is an error at its offset.
+/// Parses NumPy's subset of Python literals; other input is an error at its offset.
 class Parser {
  public:
   Parser(std::string_view text, std::uint64_t offset, std::string_view file)
@@ -50,7 +50,7 @@ class Parser {
     bool descr = false, order = false, shape = false;
     expect('{');
     while (!take('}')) {
-      const std::string_view key = quoted();
+      const std::string_view key = quote();
       expect(':');
       bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
       if (seen == nullptr) bad(fmt::format("unknown key '{}'", escape_name(key)));
@@ -90,7 +90,7 @@ class Parser {
     if (!take(c)) bad(fmt::format("expected '{}'", c));
   }
 
-  std::string_view quoted() {
+  std::string_view quote() {
     skip_space();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     if (quote != '\'' && quote != '"') bad("expected a string");
@@ -117,7 +117,7 @@ class Parser {
     skip_space();
     if (at_ < text_.size() && text_[at_] == '[')
       unsupported("an array of records; save each field as an array of its own");
-    const std::string_view descr = quoted();
+    const std::string_view descr = quote();
     // NumPy writes "|u1", but "<u1" means the same.
     const bool one_byte = descr.size() == 3 && descr[2] == '1' && (descr[0] == '<' || descr[0] == '=');
     for (const Descr& known : kDescrs) {
@@ -162,7 +162,7 @@ class Parser {
     if (error != std::errc{}) bad("expected a size");
     if (value < 0) bad(fmt::format("the size {} is negative", value));
     at_ += static_cast<std::size_t>(end - begin);
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote it
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
   }
 

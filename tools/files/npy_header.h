@@ -1,4 +1,5 @@
-// The header of a .npy file: a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+// The header of a .npy file: a Python dictionary, for example {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
+// }.
 #pragma once
 
 #include <tern/dtype.h>
@@ -20,13 +21,13 @@ struct NpyHeader {
 /// The first bytes of a file.
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-/// All that stands before the data, which begin at the source's position then. Versions 1 to 3.
+/// Reads the header; the source's position is then the begin of the data. Versions 1 to 3.
 NpyHeader read_npy_header(ByteSource& source);
 
-/// `text_offset` is where the text stands in the file, for errors.
+/// `text_offset` is the text's offset in the file, for errors.
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file);
 
-/// "<f4"; empty for a type that NumPy does not have.
+/// NumPy's name of a type: "<f4"; empty if NumPy lacks the type.
 std::string_view npy_descr(DType dtype);
 
 }  // namespace tern

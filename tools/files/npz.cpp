@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 29;
 constexpr std::uint64_t kBytesPerFileByte = 16;
-constexpr std::string_view kSuffix = ".npy";
-/// 1980-01-01, the first date that a zip archive can hold: (year - 1980) << 9 | month << 5 | day.
+constexpr std::string_view kNpzSuffix = ".npy";
+/// 1980-01-01, the first valid date of a zip archive: (year - 1980) << 9 | month << 5 | day.
 constexpr zip_uint16_t kFirstDate = 1 << 5 | 1;
 
 struct Discard {
@@ -41,7 +41,7 @@ class EntrySource final : public ByteSource {
   EntrySource(Entry entry, std::uint64_t size, std::string name)
       : ByteSource(std::move(name), size), entry_(std::move(entry)) {}
 
-  /// Reading the end makes libzip compare the checksum.
+  /// Reading to the end makes libzip compare the checksum.
   void require_end() {
     std::byte extra{};
     const zip_int64_t n = zip_fread(entry_.get(), &extra, 1);
@@ -96,7 +96,9 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     zip_source_free(source);
     fail(ErrorCode::bad_file, fmt::format("{}: not a zip archive that can be read: {}", file, text_of(error)));
   }
-  if (file_bytes == 0) fail(ErrorCode::bad_file, fmt::format("{}: it is empty", file));  // to libzip, an empty archive
+  if (file_bytes == 0)
+    fail(ErrorCode::bad_file, fmt::format("{}: it is empty", file));  // libzip would see an empty
+                                                                      // archive
   std::uint64_t budget = kFreeBytes + kBytesPerFileByte * file_bytes;
   NamedTensors result;
   std::set<std::string, std::less<>> names;
@@ -105,8 +107,8 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     const zip_stat_t stat = stat_of(archive.get(), static_cast<zip_uint64_t>(i), file);
     const std::string what = fmt::format("{}: \"{}\"", file, escape_name(stat.name));
     std::string name = stat.name;
-    if (!name.ends_with(kSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
-    name.resize(name.size() - kSuffix.size());
+    if (!name.ends_with(kNpzSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
+    name.resize(name.size() - kNpzSuffix.size());
     if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", what));
     if (stat.size > budget) {
       fail(ErrorCode::bad_file,
@@ -120,7 +122,7 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
   return result;
 }
 
-/// libzip writes no archive without entries; this one is its end record alone.
+/// Writes only an end record, because libzip writes no archive without entries.
 void write_empty_archive(const std::string& path) {
   AtomicFile file(path);
   file.write(std::string_view("PK\5\6").substr(0, 4));
@@ -131,7 +133,7 @@ void write_empty_archive(const std::string& path) {
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  const std::uint64_t bytes = FileSource(path).size();  // for its checks and their messages
+  const std::uint64_t bytes = FileSource(path).size();  // uses the checks and messages of FileSource
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_file_create(path.c_str(), 0, -1, &error);
@@ -162,7 +164,7 @@ void write_npz(const std::string& path, const NamedTensors& tensors) {
   if (tensors.tensors.empty()) return write_empty_archive(path);
 
   int code = 0;
-  // libzip itself writes to a temporary file beside this one and renames it.
+  // libzip itself writes to a temporary file in the same folder and renames the file.
   Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (!archive) {
     zip_error_t error;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "dtypes/safetensors_names.h"
@@ -16,6 +17,8 @@
 
 namespace tern {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and are not swapped");
 static_assert(kMaxSafetensorsRank <= kMaxFileRank);
@@ -50,7 +53,7 @@ HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
   return tensor;
 }
 
-/// In the order in which they are written.
+/// The tensors in the order of the file.
 std::vector<const std::pair<std::string, HostTensor>*> in_file_order(const NamedTensors& tensors) {
   std::vector<const std::pair<std::string, HostTensor>*> order;
   for (const auto& entry : tensors.tensors) order.push_back(&entry);
@@ -88,25 +91,20 @@ std::uint64_t bytes_in_file(const HostTensor& tensor) {
 }
 
 std::string header_text(const NamedTensors& tensors) {
-  std::string text = "{";
-  if (!tensors.metadata.empty()) {
-    text += "\"__metadata__\":{";
-    for (const auto& [key, value] : tensors.metadata) {
-      if (text.back() != '{') text += ",";
-      text += fmt::format("\"{}\":\"{}\"", json_escape(key), json_escape(value));
-    }
-    text += "}";
-  }
+  // emplace_back searches for no equal key: require_writable has.
+  Json::object_t header;
+  if (!tensors.metadata.empty()) header.emplace_back("__metadata__", tensors.metadata);
   std::uint64_t offset = 0;
   for (const auto* entry : in_file_order(tensors)) {
     const auto& [name, tensor] = *entry;
-    if (text.size() > 1) text += ",";
     const std::uint64_t end = offset + bytes_in_file(tensor);
-    text += fmt::format("\"{}\":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", json_escape(name),
-                        safetensors_name(tensor.dtype), fmt::join(tensor.sizes, ","), offset, end);
+    header.emplace_back(name, Json{{"dtype", safetensors_name(tensor.dtype)},
+                                   {"shape", tensor.sizes},
+                                   {"data_offsets", Json::array({offset, end})}});
     offset = end;
   }
-  text += "}";
+  // Names may hold any bytes: those that are not UTF-8 become U+FFFD.
+  std::string text = Json(std::move(header)).dump(-1, ' ', false, Json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // so that the data are aligned to 8 bytes
   return text;
 }

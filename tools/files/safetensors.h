@@ -1,5 +1,5 @@
-// Files of the safetensors format, read strictly (runtime/weights/safetensors_header.h) and written as its library
-// does.
+// Files of the safetensors format, read strictly (runtime/weights/safetensors_header.h) and written like the format's
+// library.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace tern {
 NamedTensors read_safetensors(ByteSource& source);
 NamedTensors read_safetensors(const std::string& path);
 
-/// Data are ordered by element type, the widest first, then by name, so that each tensor is aligned to its elements.
-/// complex32 and complex128 are written as "C32" and "C128", names that the format's own library does not know yet.
-/// `durable`: returns once the file is on the disk (AtomicFile::commit_durably).
+/// Data are ordered by element type, the widest first, then by name: each tensor is aligned to its elements. complex32
+/// and complex128 are written as "C32" and "C128", names unknown to the format's library so far. `durable`: returns
+/// after the file is on the disk (AtomicFile::commit_durably).
 void write_safetensors(const std::string& path, const NamedTensors& tensors, bool durable = false);
 
 }  // namespace tern

@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-[[noreturn]] void fail_with_errno(const char* what, const std::string& name) {
-  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, name, std::strerror(errno)));
-}
-
 void write_all(int fd, std::span<const std::byte> bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());

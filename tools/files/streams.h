@@ -1,4 +1,4 @@
-// Standard input and output, devices and pipes as places of tensors.
+// Reads and writes tensors through standard input and output, devices and pipes.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace tern {
 
-/// Everything up to the end of a descriptor; `name` is for errors (io).
+/// Reads a descriptor to the end; `name` is for errors (io).
 std::vector<std::byte> read_all(int fd, const std::string& name);
 
-/// A new file in the folder for temporary files, gone when this goes out of scope.
+/// A new file in the folder for temporary files, removed by the destructor.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& prefix);

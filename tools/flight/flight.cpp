@@ -33,14 +33,14 @@ struct RankCall {
   const FlightCall* call;
 };
 
-/// What the ranks of one group are in.
+/// State of the ranks of a group.
 class GroupReport {
  public:
-  /// `known`: the ranks that have left a record. `made`: the calls of the group.
+  /// `known`: the ranks with a record. `made`: the calls of the group.
   GroupReport(const std::set<int>& known, std::string name, std::vector<int> ranks, const std::vector<RankCall>& made)
       : known_(known), name_(std::move(name)), ranks_(std::move(ranks)), made_(made) {}
 
-  /// False where something is wrong.
+  /// Returns false for any problem.
   bool print() const {
     std::map<std::int64_t, std::map<int, const FlightCall*>> calls;
     std::map<int, std::int64_t> first, last;
@@ -51,7 +51,7 @@ class GroupReport {
       last[rank] = std::max(last[rank], call->number);
     }
     fmt::print("group '{}' of {} ranks\n", escape_name(name_), ranks_.size());
-    std::int64_t begin = 0;  // all records reach back to it
+    std::int64_t begin = 0;  // all records contain the calls from `begin` on
     for (const auto& [rank, number] : first) begin = std::max(begin, number);
     for (const auto& [number, by_rank] : calls) {
       if (number < begin) continue;

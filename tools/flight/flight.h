@@ -1,11 +1,11 @@
-// tern trace flight FOLDER: who waits for whom, and which calls differ.
+// tern trace flight FOLDER: finds waiting ranks and differing calls.
 #pragma once
 
 #include <string>
 
 namespace tern {
 
-/// Prints what the records of a folder say together; the exit status: 1 where ranks wait or differ.
+/// Prints the combined findings of a folder's records; returns the exit status: 1 if ranks wait or differ.
 int run_flight(const std::string& folder);
 
 }  // namespace tern

@@ -21,24 +21,24 @@ namespace fs = std::filesystem;
 using pt2::PickleValue;
 using pt2::PickleValues;
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr int kMostRank = 1 << 20;
+constexpr int kRecordsMostRank = 1 << 20;
 
-/// Makes a record, and counts all of it as work: a pickle may name one value many times.
+/// Reads a record, and charges all values as work: a pickle may refer to a value many times.
 class Reader {
  public:
   Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
 
   FlightRecord read() const {
     FlightRecord r;
-    const PickleValue& root = of_kind(values_[values_.root], Kind::dict, "the record");
-    const PickleValue& groups = member(root, "pg_config", Kind::dict);
+    const PickleValue& root = of_kind(values_[values_.root], PickleValueKind::dict, "the record");
+    const PickleValue& groups = member(root, "pg_config", PickleValueKind::dict);
     for (std::size_t i = 0; i + 1 < groups.items.size(); i += 2)
       r.groups[text(values_[groups.items[i]], "the name of a group")] =
           ranks(member(values_[groups.items[i + 1]], "ranks"));
-    for (const pt2::PickleId id : member(root, "entries", Kind::list).items) r.calls.push_back(call(values_[id]));
+    for (const pt2::PickleId id : member(root, "entries", PickleValueKind::list).items) r.calls.push_back(call(values_[id]));
     return r;
   }
 
@@ -46,12 +46,12 @@ class Reader {
   [[noreturn]] void bad(const std::string& what) const {
     fail(ErrorCode::bad_file, fmt::format("'{}' is no flight record: {}", path_, what));
   }
-  const PickleValue& of_kind(const PickleValue& v, Kind kind, std::string_view role) const {
+  const PickleValue& of_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
     if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
     return v;
   }
   const PickleValue* find(const PickleValue& dict, std::string_view key) const {
-    of_kind(dict, Kind::dict, "what holds '" + std::string(key) + "'");
+    of_kind(dict, PickleValueKind::dict, "what holds '" + std::string(key) + "'");
     charge_work(dict.items.size());
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       if (values_[dict.items[i]].text == key) return &values_[dict.items[i + 1]];
@@ -63,36 +63,36 @@ class Reader {
     if (found == nullptr) bad(fmt::format("'{}' is missing", key));
     return *found;
   }
-  const PickleValue& member(const PickleValue& dict, std::string_view key, Kind kind) const {
+  const PickleValue& member(const PickleValue& dict, std::string_view key, PickleValueKind kind) const {
     return of_kind(member(dict, key), kind, key);
   }
   std::string text(const PickleValue& v, std::string_view role) const {
-    charge_work(of_kind(v, Kind::text, role).text.size());
+    charge_work(of_kind(v, PickleValueKind::text, role).text.size());
     return std::string(v.text);
   }
   std::string text_member(const PickleValue& dict, std::string_view key) const { return text(member(dict, key), key); }
   std::int64_t integer(const PickleValue& v, std::string_view role) const {
-    return of_kind(v, Kind::integer, role).integer;
+    return of_kind(v, PickleValueKind::integer, role).integer;
   }
   const PickleValue& sequence(const PickleValue& v, std::string_view role) const {
-    return v.kind == Kind::tuple ? v : of_kind(v, Kind::list, role);
+    return v.kind == PickleValueKind::tuple ? v : of_kind(v, PickleValueKind::list, role);
   }
   /// The text "[0, 1]".
   std::vector<int> ranks(const PickleValue& v) const {
-    std::string_view list = of_kind(v, Kind::text, "ranks").text;
+    std::string_view list = of_kind(v, PickleValueKind::text, "ranks").text;
     std::vector<int> result;
     for (;;) {
       const std::size_t at = list.find_first_of("0123456789");
       if (at == std::string_view::npos) return result;
       int n = 0;
       const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), n);
-      if (error != std::errc() || n > kMostRank) bad(fmt::format("a group has a rank above {}", kMostRank));
+      if (error != std::errc() || n > kRecordsMostRank) bad(fmt::format("a group has a rank above {}", kRecordsMostRank));
       charge_work(sizeof(int) + static_cast<std::size_t>(end - list.data()));
       result.push_back(n);
       list.remove_prefix(static_cast<std::size_t>(end - list.data()));
     }
   }
-  /// Of all tensors of a call.
+  /// Sizes of all tensors of a call.
   std::vector<std::int64_t> sizes(const PickleValue& entry, const char* key) const {
     std::vector<std::int64_t> all;
     for (const pt2::PickleId tensor : sequence(member(entry, key), key).items) {
@@ -107,7 +107,7 @@ class Reader {
     FlightCall c;
     c.record = integer(member(entry, "record_id"), "record_id");
     const PickleValue* p2p = find(entry, "is_p2p");
-    c.message = p2p != nullptr && of_kind(*p2p, Kind::boolean, "is_p2p").integer != 0;
+    c.message = p2p != nullptr && of_kind(*p2p, PickleValueKind::boolean, "is_p2p").integer != 0;
     const char* const number = c.message ? "p2p_seq_id" : "collective_seq_id";
     c.number = integer(member(entry, number), number);
     const PickleValue& group = sequence(member(entry, "process_group"), "process_group");
@@ -136,15 +136,15 @@ struct RecordFile {
   int rank;
 };
 
-/// The rank that a file's name ends in; -1 where it ends in no digits.
+/// The rank at the end of a file's name; -1 without digits at the end.
 int rank_in(const std::string& name, const std::string& path) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == name.size()) return -1;
   int rank = 0;
   const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
-  if (error != std::errc() || rank > kMostRank)
+  if (error != std::errc() || rank > kRecordsMostRank)
     fail(ErrorCode::bad_file,
-         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kMostRank));
+         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kRecordsMostRank));
   return rank;
 }
 
@@ -152,7 +152,7 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
   std::error_code failed, ignored;
   std::vector<RecordFile> files;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    // Links that lead nowhere or in circles are no files.
+    // Skips dangling and circular links.
     if (!at->is_regular_file(ignored)) continue;
     const std::string path = at->path().string();
     const int rank = rank_in(at->path().filename().string(), path);

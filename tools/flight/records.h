@@ -23,7 +23,8 @@ struct FlightRecord {
   std::vector<FlightCall> calls;
 };
 
-/// All files of the folder whose names end in a rank's number. Throws Error where there is none, or one is damaged.
+/// All files of the folder with names ending in a rank's number. Throws Error for a folder without records and for
+/// damaged files.
 std::vector<FlightRecord> read_flight_records(const std::string& folder);
 
 }  // namespace tern

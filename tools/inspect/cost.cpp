@@ -15,11 +15,12 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTypicalSize = 32;   // as runtime/pack.cpp plans
-constexpr int kMaxDepth = 64;               // of bodies in bodies
-constexpr std::size_t kMostFunctions = 64;  // entry functions that are planned: each looks at all sizes of the program
+constexpr std::int64_t kTypicalSize = 32;   // the default of runtime/pack.cpp
+constexpr int kMaxDepth = 64;               // depth of nested bodies
+constexpr std::size_t kMostFunctions = 64;  // planned entry functions: each looks at all sizes of the program
 
-// A plan takes time for each node, and its kernels may make tables: a small file must not ask for much of either.
+// Limits for planning: a plan takes time for each node, and kernels may build tables; a small file must not cost much
+// of either.
 constexpr std::size_t kMostNodes = 1 << 14;
 constexpr std::uint64_t kFreeMemory = std::uint64_t{64} << 20, kMemoryPerByte = 64;
 
@@ -88,7 +89,7 @@ class Planning {
   std::shared_ptr<const PreparedProgram> prepared_;
   std::shared_ptr<DeviceStream> stream_;
   std::vector<std::int64_t> expressions_;
-  std::vector<std::byte*> constants_;  // none: what is packed of weights is no memory of a run
+  std::vector<std::byte*> constants_;  // empty: packed weights are not part of a run's memory
   std::vector<std::optional<Figures>> known_;
 };
 

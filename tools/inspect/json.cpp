@@ -1,223 +1,228 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <variant>
 
 #include "tools/inspect/cost.h"
 #include "tools/inspect/inspect.h"
 #include "tools/inspect/nodes.h"
+#include "tools/json_text.h"
 #include "tools/sizes.h"
-#include "tools/text.h"
 #include "tools/widened_text.h"
 
 namespace tern {
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "\"" + json_escape(text) + "\"";
-}
+using Json = nlohmann::ordered_json;
 
-/// "[a, b]" of what `item` gives for each.
+/// Array of the results of `item`.
 template <class List, class Item>
-std::string array(const List& list, Item item) {
-  std::string out = "[";
-  for (const auto& x : list) out += (out.size() > 1 ? ", " : "") + item(x);
-  return out + "]";
+Json json_list(const List& list, Item item) {
+  Json j = Json::array();
+  for (const auto& x : list) j.push_back(item(x));
+  return j;
 }
 
 /// An expression that is too long to be of use is cut.
-std::string size_json(const Program& p, Dim d) {
+Json size_json(const Program& p, Dim d) {
   constexpr std::size_t kMax = 500;
-  if (d.is_const()) return std::to_string(d.value());
+  if (d.is_const()) return d.value();
   const std::string text = p.pool.text(d);
-  return quoted(text.size() > kMax ? text.substr(0, kMax) + "..." : text);
+  return text.size() > kMax ? text.substr(0, kMax) + "..." : text;
 }
 
-std::string type_json(const Program& p, const TensorType& t) {
-  std::string out = fmt::format("{{\"dtype\": {}, \"sizes\": ", quoted(name_of(t.dtype)));
-  out += array(t.shape, [&](Dim d) { return size_json(p, d); });
-  if (t.quantized()) {
-    const Blocks& b = t.blocks;
-    out += fmt::format(", \"block\": [{}, {}]", b.rows, b.columns);
-    if (b.sparse()) {
-      out += fmt::format(", \"kept\": {}", b.kept);
-    } else {
-      out += fmt::format(", \"scale\": {}, \"scale_layout\": {}", quoted(name_of(b.scale)), static_cast<int>(b.layout));
-    }
-    if (b.zero_point != ZeroPoint::none)
-      out += fmt::format(", \"zero_point\": {}, \"zero\": {}",
-                         quoted(b.zero_point == ZeroPoint::added ? "added" : "subtracted"), quoted(name_of(b.zero)));
-    if (b.outer) out += ", \"outer_scale\": true";
+Json type_json(const Program& p, const TensorType& t) {
+  Json j = {{"dtype", name_of(t.dtype)}, {"sizes", json_list(t.shape, [&](Dim d) { return size_json(p, d); })}};
+  if (!t.quantized()) return j;
+  const Blocks& b = t.blocks;
+  j["block"] = {b.rows, b.columns};
+  if (b.sparse()) {
+    j["kept"] = b.kept;
+  } else {
+    j["scale"] = name_of(b.scale);
+    j["scale_layout"] = b.layout;
   }
-  return out + "}";
+  if (b.zero_point != ZeroPoint::none) {
+    j["zero_point"] = b.zero_point == ZeroPoint::added ? "added" : "subtracted";
+    j["zero"] = name_of(b.zero);
+  }
+  if (b.outer) j["outer_scale"] = true;
+  return j;
 }
 
-std::string value_json(const Program& p, const Function& f, ValueId v) {
-  if (v < 0 || static_cast<std::size_t>(v) >= f.values.size()) return "null";
+Json value_json(const Program& p, const Function& f, ValueId v) {
+  if (v < 0 || static_cast<std::size_t>(v) >= f.values.size()) return nullptr;
   return type_json(p, f.values[static_cast<std::size_t>(v)].type);
 }
 
-std::string annotation_json(const Annotation& a) {
-  std::string value;
-  if (const auto* i = std::get_if<std::int64_t>(&a.value)) value = std::to_string(*i);
-  if (const auto* d = std::get_if<double>(&a.value))
-    value = std::isfinite(*d) ? fmt::format("{}", *d) : quoted(fmt::format("{}", *d));
-  if (const auto* b = std::get_if<bool>(&a.value)) value = *b ? "true" : "false";
-  if (const auto* s = std::get_if<std::string>(&a.value)) value = quoted(*s);
-  return quoted(a.key) + ": " + value;
+Json annotation_json(const Annotation& a) {
+  if (const auto* d = std::get_if<double>(&a.value); d != nullptr && !std::isfinite(*d)) return fmt::format("{}", *d);
+  return std::visit([](const auto& value) { return Json(value); }, a.value);
 }
 
-std::string node_json(const Program& p, const Function& f, const Node& n) {
-  const auto id = [](ValueId v) { return v < 0 ? std::string("null") : std::to_string(v); };
-  std::string out = fmt::format("{{\"op\": {}, \"version\": {}, \"inputs\": {}, \"outputs\": {}", quoted(op_text(n.op)),
-                                n.version, array(n.inputs, id), array(n.outputs, id));
-  out += ", \"types\": " + array(n.outputs, [&](ValueId v) { return value_json(p, f, v); });
-  std::string attributes;
-  for (const Attr& a : n.attrs) {
-    attributes += (attributes.empty() ? "" : ", ") + quoted(attr_name(a.key)) + ": " + quoted(attribute_text(p, a));
-  }
-  if (!attributes.empty()) out += ", \"attributes\": {" + attributes + "}";
-  if (!n.expr.code.empty()) out += ", \"expression\": " + quoted(expression_text(n.expr));
-  if (!n.functions.empty())
-    out += ", \"functions\": " + array(n.functions, [](std::uint32_t b) { return std::to_string(b); });
+Json node_json(const Program& p, const Function& f, const Node& n) {
+  const auto id = [](ValueId v) { return v < 0 ? Json(nullptr) : Json(v); };
+  Json j = {{"op", op_text(n.op)},
+            {"version", n.version},
+            {"inputs", json_list(n.inputs, id)},
+            {"outputs", json_list(n.outputs, id)},
+            {"types", json_list(n.outputs, [&](ValueId v) { return value_json(p, f, v); })}};
+  // Names of a damaged file may be many, and repeat: emplace_back searches for none.
+  Json::object_t attributes, annotations;
+  for (const Attr& a : n.attrs) attributes.emplace_back(attr_name(a.key), attribute_text(p, a));
+  for (const Annotation& a : n.annotations) annotations.emplace_back(a.key, annotation_json(a));
+  if (!attributes.empty()) j["attributes"] = std::move(attributes);
+  if (!n.expr.code.empty()) j["expression"] = expression_text(n.expr);
+  if (!n.functions.empty()) j["functions"] = n.functions;
   if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < p.origins.size()) {
     const Origin& o = p.origins[static_cast<std::size_t>(n.origin)];
-    out += fmt::format(", \"origin\": {{\"op\": {}, \"module\": {}, \"source\": {}}}", quoted(o.op), quoted(o.module),
-                       quoted(o.source));
+    j["origin"] = {{"op", o.op}, {"module", o.module}, {"source", o.source}};
   }
-  if (!n.annotations.empty()) {
-    std::string notes;
-    for (const Annotation& a : n.annotations) notes += (notes.empty() ? "" : ", ") + annotation_json(a);
-    out += ", \"annotations\": {" + notes + "}";
-  }
-  return out + "}";
+  if (!annotations.empty()) j["annotations"] = std::move(annotations);
+  return j;
 }
 
-std::string function_json(const Program& p, const Function& f) {
+Json input_json(const Program& p, const Function& f, const FunctionInput& in) {
   constexpr const char* kInputs[] = {"user", "state", "none"};
+  Json j = {{"name", in.name},
+            {"kind", kInputs[static_cast<std::size_t>(in.kind)]},
+            {"value", in.value},
+            {"type", value_json(p, f, in.value)}};
+  if (in.kind == FunctionInput::Kind::state) j["state"] = p.states[in.state].name;
+  if (in.kind == FunctionInput::Kind::none) j["fixed"] = in.constant;
+  return j;
+}
+
+Json output_json(const Program& p, const Function& f, const FunctionOutput& o) {
   constexpr const char* kOutputs[] = {"tensor", "integer", "number", "boolean", "none"};
-  std::string out = fmt::format("{{\"name\": {}, \"entry\": {}", quoted(f.name), f.entry);
-  out += ", \"inputs\": " + array(f.inputs, [&](const FunctionInput& in) {
-           std::string text =
-               fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}", quoted(in.name),
-                           kInputs[static_cast<std::size_t>(in.kind)], in.value, value_json(p, f, in.value));
-           if (in.kind == FunctionInput::Kind::state) text += ", \"state\": " + quoted(p.states[in.state].name);
-           if (in.kind == FunctionInput::Kind::none) text += ", \"fixed\": " + quoted(in.constant);
-           return text + "}";
-         });
-  out += ", \"outputs\": " + array(f.outputs, [&](const FunctionOutput& o) {
-           return fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}}}", quoted(o.name),
-                              kOutputs[static_cast<std::size_t>(o.kind)], o.value, value_json(p, f, o.value));
-         });
-  out += ", \"writes_back\": " + array(f.writebacks, [&](const WriteBack& w) {
-           const bool state = w.target == WriteBack::Target::state;
-           return fmt::format("{{\"{}\": {}}}", state ? "state" : "input",
-                              quoted(state ? p.states[w.index].name : f.inputs[w.index].name));
-         });
-  const std::vector<std::string> relations = assumed_relations(f);
-  if (!relations.empty()) out += ", \"assumes\": " + array(relations, quoted);
-  out += ",\n   \"nodes\": " + array(f.nodes, [&](const Node& n) { return "\n    " + node_json(p, f, n); });
-  return out + "}";
+  return {{"name", o.name},
+          {"kind", kOutputs[static_cast<std::size_t>(o.kind)]},
+          {"value", o.value},
+          {"type", value_json(p, f, o.value)}};
 }
 
-std::string state_json(const ReadArchive& a, const State& s) {
+Json writeback_json(const Program& p, const Function& f, const WriteBack& w) {
+  Json j;
+  const bool state = w.target == WriteBack::Target::state;
+  j[state ? "state" : "input"] = state ? p.states[w.index].name : f.inputs[w.index].name;
+  return j;
+}
+
+Json function_json(const Program& p, const Function& f) {
+  Json j = {{"name", f.name},
+            {"entry", f.entry},
+            {"inputs", json_list(f.inputs, [&](const FunctionInput& in) { return input_json(p, f, in); })},
+            {"outputs", json_list(f.outputs, [&](const FunctionOutput& o) { return output_json(p, f, o); })},
+            {"writes_back", json_list(f.writebacks, [&](const WriteBack& w) { return writeback_json(p, f, w); })}};
+  if (const auto relations = assumed_relations(f); !relations.empty()) j["assumes"] = relations;
+  j["nodes"] = json_list(f.nodes, [&](const Node& n) { return node_json(p, f, n); });
+  return j;
+}
+
+Json state_json(const ReadArchive& a, const State& s) {
   const Program& p = *a.program;
-  return fmt::format(
-      "\n  {{\"name\": {}, \"kind\": \"{}\", \"type\": {}, \"storage\": {}, \"storage_bytes\": {}, "
-      "\"segment\": {}, \"offset\": {}, \"strides\": {}, \"mutable\": {}, \"persistent\": {}, \"tied\": {}}}",
-      quoted(s.name), kind_text(s.kind), type_json(p, s.type), s.storage, storage_bytes(p, s),
-      s.storage < a.segment_of.size() ? a.segment_of[s.storage] : -1, s.offset,
-      array(s.strides, [](std::int64_t x) { return std::to_string(x); }), s.is_mutable, s.persistent,
-      s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size()
-          ? quoted(p.states[static_cast<std::size_t>(s.tied)].name)
-          : "null");
+  const bool tied = s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size();
+  return {{"name", s.name},
+          {"kind", kind_text(s.kind)},
+          {"type", type_json(p, s.type)},
+          {"storage", s.storage},
+          {"storage_bytes", storage_bytes(p, s)},
+          {"segment", s.storage < a.segment_of.size() ? a.segment_of[s.storage] : -1},
+          {"offset", s.offset},
+          {"strides", s.strides},
+          {"mutable", s.is_mutable},
+          {"persistent", s.persistent},
+          {"tied", tied ? Json(p.states[static_cast<std::size_t>(s.tied)].name) : Json(nullptr)}};
 }
 
-std::string cost_json(const ProgramCost& cost) {
-  std::string out = fmt::format(
-      "{{\"parameters\": {}, \"parameter_tensors\": {}, \"buffers\": {}, \"buffer_tensors\": {}, \"custom_ops\": {}",
-      cost.parameters, cost.parameter_tensors, cost.buffers, cost.buffer_tensors, array(cost.custom_ops, quoted));
-  return out + ", \"runs\": " +
-         array(cost.functions,
-               [](const FunctionCost& c) {
-                 std::string sizes;
-                 for (const auto& [name, value] : c.sizes)
-                   sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : ", ", quoted(name), value);
-                 const std::string start =
-                     fmt::format("\n  {{\"function\": {}, \"sizes\": {{{}}}", quoted(c.name), sizes);
-                 if (!c.problem.empty()) return start + fmt::format(", \"problem\": {}}}", quoted(c.problem));
-                 return start +
-                        fmt::format(
-                            ", \"flops\": {:.0f}, \"peak_bytes\": {}, \"arena_bytes\": {}, \"state_bytes\": {}}}",
-                            c.flops, c.peak(), c.arena, c.states);
-               }) +
-         "}";
+Json run_cost_json(const FunctionCost& c) {
+  Json j = {{"function", c.name}, {"sizes", c.sizes}};
+  if (!c.problem.empty()) {
+    j["problem"] = c.problem;
+    return j;
+  }
+  j["flops"] = json_rounded(c.flops, 0);
+  j["peak_bytes"] = c.peak();
+  j["arena_bytes"] = c.arena;
+  j["state_bytes"] = c.states;
+  return j;
+}
+
+Json cost_json(const ProgramCost& cost) {
+  return {{"parameters", cost.parameters}, {"parameter_tensors", cost.parameter_tensors},
+          {"buffers", cost.buffers},       {"buffer_tensors", cost.buffer_tensors},
+          {"custom_ops", cost.custom_ops}, {"runs", json_list(cost.functions, run_cost_json)}};
+}
+
+std::string hash_text(std::uint64_t high, std::uint64_t low) {
+  return fmt::format("{:016x}{:016x}", high, low);
+}
+
+Json segment_json(const SegmentInfo& s) {
+  return {{"offset", s.offset},
+          {"stored_bytes", s.stored_size},
+          {"bytes", s.size},
+          {"codec", s.compressed    ? "zstd"
+                    : s.known_codec ? "none"
+                                    : "unknown"},
+          {"xxh3", hash_text(s.hash.high, s.hash.low)}};
+}
+
+Json tuning_json(const Tuning& t) {
+  return {{"processor", t.processor},
+          {"threads", t.threads},
+          {"choices", json_list(t.choices, [](const Tuning::Choice& c) {
+             return Json{{"function", c.function}, {"node", c.node}, {"algorithm", c.algorithm}};
+           })}};
+}
+
+void add_program(Json& j, const ReadArchive& a, bool is_lawful, const InspectOptions& options) {
+  const Program& p = *a.program;
+  j["metadata"] = json_list(p.metadata, [](const auto& m) { return Json::array({m.first, m.second}); });
+  j["symbols"] = json_list(p.pool.symbols(), [](const Symbol& s) {
+    return Json{{"name", s.name}, {"min", s.min}, {"max", s.max == kNoBound ? Json(nullptr) : Json(s.max)}};
+  });
+  j["segments"] = json_list(a.segments, segment_json);
+  j["states"] = json_list(p.states, [&](const State& s) { return state_json(a, s); });
+  j["packings"] = json_list(p.packings, [&](const Packing& k) {
+    return Json{{"storage", k.storage}, {"packed", k.packed}, {"bytes", p.storages[k.packed].size}, {"key", k.key}};
+  });
+  j["kernels"] = json_list(p.kernels, [&](const DeviceKernel& k) {
+    return Json{{"name", k.name},
+                {"target", k.target},
+                {"text_xxh3", hash_text(k.text_high, k.text_low)},
+                {"storage", k.storage},
+                {"bytes", p.storages[k.storage].size}};
+  });
+  j["tunings"] = json_list(p.tunings, tuning_json);
+  Json::object_t ops;
+  for (const auto& [name, count] : count_ops(p)) ops.emplace_back(name, count);
+  j["ops"] = std::move(ops);
+  if (a.stage != ReadStage::program) return;
+  if (is_lawful) {
+    const auto sizes = parse_sizes(options.sizes, p, size_names(p));
+    j["cost"] = cost_json(cost_of(a.program, last_sizes(sizes)));
+    j["widened"] = widened_json(widened_by_nodes(p));
+  }
+  j["functions"] = json_list(p.functions, [&](const Function& f) { return function_json(p, f); });
 }
 
 }  // namespace
 
 std::string inspect_json(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings,
                          const InspectOptions& options) {
-  std::string out = fmt::format(
-      "{{\"file\": {}, \"bytes\": {}, \"format\": \"{}\", \"index\": {{\"offset\": {}, \"bytes\": {}}},\n "
-      "\"findings\": ",
-      quoted(path), a.file->bytes().size(),
-      options.imported ? std::string("pt2") : fmt::format("{}.{}", a.prologue.major, a.prologue.minor),
-      a.prologue.index_offset, a.prologue.index_size);
-  out += array(findings, [](const Finding& f) {
-    return fmt::format("\n  {{\"rule\": {}, \"offset\": {}, \"where\": {}, \"message\": {}}}", quoted(f.rule), f.offset,
-                       quoted(f.where), quoted(f.message));
-  });
-  if (a.program != nullptr) {
-    const Program& p = *a.program;
-    out += ",\n \"metadata\": " +
-           array(p.metadata, [](const auto& m) { return "[" + quoted(m.first) + ", " + quoted(m.second) + "]"; });
-    out += ",\n \"symbols\": " + array(p.pool.symbols(), [](const Symbol& s) {
-             return fmt::format("{{\"name\": {}, \"min\": {}, \"max\": {}}}", quoted(s.name), s.min,
-                                s.max == kNoBound ? "null" : std::to_string(s.max));
-           });
-    out += ",\n \"segments\": " + array(a.segments, [](const SegmentInfo& s) {
-             return fmt::format(
-                 "\n  {{\"offset\": {}, \"stored_bytes\": {}, \"bytes\": {}, \"codec\": \"{}\", \"xxh3\": "
-                 "\"{:016x}{:016x}\"}}",
-                 s.offset, s.stored_size, s.size,
-                 s.compressed    ? "zstd"
-                 : s.known_codec ? "none"
-                                 : "unknown",
-                 s.hash.high, s.hash.low);
-           });
-    out += ",\n \"states\": " + array(p.states, [&](const State& s) { return state_json(a, s); });
-    out += ",\n \"packings\": " + array(p.packings, [&](const Packing& k) {
-             return fmt::format("\n  {{\"storage\": {}, \"packed\": {}, \"bytes\": {}, \"key\": {}}}", k.storage,
-                                k.packed, p.storages[k.packed].size, quoted(k.key));
-           });
-    out +=
-        ",\n \"kernels\": " + array(p.kernels, [&](const DeviceKernel& k) {
-          return fmt::format(
-              "\n  {{\"name\": {}, \"target\": {}, \"text_xxh3\": \"{:016x}{:016x}\", \"storage\": {}, \"bytes\": {}}}",
-              quoted(k.name), quoted(k.target), k.text_high, k.text_low, k.storage, p.storages[k.storage].size);
-        });
-    out += ",\n \"tunings\": " + array(p.tunings, [](const Tuning& t) {
-             return fmt::format("\n  {{\"processor\": {}, \"threads\": {}, \"choices\": {}}}", quoted(t.processor),
-                                t.threads, array(t.choices, [](const Tuning::Choice& c) {
-                                  return fmt::format("{{\"function\": {}, \"node\": {}, \"algorithm\": {}}}",
-                                                     c.function, c.node, quoted(c.algorithm));
-                                }));
-           });
-    std::string ops;
-    for (const auto& [name, count] : count_ops(p))
-      ops += fmt::format("{}{}: {}", ops.empty() ? "" : ", ", quoted(name), count);
-    out += ",\n \"ops\": {" + ops + "}";
-    if (a.stage == ReadStage::program && findings.empty()) {
-      const auto sizes = parse_sizes(options.sizes, p, size_names(p));
-      out += ",\n \"cost\": " + cost_json(cost_of(a.program, last_sizes(sizes)));
-      out += ",\n \"widened\": " + widened_json(widened_by_nodes(p));
-    }
-    if (a.stage == ReadStage::program) {
-      out +=
-          ",\n \"functions\": " + array(p.functions, [&](const Function& f) { return "\n  " + function_json(p, f); });
-    }
-  }
-  return out + "}\n";
+  const std::string format =
+      options.imported ? std::string("pt2") : fmt::format("{}.{}", a.prologue.major, a.prologue.minor);
+  Json j = {{"file", path},
+            {"bytes", a.file->bytes().size()},
+            {"format", format},
+            {"index", {{"offset", a.prologue.index_offset}, {"bytes", a.prologue.index_size}}},
+            {"findings", json_list(findings, [](const Finding& f) {
+               return Json{{"rule", f.rule}, {"offset", f.offset}, {"where", f.where}, {"message", f.message}};
+             })}};
+  if (a.program != nullptr) add_program(j, a, findings.empty(), options);
+  return json_text(j) + "\n";
 }
 
 }  // namespace tern

@@ -28,7 +28,7 @@ std::string instruction_text(const PointwiseExpr& e, std::size_t i, int depth) {
   text += "(";
   for (int k = 0; k < info.operands; ++k) {
     if (k > 0) text += ", ";
-    // Only earlier instructions: a wrong number must not lead in circles.
+    // Follows only earlier instructions: a wrong number must not cause a cycle.
     text += operands[k] < i && text.size() < kMaxExpression ? instruction_text(e, operands[k], depth - 1) : "...";
   }
   return text + ")";

@@ -1,4 +1,4 @@
-// One line for each node of a function: what it computes, with which attributes, from where.
+// Listing of a function's nodes, a line each: op, attributes, origin.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tern {
 /// "%12 float32[s0, 64] = matmul(%10, %3)  {axis: 1}  encoder.fc1  model.py:42  [stage: 1]"; untrusted names are
 /// escaped.
 std::string node_text(const Program& program, const Function& function, const Node& node);
-/// "%12", or the value's name where it has one.
+/// "%12", or the value's name if present.
 std::string value_text(const Function& function, ValueId value);
 /// `stage: 1, note: "x"`
 std::string annotations_text(const Node& node);

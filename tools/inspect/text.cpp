@@ -31,7 +31,7 @@ std::string output_text(const Program& p, const Function& f, const FunctionOutpu
   }
 }
 
-/// " --input x=FILE --size s0=N": the names as tern run has them.
+/// " --input x=FILE --size s0=N": options of tern run.
 std::string run_options(const Program& p, const Function& f) {
   std::string text;
   for (const FunctionInput& in : f.inputs) {
@@ -71,7 +71,7 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
     out += "  assumes " + escape_name(text, 1000) + "\n";
   if (relations.size() > kMostRelations) out += fmt::format("  assumes {} more\n", relations.size() - kMostRelations);
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
-  constexpr std::size_t kMostFunctions = 64;  // each looks at all sizes of the program
+  constexpr std::size_t kMostFunctions = 64;  // limits the time: each looks at all sizes of the program
   if (f.entry && number < kMostFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
 }
 
@@ -184,7 +184,7 @@ void add_kernels(std::string& out, const Program& p) {
   struct Target {
     std::size_t kernels = 0;
     std::uint64_t bytes = 0;
-    std::map<std::string, std::size_t> counts;  ///< by name
+    std::map<std::string, std::size_t> counts;  ///< counts by name
   };
   std::map<std::string, Target> targets;
   std::uint64_t bytes = 0;
@@ -204,7 +204,7 @@ void add_kernels(std::string& out, const Program& p) {
   }
 }
 
-/// "  by winograd", where a tuning says so.
+/// "  by winograd", if a tuning has this entry.
 std::string algorithm_text(const Program& p, std::size_t function, std::size_t node) {
   constexpr std::size_t kShown = 16;  // a hostile archive may have any number of tunings
   std::string out;

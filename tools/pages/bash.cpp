@@ -12,7 +12,7 @@ std::string joined(const std::vector<std::string>& names, const char* separator)
   return text;
 }
 
-/// Branches on the option before the word: what its value can be. Patterns of a command come first.
+/// Completion branches on the option before the word. Patterns of a command come first.
 std::string value_branches(const CLI::App& root, const CLI::App& app, const std::string& prefix) {
   std::string out;
   for (const OptionText& o : options_of(app)) {

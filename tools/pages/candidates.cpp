@@ -6,13 +6,13 @@
 namespace tern {
 namespace {
 
-struct Kind {
+struct CandidatesKind {
   const char* type_name;
   bool files;
   const char* words;
 };
-/// By the type names of options and the names of arguments.
-constexpr Kind kKinds[] = {
+/// Completion by the type names of options and the names of arguments.
+constexpr CandidatesKind kKinds[] = {
     {"FILE", true, ""},
     {"[NAME=]FILE", true, ""},
     {"FILE|FOLDER", true, ""},
@@ -40,7 +40,7 @@ Candidates candidates_of(const CLI::App& app, const std::string& type_name) {
     for (const CLI::App* c : commands_of(app)) commands.words += (commands.words.empty() ? "" : " ") + c->get_name();
     return commands;
   }
-  const auto* found = std::ranges::find(kKinds, type_name, &Kind::type_name);
+  const auto* found = std::ranges::find(kKinds, type_name, &CandidatesKind::type_name);
   return found == std::end(kKinds) ? Candidates{} : Candidates{found->files, found->words};
 }
 

@@ -7,7 +7,7 @@ namespace tern {
 namespace {
 
 /// Fish takes \' inside single quotes.
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -21,7 +21,7 @@ std::string lines(const CLI::App& root, const CLI::App& app, const std::string& 
   std::string out;
   for (const OptionText& o : options_of(app)) {
     const Candidates c = candidates_of(root, o.value);
-    const std::string values = c.files ? " -F" : c.words.empty() ? "" : " -f -a " + quoted(c.words);
+    const std::string values = c.files ? " -F" : c.words.empty() ? "" : " -f -a " + quote(c.words);
     if (o.positional) {
       if (!values.empty()) out += "complete -c tern" + where + values + "\n";
       continue;
@@ -30,7 +30,7 @@ std::string lines(const CLI::App& root, const CLI::App& app, const std::string& 
     for (const std::string& name : o.names)
       out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     if (!o.value.empty()) out += " -r" + (values.empty() ? std::string(" -f") : values);
-    out += " -d " + quoted(first_sentence(o.description)) + "\n";
+    out += " -d " + quote(first_sentence(o.description)) + "\n";
   }
   return out;
 }
@@ -42,7 +42,7 @@ std::string fish_completion(const CLI::App& app) {
   out += lines(app, app, "");
   for (const CLI::App* c : commands_of(app)) {
     out += fmt::format("complete -c tern -n __fish_use_subcommand -a {} -d {}\n", c->get_name(),
-                       quoted(c->get_description()));
+                       quote(c->get_description()));
     out += lines(app, *c, fmt::format(" -n '__fish_seen_subcommand_from {}'", c->get_name()));
   }
   return out;

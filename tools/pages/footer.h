@@ -1,4 +1,4 @@
-// The footer of a command's --help, in the parts that a page of documentation lays out.
+// The footer of a command's --help, in parts for the layout of documentation pages.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace tern {
 struct FooterPart {
   enum class Kind { examples, paragraph, verbatim };
   Kind kind;
-  std::string text;  ///< of `verbatim` lines without their indentation; of the heading "Examples:" empty
+  std::string text;  ///< `verbatim` lines without their indentation; empty for the heading "Examples:"
 };
 
-/// Up to "Exit status:": pages have a table of their own.
+/// Excludes "Exit status:": pages have their own table.
 std::vector<FooterPart> parts_of_footer(std::string_view footer);
 
 }  // namespace tern

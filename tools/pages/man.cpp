@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// Text as it stands: no dash becomes a hyphen, and no line a request.
+/// Escapes text for roff: dashes stay dashes, and no line becomes a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {

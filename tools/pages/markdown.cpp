@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kMarkdownWidth = 120;
 
 constexpr const char* kIntroduction =
     "# The command\n\n"
@@ -16,7 +16,7 @@ constexpr const char* kIntroduction =
     "from\n"
     "the command itself; do not edit it. `tern help COMMAND` and the manual pages say the same.\n\n";
 
-/// Text as it stands: no character begins markup.
+/// Escapes text for Markdown: no character begins markup.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -27,12 +27,12 @@ std::string plain(std::string_view text) {
 }
 
 std::string paragraph(std::string_view text) {
-  return wrapped(plain(text), 0, kWidth) + "\n\n";
+  return wrapped(plain(text), 0, kMarkdownWidth) + "\n\n";
 }
 
 std::string entry(const OptionText& o) {
   const std::string preset = o.preset.empty() ? "" : " (default: " + o.preset + ")";
-  return "- " + wrapped(fmt::format("`{}`: {}", o.synopsis(), plain(o.description + preset)), 2, kWidth) + "\n";
+  return "- " + wrapped(fmt::format("`{}`: {}", o.synopsis(), plain(o.description + preset)), 2, kMarkdownWidth) + "\n";
 }
 
 std::string footer(const CLI::App& app) {
@@ -58,7 +58,7 @@ std::string section(const CLI::App& app) {
     const bool only_help = group.options.size() == 1 && group.options[0].names.back() == "--help";
     if (groups.size() > 1 && !only_help) out += fmt::format("\n{}:\n\n", group.heading);
     for (const OptionText& o : group.options) {
-      if (o.names.back() != "--help") out += entry(o);  // stands above, once for all
+      if (o.names.back() != "--help") out += entry(o);  // shown once, above all commands
     }
   }
   return out + "\n" + footer(app);
@@ -76,7 +76,7 @@ std::string markdown_page(const CLI::App& app) {
   for (const ExitCode& code : exit_codes()) out += fmt::format("| {} | {} |\n", code.status, plain(code.meaning));
   out += "\n";
   for (const CLI::App* c : commands_of(app)) out += section(*c);
-  out.pop_back();  // one line break ends the page
+  out.pop_back();  // a single line break ends the page
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 namespace tern {
 
-/// The page of the whole command, or of one of its subcommands, for man(7).
+/// The man(7) page of the whole command or of a subcommand.
 std::string man_page(const CLI::App& app);
 /// The whole command with all its subcommands: docs/command.md.
 std::string markdown_page(const CLI::App& app);
@@ -14,17 +14,17 @@ std::string bash_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);
 
-/// What a shell offers for the value of an option or argument.
+/// Completions offered by a shell for the value of an option or argument.
 struct Candidates {
   bool files = false;
   std::string words;  ///< separated by spaces
 };
 Candidates candidates_of(const CLI::App& app, const std::string& type_name);
 
-/// The text up to its first sentence's end: shells show one line.
+/// The text up to the end of its first sentence: shells show a single line.
 std::string first_sentence(const std::string& text);
 
-/// In single quotes for a shell.
+/// Text in single quotes for a shell.
 std::string shell_quoted(const std::string& text);
 
 }  // namespace tern

@@ -21,7 +21,7 @@ std::string action_of(const CLI::App& root, const std::string& value) {
   return c.files ? "_files" : c.words.empty() ? " " : "(" + escaped(c.words) + ")";
 }
 
-/// One line for each name of an option: '*--name[what it does]:VALUE:_files'.
+/// A line for each name of an option: '*--name[description]:VALUE:_files'.
 std::string specs(const CLI::App& root, const CLI::App& app) {
   std::string out;
   for (const OptionText& o : options_of(app)) {

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// A bar on the terminal while it lives.
+/// Shows a progress bar on the terminal during its lifetime.
 class Stage {
  public:
   explicit Stage(const char* label) : label_(label) {}

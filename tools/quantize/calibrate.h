@@ -1,4 +1,4 @@
-// What example inputs say of a quantized program, and the formats that follow from them.
+// Calibration of a quantized program with example inputs, and the resulting formats.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,24 @@ namespace tern {
 
 struct SqnrTarget {
   double asked = 0, reached = 0;     ///< decibels, of the worst result
-  bool met = false;                  ///< else `reached` is the closest that was found with a quantized weight
-  std::vector<std::string> formats;  ///< of the first ladder
+  bool met = false;                  ///< false: `reached` is the closest found with a quantized weight
+  std::vector<std::string> formats;  ///< formats of the first ladder
   std::size_t trials = 0;
 };
 
 struct Calibration {
   std::string function;
   std::size_t samples = 0;
-  QuantizeChoices choices;  ///< for the export
-  QuantizeReport weights;   ///< what they make of the weights
+  QuantizeChoices choices;  ///< choices for the export
+  QuantizeReport weights;   ///< report of the weights under these choices
   std::vector<LayerError> layers;
-  std::vector<ResultDeviation> results;  ///< of the exported program against the program of floats, all samples as one
+  std::vector<ResultDeviation> results;  ///< deviation of the exported program from the float program, all samples
+                                         ///< together
   std::optional<SqnrTarget> target;
 };
 
-/// Reads the samples, runs the program as floats and quantized, and chooses formats if there is a target. Where no
-/// weight can be quantized, the report of the weights says why and the rest is empty.
+/// Reads the samples, runs the float program and the quantized program, and chooses formats if a target is set. If no
+/// weight can be quantized, the report of the weights gives the reason and the other members are empty.
 Calibration calibrate(const FloatProgram& program, const std::vector<FormatLadder>& formats,
                       const QuantizeArguments& arguments);
 

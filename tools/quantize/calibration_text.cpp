@@ -1,4 +1,4 @@
-// What example inputs show of a quantized program, for people.
+// Text output of a calibration with example inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace tern {
 namespace {
 
-/// Smaller is worse; layers without a number of their own come last.
+/// Smaller is worse; layers without their own error come last.
 double rank(const LayerError& l) {
   if (!l.own) return std::numeric_limits<double>::infinity();
   return l.own->not_finite > 0 ? -std::numeric_limits<double>::infinity() : l.own->sqnr();

@@ -13,11 +13,11 @@ namespace tern {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostDecibels = 400;  // more than float64 tells apart
+constexpr double kMostDecibels = 400;  // beyond the precision of float64
 
 struct Row {
   std::string name, format;
-  double sqnr;  ///< infinite without errors, NaN where it was not measured
+  double sqnr;  ///< infinite without errors, NaN if not measured
 };
 
 std::vector<Row> rows_of(const QuantizeReport& report, const Calibration* c) {

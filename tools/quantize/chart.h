@@ -1,4 +1,4 @@
-// The error by layer as bars: what the terminal and the image draw.
+// A bar chart of the errors by layer, for the terminal and the image.
 #pragma once
 
 #include <string>
@@ -17,23 +17,23 @@ struct Bar {
 struct Chart {
   std::string title, axis;
   std::vector<Bar> bars;
-  double end = 10, tick = 10;  ///< of the axis, in decibels
+  double end = 10, tick = 10;  ///< axis range and tick distance, in decibels
 };
 
-/// Of the layers' own errors; of the weights' where nothing was calibrated (null).
+/// Chart of the layers' own errors; of the weights' errors without a calibration (null).
 Chart chart_of(const QuantizeReport& report, const Calibration* calibration);
 
 struct ChartStyle {
-  bool blocks = false;  ///< in eighths of a character; else '#'
+  bool blocks = false;  ///< eighths of a character; else '#'
   std::size_t columns = 80;
 };
-/// Of standard output: blocks on a terminal with UTF-8.
+/// Style for standard output: blocks on a terminal with UTF-8.
 ChartStyle output_style();
 /// A row for each bar.
 std::string chart_text(const Chart& chart, const ChartStyle& style);
-/// An SVG document, for light and dark backgrounds, which needs nothing else.
+/// A self-contained SVG document, for light and dark backgrounds.
 std::string chart_svg(const Chart& chart);
-/// Writes it; the file appears when it is complete.
+/// Writes the chart; the file appears only when complete.
 void write_chart(const std::string& path, const Chart& chart);
 
 }  // namespace tern

@@ -19,14 +19,14 @@ bool draws_blocks() {
   if (!is_terminal(1)) return false;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;  // the first that is set decides
+    if (value == nullptr || *value == '\0') continue;  // the first variable set decides
     const std::string_view locale = value;
     return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
   }
   return false;
 }
 
-/// `share` of so many cells: eighths of a block, or whole '#'.
+/// A bar of `share` times `cells`: eighths of a block, or whole '#'.
 std::string bar_text(double share, std::size_t cells, bool blocks) {
   constexpr std::array kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto eighths = static_cast<std::size_t>(std::lround(share * static_cast<double>(cells) * 8));

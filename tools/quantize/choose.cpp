@@ -37,7 +37,7 @@ class Chooser {
     const std::size_t all = order_.raises.size();
     total_ = 2 + static_cast<std::size_t>(std::bit_width(all));
     if (enough(0)) return chosen(0);
-    // What is not known to be enough, and what is: floats are, except where something else rounds them.
+    // Bisection between `low` (not known to be enough) and `high` (enough: floats are, unless rounded elsewhere).
     std::size_t low = 0, high = all;
     while (high - low > 1) {
       const std::size_t middle = low + (high - low) / 2;
@@ -48,7 +48,7 @@ class Chooser {
   }
 
  private:
-  /// The rung of each weight after so many raises.
+  /// The rung of each weight after this number of raises.
   std::vector<std::size_t> rungs_after(std::size_t raises) const {
     std::vector<std::size_t> rungs = order_.start;
     for (std::size_t i = 0; i < raises; ++i) rungs[order_.raises[i].weight] = order_.raises[i].to;
@@ -105,7 +105,7 @@ class Chooser {
   const OnStep& on_step_;
   RaisingOrder order_;
   std::size_t total_ = 0;
-  std::map<std::size_t, double> sqnr_;  ///< by the number of raises
+  std::map<std::size_t, double> sqnr_;  ///< SQNR by the number of raises
 };
 
 }  // namespace

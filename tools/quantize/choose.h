@@ -1,4 +1,4 @@
-// Formats for weights, so that the results keep an SQNR at the fewest bytes.
+// Chooses formats for weights: an SQNR of the results at the fewest bytes.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,16 @@
 namespace tern {
 
 struct ChosenFormats {
-  QuantizeChoices choices;  ///< of all weights that could be quantized
-  bool met = false;         ///< else no choice with a quantized weight does; this one comes closest, of those tried
-  double sqnr = 0;          ///< of the worst result, as exported
-  std::size_t trials = 0;   ///< programs that were run to find it
+  QuantizeChoices choices;  ///< choices of all quantizable weights
+  bool met = false;         ///< false: no choice with a quantized weight meets the target; `choices` is the closest
+                            ///< choice tried
+  double sqnr = 0;          ///< SQNR of the worst result of the exported program
+  std::size_t trials = 0;   ///< programs run during the search
 };
 
-/// All weights start with their fewest bytes and are raised in raising_order(); by bisection it takes the fewest raises
-/// with which all results of the exported program keep `target` decibels. So a higher target never makes a weight
-/// smaller. Weights that the samples do not reach get the format with the smallest rounding error.
+/// All weights start with their fewest bytes and are raised in raising_order(); bisection finds the fewest raises
+/// keeping `target` decibels in all results of the exported program. A higher target thus never makes a weight smaller.
+/// Weights not reached by the samples get the format with the smallest rounding error.
 ChosenFormats choose_formats(const FloatProgram& program, const Ladders& ladders, const OutputErrors& outputs,
                              const std::vector<WeightEffect>& effects, double target, const OnStep& on_step);
 

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-constexpr double kMostNoise = 1e30;  // stands for infinity, so that differences are numbers
+constexpr double kMostNoise = 1e30;  // replaces infinity, to keep differences finite
 
 std::size_t fewest_bytes(const WeightLadder& ladder) {
   return static_cast<std::size_t>(std::ranges::min_element(ladder.formats, {}, &WeightFormat::bytes) -
@@ -26,7 +26,7 @@ std::map<std::string, double> own_noise(const std::vector<LayerError>& layers) {
   return noise;
 }
 
-/// `fewest` is the one that was measured: `noise`.
+/// `fewest` is the measured rung, with noise `noise`.
 std::vector<Rung> rungs_of(const WeightLadder& ladder, const std::vector<double>& own, std::size_t fewest,
                            double noise) {
   std::vector<Rung> rungs;

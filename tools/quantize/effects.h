@@ -1,4 +1,4 @@
-// What each weight adds to the error of the results, in each of its formats.
+// Contribution of each weight to the error of the results, in each format of the weight.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@
 namespace tern {
 
 struct WeightEffect {
-  std::vector<Rung> rungs;  ///< one for each format of the ladder, then floats, which add nothing
-  std::vector<double> own;  ///< energy of the layers' own errors over that of their values; empty: not measured
-  bool reached = true;      ///< the samples tell something about the weight
+  std::vector<Rung> rungs;  ///< a rung for each format of the ladder, then floats (no error)
+  std::vector<double> own;  ///< energy of the layers' own errors over the energy of their values; empty: not measured
+  bool reached = true;      ///< the samples reach the weight
 };
 
-/// Runs the program once for each weight, quantized alone to the format with the fewest bytes. Its other formats are
-/// taken to add as much less as the own error of its layers is smaller, or its rounding error where those are unknown.
+/// Runs the program once for each weight, quantized alone to the format with the fewest bytes. The noise of the other
+/// formats is scaled by the own error of the weight's layers, or by the rounding error if the own error is unknown.
 std::vector<WeightEffect> weight_effects(const FloatProgram& program, const Ladders& ladders,
                                          const OutputErrors& outputs, const Calls& calls, const OnStep& on_step);
 

@@ -1,14 +1,14 @@
 #include "tools/quantize/float_program.h"
 
 #include "exporter/constants.h"
-#include "exporter/quantize/weights.h"
+#include "exporter/passes/passes.h"
 #include "schema/passes/dead_code.h"
 #include "tools/inputs.h"
 
 namespace tern {
 namespace {
 
-/// A copy that may be changed: what is added to its source and replaced there is not seen by the others.
+/// A modifiable copy: other copies do not see its additions and replacements of the source.
 std::shared_ptr<Program> branch_of(const Program& program) {
   auto copy = std::make_shared<Program>(program);
   copy->source =
@@ -44,7 +44,7 @@ Side FloatProgram::quantized(QuantizeChoices choices) const {
   side.title = "quantized";
   side.finish = [choices = std::move(choices)](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
-    remove_dead_code(*branch);  // of other results: their weights need no work
+    remove_dead_code(*branch);  // removes weights of other results
     quantize_weights(*branch, {}, {}, choices);
     return branch;
   };
@@ -57,7 +57,7 @@ Side FloatProgram::exported(QuantizeChoices choices) const {
   ImportOptions options = options_;
   options.quantize.clear();
   options.choices = std::move(choices);
-  if (options.precision == DType::invalid) options.keep.clear();  // the choices say it
+  if (options.precision == DType::invalid) options.keep.clear();  // the choices override the precision
   side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
     store_weights(*branch, options);

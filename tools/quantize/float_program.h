@@ -1,4 +1,4 @@
-// The program of floats that is exported, and runs of what it becomes with weights in chosen formats.
+// The exported float program, and its runs with weights in chosen formats.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace tern {
 
 class FloatProgram {
  public:
-  /// `program` was imported without storing its weights; `options` say how they will be stored. An empty `function` is
-  /// the only one, or "forward".
+  /// `program` was imported without storing its weights; `options` describe the later storage. An empty `function` is
+  /// the only function, or "forward".
   FloatProgram(std::shared_ptr<const Program> program, ImportOptions options, const std::string& function);
 
   const Program& program() const { return *program_; }
@@ -21,13 +21,13 @@ class FloatProgram {
   std::uint32_t function() const { return function_; }
   const Function& f() const { return program_->functions[function_]; }
 
-  /// What `rules` and `choices` make of the weights. The program stays as it is.
+  /// Report of the weights under `rules` and `choices`. The program stays unchanged.
   QuantizeReport quantized_by(const std::vector<QuantizeRule>& rules, const QuantizeChoices& choices = {}) const;
 
   Side reference() const;
-  /// Of the same nodes, with these weights quantized and nothing else changed. Holds for programs made of it, too.
+  /// The same nodes with these weights quantized, otherwise unchanged; also applies to derived programs.
   Side quantized(QuantizeChoices choices) const;
-  /// As the archive will hold it: with `options.precision`, and weights in their final layout.
+  /// The final program of the archive: with `options.precision`, and weights in their final layout.
   Side exported(QuantizeChoices choices) const;
 
  private:
@@ -36,7 +36,7 @@ class FloatProgram {
   std::uint32_t function_ = 0;
 };
 
-/// What the weights of a report got.
+/// The choices made for the weights of a report.
 QuantizeChoices choices_of(const QuantizeReport& report);
 
 }  // namespace tern

@@ -1,6 +1,7 @@
 // The report of quantizing for scripts.
 #include <nlohmann/json.hpp>
 
+#include "tools/json_text.h"
 #include "tools/quantize/report.h"
 #include "tools/verify/deviation_json.h"
 
@@ -40,7 +41,7 @@ Json json_of(const Calibration& c) {
   Json j = {{"function", c.function}, {"samples", c.samples}, {"results", Json::array()}, {"layers", Json::array()}};
   for (const ResultDeviation& r : c.results) {
     Json result = json_of(r);
-    result.erase("call");  // all samples are one
+    result.erase("call");  // all samples count as one
     j["results"].push_back(std::move(result));
   }
   for (const LayerError& l : c.layers) j["layers"].push_back(json_of(l));
@@ -50,7 +51,7 @@ Json json_of(const Calibration& c) {
 
 }  // namespace
 
-std::string quantize_json(const QuantizeReport& r, const Calibration* calibration) {
+Json quantize_json(const QuantizeReport& r, const Calibration* calibration) {
   Json j = {{"bytes_before", r.bytes_before()},
             {"bytes", r.bytes_after()},
             {"weights", Json::array()},
@@ -59,8 +60,7 @@ std::string quantize_json(const QuantizeReport& r, const Calibration* calibratio
   for (const KeptWeight& k : r.kept)
     j["kept"].push_back({{"weight", k.name}, {"reason", k.reason}, {"bytes", k.bytes}});
   if (calibration != nullptr) j["calibration"] = json_of(*calibration);
-  // Names come from files: a terminal may show them, and what is not UTF-8 is replaced.
-  return ", \"quantized\": " + j.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return j;
 }
 
 }  // namespace tern

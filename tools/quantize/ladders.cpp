@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// The parts of one weight together.
+/// All parts of a weight.
 struct Whole {
   std::uint64_t before = 0;
   WeightFormat format;

@@ -1,4 +1,4 @@
-// The formats that each weight can get, of those that the options list.
+// The available formats of each weight, a subset of the options' formats.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace tern {
 struct WeightFormat {
   quantize::Recipe recipe;
   std::uint64_t bytes = 0;
-  double noise = 0;  ///< energy of the weight's rounding error over that of the weight
+  double noise = 0;  ///< energy of the weight's rounding error over the energy of the weight
 };
 
 struct WeightLadder {
-  std::string source;  ///< as QuantizedWeight::source; its parts count together
+  std::string source;  ///< see QuantizedWeight::source; its parts count together
   std::uint64_t floats = 0;
-  std::vector<WeightFormat> formats;  ///< as the option lists them, those that suit the weight; at least one
+  std::vector<WeightFormat> formats;  ///< formats suitable for the weight, in the option's order; at least one
 };
 
 struct Ladders {
   std::vector<WeightLadder> weights;
-  std::vector<QuantizeReport> reports;  ///< for each rung, of all weights at once
+  std::vector<QuantizeReport> reports;  ///< a report of all weights for each rung
 };
 
 Ladders ladders_of(const FloatProgram& program, const std::vector<FormatLadder>& formats);

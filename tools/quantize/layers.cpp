@@ -15,7 +15,8 @@ Origin origin_of(const Program& program, const Node& n) {
   return n.origin < 0 ? Origin{} : program.origins[static_cast<std::size_t>(n.origin)];
 }
 
-/// Layers of one module get the names of their weights, and those of one weight the numbers of their nodes.
+/// Makes names unique: layers sharing a module get the names of their weights, and layers sharing a weight the numbers
+/// of their nodes.
 void make_unlike(std::vector<LayerError>& layers) {
   const auto shared = [&] {
     std::map<std::string, std::size_t> count;

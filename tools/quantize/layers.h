@@ -1,4 +1,4 @@
-// The error of each layer: of the nodes that read quantized weights.
+// The error of each layer (a node reading quantized weights).
 #pragma once
 
 #include <functional>
@@ -12,20 +12,21 @@
 namespace tern {
 
 struct LayerError {
-  WeightReader node;                  ///< of the program of floats
-  std::string name;                   ///< its module path, or the weight's name; no two layers share it
-  std::string function;               ///< its name
+  WeightReader node;                  ///< node of the float program
+  std::string name;                   ///< the module path, or the weight's name; unique among the layers
+  std::string function;               ///< name of the function
   std::string op, source;             ///< "matmul"; "model.py:42"
-  std::string weight, weight_source;  ///< as QuantizedWeight::name and source
+  std::string weight, weight_source;  ///< see QuantizedWeight::name and source
   std::string format;
-  /// Over all samples. None of a layer in another function or in a body, and `own` of none that cannot run alone.
+  /// Deviations over all samples. Empty for layers in another function or in a body; `own` is also empty for layers
+  /// unable to run alone.
   std::optional<Deviation> own;          ///< the layer alone, on the operands of the program of floats
-  std::optional<Deviation> accumulated;  ///< its value in the quantized program
+  std::optional<Deviation> accumulated;  ///< deviation of the layer's value in the quantized program
 };
 
 using OnStep = std::function<void(std::size_t done, std::size_t total)>;
 
-/// In program order. `report` says which weights are quantized.
+/// Layer errors in program order. `report` lists the quantized weights.
 std::vector<LayerError> layer_errors(const FloatProgram& program, const QuantizeReport& report, const Calls& calls,
                                      const OnStep& on_step);
 

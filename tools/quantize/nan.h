@@ -1,4 +1,4 @@
-// Whether a tensor holds NaN.
+// Searches a tensor for NaN.
 #pragma once
 
 #include <tern/tensor.h>

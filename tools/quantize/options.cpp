@@ -15,7 +15,7 @@ namespace {
 using namespace quantize;
 
 constexpr int kLeastGroup = 8, kMostGroup = 4096;
-/// What --target-sqnr chooses from: each takes more bytes than the one before, and has less error.
+/// Formats of --target-sqnr: each takes more bytes than the previous format, and has less error.
 constexpr const char* kLadder = "mxfp4,nvfp4,int4,int8";
 
 MxScales parse_scales(const std::string& text) {
@@ -67,7 +67,7 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
   return ladder;
 }
 
-/// Options that only others give a meaning.
+/// Rejects options without the options they depend on.
 void check_company(const QuantizeArguments& a) {
   if (!a.calibrate.empty() && !a.any())
     fail(ErrorCode::invalid_argument,

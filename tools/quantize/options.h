@@ -1,11 +1,11 @@
-// The options of `tern export` that say how weights are quantized, and by what data.
+// The options of `tern export` for quantizing weights, and for the sample data.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "exporter/quantize/options.h"
+#include "exporter/passes/quantize/options.h"
 
 namespace CLI {
 class App;
@@ -18,30 +18,30 @@ struct QuantizeArguments {
   std::string mx_scales, scales, activations;
   std::optional<int> group;
   std::vector<std::string> calibrate;  ///< FILE, FOLDER or NAME=FILE
-  std::string function;                ///< that the data is for
+  std::string function;                ///< function of the sample data
   std::optional<double> target;        ///< decibels
-  bool draws = false;                  ///< --report is there
+  bool draws = false;                  ///< true with --report
   std::string chart;                   ///< FILE.svg; empty: in the terminal
 
-  /// Whether weights are to be quantized at all.
+  /// True if any weight may be quantized.
   bool any() const { return !formats.empty() || target.has_value(); }
 };
 
-/// Adds --quantize and all that goes with it.
+/// Adds --quantize and its dependent options.
 void add_quantize_options(CLI::App* command, QuantizeArguments& arguments);
 
-/// Formats that the same weights may get; one where nothing is to be chosen.
+/// Alternative formats for the same weights; a single format if there is no choice.
 struct FormatLadder {
-  std::vector<quantize::Recipe> recipes;  ///< in the order of the option
-  std::string pattern;                    ///< as QuantizeRule::pattern
+  std::vector<quantize::Recipe> recipes;  ///< formats in the order of the option
+  std::string pattern;                    ///< see QuantizeRule::pattern
 };
 
-/// Fails (invalid_argument) where an option is wrong, or is for formats that are not asked for.
+/// Fails (invalid_argument) for wrong options, and for options of formats not requested.
 std::vector<FormatLadder> parse_quantize(const QuantizeArguments& arguments);
 
-/// Rules with the format of number `rung` of each ladder, or its last one.
+/// Rules with format number `rung` of each ladder, or the ladder's last format.
 std::vector<QuantizeRule> rules_at(const std::vector<FormatLadder>& ladders, std::size_t rung);
-/// How many rungs the longest ladder has.
+/// Number of rungs of the longest ladder.
 std::size_t rungs_of(const std::vector<FormatLadder>& ladders);
 
 }  // namespace tern

@@ -13,8 +13,8 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMostKept = std::uint64_t{256} << 20;
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kMostKeptBytes = std::uint64_t{256} << 20;
+constexpr double kOutputsInfinite = std::numeric_limits<double>::infinity();
 
 bool has_numbers(DType t) {
   return is_floating(t) || is_complex(t);
@@ -52,11 +52,11 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
                          "that give numbers",
                          c, escape_name(l.name)));
       bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
-      if (bytes <= kMostKept && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
+      if (bytes <= kMostKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
     }
-    if (bytes <= kMostKept) kept_.push_back(std::move(left));
+    if (bytes <= kMostKeptBytes) kept_.push_back(std::move(left));
   }
-  if (bytes > kMostKept) kept_.clear();
+  if (bytes > kMostKeptBytes) kept_.clear();
   if (!any)
     fail(ErrorCode::invalid_argument,
          fmt::format("--calibrate: '{}' gives no floating tensor, so its results have no error in decibels; export a "
@@ -80,17 +80,17 @@ std::vector<ResultDeviation> OutputErrors::measure(const Side& side) const {
 }
 
 double worst_sqnr(const std::vector<ResultDeviation>& results) {
-  double worst = kInfinite;
+  double worst = kOutputsInfinite;
   for (const ResultDeviation& r : results) {
     const bool broken = !r.mismatch.empty() || r.deviation.not_finite > 0;
-    worst = std::min(worst, broken ? -kInfinite : r.deviation.sqnr());
+    worst = std::min(worst, broken ? -kOutputsInfinite : r.deviation.sqnr());
   }
   return worst;
 }
 
 double worst_noise(const std::vector<ResultDeviation>& results) {
   const double sqnr = worst_sqnr(results);
-  return sqnr == kInfinite ? 0 : std::pow(10.0, -sqnr / 10);
+  return sqnr == kOutputsInfinite ? 0 : std::pow(10.0, -sqnr / 10);
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// The error of a quantized program's results, against those of the program of floats.
+// The error of a quantized program's results, relative to the float program's results.
 #pragma once
 
 #include <vector>
@@ -9,25 +9,26 @@ namespace tern {
 
 class OutputErrors {
  public:
-  /// Runs the reference once, and again in each measurement only where its results take much memory. Fails
-  /// (invalid_argument) where the samples do not fit the function, where no result is a floating tensor, and where one
-  /// of floats is NaN already.
+  /// Runs the reference once, and again in each measurement only if its results take much memory. Fails
+  /// (invalid_argument) if the samples do not fit the function, if no result is a floating tensor, and if a result of
+  /// the float program contains NaN.
   OutputErrors(Side reference, const Calls& calls);
 
-  /// Of each floating result, all samples as one. Inputs and states that the program writes are results, too.
+  /// Deviation of each floating result, all samples together. Inputs and states written by the program count as
+  /// results, too.
   std::vector<ResultDeviation> measure(const Side& side) const;
 
  private:
   Side reference_;
   const Calls& calls_;
   Prepared prepared_;
-  std::vector<std::vector<Left>> kept_;  ///< the reference's results by call, where all of them are small; else empty
+  std::vector<std::vector<Left>> kept_;  ///< the reference's results by call if all are small; else empty
 };
 
-/// Of the result with the largest error, in decibels: infinite without errors; minus infinite where an element is
-/// finite in one run only.
+/// SQNR of the result with the largest error, in decibels: infinite without errors; minus infinite if an element is
+/// finite in only one of the two runs.
 double worst_sqnr(const std::vector<ResultDeviation>& results);
-/// The energy of its error over that of the reference.
+/// Energy of the worst result's error over the energy of the reference.
 double worst_noise(const std::vector<ResultDeviation>& results);
 
 }  // namespace tern

@@ -10,7 +10,7 @@ double gain(const Rung& a, const Rung& b) {
   return (a.noise - b.noise) / static_cast<double>(b.bytes - a.bytes);
 }
 
-/// Rungs on the lower convex hull, from the fewest bytes on: each has less noise than the one before, and gains fall.
+/// Rungs on the lower convex hull, from the fewest bytes on: noise falls from rung to rung, and so do gains.
 std::vector<std::size_t> hull_of(const std::vector<Rung>& rungs) {
   std::vector<std::size_t> order(rungs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -44,7 +44,7 @@ RaisingOrder raising_order(const std::vector<std::vector<Rung>>& weights) {
     for (std::size_t i = 1; i < hull.size(); ++i)
       ranked.push_back({{w, hull[i - 1], hull[i]}, gain(weights[w][hull[i - 1]], weights[w][hull[i]])});
   }
-  // Gains of one weight fall, so its raises stay in their order; equal ones do, too.
+  // A weight's gains fall, so its raises keep their order; the stable sort also keeps the order of equal gains.
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) { return a.gain > b.gain; });
   for (const Ranked& r : ranked) order.raises.push_back(r.raise);
   return order;

@@ -22,9 +22,9 @@ bool is_shared_input(const std::string& text) {
 InputChoice choice_of(const std::vector<std::string>& data) {
   InputChoice choice;
   choice.option = "--calibrate";
-  choice.pass_over = true;  // labels lie beside inputs; each input has to be there anyway
+  choice.pass_over = true;  // labels may accompany inputs; missing inputs are errors anyway
   for (const std::string& text : data) (is_shared_input(text) ? choice.files : choice.sequence).push_back(text);
-  // One file may name its calls.
+  // A single file may name its calls.
   std::error_code none;
   if (choice.sequence.size() == 1 && !std::filesystem::is_directory(choice.sequence[0], none)) {
     choice.files.push_back(choice.sequence[0]);

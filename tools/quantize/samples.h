@@ -9,8 +9,8 @@
 
 namespace tern {
 
-/// A call for each sample. `data` holds files and folders of samples, and NAME=FILE for an input that all of them
-/// share. Fails (invalid_argument) on inputs that are missing, of another type, or hold NaN.
+/// Reads a call for each sample. `data` holds files and folders of samples, and NAME=FILE for an input shared by all
+/// samples. Fails (invalid_argument) for missing inputs, other types, and NaN.
 Calls read_samples(const FloatProgram& program, const std::vector<std::string>& data);
 
 }  // namespace tern

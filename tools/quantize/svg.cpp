@@ -11,23 +11,22 @@
 namespace tern {
 namespace {
 
-// In pixels.
-constexpr double kWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
-constexpr std::size_t kMostLetters = 44;
+// Sizes in pixels.
+constexpr double kSvgWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
+constexpr std::size_t kSvgMostLetters = 44;
 
-/// One for each format, in the order of its first bar: readable on white and on black, also without colour vision. The
-/// format stands beside each bar, too.
+/// A colour for each format, in the order of its first bar: readable on white and black, also with colour blindness.
+/// Each bar also shows its format as text.
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a63d2",
                                  "#b8860b", "#56a0d3", "#7f7f7f", "#a0522d"};
 
-/// Without a style sheet (some viewers) all text is grey, which both backgrounds show.
+/// Text without a style sheet (some viewers) is grey, readable on both backgrounds.
 constexpr const char* kStyle =
     "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#1f2328}"
     ".page{fill:#ffffff}.grid{stroke:#d0d7de}.faint{fill:#59636e}.head{font-size:15px;font-weight:600}"
     "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#3d444d}.faint{fill:#9198a1}}";
 
-/// Text from files for XML: what a terminal must not get is escaped as there, and so are the two characters that XML
-/// does not have.
+/// Escapes text from files for XML: characters unsafe on a terminal, and the two characters missing in XML.
 std::string xml(std::string_view text) {
   std::string out;
   const std::string safe = escape_name(text, 400);
@@ -50,11 +49,11 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-/// The first characters, whole ones, of a name as people see it.
+/// The first characters of a name, without splitting a character.
 std::string shortened(const std::string& name) {
-  if (display_width(name) <= kMostLetters) return name;
+  if (display_width(name) <= kSvgMostLetters) return name;
   std::string start;
-  for (std::size_t i = 0; i < name.size() && (display_width(start) < kMostLetters - 1 || !is_utf8(start)); ++i)
+  for (std::size_t i = 0; i < name.size() && (display_width(start) < kSvgMostLetters - 1 || !is_utf8(start)); ++i)
     start += name[i];
   return start + "…";
 }
@@ -76,7 +75,7 @@ const char* unit_of(const Bar& b) {
   return b.text.find_first_of("0123456789") == 0 || b.text.starts_with('-') ? " dB" : "";
 }
 
-/// For those who do not see the bars: each has its own title.
+/// Description for screen readers; each bar has its own title.
 std::string description_of(const Chart& chart) {
   const auto worst = std::ranges::min_element(chart.bars, {}, &Bar::decibels);
   return worst == chart.bars.end()
@@ -91,7 +90,7 @@ class Drawing {
     for (const Bar& b : chart_.bars)
       left_ = std::max(left_, static_cast<double>(display_width(shortened(b.name))) * kLetter);
     left_ += 2 * kMargin;
-    right_ = kWidth - kMargin - kValue;
+    right_ = kSvgWidth - kMargin - kValue;
     top_ = 84;
     bottom_ = top_ + kRow * static_cast<double>(chart_.bars.size());
   }
@@ -102,7 +101,7 @@ class Drawing {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" "
         "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}</desc>\n"
         "<style>{4}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\" fill=\"none\"/>\n",
-        kWidth, height, xml(chart_.title), xml(description_of(chart_)), kStyle);
+        kSvgWidth, height, xml(chart_.title), xml(description_of(chart_)), kStyle);
     put_text(kMargin, 28, "head", "start", chart_.title);
     legend();
     axis();

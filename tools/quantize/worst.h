@@ -11,9 +11,9 @@
 
 namespace tern {
 
-inline constexpr std::size_t kMostRows = 40;  // of a table
+inline constexpr std::size_t kMostRows = 40;  // rows of a table
 
-/// At most kMostRows items, those of the least rank; of equal ones, the first.
+/// Selects up to kMostRows items of the least rank; ties go to the first.
 template <class T, class Rank>
 std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
   std::vector<const T*> order;
@@ -23,7 +23,7 @@ std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
   return {order.begin(), order.end()};
 }
 
-/// What follows a table of `shown` of `all` items.
+/// Text below a table showing `shown` of `all` items.
 inline std::string others_text(std::size_t shown, std::size_t all) {
   return shown < all ? fmt::format("and {} more with less error; --json lists all\n", all - shown) : "";
 }

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// What one thread did in a loop.
+/// A thread's share of a loop.
 struct Share {
   double begin = 0, end = 0, busy = 0;
 };

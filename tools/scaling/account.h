@@ -1,4 +1,4 @@
-// Where the time of several threads goes while a node runs.
+// Breakdown of the threads' time during a node.
 #pragma once
 
 #include <span>
@@ -7,17 +7,17 @@
 
 namespace tern {
 
-/// Seconds of threads. They add up to threads * wall.
+/// Seconds of threads; the sum is threads * wall.
 struct ThreadSeconds {
-  double wall = 0;    ///< of the node: from its begin to its end
-  double useful = 0;  ///< the node's time on one thread
-  double more = 0;    ///< parts and serial stretches took that much longer than on one thread: operands that several
-                      ///< threads read, caches and memory that they share. Negative where two caches hold more than one
-  double starting = 0;  ///< threads that began their parts after the loop began
-  double waiting = 0;   ///< threads that ended their parts before the loop ended
+  double wall = 0;      ///< time of the node, from begin to end
+  double useful = 0;    ///< the node's time on a single thread
+  double more = 0;      ///< slowdown of parts and serial stretches against a single thread: shared operands, caches and
+                        ///< memory. Negative if two caches hold more than one cache
+  double starting = 0;  ///< threads starting their parts after the loop began
+  double waiting = 0;   ///< threads ending their parts before the loop ended
   double serial = 0;    ///< idle: the other threads outside of loops
   double few = 0;       ///< idle: threads without a part of a loop
-  double openmp = 0;    ///< all but the useful time of a node with loops on OpenMP's threads: nothing more is known
+  double openmp = 0;    ///< all but the useful time of a node with loops on OpenMP's threads, without a finer breakdown
 
   double idle() const { return serial + few; }
   double waits() const { return starting + waiting; }
@@ -26,7 +26,7 @@ struct ThreadSeconds {
   ThreadSeconds operator*(double factor) const;
 };
 
-/// The account of the runs of one node on `threads` threads; `useful` seconds on one.
+/// The account of a node's runs on `threads` threads; `useful`: seconds on a single thread.
 ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double useful);
 
 }  // namespace tern

@@ -51,7 +51,7 @@ void print_scaling_json(const ScalingRequest& request, const Scaling& scaling) {
     for (const NodeScaling& n : p.nodes) point["nodes"].push_back(json_of(n, p.threads));
     all["points"].push_back(std::move(point));
   }
-  // Names come from files: what is not UTF-8 is replaced.
+  // Names come from files: invalid UTF-8 is replaced.
   std::puts(all.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 

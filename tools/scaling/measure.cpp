@@ -1,4 +1,4 @@
-// The turns, and what their records say of each node.
+// Measures in turns, and evaluates the records of each node.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -15,9 +15,9 @@ namespace tern {
 namespace {
 
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // function and node
-constexpr Key kBetween{UINT32_MAX, UINT32_MAX};       // what passes outside of all nodes
+constexpr Key kBetween{UINT32_MAX, UINT32_MAX};       // time outside of all nodes
 
-/// The runs of each node within one run of the program.
+/// The runs of each node within a run of the program.
 using Record = std::map<Key, std::vector<NodeLoops>>;
 
 double wall(std::span<const NodeLoops> runs) {
@@ -26,7 +26,7 @@ double wall(std::span<const NodeLoops> runs) {
   return sum;
 }
 
-/// The session of one number of threads, and its figures.
+/// The session of a number of threads, and its figures.
 struct Lane {
   int threads;
   bool simulated;
@@ -46,7 +46,7 @@ Record recorded_run(Session& session, const ScalingRequest& request, LoopRecorde
   Record record;
   double in_nodes = 0;
   for (NodeLoops& n : recorder.take()) {
-    // The nodes of its bodies are in the list, too.
+    // Skips the control node: the nodes of its bodies are in the list, too.
     if (has_trait(program.functions[n.function].nodes[n.node].op, Trait::control)) continue;
     in_nodes += n.end - n.begin;
     record[{n.function, n.node}].push_back(std::move(n));
@@ -70,7 +70,7 @@ void take_turn(Lane& lane, const ScalingRequest& request, const Program& program
   lane.records.push_back(recorded_run(*lane.session, request, LoopRecorder::Mode::together, program));
 }
 
-/// Bytes of states that a node reads whole; half of them where it reads them rounded to bfloat16.
+/// Bytes of states read whole by a node; half for states read rounded to bfloat16.
 double weight_bytes(const Program& program, const Key& key, Precision precision) {
   if (key == kBetween) return 0;
   const Function& f = program.functions[key.first];
@@ -88,7 +88,7 @@ double weight_bytes(const Program& program, const Key& key, Precision precision)
   return precision == Precision::bfloat16 ? bytes / 2 : bytes;
 }
 
-/// Of all recorded runs of a node, the half in the middle by time: moments in which the host took a core are left out.
+/// The middle half by time of all recorded runs of a node: leaves out moments of cores taken by the host.
 std::vector<const std::vector<NodeLoops>*> middle(const std::vector<Record>& records, const Key& key) {
   std::vector<const std::vector<NodeLoops>*> runs;
   for (const Record& r : records) {
@@ -152,7 +152,7 @@ ScalingPoint point_of(const Program& program, const Lane& lane, const Lane& one)
   return p;
 }
 
-/// Turns what was recorded in turn into what the socket would take.
+/// Converts sequential records into the simulated times of the socket.
 void simulate(Lane& lane, const Program& program, const ScalingRequest& request, Precision precision, double barrier) {
   const double hops = std::ceil(std::log2(std::max(2, lane.threads)));
   const Socket socket{lane.threads, barrier * hops, request.bytes_per_second};

@@ -1,5 +1,5 @@
-// tern bench with several numbers of threads, or with cores that the machine lacks: how a program scales, and where the
-// threads' time goes.
+// tern bench with several numbers of threads, or with cores missing in the machine: scaling of a program, and the
+// breakdown of the threads' time.
 #pragma once
 
 #include <tern/tern.h>
@@ -17,11 +17,11 @@ namespace tern {
 struct ScalingRequest {
   std::string model, function;
   std::vector<Tensor> inputs;
-  PrepareOptions options;       ///< but for the number of threads
+  PrepareOptions options;       ///< excluding the number of threads
   std::vector<int> threads;     ///< measured
   std::vector<int> cores;       ///< simulated
-  double bytes_per_second = 0;  ///< of the simulated socket
-  double seconds = 3;           ///< for all turns
+  double bytes_per_second = 0;  ///< memory bandwidth of the simulated socket
+  double seconds = 3;           ///< duration of all turns
   std::uint64_t turns = 0;      ///< instead of a time; 0: as many as fit
   std::uint64_t seed = 0;
 };
@@ -29,14 +29,14 @@ struct ScalingRequest {
 struct NodeScaling {
   std::string name, op, from;  ///< "forward:12", "matmul", "aten.linear.default in encoder.fc1"
   ThreadSeconds time;
-  std::uint64_t loops = 0, parts = 0;  ///< of a run; parts of the longest loop
+  std::uint64_t loops = 0, parts = 0;  ///< loops of a run; parts of the longest loop
 };
 
-/// What one number of threads gives.
+/// Result for a number of threads.
 struct ScalingPoint {
   int threads = 1;
   bool simulated = false;
-  std::vector<double> ms;  ///< of runs that nobody recorded, sorted; simulated ones: of all
+  std::vector<double> ms;  ///< sorted times of unrecorded runs; simulated points: of all runs
   std::vector<NodeScaling> nodes;
   ThreadSeconds between;  ///< nodes
   ThreadSeconds all;
@@ -46,15 +46,15 @@ struct ScalingPoint {
 
 struct Scaling {
   std::uint64_t turns = 0;
-  bool bfloat16 = false;             ///< products multiply in it
+  bool bfloat16 = false;             ///< products multiply in bfloat16
   double barrier = 0;                ///< seconds, measured with two threads
-  std::vector<ScalingPoint> points;  ///< the first is one thread
+  std::vector<ScalingPoint> points;  ///< the first point has a single thread
 };
 
 /// Every turn runs each number of threads: once to warm up, three times, once recorded.
 Scaling measure_scaling(const Model& model, const ScalingRequest& request);
 
-/// What a loop of two empty parts takes, in seconds.
+/// Seconds of a loop with two empty parts.
 double measure_barrier();
 
 void print_scaling(const ScalingRequest& request, const Scaling& scaling, int nodes);

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-/// The parts of a loop, each as long as if threads had taken pieces of each other's until none was left.
+/// The parts of a loop with equal times, as after perfect work stealing.
 std::vector<PartTime> evened(const LoopTime& loop) {
   std::vector<PartTime> parts = loop.parts;
   if (loop.note.pieces == 0 || parts.empty()) return parts;
@@ -23,7 +23,7 @@ std::vector<PartTime> evened(const LoopTime& loop) {
   return parts;
 }
 
-/// The loop from time 0 on.
+/// Shifts the loop to start at time 0.
 LoopTime spread(const LoopTime& loop, const Socket& socket, double weight_bytes) {
   LoopTime result{0, 0, loop.note, loop.openmp, {}};
   std::vector<double> free(static_cast<std::size_t>(std::max(1, socket.cores)), 0);
@@ -53,7 +53,7 @@ NodeLoops simulate(const NodeLoops& run, const Socket& socket, double weight_byt
   for (const LoopTime& loop : run.loops) in_loops += loop.end - loop.begin;
   NodeLoops result{run.function, run.node, 0, run.end - run.begin - in_loops, {}};
   for (const LoopTime& loop : run.loops) {
-    if (loop.openmp) {  // nothing is known of its parts
+    if (loop.openmp) {  // times of the parts are unknown
       result.loops.push_back({0, loop.end - loop.begin, {}, true, {}});
     } else {
       result.loops.push_back(spread(loop, socket, weight_bytes * (loop.end - loop.begin) / std::max(in_loops, 1e-12)));

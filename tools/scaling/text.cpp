@@ -1,4 +1,4 @@
-// The figures of tern bench --threads 1,2,4 and --cores 8,32 for people.
+// The figures of tern bench --threads 1,2,4 and --cores 8,32 as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// Of all the time that the threads have.
-std::string share(double seconds, const ThreadSeconds& of, int threads) {
+/// Percentage of all threads' time.
+std::string share_scaling_text(double seconds, const ThreadSeconds& of, int threads) {
   const double all = threads * of.wall;
   return all > 0 ? fmt::format("{:.1f} %", 100 * seconds / all) : "";
 }
@@ -27,7 +27,7 @@ std::string label(const ScalingPoint& p) {
 
 void add_shares(std::vector<std::string>& cells, const ThreadSeconds& t, int threads) {
   for (const double lost : {t.idle(), t.waits(), t.more, t.openmp})
-    cells.push_back(threads > 1 ? share(lost, t, threads) : std::string());
+    cells.push_back(threads > 1 ? share_scaling_text(lost, t, threads) : std::string());
 }
 
 void print_totals(const Scaling& scaling) {

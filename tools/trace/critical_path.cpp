@@ -8,10 +8,10 @@
 namespace tern {
 namespace {
 
-using Kind = TracedSpan::Kind;
+using TracedSpanKind = TracedSpan::Kind;
 
 bool takes_part(const TracedSpan& s) {
-  return s.kind == Kind::op || s.kind == Kind::call || s.kind == Kind::overhead || s.on_device();
+  return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::call || s.kind == TracedSpanKind::overhead || s.on_device();
 }
 
 /// Divides a thread's time among the innermost spans.
@@ -30,7 +30,7 @@ class Divider {
   void finish() { close(std::numeric_limits<double>::infinity()); }
 
  private:
-  /// Spans that have ended by then.
+  /// Closes spans ended by `time`.
   void close(double time) {
     while (!open_.empty() && trace_.spans[open_.back()].end() <= time) {
       const std::size_t number = open_.back();
@@ -44,7 +44,7 @@ class Divider {
     if (end > reached_ || pieces_.empty())
       pieces_.push_back({number, reached_, std::max(end, reached_), open_ops_ > 0});
   }
-  bool is_op(std::size_t number) const { return trace_.spans[number].kind == Kind::op; }
+  bool is_op(std::size_t number) const { return trace_.spans[number].kind == TracedSpanKind::op; }
 
   const LoadedTrace& trace_;
   std::vector<PathPiece>& pieces_;
@@ -82,7 +82,7 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
   for (const auto& [place, pieces] : places) {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       const TracedSpan& s = trace.spans[pieces[k].span];
-      if (s.kind == Kind::call && s.correlation != 0) launches[s.correlation] = {&pieces, k};
+      if (s.kind == TracedSpanKind::call && s.correlation != 0) launches[s.correlation] = {&pieces, k};
       if (s.on_device()) on_device.push_back({&pieces, k});
       if (at.pieces == nullptr || pieces[k].end > at.piece().end) at = {&pieces, k};
     }
@@ -90,7 +90,7 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
   const auto end_of = [](const PieceAt& p) { return p.piece().end; };
   std::ranges::sort(on_device, {}, end_of);
   std::vector<PathPiece> path;
-  // Each step goes back in time, or from a wait to what it waited for, which is no wait.
+  // Each step goes back in time, or from a wait to the awaited span (never a wait itself).
   while (at.pieces != nullptr) {
     const PathPiece piece = at.piece();
     const TracedSpan& s = trace.spans[piece.span];
@@ -108,7 +108,7 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
     if (launch != launches.end() && launch->second.piece().end <= piece.end &&
         (before.pieces == nullptr || end_of(launch->second) > before.piece().end))
       before = launch->second;
-    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // times that contradict each other
+    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // contradictory times
     at = before;
   }
   std::ranges::reverse(path);

@@ -17,31 +17,31 @@ namespace tern {
 namespace {
 
 using nlohmann::json;
-using Kind = TracedSpan::Kind;
+using TracedSpanKind = TracedSpan::Kind;
 
 constexpr std::size_t kMostSpans = std::size_t{1} << 26;
 
 struct Category {
   std::string_view name;
-  Kind kind;
+  TracedSpanKind kind;
 };
-/// Kineto's activity types that a summary reads.
+/// Kineto's activity types used in a summary.
 constexpr std::array kCategories = {
-    Category{"cpu_op", Kind::op},
-    Category{"user_annotation", Kind::annotation},
-    Category{"python_function", Kind::module},
-    Category{"cuda_runtime", Kind::call},
-    Category{"cuda_driver", Kind::call},
-    Category{"xpu_runtime", Kind::call},
-    Category{"mtia_runtime", Kind::call},
-    Category{"privateuse1_runtime", Kind::call},
-    Category{"overhead", Kind::overhead},
-    Category{"kernel", Kind::kernel},
-    Category{"gpu_memcpy", Kind::copy},
-    Category{"gpu_memset", Kind::copy},
+    Category{"cpu_op", TracedSpanKind::op},
+    Category{"user_annotation", TracedSpanKind::annotation},
+    Category{"python_function", TracedSpanKind::module},
+    Category{"cuda_runtime", TracedSpanKind::call},
+    Category{"cuda_driver", TracedSpanKind::call},
+    Category{"xpu_runtime", TracedSpanKind::call},
+    Category{"mtia_runtime", TracedSpanKind::call},
+    Category{"privateuse1_runtime", TracedSpanKind::call},
+    Category{"overhead", TracedSpanKind::overhead},
+    Category{"kernel", TracedSpanKind::kernel},
+    Category{"gpu_memcpy", TracedSpanKind::copy},
+    Category{"gpu_memset", TracedSpanKind::copy},
 };
 
-std::optional<Kind> kind_of(const json& event) {
+std::optional<TracedSpanKind> kind_of(const json& event) {
   const auto category = event.find("cat");
   if (category == event.end() || !category->is_string()) return std::nullopt;
   const auto found = std::ranges::find(kCategories, category->get_ref<const std::string&>(), &Category::name);
@@ -84,7 +84,7 @@ class Loader {
     return at->second;
   }
 
-  /// Processes and threads have numbers, or texts such as "Spans".
+  /// Numbers of processes and threads; texts such as "Spans" get negative numbers.
   std::int64_t place(const json& event, const char* key) {
     const auto at = event.find(key);
     if (at == event.end()) return 0;
@@ -95,7 +95,7 @@ class Loader {
   void add(const json& event) {
     ++trace_.events;
     const auto phase = event.find("ph");
-    const std::optional<Kind> kind = kind_of(event);
+    const std::optional<TracedSpanKind> kind = kind_of(event);
     if (phase == event.end() || *phase != "X" || !kind) return;
     TracedSpan s;
     s.kind = *kind;
@@ -109,7 +109,7 @@ class Loader {
       fail(ErrorCode::bad_file, fmt::format("the trace has more than {} spans", kMostSpans));
     const auto name = event.find("name");
     const std::string text = text_of(name == event.end() ? nullptr : &*name);
-    if (s.kind == Kind::annotation && text.starts_with("ProfilerStep#")) s.kind = Kind::run;
+    if (s.kind == TracedSpanKind::annotation && text.starts_with("ProfilerStep#")) s.kind = TracedSpanKind::run;
     s.name = intern(text);
     s.process = place(event, "pid");
     s.thread = place(event, "tid");
@@ -126,7 +126,7 @@ class Loader {
     };
     s.flops = amount("flops");
     s.bytes = amount("bytes");
-    s.waits = s.kind == Kind::call && (text.find("ynchronize") != std::string::npos);
+    s.waits = s.kind == TracedSpanKind::call && (text.find("ynchronize") != std::string::npos);
     const json* finished = trace_arg(event, "finished");
     s.finished = finished == nullptr || !finished->is_boolean() || finished->get<bool>();
     trace_.spans.push_back(s);

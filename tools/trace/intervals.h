@@ -1,4 +1,4 @@
-// Stretches of time that may overlap: how much of it they cover together.
+// Total time covered by intervals with possible overlaps.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class Intervals {
   void add(double begin, double end) { all_.emplace_back(begin, end); }
   bool empty() const { return all_.empty(); }
 
-  /// From the first begin to the last end.
+  /// Time from the first begin to the last end.
   double span() const {
     double first = 0, last = 0;
     for (const auto& [begin, end] : all_) {

@@ -50,7 +50,7 @@ std::string trace_json(const TraceSummary& s) {
                               {"by_annotation", list(s.annotations)},
                               {"overhead", list(s.overheads)},
                               {"critical_path", {{"length_us", s.path_length}, {"by_name", list(s.path_by_time)}}}};
-  // A name of a file need not be UTF-8.
+  // A name of a file may be invalid UTF-8.
   return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 

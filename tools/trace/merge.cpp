@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Group, number, name; of traces without numbers, the count of earlier ones of that name in that group.
+/// Group, number, name; in traces without numbers, the count of earlier collectives with this name in this group.
 using CollectiveKey = std::tuple<std::string, std::int64_t, std::string>;
 struct CollectiveTime {
   double begin = 0, end = 0;
@@ -34,7 +34,8 @@ struct Rank {
   double offset = 0;
 };
 
-/// The same call may be there as an event of the host and as kernels: the host's has the number.
+/// Collectives of a trace. The same call may occur as an event of the host and as kernels: only the host's event has
+/// the number.
 std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace) {
   std::map<CollectiveKey, CollectiveTime> all;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
@@ -65,22 +66,22 @@ Rank read_rank(const std::string& path) {
 }
 
 constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
-constexpr std::int64_t kMostRank = 1 << 20;
+constexpr std::int64_t kMergeMostRank = 1 << 20;
 
-/// The text of a member; empty where there is none, or something else.
+/// The text of a member; empty if missing or not a text.
 std::string text_member(const json& event, const char* key) {
   const auto found = event.find(key);
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Processes of all ranks lie side by side.
+/// Moves processes to the rank's range of numbers.
 void move_to_rank(json& event, std::int64_t rank, double offset) {
   if (const auto ts = event.find("ts"); ts != event.end() && ts->is_number()) *ts = ts->get<double>() + offset;
   if (const auto pid = event.find("pid"); pid != event.end()) {
     if (pid->is_number_integer()) *pid = rank * kOfRank + trace_integer(&*pid, 0) % kOfRank;
     if (pid->is_string()) *pid = fmt::format("rank {}: {}", rank, pid->get<std::string>());
   }
-  // Flows have numbers of their own in each file.
+  // Renumbers flows, because each file has its own numbers.
   if (const auto id = event.find("id"); id != event.end())
     *id = fmt::format("{}.{}", rank, id->is_string() ? id->get<std::string>() : id->dump());
   if (text_member(event, "ph") != "M" || !event.contains("args") || !event["args"].is_object()) return;
@@ -107,14 +108,14 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
     ranks.push_back(read_rank(path));
     const std::int64_t said = ranks.back().trace.rank;
     const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
-    if (rank > kMostRank)
+    if (rank > kMergeMostRank)
       fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" says rank {}, and {} is the largest that is read",
-                                            escape_name(path), rank, kMostRank));
+                                            escape_name(path), rank, kMergeMostRank));
     if (!seen.insert(rank).second)
       fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
     merged.ranks.push_back(rank);
   }
-  // Joined by number, as far as every rank has it.
+  // Joins by number the collectives present on every rank.
   std::vector<CollectiveKey> common;
   for (const auto& entry : ranks[0].collectives) {
     const CollectiveKey& key = entry.first;

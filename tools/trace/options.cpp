@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// A number that a launcher of ranks (torchrun, mpirun) has put into the environment; else, `otherwise`.
+/// A number from a launcher's environment variable (torchrun, mpirun); else `otherwise`.
 int number_of_environment(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr) return otherwise;

@@ -1,4 +1,4 @@
-// --trace of the subcommands that run programs.
+// --trace of the subcommands running programs.
 #pragma once
 
 #include <tern/trace.h>
@@ -16,11 +16,11 @@ struct TraceChoice {
 
 void add_trace_options(CLI::App& command, TraceChoice& choice);
 
-/// Records while it lives, if a trace was asked for. A run that fails leaves a trace of what it did.
+/// Records a trace during its lifetime, if requested. A failed run leaves a trace of its events.
 class ChosenTrace {
  public:
   explicit ChosenTrace(const TraceChoice& choice);
-  /// Writes the file; says on standard error how many events were dropped.
+  /// Writes the file; reports the number of dropped events on standard error.
   void finish();
 
  private:

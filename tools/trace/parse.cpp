@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Told by the parser of one value after the other; keeps one event, and what is beside the events.
+/// Receives the parser's values one by one; keeps a single event, and the data beside the events.
 class Handler final : public nlohmann::json_sax<json> {
  public:
-  /// `read`: the bytes that the parser has read; `token`: those when the token before ended, which this keeps.
+  /// `read`: bytes read by the parser; `token`: receives the value of `read` at the end of the previous token.
   Handler(const TraceParse& parse, const std::size_t& read, std::size_t& token)
       : parse_(parse), read_(read), token_(token) {}
 
@@ -66,7 +66,7 @@ class Handler final : public nlohmann::json_sax<json> {
                               TraceParse::kMostValues));
   }
 
-  /// Places in what is kept; null: the parser is in the list of events, or in nothing yet.
+  /// Inserts a value into the kept data; null: the parser is in the list of events, or outside of any value.
   json* put(json&& v) {
     if (++values_ > TraceParse::kMostValues) {
       refuse_values();
@@ -136,7 +136,7 @@ class Handler final : public nlohmann::json_sax<json> {
   std::size_t values_ = 0, beside_ = 0, at_ = 0;
 };
 
-/// Over a buffer's characters. The parser's own adapter of streams hides errors of the buffer.
+/// Characters of a stream buffer. The parser's own stream adapter hides errors of the buffer.
 struct Characters {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -146,7 +146,7 @@ struct Characters {
   std::streambuf* buffer = nullptr;
   std::size_t* read = nullptr;
   const std::string* name = nullptr;   ///< the file's
-  const std::size_t* token = nullptr;  ///< bytes that were read when the last token ended
+  const std::size_t* token = nullptr;  ///< bytes read at the end of the last token
 
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {

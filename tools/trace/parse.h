@@ -1,5 +1,5 @@
-// Reads a Chrome trace event by event: {"traceEvents": [...], ...} as PyTorch's profiler and Tern write it, or the
-// array alone. Safe on any bytes: depth and size of what is kept are bounded.
+// Reads a Chrome trace event by event: {"traceEvents": [...], ...} in the format of PyTorch's profiler and Tern, or a
+// plain array. Safe on any bytes: depth and size of kept data are bounded.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,17 @@
 namespace tern {
 
 struct TraceParse {
-  static constexpr std::size_t kMostDepth = 64;  ///< of nested values
-  /// Values of one event, and of all that is beside the events. A text counts once more for each 64 bytes.
+  static constexpr std::size_t kMostDepth = 64;  ///< depth of nested values
+  /// Limit for the values of an event, and for the data beside the events. A text counts once more for each 64 bytes.
   static constexpr std::size_t kMostValues = std::size_t{1} << 20;
   static constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;  ///< a text or number, with spaces before
   std::function<void(nlohmann::json&&)> on_event;                        ///< each object of "traceEvents"
 };
 
-/// Returns what stands beside "traceEvents"; an empty object for an array. `name` is the file's, for errors, which are
-/// of code bad_file and say at which byte.
+/// Returns the data beside "traceEvents"; an empty object for an array. `name` is the file's name in errors (code
+/// bad_file, with the byte offset).
 nlohmann::json parse_trace(std::istream& text, const std::string& name, const TraceParse& parse);
-/// Of a file, compressed or not.
+/// Reads a file, compressed or not.
 nlohmann::json parse_trace_file(const std::string& path, const TraceParse& parse);
 
 }  // namespace tern

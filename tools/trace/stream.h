@@ -1,4 +1,4 @@
-// The text of a trace: a plain file or a compressed one.
+// The text of a plain or compressed trace file.
 #pragma once
 
 #include <zlib.h>
@@ -12,8 +12,8 @@
 
 namespace tern {
 
-/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io if the file cannot be read; bad_file if
-/// its compression is damaged, or its text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
+/// Bytes of a file, decompressed if gzip's. Errors: io if the file cannot be read; bad_file if the compression is
+/// damaged, or the text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
 class TraceBuffer final : public std::streambuf {
  public:
   static constexpr std::uint64_t kMostText = std::uint64_t{16} << 30;

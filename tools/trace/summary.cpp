@@ -13,29 +13,29 @@
 namespace tern {
 namespace {
 
-using Kind = TracedSpan::Kind;
+using TracedSpanKind = TracedSpan::Kind;
 using Sums = std::unordered_map<std::string, TraceSum>;
 
-/// Names are summed up by this many bytes of them: a few spans with long names may hold many others.
+/// Names are truncated to this many bytes: a few spans with long names may contain many others.
 constexpr std::size_t kMostName = 1024;
 
 std::string_view cut(std::string_view name) {
   return name.substr(0, kMostName);
 }
 
-/// What is open on a thread while its spans are read in the order of their begins.
+/// An open span of a thread while reading the spans in the order of their begins.
 struct OpenSpan {
   std::size_t number;
-  double end, inner = 0;                ///< microseconds of what counts directly in it
-  std::string_view module, annotation;  ///< names that hold for spans inside
+  double end, inner = 0;                ///< microseconds of counted spans directly inside
+  std::string_view module, annotation;  ///< names valid for spans inside
 };
 
-/// Has a time of its own.
+/// True for spans with their own time.
 bool counts(const TracedSpan& s) {
-  return s.kind == Kind::op || s.kind == Kind::overhead;
+  return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::overhead;
 }
 
-/// What is known of each op, and of overhead, from the spans around it.
+/// Data of each op, and of overhead, from the enclosing spans.
 struct OpPlace {
   double self = 0;
   std::string_view module, annotation;
@@ -49,7 +49,7 @@ std::string_view module_of(std::string_view frame) {
 
 struct OpPlaces {
   std::unordered_map<std::size_t, OpPlace> of_op;
-  std::unordered_set<std::string> paths;  ///< of annotations
+  std::unordered_set<std::string> paths;  ///< paths of annotations
 };
 
 class Thread {
@@ -63,9 +63,9 @@ class Thread {
     if (!open_.empty()) open.module = open_.back().module, open.annotation = open_.back().annotation;
     if (counts(s)) places_.of_op[number] = {s.duration, open.module, open.annotation};
     const std::string& name = trace_.name(s.name);
-    if (const std::string_view module = module_of(name); s.kind == Kind::module && !module.empty())
+    if (const std::string_view module = module_of(name); s.kind == TracedSpanKind::module && !module.empty())
       open.module = cut(module);
-    if (s.kind == Kind::annotation) open.annotation = below(open.annotation, name);
+    if (s.kind == TracedSpanKind::annotation) open.annotation = below(open.annotation, name);
     open_.push_back(open);
   }
   void finish() {
@@ -84,7 +84,7 @@ class Thread {
     places_.of_op[closed.number].self = std::max(0.0, s.duration - closed.inner);
     if (!open_.empty()) open_.back().inner += s.duration;
   }
-  /// "outer/inner", as one text for all that are there.
+  /// "outer/inner", stored once for all equal paths.
   std::string_view below(std::string_view outer, std::string_view name) {
     if (outer.empty()) return cut(name);
     if (outer.size() >= kMostName) return outer;
@@ -101,7 +101,7 @@ OpPlaces places_of_ops(const LoadedTrace& trace) {
   std::map<std::pair<std::int64_t, std::int64_t>, Thread> threads;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
-    if (s.on_device() || s.kind == Kind::run || s.kind == Kind::call) continue;
+    if (s.on_device() || s.kind == TracedSpanKind::run || s.kind == TracedSpanKind::call) continue;
     threads.try_emplace({s.process, s.thread}, trace, places).first->second.add(i);
   }
   for (auto& [at, thread] : threads) thread.finish();
@@ -125,16 +125,16 @@ std::vector<TraceSum> sorted(const Sums& sums) {
   return list;
 }
 
-/// Time of a place while anything runs, and while something computes.
+/// Time of a place while anything runs, and while anything computes.
 struct BusyTime {
   Intervals all, computation;
 };
 
-/// A collective, or the wait for one. Gloo's calls in PyTorch's traces are annotations.
+/// True for a collective or the wait for a collective. Gloo's calls in PyTorch's traces are annotations.
 bool communicates(const LoadedTrace& trace, const TracedSpan& s) {
   if (s.collective != 0 || s.group != 0) return true;
   const std::string& name = trace.name(s.name);
-  return s.kind == Kind::annotation ? name.starts_with("gloo:")
+  return s.kind == TracedSpanKind::annotation ? name.starts_with("gloo:")
                                     : name.starts_with("c10d::") || name.starts_with("_c10d_functional::");
 }
 
@@ -143,7 +143,7 @@ std::string place_name(const LoadedTrace& trace, std::int64_t rank, const std::s
   return trace.is_merged ? name + " of rank " + std::to_string(rank) : name;
 }
 
-/// Counts the streams of a device together, as HolisticTraceAnalysis does, and the threads of a rank's host.
+/// Merges the streams of a device, like HolisticTraceAnalysis, and the threads of a rank's host.
 void add_busy(const LoadedTrace& trace, TraceSummary& s) {
   std::map<std::int64_t, BusyTime> devices, hosts;  // keys: process; rank
   for (const auto& [place, pieces] : pieces_of_places(trace)) {
@@ -157,12 +157,12 @@ void add_busy(const LoadedTrace& trace, TraceSummary& s) {
     }
   }
   for (const TracedSpan& span : trace.spans) {
-    if (span.kind == Kind::annotation && communicates(trace, span))
+    if (span.kind == TracedSpanKind::annotation && communicates(trace, span))
       hosts[trace.rank_of(span.process)].all.add(span.begin, span.end());
     if (!span.on_device()) continue;
     BusyTime& device = devices[span.process];
     device.all.add(span.begin, span.end());
-    if (span.kind == Kind::kernel && span.collective == 0) device.computation.add(span.begin, span.end());
+    if (span.kind == TracedSpanKind::kernel && span.collective == 0) device.computation.add(span.begin, span.end());
   }
   const auto add = [&](BusyTime& time, const std::string& name) {
     if (time.all.empty()) return;
@@ -189,7 +189,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   const auto& places = known.of_op;
   std::unordered_map<std::int64_t, std::size_t> by_external;
   for (const auto& [number, place] : places) {
-    if (trace.spans[number].kind == Kind::op && trace.spans[number].external != 0)
+    if (trace.spans[number].kind == TracedSpanKind::op && trace.spans[number].external != 0)
       by_external.emplace(trace.spans[number].external, number);
   }
   Sums ops, modules, annotations, kernels, overheads;
@@ -215,20 +215,20 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
     first = std::min(first, span.begin);
     last = std::max(last, span.end());
     s.unfinished += span.finished ? 0 : 1;
-    if (span.kind == Kind::op) {
+    if (span.kind == TracedSpanKind::op) {
       ++s.ops;
       const OpPlace& place = places.at(i);
       add(name, place, true, place.self, 0, span);
-    } else if (span.kind == Kind::run) {
+    } else if (span.kind == TracedSpanKind::run) {
       ++s.runs;
       s.run_mean += span.duration;
-    } else if (span.kind == Kind::overhead) {
+    } else if (span.kind == TracedSpanKind::overhead) {
       TraceSum& sum = overheads[std::string(name.substr(0, name.find(" of ")))];
       ++sum.count;
       sum.host += places.at(i).self;
     } else if (span.on_device()) {
-      ++(span.kind == Kind::kernel ? s.kernels : s.copies);
-      if (span.kind == Kind::copy) s.copied_bytes += span.bytes;
+      ++(span.kind == TracedSpanKind::kernel ? s.kernels : s.copies);
+      if (span.kind == TracedSpanKind::copy) s.copied_bytes += span.bytes;
       TraceSum& sum = kernels[std::string(name)];
       ++sum.count;
       sum.device += span.duration;

@@ -1,4 +1,4 @@
-// What a trace says in sum: by op, module and annotation; idle time; the critical path.
+// The summary of a trace: by op, module and annotation; idle time; the critical path.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace tern {
 
-/// Microseconds. `host`: of the ops alone, without the ops in them. `device`: of kernels and copies that they started.
+/// Microseconds. `host`: time of the ops alone, without nested ops. `device`: time of the kernels and copies started by
+/// the ops.
 struct TraceSum {
   std::string name;
   std::uint64_t count = 0;
@@ -19,7 +20,7 @@ struct TraceSum {
   double total() const { return host + device; }
 };
 
-/// Where the time between the first and the last activity of a place goes.
+/// Use of the time between the first and the last activity of a place.
 struct TraceBusy {
   std::string place;                                 ///< "host", "device 0"; of merged traces "host of rank 1"
   double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: copies or communicates while nothing computes
@@ -29,20 +30,20 @@ struct TraceSummary {
   std::string path;
   std::uint64_t events = 0, skipped = 0, dropped = 0, runs = 0, kernels = 0, copies = 0, ops = 0, unfinished = 0;
   std::int64_t rank = -1, world_size = 1;
-  double span = 0;          ///< from the first begin to the last end
-  double run_mean = 0;      ///< of the runs
-  double copied_bytes = 0;  ///< by the device
+  double span = 0;          ///< time from the first begin to the last end
+  double run_mean = 0;      ///< mean time of the runs
+  double copied_bytes = 0;  ///< copied by the device
   std::vector<TraceSum> ops_by_time, modules, annotations, kernels_by_time, overheads;  ///< the slowest first
   std::vector<TraceBusy> busy;
-  std::vector<TraceSum> path_by_time;  ///< of the critical path
+  std::vector<TraceSum> path_by_time;  ///< spans of the critical path
   double path_length = 0;
 };
 
-/// A part of a span in which no span inside it runs.
+/// A part of a span without any inner span.
 struct PathPiece {
   std::size_t span = 0;  ///< number in LoadedTrace::spans
   double begin = 0, end = 0;
-  bool in_op = false;  ///< the span is an op, or lies in one
+  bool in_op = false;  ///< the span is an op, or is inside an op
 };
 /// The pieces of each thread, or stream of a device, in the order of their begins.
 using TracePlace = std::pair<std::int64_t, std::int64_t>;  ///< process and thread, or device and stream
@@ -50,9 +51,9 @@ std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace&
 
 TraceSummary summarize_trace(const LoadedTrace& trace);
 
-/// The chain of activities without which the last one would not have ended so late: backwards from it, each time the
-/// one before on the same thread or stream, or the launch, or what a wait has waited for, whichever ended last. The
-/// first first.
+/// The chain of activities determining the end of the last activity, found backwards: each predecessor is the activity
+/// before on the same thread or stream, or the launch, or the awaited activity, whichever ended last. Returned in order
+/// of time.
 std::vector<PathPiece> critical_path(const LoadedTrace& trace);
 
 std::string trace_text(const TraceSummary& s, int most);

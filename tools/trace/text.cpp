@@ -16,7 +16,7 @@ std::string milliseconds(double microseconds) {
   return fmt::format("{:.3f}", microseconds / 1e3);
 }
 
-std::string share(double part, double whole) {
+std::string share_trace_text(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
 }
 
@@ -38,7 +38,7 @@ std::string table(const char* title, const std::vector<TraceSum>& sums, int most
   for (std::size_t i = 0; i < sums.size() && static_cast<int>(i) < most; ++i) {
     const TraceSum& s = sums[i];
     std::vector<std::string> row = {escape_name(s.name, 80), fmt::format("{}", s.count), milliseconds(s.host),
-                                    s.device > 0 ? milliseconds(s.device) : "", share(s.total(), whole)};
+                                    s.device > 0 ? milliseconds(s.device) : "", share_trace_text(s.total(), whole)};
     if (rates) {
       const double time = s.device > 0 ? s.device : s.host;
       row.insert(row.end(), {rate(s.flops, time), rate(s.bytes, time)});
@@ -70,7 +70,7 @@ std::string trace_text(const TraceSummary& s, int most) {
                  {"idle", Align::right}});
     for (const TraceBusy& b : s.busy)
       t.add_row(
-          {b.place, milliseconds(b.span), share(b.compute, b.span), share(b.copy, b.span), share(b.idle, b.span)});
+          {b.place, milliseconds(b.span), share_trace_text(b.compute, b.span), share_trace_text(b.copy, b.span), share_trace_text(b.idle, b.span)});
     text += '\n' + t.str();
   }
   text += table("op", s.ops_by_time, most, true);

@@ -4,9 +4,11 @@
 #include <tern/error.h>
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "exporter/training/methods.h"
 #include "tools/inspect/cost.h"
+#include "tools/json_text.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -64,13 +66,13 @@ std::string activation_memory_text(const std::vector<LimitedMethod>& methods) {
   return text;
 }
 
-std::string activation_memory_json(const std::vector<LimitedMethod>& methods) {
-  std::string text;
+nlohmann::ordered_json activation_memory_json(const std::vector<LimitedMethod>& methods) {
+  nlohmann::ordered_json j;
   for (const auto& [name, r] : methods) {
-    text += fmt::format("{}\"{}\": {{\"bytes\": {}, \"bytes_before\": {}, \"repeated_nodes\": {}, \"work\": {:.4f}}}",
-                        text.empty() ? "" : ", ", name, r.after, r.before, r.nodes, r.cost);
+    j[name] = {
+        {"bytes", r.after}, {"bytes_before", r.before}, {"repeated_nodes", r.nodes}, {"work", json_rounded(r.cost, 4)}};
   }
-  return text.empty() ? text : fmt::format(", \"activation_memory\": {{{}}}", text);
+  return j;
 }
 
 }  // namespace tern

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,24 +13,24 @@
 
 namespace tern {
 
-/// What was done to a method that computes gradients.
+/// A changed method for computing gradients.
 struct LimitedMethod {
   std::string name;
   RecomputeReport report;
 };
 
-/// Bytes of "64MB", "1.5GB" or "65536". Fails (invalid_argument) on anything else, which `option` may be told to take
-/// beside them: "--activation-memory", ", or least".
+/// Bytes of "64MB", "1.5GB" or "65536". Fails (invalid_argument) for other text; the message names the `option` and its
+/// `others`: "--activation-memory", ", or least".
 std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view others = "");
-/// The same; none for "least".
+/// The same; empty for "least".
 std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
 
-/// Limits `train_step`, and `accumulate` if there is one, at these sizes; symbols without one have a typical size.
+/// Limits `train_step`, and `accumulate` if present, at these sizes; symbols without a size have a typical size.
 std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,
                                                    const std::map<std::string, std::int64_t>& sizes);
 
-/// A line for each method, for people; and the same as a part of an object of JSON.
+/// A line for each method, for people; and an object with a member for each method.
 std::string activation_memory_text(const std::vector<LimitedMethod>& methods);
-std::string activation_memory_json(const std::vector<LimitedMethod>& methods);
+nlohmann::ordered_json activation_memory_json(const std::vector<LimitedMethod>& methods);
 
 }  // namespace tern

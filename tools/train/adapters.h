@@ -1,4 +1,4 @@
-// What a session has trained of low-rank adapters: as a file of their own, and in the weights.
+// Writes a session's trained low-rank adapters to a file of their own, or merges them into the weights.
 #pragma once
 
 #include <tern/tern.h>
@@ -13,11 +13,11 @@
 
 namespace tern::train {
 
-/// The matrices A and B by PEFT's names, "base_model.model.NAME.lora_A.weight", as safetensors; metadata `r` and
-/// `lora_alpha` have rank and alpha as PEFT's configuration does, and `fan_in_fan_out` is "true" where a weight is
-/// [in, out]. Where modules have different scales, each B is
-/// multiplied by its own, and `lora_alpha` is `r` of the first. Model::with_lora reads the file with the scale
-/// lora_alpha / r. Fails (invalid_argument) where the model has no adapters.
+/// Writes the matrices A and B by PEFT's names, "base_model.model.NAME.lora_A.weight", as safetensors; metadata `r` and
+/// `lora_alpha` have rank and alpha of PEFT's configuration, and `fan_in_fan_out` is "true" if a weight is [in, out].
+/// For modules with different scales, each B is multiplied by its own scale, and `lora_alpha` is `r` of the first.
+/// Model::with_lora reads the file with the scale lora_alpha / r. Fails (invalid_argument) for a model without
+/// adapters.
 void write_adapters(const Model& model, const Session& session, const std::string& path);
 
 /// W + scale B A, summed in float64 and rounded once: new bytes of the weights' storages.

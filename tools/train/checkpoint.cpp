@@ -52,7 +52,7 @@ std::vector<std::uint64_t> Checkpoints::steps() const {
   return steps;
 }
 
-/// What a process left that died while it wrote: NAME.tmp.PID. Another process may be writing in the same folder.
+/// Removes unfinished files of dead processes: NAME.tmp.PID. Another process may be writing in the same folder.
 void Checkpoints::remove_unfinished() const {
   const std::string mark = std::string(kSuffix) + ".tmp.";
   std::error_code none;
@@ -67,7 +67,7 @@ void Checkpoints::remove_unfinished() const {
   }
 }
 
-/// Never a later one: it may be another run's, or what a person wants back.
+/// Keeps later checkpoints: they may belong to another run, or be wanted by the user.
 void Checkpoints::remove_before(std::uint64_t step) const {
   std::vector<std::uint64_t> before = steps();
   std::erase_if(before, [&](std::uint64_t s) { return s >= step; });
@@ -79,7 +79,7 @@ void Checkpoints::remove() const {
   std::error_code none;
   for (std::uint64_t step : steps()) fs::remove(path(step), none);
   remove_unfinished();
-  fs::remove(folder_, none);  // refuses a folder that holds something else
+  fs::remove(folder_, none);  // fails for a non-empty folder
 }
 
 std::string Checkpoints::save(const Model& model, const Session& session, const History& history,

@@ -1,4 +1,4 @@
-// Checkpoints: files from which a run continues as if it had never stopped.
+// Checkpoints: files to continue an interrupted run with the same results.
 #pragma once
 
 #include <tern/tern.h>
@@ -14,35 +14,37 @@
 
 namespace tern::train {
 
-/// What must be the same for a run to continue bit by bit, and for people: "archive", "data", "batch", "threads" ...
+/// Settings which must be equal to continue a run bit by bit, readable by people: "archive", "data", "batch", "threads"
+/// ...
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// How far a run goes: what the numbers of its checkpoints are checked against.
+/// Length of a run: bounds of the numbers in its checkpoints.
 struct Extent {
-  std::uint64_t steps = 0, batches = 0;  ///< in all; of an epoch
+  std::uint64_t steps = 0, batches = 0;  ///< total; per epoch
 };
 
 /// A folder of checkpoints, named after their steps. A file holds every mutable state (`state.NAME`), the position in
-/// the stream of random numbers, the history, and the settings, as safetensors. It appears under its name when it is
-/// complete and on the disk, so that a process or machine that dies at any moment leaves the ones before. Two are kept.
+/// the stream of random numbers, the history, and the settings, as safetensors. The file appears under its name only
+/// when complete and on the disk: a process or machine may die at any moment without losing earlier checkpoints. The
+/// folder keeps two.
 class Checkpoints {
  public:
   explicit Checkpoints(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  /// Makes the folder if there is none. Returns the file's path. Of the checkpoints of lower steps, the newest stays.
-  /// Throws Error (io).
-  /// `offsets`: of each rank, in its stream of random numbers.
+  /// Creates the folder if missing. Returns the file's path. Keeps only the newest checkpoint of lower steps. Throws
+  /// Error (io).
+  /// `offsets`: each rank's position in its stream of random numbers.
   std::string save(const Model& model, const Session& session, const History& history, const Settings& settings,
                    const std::vector<std::uint64_t>& offsets) const;
-  /// The newest checkpoint that can be read (checkpoint_file.h); `warnings` names those that cannot. Nothing where the
-  /// folder has none. Fails (invalid_argument) if its settings are others, and says which; bad_file if none can be
-  /// read, or none has a position within `extent`.
+  /// The newest readable checkpoint (checkpoint_file.h); `warnings` names unreadable files. Empty for a folder without
+  /// checkpoints. Fails (invalid_argument) for different settings, naming them; bad_file if no checkpoint is readable,
+  /// or none has a position within `extent`.
   std::optional<NamedTensors> newest(const Model& model, const Settings& settings, const Extent& extent,
                                      std::vector<std::string>& warnings) const;
-  /// All of them, and the folder if nothing else is in it.
+  /// Removes all checkpoints, and the folder if empty.
   void remove() const;
-  /// Whether there is any.
+  /// True if the folder has a checkpoint.
   bool any() const { return !steps().empty(); }
 
  private:

@@ -49,7 +49,7 @@ EpochFigures figures_of(const double* n) {
   return e;
 }
 
-/// Of all tensors, with their names, and of the metadata without the hash.
+/// Hash of all tensors, their names, and the other metadata.
 std::string hash_of(const NamedTensors& file) {
   std::vector<const std::pair<std::string, HostTensor>*> order;
   for (const auto& t : file.tensors) order.push_back(&t);
@@ -82,7 +82,7 @@ std::uint64_t whole(const NamedTensors& file, const std::string& key) {
   fail(ErrorCode::bad_file, fmt::format("a checkpoint without '{}'", key));
 }
 
-/// A run that continues there takes no sample that its data does not have.
+/// Checks the position: a continued run must not read samples beyond the data.
 void require_within(const History& h, const Extent& extent) {
   const Position& at = h.position;
   if (at.step > extent.steps || at.batch >= extent.batches) {
@@ -167,7 +167,7 @@ void restore(const NamedTensors& file, const Model& model, const Extent& extent,
              History& history) {
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
-  const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank has a stream of its own
+  const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream
   const RandomPosition random{ranks.seed_of(whole(file, "random.seed")), offsets[own < offsets.size() ? own : 0]};
   for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
   session.set_random_position(random);
@@ -184,7 +184,7 @@ void require_same(const NamedTensors& file, const Settings& settings, const std:
       others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
   }
   if (!others.empty()) {
-    throw Error(ErrorCode::invalid_argument,  // of several lines, unlike those of fail()
+    throw Error(ErrorCode::invalid_argument,  // several lines, unlike the messages of fail()
                 fmt::format("--resume: {} is of another run:{}\nGive the same options, or another folder with "
                             "--checkpoint",
                             escape_name(path), others));

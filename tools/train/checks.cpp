@@ -17,7 +17,7 @@
 namespace tern::train {
 namespace {
 
-/// To open a pipe and to close it again would end what reads it.
+/// False for pipes: opening and closing a pipe would end its reader.
 bool can_try(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status s = std::filesystem::status(path, error);
@@ -34,7 +34,7 @@ bool takes(const SizeInfo& size, std::uint64_t samples) {
   return size.constant ? n == size.value : n >= size.min && (!size.max || n <= *size.max);
 }
 
-/// Shares of ranks differ by one sample at most.
+/// Shares of ranks differ by at most a single sample.
 bool takes_shares(const SizeInfo& size, std::uint64_t samples, int ranks) {
   const auto r = static_cast<std::uint64_t>(ranks);
   return takes(size, samples / r) && takes(size, (samples + r - 1) / r);
@@ -66,7 +66,7 @@ void check_outputs(const TrainOptions& o) {
     if (path.empty()) continue;
     refuse_to_replace(option, path, {o.data, o.held_out_data});
     if (can_try(path)) {
-      const AtomicFile probe(path);  // gone at once: it is not committed
+      const AtomicFile probe(path);  // removed at once: never committed
     }
   }
 }

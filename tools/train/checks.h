@@ -1,4 +1,4 @@
-// What `tern train` finds out before it begins, so that a run does not end for it after hours.
+// Checks before the start of `tern train`, to prevent late failures.
 #pragma once
 
 #include <tern/tern.h>
@@ -11,28 +11,28 @@
 
 namespace tern::train {
 
-/// Fails (invalid_argument) where two outputs are one file, or the trace would replace what is read. `trace`: this
-/// rank's, or empty.
+/// Fails (invalid_argument) if two outputs are the same file, or the trace would overwrite an input. `trace`: this
+/// rank's trace, or empty.
 void check_names(const TrainOptions& options, const std::string& trace);
 
-/// Fails (io) where a file cannot be written, invalid_argument where one would replace the data.
+/// Fails (io) for an unwritable file, invalid_argument for an output overwriting the data.
 void check_outputs(const TrainOptions& options);
 
-/// Fails (invalid_argument) where `names` is for something that is no input of the function: a typing error would go
-/// unnoticed, and the array of the input's own name be taken.
+/// Fails (invalid_argument) if `names` contains a name other than the function's inputs: a typing error would go
+/// unnoticed, and the array of the input's own name would be used.
 void check_array_names(const FunctionInfo& f, std::string_view without, const ArrayNames& names);
 
-/// Samples that a function takes `batch` at a time.
+/// Number of samples taken by a function in batches of `batch`.
 struct Batches {
   std::uint64_t samples = 0, batch = 0;
-  bool whole = false;  ///< what is left at the end, less than a batch, is left out
+  bool whole = false;  ///< drops the last, incomplete batch
   std::string what;    ///< "samples to train"
-  int ranks = 1;       ///< that share each batch
+  int ranks = 1;       ///< ranks sharing each batch
 };
-/// Fails (invalid_argument) where there is no batch, or the inputs take no batches of such sizes.
+/// Fails (invalid_argument) if there is no batch, or the inputs do not accept batches of these sizes.
 void check_batches(const FunctionInfo& f, std::string_view without, const Batches& batches, const std::string& file);
 
-/// Fails (runtime) where a parameter that is trained is not finite: the run has lost what it learnt.
+/// Fails (runtime) if a trained parameter is not finite: the run has lost its progress.
 void check_parameters(const Model& model, const Session& session, std::uint64_t step);
 
 }  // namespace tern::train

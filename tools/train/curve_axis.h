@@ -1,4 +1,4 @@
-// The ranges that the drawings of a curve show.
+// Axis ranges for drawing a curve.
 #pragma once
 
 #include "tools/train/curve.h"
@@ -7,7 +7,7 @@ namespace tern::train {
 
 struct Axes {
   double last_step = 1;
-  double low = 0, high = 1;  ///< of losses
+  double low = 0, high = 1;  ///< range of losses
   bool logarithmic = false;
 
   /// 0 at `low`, 1 at `high`.

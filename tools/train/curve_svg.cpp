@@ -7,11 +7,11 @@
 namespace tern::train {
 namespace {
 
-// In pixels.
+// Sizes in pixels.
 constexpr double kWidth = 800, kHeight = 420, kLeft = 64, kRight = 16, kTop = 44, kBottom = 40;
 constexpr int kTicks = 5;
 
-/// Without a style sheet (some viewers) all text is black, on a white page.
+/// Text without a style sheet (some viewers) is black, on a white page.
 constexpr const char* kStyle =
     "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#1f2328}.page{fill:#ffffff}"
     ".grid{stroke:#d0d7de}.head{font-size:15px;font-weight:600}"

@@ -31,7 +31,7 @@ bool has_sign(DType t) {
   return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
 }
 
-/// Every value of `from` is one of `to`.
+/// True if every value of `from` is a value of `to`.
 bool widens(DType from, DType to) {
   if (from == to) return true;
   if (is_complex(from) || is_complex(to) || to == DType::boolean) return false;
@@ -173,7 +173,7 @@ std::string Data::contents() const {
       XXH3_64bits_update(state, bytes.data(), bytes.size());
       continue;
     }
-    // Spread evenly, with the first and the last page.
+    // Pages spread evenly, including the first and the last.
     for (std::size_t i = 0; i < kPages; ++i) {
       const std::size_t pages = (bytes.size() - kPage) / kPage;
       const std::size_t at = i + 1 == kPages ? bytes.size() - kPage : pages * i / (kPages - 1) * kPage;

@@ -13,31 +13,31 @@
 
 namespace tern::train {
 
-/// Names of arrays by the inputs that they are for.
+/// Names of arrays by input.
 using ArrayNames = std::map<std::string, std::string>;
 
-/// The arrays that a method's inputs take their batches from. Belongs to one thread.
+/// The arrays providing a method's inputs with batches. Belongs to one thread.
 class Data {
  public:
-  /// One array for each input of `f` but `without`: by the name that `names` has for the input, else by the input's
-  /// own, or "inK" for input K. All arrays have one number of samples, their first size. Element types that hold every
-  /// value of the array's are converted; any other with `cast` alone. Throws Error: what opening the file throws;
-  /// invalid_argument, naming input and array, where one is missing or has other sizes.
+  /// Opens an array for each input of `f` except `without`: the array named in `names`, else of the input's own name,
+  /// or "inK" for input K. All arrays have the same number of samples, their first size. Widening element types are
+  /// converted; other conversions need `cast`. Throws Error: the errors of opening the file; invalid_argument, naming
+  /// input and array, for missing arrays and other sizes.
   Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names);
   Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names);
 
   std::uint64_t samples() const { return samples_; }
-  /// The number of samples that the program takes at once; 0: any.
+  /// The program's fixed number of samples per batch; 0: any.
   std::int64_t fixed_batch() const { return fixed_batch_; }
   /// Copies these samples. The tensors are valid until the next call.
   const std::vector<Tensor>& batch(std::span<const std::uint64_t> numbers);
-  /// For messages: "samples 3, 17, 20 of d.npz"; the first of many.
+  /// Text for messages: "samples 3, 17, 20 of d.npz"; truncated to the first samples.
   std::string samples_text(std::span<const std::uint64_t> numbers) const;
   const std::string& file() const { return file_.file(); }
-  /// Names, types and sizes of the arrays that are used: for a checkpoint, which continues with such data alone.
+  /// Names, types and sizes of the used arrays, stored in a checkpoint: a run continues only with matching data.
   std::string description() const;
-  /// Their number of bytes and a hash of samples of them, which takes no more than milliseconds: other data has
-  /// another one, unless all samples are the same by chance.
+  /// Number of bytes, and a hash of some samples, computed in milliseconds: other data has another text, except if all
+  /// hashed samples are equal.
   std::string contents() const;
 
  private:
@@ -45,8 +45,8 @@ class Data {
     const MappedTensor* from = nullptr;
     DType to = DType::invalid;
     std::size_t row = 0;            ///< bytes of a sample in the file
-    std::int64_t elements = 0;      ///< of a sample
-    std::vector<std::byte> sample;  ///< aligned, where one is converted
+    std::int64_t elements = 0;      ///< elements of a sample
+    std::vector<std::byte> sample;  ///< aligned buffer for conversion
   };
   void copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to);
 

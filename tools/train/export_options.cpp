@@ -35,7 +35,7 @@ std::string loss_names() {
 
 using enum optimizers::Optimizer;
 
-/// The optimizers that read an option; with any other it would silently do nothing.
+/// The optimizers reading an option; other optimizers would silently ignore the option.
 struct Readers {
   const char* option;
   std::vector<optimizers::Optimizer> optimizers;
@@ -74,7 +74,7 @@ std::string coded_names() {
   return names;
 }
 
-/// A name of the table, or one with 8bit behind it.
+/// A name of the table, optionally with the suffix 8bit.
 OptimizerOptions options_of_name(const std::string& name) {
   const bool coded = name.ends_with(optimizers::kCodedSuffix);
   const int number = optimizers::optimizer_from_name(

@@ -1,4 +1,4 @@
-// The options of `tern export` that make an archive which can be trained.
+// The options of `tern export` for trainable archives.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct TrainArguments {
   std::optional<std::uint64_t> lora_seed;
 };
 
-/// Adds --train and all that goes with it.
+/// Adds --train and its dependent options.
 void add_train_options(CLI::App* command, TrainArguments& arguments);
-/// Nothing without --train. Fails (invalid_argument) where an option is wrong, or is there without --train.
+/// Empty without --train. Fails (invalid_argument) for a wrong option, or a dependent option without --train.
 std::optional<TrainingOptions> parse_train(const TrainArguments& arguments);
 
 /// "trains 12 parameters, 38,378 elements, with adamw on cross_entropy; ..." for people.

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-/// A new folder outlives a loss of power once those above it are on the disk. Some file systems cannot do that: then
-/// it is as safe as they make it.
+/// A new folder survives a power failure only after its parent folders are on the disk. Some file systems cannot sync
+/// folders: the folder is then as safe as the file system allows.
 void make_durable_folder(const std::string& folder) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
@@ -60,7 +60,7 @@ void HeldFolder::hold() {
 }
 
 HeldFolder::~HeldFolder() {
-  if (made_) ::rmdir(folder_.c_str());  // refuses a folder that holds something
+  if (made_) ::rmdir(folder_.c_str());  // fails for a non-empty folder
   if (fd_ >= 0) ::close(fd_);
 }
 

@@ -1,20 +1,20 @@
-// The folder of a run's checkpoints: it outlives a loss of power, and belongs to one process at a time.
+// The folder of a run's checkpoints: survives power failures, and belongs to a single process at a time.
 #pragma once
 
 #include <string>
 
 namespace tern::train {
 
-/// Makes the folder and those above it, on the disk as far as the file system can. Nothing where it exists. Throws
-/// Error (io), which names the folder and the system's reason.
+/// Creates the folder and its parents, on the disk as far as the file system allows. No effect if the folder exists.
+/// Throws Error (io), naming the folder and the system's reason.
 void make_durable_folder(const std::string& folder);
 
-/// Keeps other processes that do the same from a folder until it is destroyed, or the process dies. File systems that
-/// have no locks keep nobody.
+/// Locks a folder against other processes until destruction, or the end of the process. No effect on file systems
+/// without locks.
 class HeldFolder {
  public:
-  /// Makes the folder if there is none; the destructor removes it then, if nothing is in it. Throws Error (io) where
-  /// another process holds it, and, where it is `needed`, if it cannot be made or written to.
+  /// Creates the folder if missing; the destructor then removes the folder if empty. Throws Error (io) if another
+  /// process holds the lock, and, if `needed`, for a folder impossible to create or write.
   HeldFolder(std::string folder, bool needed);
   ~HeldFolder();
   HeldFolder(const HeldFolder&) = delete;

@@ -1,4 +1,4 @@
-// What a training run has seen so far: the losses of its steps, and its epochs' figures.
+// Progress of a training run: the losses of its steps, and its epochs' figures.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 namespace tern::train {
 
 struct EpochFigures {
-  double loss = 0;                                         ///< mean over the samples that were trained
+  double loss = 0;                                         ///< mean over the trained samples
   std::optional<double> held_out_loss, held_out_accuracy;  ///< accuracy: 0 to 1, of losses over classes
-  double rate = 0;                                         ///< of the last step
-  double seconds = 0;                                      ///< of the epoch's steps in this process
+  double rate = 0;                                         ///< learning rate of the last step
+  double seconds = 0;                                      ///< time of the epoch's steps in this process
 };
 
-/// Where a run continues.
+/// Position to continue a run.
 struct Position {
-  std::uint64_t epoch = 0;  ///< that the next batch belongs to
-  std::uint64_t batch = 0;  ///< of the epoch, to be taken next
+  std::uint64_t epoch = 0;  ///< epoch of the next batch
+  std::uint64_t batch = 0;  ///< number of the next batch in the epoch
   std::uint64_t step = 0;   ///< updates so far
 };
 
 struct History {
   Position position;
-  std::vector<double> losses;        ///< of each step, before its update
-  std::vector<EpochFigures> epochs;  ///< those that are complete
-  double loss_sum = 0;               ///< of the epoch that is not: of its samples
-  std::uint64_t samples = 0;         ///< of that epoch so far
+  std::vector<double> losses;        ///< loss of each step, before its update
+  std::vector<EpochFigures> epochs;  ///< complete epochs
+  double loss_sum = 0;               ///< sum over the samples of the current epoch
+  std::uint64_t samples = 0;         ///< samples of the current epoch so far
 };
 
 }  // namespace tern::train

@@ -1,10 +1,10 @@
-// Ctrl-C as a wish to stop after the step that runs.
+// Handles Ctrl-C: the run stops after the current step.
 #pragma once
 
 namespace tern::train {
 
-/// While it lives, the first SIGINT or SIGTERM is remembered; a second one ends the process. One that the process was
-/// started to ignore, as by nohup, stays ignored. One at a time.
+/// Records the first SIGINT or SIGTERM during its lifetime; a second signal ends the process. Signals ignored at
+/// process start (nohup) stay ignored. Only a single object at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -12,7 +12,7 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// The signal that came; 0: none.
+  /// The received signal; 0: none.
   int asked() const;
 };
 

@@ -44,7 +44,7 @@ bool is_number(const ValueInfo& v) {
          std::ranges::all_of(v.sizes, [](const SizeInfo& s) { return s.constant && s.value == 1; });
 }
 
-/// Methods of other makers may have the same names.
+/// Other exporters' methods may have the same names.
 bool gives_loss(const FunctionInfo& f) {
   return !f.outputs.empty() && is_number(f.outputs[0]);
 }

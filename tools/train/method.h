@@ -1,4 +1,4 @@
-// The methods of an archive that training calls, and what their places mean.
+// An archive's methods for training, and the roles of their inputs and results.
 #pragma once
 
 #include <tern/tern.h>
@@ -8,25 +8,24 @@
 
 namespace tern::train {
 
-/// Found by the names of exporter/training/methods.h; an archive that a user exported as a step function need only have
-/// `step`.
+/// Methods found by the names of exporter/training/methods.h; a user's own step function needs only `step`.
 struct Methods {
-  FunctionInfo step;        ///< inputs, target and maybe lr -> loss
-  bool takes_rate = false;  ///< `step` has an input "lr", the last one
+  FunctionInfo step;        ///< inputs, target and optionally lr -> loss
+  bool takes_rate = false;  ///< the last input of `step` is "lr"
   DType rate_type = DType::f64;
   std::size_t rate_axes = 0;               ///< all of size 1
-  std::size_t loss_result = 0;             ///< of `step`
-  std::optional<FunctionInfo> loss;        ///< evaluation; its first result is one float
-  bool accumulates = false;                ///< there are `accumulate` and `apply`
+  std::size_t loss_result = 0;             ///< position of the loss in the results of `step`
+  std::optional<FunctionInfo> loss;        ///< evaluation; its first result is a single float
+  bool accumulates = false;                ///< the model has `accumulate` and `apply`
   bool communicates = false;               ///< `step` has collectives
-  bool weighs = false;                     ///< ranks may have parts of other sizes (`export --data-parallel`)
-  std::optional<std::int64_t> class_axis;  ///< of a loss over classes
-  double rate = 1e-3;                      ///< what export was given
-  std::string optimizer;                   ///< as `tern export` names it; empty for others' step functions
+  bool weighs = false;                     ///< ranks may have parts of different sizes (`export --data-parallel`)
+  std::optional<std::int64_t> class_axis;  ///< class axis of a loss over classes
+  double rate = 1e-3;                      ///< learning rate given at export
+  std::string optimizer;                   ///< the name in `tern export`; empty for other step functions
 };
 
-/// Fails (invalid_argument) where the model has no step function, and says how to make one. `name`: the step
-/// function's; empty for "train_step", or the only one.
+/// Fails (invalid_argument) for a model without step function, explaining the remedy. `name`: the step function's name;
+/// empty for "train_step", or the only function.
 Methods find_methods(const Model& model, const std::string& name);
 
 }  // namespace tern::train

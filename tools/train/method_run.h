@@ -1,4 +1,4 @@
-// A method that training calls again and again.
+// A method called repeatedly in training.
 #pragma once
 
 #include <tern/graph.h>
@@ -10,15 +10,15 @@
 
 namespace tern::train {
 
-/// Runs it, or replays a graph of it. The graph is captured by the first run that `repeats`, for inputs of its sizes;
-/// runs with other sizes, such as the last batch of an epoch, go beside it, with the same states and random numbers.
+/// Runs the method, or replays its graph. The first run with `repeats` captures the graph, for its input sizes; runs
+/// with other sizes (the last batch of an epoch) do not use the graph, with the same states and random numbers.
 class MethodRun {
  public:
   MethodRun(Session& session, std::string name, bool graph)
       : session_(session), name_(std::move(name)), graph_(graph) {}
 
-  /// `repeats`: most runs have inputs of these sizes. The results are valid until the next call. Fails (unsupported)
-  /// where a graph cannot hold a node.
+  /// `repeats`: most runs have inputs of these sizes. The results are valid until the next call. Fails (unsupported) if
+  /// a graph cannot hold a node.
   const std::vector<Tensor>& operator()(std::span<const Tensor> inputs, bool repeats);
 
  private:
@@ -29,7 +29,7 @@ class MethodRun {
   std::string name_;
   bool graph_;
   Graph captured_;
-  std::vector<Tensor> inputs_;   ///< the memory that the graph reads; none before it is captured
+  std::vector<Tensor> inputs_;   ///< input memory of the graph; empty before the capture
   std::vector<Tensor> outputs_;  ///< the graph's
 };
 

@@ -26,7 +26,7 @@ void count(const Tensor& prediction, const Tensor& target, std::int64_t class_ax
   for (std::size_t d = axis + 1; d < sizes.size(); ++d) inner *= sizes[d];
   const std::int64_t classes = sizes[axis];
   const auto labels = target.span<const std::int64_t>();
-  // A loss of the program's own may have a prediction and a target that do not belong together.
+  // Skips a custom loss with mismatched prediction and target.
   if (classes < 1 || prediction.numel() / classes != std::ssize(labels)) return;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < 0) continue;
@@ -42,7 +42,7 @@ void count(const Tensor& prediction, const Tensor& target, std::int64_t class_ax
   }
 }
 
-/// Says which samples an error is about.
+/// Adds the samples' names to an error.
 template <typename Samples>
 const std::vector<Tensor>& run_loss(Session& session, const FunctionInfo& loss, const std::vector<Tensor>& inputs,
                                     const Samples& samples) {

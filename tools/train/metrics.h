@@ -1,4 +1,4 @@
-// The loss and accuracy of samples that are not trained.
+// Loss and accuracy on held-out samples.
 #pragma once
 
 #include <tern/tern.h>
@@ -18,8 +18,8 @@ struct Metrics {
   std::optional<double> accuracy;  ///< 0 to 1, for losses over classes; targets below 0 do not count
 };
 
-/// Runs `loss` on these samples, `batch` at a time. A program of a fixed batch leaves the rest out. Ranks take turns
-/// with the batches, and all get the figures of all.
+/// Runs `loss` on these samples, `batch` at a time. A program of a fixed batch skips the remainder. Ranks alternate
+/// between the batches, and all get the totals.
 Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
                  std::uint64_t batch, const Ranks& ranks);
 

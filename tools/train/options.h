@@ -1,4 +1,4 @@
-// What `tern train` is asked to do.
+// Options of `tern train`.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace tern::train {
 
 struct TrainOptions {
   std::string model, data, output, forward, adapters, held_out_data, method;
-  std::uint64_t epochs = 1, steps = 0;  ///< steps: at most so many; 0: no limit
+  std::uint64_t epochs = 1, steps = 0;  ///< steps: upper limit; 0: no limit
   std::uint64_t batch = 32, accumulate = 1;
   double held_out = 0;                        ///< share of the samples
-  std::string held_out_name;                  ///< of held_out_data, as all ranks were given it: with {rank}
-  std::map<std::string, std::string> arrays;  ///< names of arrays by the inputs that they are for
+  std::string held_out_name;                  ///< held_out_data as given to all ranks: with {rank}
+  std::map<std::string, std::string> arrays;  ///< names of arrays by input
   bool shuffle = true, drop_last = false, cast = false;
   std::uint64_t seed = 0;
   std::optional<double> rate;
   std::string schedule = "constant";
   std::uint64_t warmup = 0;
-  std::string checkpoints;  ///< folder; empty: OUTPUT.checkpoints, used on Ctrl-C alone
+  std::string checkpoints;  ///< folder; empty: OUTPUT.checkpoints, used only on Ctrl-C
   std::uint64_t every = 0;  ///< steps between checkpoints; 0: at the end of each epoch
   bool resume = false;
   std::string plot;

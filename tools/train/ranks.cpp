@@ -16,7 +16,7 @@ namespace tern::train {
 namespace {
 
 constexpr double kSecondsBetween = 0.1;
-/// Of a rank's own machine: other bits, but the same run.
+/// Settings of a rank's own machine: other bits, but the same run.
 constexpr std::string_view kOwn[] = {"threads", "device"};
 
 void put(std::vector<std::byte>& bytes, std::string_view text) {
@@ -27,7 +27,7 @@ void put(std::vector<std::byte>& bytes, std::string_view text) {
   bytes.insert(bytes.end(), data, data + text.size());
 }
 
-/// Reads what put() wrote on rank 0 of the same version of this program.
+/// Reads the bytes written by put() on rank 0 of the same program version.
 std::string take(std::span<const std::byte>& bytes) {
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) fail(ErrorCode::internal, "rank 0 has sent too little");
@@ -165,7 +165,7 @@ int CommonStop::operator()(int signal, std::uint64_t step) {
   before_ = step;
   const std::uint64_t mine[] = {static_cast<std::uint64_t>(signal), static_cast<std::uint64_t>(until)};
   const std::vector<std::uint64_t> all = ranks_.gather(mine);
-  // Twice as many steps as between the last two questions at most: the first ones are slow.
+  // Limits growth to twice the steps between the last two questions: the first steps are slow.
   next_ = step + std::min<std::uint64_t>(all[1], 2 * static_cast<std::uint64_t>(steps));
   std::uint64_t largest = 0;
   for (std::size_t i = 0; i < all.size(); i += 2) largest = std::max(largest, all[i]);

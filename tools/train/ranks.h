@@ -1,4 +1,4 @@
-// The ranks of a run of `tern train --group`: what they tell each other beside the collectives of a step.
+// The ranks of a run of `tern train --group`: communication beside the collectives of a step.
 #pragma once
 
 #include <tern/collective.h>
@@ -14,7 +14,7 @@
 
 namespace tern::train {
 
-/// Belongs to the thread of the run. All ranks call the same members in the same order. Without a group it is one rank.
+/// Belongs to the thread of the run. All ranks call the same members in the same order. A single rank without a group.
 class Ranks {
  public:
   Ranks() = default;
@@ -27,36 +27,36 @@ class Ranks {
   bool leads() const { return rank() == 0; }
   const std::shared_ptr<ProcessGroup>& group() const { return group_; }
 
-  /// This rank's part of a batch, one after the other: every size()-th sample from rank() on, as torch.utils.data's
-  /// DistributedSampler divides an epoch.
+  /// This rank's share of a batch: every size()-th sample from rank() on, the division of an epoch by
+  /// torch.utils.data's DistributedSampler.
   std::vector<std::uint64_t> share(std::span<const std::uint64_t> samples) const;
-  /// How many samples share() gives of so many.
+  /// Size of share() for a number of samples.
   std::uint64_t share_size(std::uint64_t samples) const;
 
-  /// Sums of all ranks, on all ranks.
+  /// Sums over all ranks, on all ranks.
   void add(std::span<double> numbers) const;
-  /// What each rank gives, in the order of ranks.
+  /// The numbers of all ranks, in the order of ranks.
   std::vector<std::uint64_t> gather(std::span<const std::uint64_t> numbers) const;
-  /// Rank 0's, on all ranks.
+  /// Copies rank 0's bytes to all ranks.
   void share_of_first(std::vector<std::byte>& bytes) const;
   void share_of_first(NamedTensors& file) const;
 
-  /// Fails (invalid_argument) where a setting that decides about the numbers is not rank 0's, and names it.
+  /// Fails (invalid_argument) if a setting affecting the results differs from rank 0's, naming the setting.
   void require_same(const Settings& settings) const;
-  /// Another stream of random numbers for each rank; rank 0's is that of a run alone.
+  /// A different stream of random numbers for each rank; rank 0 has the stream of a single-rank run.
   std::uint64_t seed_of(std::uint64_t seed) const;
 
  private:
   std::shared_ptr<ProcessGroup> group_;
 };
 
-/// When all ranks stop after a step: the first signal that any of them got. They ask each other about ten times a
-/// second, at steps that rank 0's clock chooses.
+/// Stops all ranks after the same step, on the first signal of any rank. The ranks exchange signals about ten times a
+/// second, at steps chosen by rank 0's clock.
 class CommonStop {
  public:
-  /// `step`: of the run, where it begins or continues.
+  /// `step`: first or continued step of the run.
   CommonStop(const Ranks& ranks, std::uint64_t step) : ranks_(ranks), before_(step) {}
-  /// `signal`: what this rank got, or 0. `step`: of the run. Returns the largest of all ranks' signals.
+  /// `signal`: this rank's signal, or 0. `step`: current step of the run. Returns the largest of all ranks' signals.
   int operator()(int signal, std::uint64_t step);
 
  private:

@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "tools/text.h"
+#include "tools/json_text.h"
 
 namespace tern::train {
 namespace {
 
 constexpr std::size_t kCurvePoints = 200;
-
-/// With all digits; JSON has no NaN.
-std::string json_number(double x) {
-  return std::isfinite(x) ? fmt::format("{}", x) : "null";
-}
 
 /// Processors give NaN a sign, which means nothing.
 double unsigned_nan(double x) {
@@ -45,22 +41,30 @@ Curve curve_of(const History& history, std::uint64_t steps_each) {
 }
 
 std::string report_json(const TrainOptions& options, const Trainer& trainer, bool complete) {
+  using Json = nlohmann::ordered_json;
   const History& h = trainer.history();
-  std::string epochs, losses;
+  Json all = {{"model", options.model},
+              {"data", options.data},
+              {"output", options.output},
+              {"complete", complete},
+              {"steps", h.position.step},
+              {"samples", trainer.trained_samples()},
+              {"held_out_samples", trainer.held_out_samples()},
+              {"batch", trainer.batch()},
+              {"accumulate", options.accumulate},
+              {"seed", options.seed},
+              {"epochs", Json::array()},
+              {"losses", Json::array()}};
   for (const EpochFigures& e : h.epochs) {
-    epochs += fmt::format("{}\n  {{\"loss\": {}", epochs.empty() ? "" : ",", json_number(e.loss));
-    if (e.held_out_loss) epochs += fmt::format(", \"held_out_loss\": {}", json_number(*e.held_out_loss));
-    if (e.held_out_accuracy) epochs += fmt::format(", \"held_out_accuracy\": {}", json_number(*e.held_out_accuracy));
-    epochs += fmt::format(", \"lr\": {}, \"seconds\": {:.4f}}}", json_number(e.rate), e.seconds);
+    Json epoch = {{"loss", json_number(e.loss)}};
+    if (e.held_out_loss) epoch["held_out_loss"] = json_number(*e.held_out_loss);
+    if (e.held_out_accuracy) epoch["held_out_accuracy"] = json_number(*e.held_out_accuracy);
+    epoch["lr"] = json_number(e.rate);
+    epoch["seconds"] = json_rounded(e.seconds, 4);
+    all["epochs"].push_back(std::move(epoch));
   }
-  for (double loss : h.losses) losses += (losses.empty() ? "" : ", ") + json_number(loss);
-  return fmt::format(
-      "{{\"model\": \"{}\", \"data\": \"{}\", \"output\": \"{}\", \"complete\": {},\n \"steps\": {}, \"samples\": {}, "
-      "\"held_out_samples\": {}, \"batch\": {}, \"accumulate\": {}, \"seed\": {},\n \"epochs\": [{}],\n \"losses\": "
-      "[{}]}}\n",
-      json_escape(options.model), json_escape(options.data), json_escape(options.output), complete, h.position.step,
-      trainer.trained_samples(), trainer.held_out_samples(), trainer.batch(), options.accumulate, options.seed, epochs,
-      losses);
+  for (const double loss : h.losses) all["losses"].push_back(json_number(loss));
+  return json_text(all) + "\n";
 }
 
 }  // namespace tern::train

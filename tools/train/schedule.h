@@ -6,8 +6,8 @@
 
 namespace tern::train {
 
-/// The rate of step k (from 0) of `steps`, after a warm-up of w steps that rises linearly, (k + 1) / (w + 1) of the
-/// rate; n = steps - w, i = k - w:
+/// The rate of step k (from 0) of `steps`, after a linear warm-up of w steps, (k + 1) / (w + 1) of the rate; n = steps
+/// - w, i = k - w:
 ///
 /// | text | factor of the rate |
 /// |---|---|
@@ -18,7 +18,7 @@ namespace tern::train {
 class Schedule {
  public:
   Schedule() = default;
-  /// Fails (invalid_argument) on a text that is none of them.
+  /// Fails (invalid_argument) for other text.
   Schedule(const std::string& text, double rate, std::uint64_t steps, std::uint64_t warmup);
 
   double rate(std::uint64_t step) const;

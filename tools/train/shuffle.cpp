@@ -7,7 +7,7 @@
 namespace tern::train {
 namespace {
 
-/// The round that chooses samples to hold out; epochs count from 0.
+/// The round for choosing held-out samples; epochs count from 0.
 constexpr std::uint64_t kHeldOutRound = ~std::uint64_t{0};
 
 class SplitMix64 {
@@ -19,7 +19,7 @@ class SplitMix64 {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  /// 0 .. limit-1, each as likely as the others.
+  /// Uniform in 0 .. limit-1.
   std::uint64_t below(std::uint64_t limit) {
     const std::uint64_t uneven = (~std::uint64_t{0} % limit + 1) % limit;
     std::uint64_t x = next();
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> in_order(std::uint64_t count) {
 
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t round) {
   std::vector<std::uint64_t> order = in_order(count);
-  // The seed is mixed before the round is added, so that seed 1 of round 2 is not seed 2 of round 1.
+  // The seed is mixed before adding the round: seed 1 of round 2 must differ from seed 2 of round 1.
   SplitMix64 numbers(SplitMix64(seed).next() + round);
   for (std::uint64_t i = count; i > 1; --i) std::swap(order[i - 1], order[numbers.below(i)]);
   return order;

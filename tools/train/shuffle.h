@@ -1,4 +1,4 @@
-// The order in which an epoch takes the samples.
+// The order of an epoch's samples.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,17 @@
 
 namespace tern::train {
 
-/// A permutation of 0 .. count-1: the same for the same seed and round, on every machine, and independent of other
-/// rounds. Fisher and Yates' shuffle (Durstenfeld, 1964) with numbers of SplitMix64 (Steele, Lea and Flood, 2014).
+/// A permutation of 0 .. count-1: determined by seed and round, on every machine, and independent of other rounds.
+/// Fisher and Yates' shuffle (Durstenfeld, 1964) with numbers of SplitMix64 (Steele, Lea and Flood, 2014).
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t round);
 
-/// The same numbers in their order.
+/// The numbers 0 .. count-1 in ascending order.
 std::vector<std::uint64_t> in_order(std::uint64_t count);
 
 struct Division {
   std::vector<std::uint64_t> trained, held_out;  ///< both ascending
 };
-/// Holds out this share of the samples, rounded to the nearest number: a choice that only the seed determines.
+/// Holds out this share of the samples, rounded to the nearest number; the choice depends only on the seed.
 Division hold_out(std::uint64_t count, double share, std::uint64_t seed);
 
 }  // namespace tern::train

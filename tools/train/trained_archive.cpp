@@ -10,17 +10,16 @@
 #include <vector>
 
 #include "exporter/archive_writer.h"
-#include "exporter/fold/fold.h"
 #include "exporter/importer.h"
+#include "exporter/passes/passes.h"
 #include "exporter/training/methods.h"
-#include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 #include "tools/train/adapters.h"
 
 namespace tern::train {
 namespace {
 
-/// Another source's storages, some with other bytes.
+/// Another source's storages, some with replaced bytes.
 class TrainedSource final : public StorageSource {
  public:
   TrainedSource(std::shared_ptr<StorageSource> base, std::map<std::uint32_t, std::vector<std::byte>> changed)
@@ -38,7 +37,7 @@ class TrainedSource final : public StorageSource {
   std::map<std::uint32_t, std::vector<std::byte>> changed_;
 };
 
-/// Puts contiguous elements where the state's view has them.
+/// Copies contiguous elements to the positions of the state's view.
 void place(const State& s, const Tensor& value, std::vector<std::byte>& storage) {
   const auto size = static_cast<std::size_t>(element_size(s.type.dtype));
   std::vector<std::int64_t> index(s.strides.size(), 0);
@@ -54,7 +53,7 @@ void place(const State& s, const Tensor& value, std::vector<std::byte>& storage)
   }
 }
 
-/// `merged`: adapters that become part of the weights.
+/// `merged`: adapters to merge into the weights.
 Program with_states(const Model& model, const Session& session, const std::vector<Adapter>& merged = {}) {
   Program program = *model.program();
   std::map<std::uint32_t, std::vector<std::byte>> changed;
@@ -72,7 +71,7 @@ Program with_states(const Model& model, const Session& session, const std::vecto
   return program;
 }
 
-/// The function and the bodies that it runs.
+/// Keeps only the function and its bodies.
 void keep_only(Program& program, std::uint32_t entry) {
   std::vector<std::uint32_t> kept = {entry};
   std::map<std::uint32_t, std::uint32_t> numbers = {{entry, 0}};
@@ -89,11 +88,11 @@ void keep_only(Program& program, std::uint32_t entry) {
   for (std::uint32_t k : kept) functions.push_back(std::move(program.functions[k]));
   program.functions = std::move(functions);
   program.tunings.clear();
-  // Adapters are merged and batch norms folded into weights: their packed bytes would run instead of the new ones.
+  // Drops packed weights: adapters are merged and batch norms folded into weights, so the packed bytes are outdated.
   program.packings.clear();
 }
 
-/// States that no function writes are constants again.
+/// Turns states without a writing function into constants.
 void settle_states(Program& program) {
   std::vector<bool> written(program.storages.size());
   for (const Function& f : program.functions) {
@@ -119,7 +118,6 @@ void write_forward(const Model& model, const Session& session, const std::string
   }
   remove_adapters(program, static_cast<std::uint32_t>(forward), adapters);
   keep_only(program, static_cast<std::uint32_t>(forward));
-  remove_dead_code(program);
   settle_states(program);
   remove_unread_states(program, std::vector<bool>(program.states.size(), true));
   std::erase_if(program.metadata,

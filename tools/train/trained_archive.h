@@ -1,4 +1,4 @@
-// Archives with the states that a session has trained.
+// Archives with a session's trained states.
 #pragma once
 
 #include <tern/tern.h>
@@ -7,12 +7,11 @@
 
 namespace tern::train {
 
-/// The model's archive, with the session's values of all mutable states: it can be trained further.
+/// Writes the model's archive with the session's values of all mutable states; training can continue from this archive.
 void write_trained(const Model& model, const Session& session, const std::string& path);
 
-/// `forward` alone, with the trained parameters as constants: batch norms and other work on constants is done now, as
-/// `tern export` does it, and low-rank adapters are merged into the weights. Fails (invalid_argument) where the model
-/// has no such method.
+/// Writes `forward` alone, with the trained parameters as constants: folds batch norms and other constants, like `tern
+/// export`, and merges low-rank adapters into the weights. Fails (invalid_argument) for a model without `forward`.
 void write_forward(const Model& model, const Session& session, const std::string& path);
 
 }  // namespace tern::train

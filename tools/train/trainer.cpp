@@ -25,7 +25,7 @@ double number_of(const Tensor& t) {
   return value;
 }
 
-/// The names of --array, each of which is for an input.
+/// The names of --array, after checking their inputs.
 const ArrayNames& checked_names(const FunctionInfo& f, std::string_view without, const TrainOptions& options) {
   check_array_names(f, without, options.arrays);
   return options.arrays;
@@ -85,7 +85,7 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   }
 }
 
-/// The steps of several ranks are those of one program that communicates.
+/// Several ranks require a step function with collectives.
 void Trainer::join() {
   if (ranks_.alone()) return;
   if (!methods_.communicates) {
@@ -101,7 +101,7 @@ void Trainer::join() {
   session_.set_group(ranks_.group());
 }
 
-/// Rank 0 reads the checkpoint, and the others get it from there: they need no folder.
+/// Rank 0 reads the checkpoint and sends the data to the other ranks: they need no folder.
 void Trainer::restore() {
   NamedTensors file;
   if (ranks_.leads()) {
@@ -131,7 +131,7 @@ std::uint64_t Trainer::held_out_samples() const {
   return division_.held_out.size();
 }
 
-/// Samples into those that are trained and those that are not, and epochs into steps.
+/// Divides samples into trained and held-out samples, and epochs into steps.
 void Trainer::divide() {
   division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
                                     : Division{in_order(data_.samples()), {}};
@@ -153,7 +153,7 @@ void Trainer::check_held_out() const {
                 data.file());
 }
 
-/// What decides about the numbers of a run: a checkpoint of other settings is refused.
+/// Adds the settings affecting a run's results: checkpoints with other settings are refused.
 void Trainer::add_settings(Settings settings) {
   settings_ = std::move(settings);
   const auto add = [&](const char* key, std::string value) { settings_.emplace_back(key, std::move(value)); };
@@ -186,7 +186,7 @@ double Trainer::run_step(std::span<const std::uint64_t> samples) {
   return number_of(step_run_(all, is_full(share.size())).at(methods_.loss_result));
 }
 
-/// One step of several batches, whose gradients' mean it takes; the loss is their mean too.
+/// A step over several batches with their mean gradient; returns their mean loss.
 double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
   double sum = 0, batches = 0;
   while (!samples.empty()) {
@@ -212,7 +212,7 @@ double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* sam
   return run_samples(numbers);
 }
 
-/// Says which samples an error is about: often it is their values, such as class numbers out of range.
+/// Adds the samples to an error message: their values are a frequent cause, for example class numbers out of range.
 double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
   try {
     return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(numbers);
@@ -225,7 +225,7 @@ double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
 
 void Trainer::save() {
   if (saved_step_ == history_.position.step || !ranks_.leads()) return;
-  // A checkpoint that nothing can go on from must not push out those before.
+  // A useless checkpoint must not replace earlier checkpoints.
   check_parameters(model_, session_, history_.position.step);
   checkpoints_.save(model_, session_, history_, settings_, random_offsets_);
   saved_step_ = history_.position.step;
@@ -247,7 +247,7 @@ void Trainer::end_epoch(double seconds) {
   e.rate = schedule_.rate(history_.position.step - 1);
   e.seconds = seconds;
   if (held_out_samples() > 0) {
-    // Random numbers of an evaluation must not change those of training.
+    // Random numbers of an evaluation must not change the random numbers of training.
     const RandomPosition random = session_.random_position();
     const std::vector<std::uint64_t> all = held_out_data_ ? in_order(held_out_data_->samples()) : division_.held_out;
     const Metrics m =

@@ -21,52 +21,55 @@
 
 namespace tern::train {
 
-/// What people see while it works.
+/// Callbacks for displaying progress.
 struct Listener {
   std::function<void(const History&)> on_step;
-  std::function<void(const History&)> on_epoch;  ///< its figures are the last of History::epochs
+  std::function<void(const History&)> on_epoch;  ///< called with the new epoch at the end of History::epochs
 };
 
-/// Belongs to one thread. The results of a run depend on the archive, the data, the options and the number of threads
-/// alone: not on when it was interrupted.
+/// Belongs to one thread. The results of a run depend only on the archive, the data, the options and the number of
+/// threads, not on interruptions.
 class Trainer {
  public:
-  /// Opens the data and checks all options against model and data. Continues from a checkpoint with `resume`. All
-  /// ranks make one, with the same options; rank 0 alone reads and writes checkpoints.
+  /// Opens the data and checks all options against model and data. Continues from a checkpoint with `resume`. All ranks
+  /// create a Trainer with the same options; only rank 0 reads and writes checkpoints.
   Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings,
           const Ranks& ranks);
 
-  /// Until the end, or until `stop` gives a signal to any rank; then a checkpoint is written, and the result is that
-  /// signal, else 0. Fails (runtime) where the loss is not finite any more.
+  /// Runs until the end, or until `stop` returns a signal on any rank; then writes a checkpoint and returns the signal,
+  /// else 0. Fails (runtime) if the loss is not finite any more.
   int run(const Listener& listener, const std::function<int()>& stop);
 
   const History& history() const { return history_; }
   const Session& session() const { return session_; }
   const Methods& methods() const { return methods_; }
-  std::uint64_t steps() const { return steps_; }            ///< in all
-  std::uint64_t steps_each() const { return steps_each_; }  ///< of an epoch
+  std::uint64_t steps() const { return steps_; }            ///< total number
+  std::uint64_t steps_each() const { return steps_each_; }  ///< per epoch
   std::uint64_t trained_samples() const { return division_.trained.size(); }
   std::uint64_t held_out_samples() const;
-  std::uint64_t batch() const { return options_.batch; }  ///< samples of all ranks: the program's, where that is fixed
+  std::uint64_t batch() const {
+    return options_.batch;
+  }  ///< samples of all ranks: fixed by the program or chosen by
+     ///< the option
   const std::vector<std::string>& warnings() const { return warnings_; }
-  /// A checkpoint of now, where there is none yet. Ranks do not talk about it: run() has ended.
+  /// Writes a checkpoint of the current step, if missing. The ranks do not communicate: run() has ended.
   void save();
   const Ranks& ranks() const { return ranks_; }
   const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
-  /// The input that is no data; empty where there is none.
+  /// The input for the learning rate; empty if the method has none.
   std::string_view rate_input() const;
   void join();
   void divide();
   void restore();
-  /// Samples that this rank takes at once, of a whole batch.
+  /// This rank's number of samples of a full batch.
   std::uint64_t largest_share() const;
   void check_held_out() const;
   void add_settings(Settings settings);
   double step(const std::vector<std::uint64_t>& order, std::uint64_t* samples);
   double run_samples(std::span<const std::uint64_t> numbers);
-  /// Not the smaller one that ends an epoch.
+  /// False for the smaller batch at the end of an epoch.
   bool is_full(std::size_t share) const;
   double run_step(std::span<const std::uint64_t> samples);
   double run_accumulated(std::span<const std::uint64_t> samples);
@@ -91,7 +94,7 @@ class Trainer {
   Tensor rate_;
   History history_;
   std::uint64_t saved_step_ = ~std::uint64_t{0};
-  std::vector<std::uint64_t> random_offsets_;  ///< of all ranks, when they last told
+  std::vector<std::uint64_t> random_offsets_;  ///< offsets of all ranks at the last exchange
   std::vector<std::string> warnings_;
 };
 

@@ -39,7 +39,7 @@ Advice advise(const Side& test, const Side& reference, const std::vector<NodeDev
   for (std::size_t most = kFewKept; most <= kMostKept; most *= 2) {
     Advice advice;
     advice.patterns = keep_patterns(test, nodes, most);
-    if (advice.patterns.size() == few.patterns.size()) break;  // there are no more
+    if (advice.patterns.size() == few.patterns.size()) break;  // no further patterns
     Side kept = test;
     kept.program = keeping(test.program, advice.patterns);
     advice.kept = std::move(verify_results(kept, reference, {}, calls, [] {}).compared.front());

@@ -1,4 +1,4 @@
-// Which nodes to keep in float32, and what that gives.
+// Advice on nodes to keep in float32, with the resulting errors.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 namespace tern {
 
 struct Advice {
-  std::vector<std::string> patterns;  ///< for --keep; empty where no node's precision is to blame
+  std::vector<std::string> patterns;  ///< patterns for --keep; empty if precision is not the cause
   Compared kept;                      ///< the run under test with these nodes kept, against the reference run
-  bool enough = true;                 ///< that meets the limits; else kMostKept nodes do not either
+  bool enough = true;                 ///< true if the patterns meet the limits; false: even kMostKept nodes do not
 };
 inline constexpr std::size_t kFewKept = 3, kMostKept = 24;
 
-/// The patterns of the `most` nodes with the largest own errors, of those whose products --keep can leave in float32.
+/// The patterns of the `most` nodes with the largest own errors, among the nodes affected by --keep.
 std::vector<std::string> keep_patterns(const Side& test, const std::vector<NodeDeviation>& nodes, std::size_t most);
 
-/// Runs the calls again with some nodes kept: kFewKept, and twice as many until that is enough.
+/// Runs the calls again with some nodes kept: kFewKept at first, then doubling until the limits are met.
 Advice advise(const Side& test, const Side& reference, const std::vector<NodeDeviation>& nodes, const Calls& calls,
               const std::function<bool(const Compared&)>& is_enough);
 

@@ -46,7 +46,7 @@ void NodesAlone::run(const CallSizes& sizes, const std::map<ValueId, Tensor>& op
       run(groups_[i], operands, states, own);
       ++i;
     } catch (const Error& e) {
-      // A node that needs what its operands do not tell, such as a size of an earlier node: halves find it.
+      // Halves the group to isolate a node needing more than its operands, for example a size of an earlier node.
       if (e.code() == ErrorCode::out_of_memory) throw;
       const std::vector<std::uint32_t> nodes = std::move(groups_[i].nodes);
       groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));

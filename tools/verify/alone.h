@@ -1,4 +1,4 @@
-// The nodes of a portion alone, in both runs on the reference's operands.
+// Runs each node of a portion separately, in both runs on the reference's operands.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ class NodesAlone {
  public:
   NodesAlone(const Side& test, const Side& reference, const std::vector<std::uint32_t>& nodes);
 
-  /// One call: `operands` holds the reference's values, `states` what mutable states were before the call. Adds to
-  /// `own`, by result. Nodes that cannot run so have no entry.
+  /// Runs a call: `operands` holds the reference's values, `states` the mutable states before the call. Adds to `own`,
+  /// by result. Nodes unable to run alone have no entry.
   void run(const CallSizes& sizes, const std::map<ValueId, Tensor>& operands,
            const std::vector<std::pair<std::string, Tensor>>& states, std::map<ValueId, Deviation>& own);
 
  private:
-  /// Some of the nodes in one program.
+  /// Some of the nodes, combined in a program.
   struct Group {
     std::vector<std::uint32_t> nodes;
     CutNodes of_test, of_reference;

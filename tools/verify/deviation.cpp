@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kDeviationInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -50,14 +50,14 @@ double Deviation::cosine() const {
 }
 
 double Deviation::sqnr() const {
-  if (error == 0) return kInfinite;
-  if (reference == 0) return -kInfinite;
+  if (error == 0) return kDeviationInfinite;
+  if (reference == 0) return -kDeviationInfinite;
   return static_cast<double>(10 * std::log10(reference / error));
 }
 
 double Deviation::relative() const {
   if (largest_error == 0) return 0;
-  return largest_reference == 0 ? kInfinite : largest_error / largest_reference;
+  return largest_reference == 0 ? kDeviationInfinite : largest_error / largest_reference;
 }
 
 std::optional<double> Deviation::agreement() const {

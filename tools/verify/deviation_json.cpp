@@ -1,15 +1,12 @@
 #include "tools/verify/deviation_json.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "tools/json_text.h"
 
 namespace tern {
 
 using Json = nlohmann::ordered_json;
-
-Json json_number(double v) {
-  return std::isfinite(v) ? Json(v) : Json(nullptr);
-}
 
 Json json_of(const Deviation& d) {
   Json j = {{"elements", d.elements},

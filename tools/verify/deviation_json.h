@@ -9,7 +9,5 @@ namespace tern {
 
 nlohmann::ordered_json json_of(const Deviation& deviation);
 nlohmann::ordered_json json_of(const ResultDeviation& result);
-/// Null for what JSON has no number for: infinity and NaN.
-nlohmann::ordered_json json_number(double value);
 
 }  // namespace tern

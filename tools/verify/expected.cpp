@@ -13,8 +13,8 @@
 namespace tern {
 namespace {
 
-/// The number after the prefix; nothing when the text has another form.
-std::optional<std::size_t> number_after(std::string_view text, std::string_view prefix) {
+/// The number after the prefix; empty for text of another form.
+std::optional<std::size_t> number_after_expected(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix) || text.size() == prefix.size()) return {};
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data() + prefix.size(), text.data() + text.size(), value);
@@ -25,19 +25,19 @@ std::optional<std::size_t> number_after(std::string_view text, std::string_view 
 std::size_t take_call(std::string_view& name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return 0;
-  const auto call = number_after(name.substr(0, dot), "call");
+  const auto call = number_after_expected(name.substr(0, dot), "call");
   if (call) name.remove_prefix(dot + 1);
   return call.value_or(0);
 }
 
-/// Empty for a tensor that is no result, but may stand beside results.
+/// Empty for a tensor allowed beside results.
 std::string key_of(std::string_view name, const Function& f, const std::string& path) {
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     if (f.outputs[i].name == name) return fmt::format("out{}", i);
   }
-  if (const auto k = number_after(name, "out"); k && *k < f.outputs.size()) return std::string(name);
-  if (number_after(name, "mut")) return std::string(name);
-  if (number_after(name, "in") || number_after(name, "grad")) return {};
+  if (const auto k = number_after_expected(name, "out"); k && *k < f.outputs.size()) return std::string(name);
+  if (number_after_expected(name, "mut")) return std::string(name);
+  if (number_after_expected(name, "in") || number_after_expected(name, "grad")) return {};
   std::vector<std::string> names;
   for (const FunctionInput& in : f.inputs) {
     if (in.kind == FunctionInput::Kind::user && in.name == name) return {};

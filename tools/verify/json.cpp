@@ -54,7 +54,7 @@ std::string verify_json(const VerifyReport& report) {
   all["failures"] = report.broken;
   all["keep"] = report.advice.patterns;
   all["kept"] = report.advice.patterns.empty() ? Json(nullptr) : json_of(report.advice.kept);
-  // Names come from files: what is not UTF-8 is replaced.
+  // Names come from files: invalid UTF-8 is replaced.
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

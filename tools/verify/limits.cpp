@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// One kind of limit.
+/// A kind of limit.
 struct Rule {
   const char* option;
   const std::optional<double>& least;

@@ -1,4 +1,4 @@
-// What a user asks of the results, and which of them do not meet it.
+// The user's limits for results, and violations.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct Limits {
   bool any() const { return cosine || sqnr || agreement; }
 };
 
-/// A line for each result that breaks a limit, or that has another type or other sizes than the reference, which no
-/// limit has to say. A limit that no result can be held to is a line, too.
+/// A line for each result violating a limit, or differing in type or sizes from the reference (always a violation). A
+/// limit applying to no result is a line, too.
 std::vector<std::string> broken_limits(const Compared& compared, const Limits& limits, bool several_calls);
 
 }  // namespace tern

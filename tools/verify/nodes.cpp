@@ -14,7 +14,7 @@ namespace {
 
 using States = std::vector<std::pair<std::string, Tensor>>;
 
-/// What was measured of each value.
+/// Measurements of each value.
 struct Measured {
   std::map<ValueId, Deviation> accumulated, own;
   std::map<ValueId, std::string> mismatches;
@@ -32,7 +32,7 @@ bool is_worse(const Deviation& a, const Deviation& b) {
   return a.not_finite != b.not_finite ? a.not_finite > b.not_finite : a.sqnr() < b.sqnr();
 }
 
-/// Of the values of a node, the one with the largest error.
+/// The largest error among the values of a node.
 std::optional<Deviation> worst_of(const std::vector<ValueId>& values, const std::map<ValueId, Deviation>& all) {
   std::optional<Deviation> worst;
   for (ValueId v : values) {
@@ -69,7 +69,7 @@ class PortionRun {
 
   void run(const std::vector<Tensor>& inputs, const CallSizes& sizes, Measured& m) {
     const States before = mutable_states(reference_, reference_session_);
-    // Its values may lie in the memory of these inputs.
+    // Copies the inputs, because values may share their memory.
     const std::vector<Tensor> of_reference = copies_of(inputs), of_test = copies_of(inputs);
     std::map<ValueId, Tensor> exact;
     const std::vector<Tensor>& values = reference_session_.run(reference_.f().name, of_reference);

@@ -1,4 +1,4 @@
-// Node by node: what each adds to the error by itself, and what has come together where it ends.
+// Errors node by node: each node's own error, and the accumulated error after the node.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 namespace tern {
 
 struct NodeDeviation {
-  std::uint32_t number = 0;  ///< in the function
-  /// Of the result with the largest error, over all calls. Views are left out.
-  Deviation accumulated;         ///< in the run under test, against the reference run
-  std::optional<Deviation> own;  ///< the node alone on the reference's operands; none where it cannot run alone
-  std::string mismatch;          ///< how a result's sizes differ between the runs; then the deviations are of no use
+  std::uint32_t number = 0;  ///< number in the function
+  /// Deviations of the result with the largest error, over all calls. Views are skipped.
+  Deviation accumulated;         ///< run under test against the reference run
+  std::optional<Deviation> own;  ///< the node alone on the reference's operands; empty if the node cannot run alone
+  std::string mismatch;          ///< differing sizes of a result between the runs; the deviations are then meaningless
 };
 
 struct NodesRequest {
-  /// For values that are observed at once; both runs and the nodes alone hold about four times as much.
+  /// Limit for values observed at once; both runs and the nodes alone hold about four times this amount.
   std::uint64_t bytes = std::uint64_t{64} << 20;
   std::function<void(std::size_t done, std::size_t total)> on_progress;
-  std::function<bool(std::uint32_t node)> measures;  ///< which nodes; all where it is empty
+  std::function<bool(std::uint32_t node)> measures;  ///< selects nodes; empty: all nodes
 };
 
-/// In program order, every node of the function that gives a floating tensor. Both sides have the same nodes.
+/// Measures every node of the function with a floating result, in program order. Both sides have the same nodes.
 std::vector<NodeDeviation> measure_nodes(const Side& test, const Side& reference, const Calls& calls,
                                          const NodesRequest& request);
 

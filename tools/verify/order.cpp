@@ -1,4 +1,4 @@
-// Which nodes a report shows.
+// Selects the nodes shown in a report.
 #include <algorithm>
 #include <limits>
 
@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-/// Smaller is worse. Nodes that did not run alone come last.
+/// Smaller is worse. Nodes unable to run alone come last.
 double rank(const NodeDeviation& n) {
   if (!n.own) return std::numeric_limits<double>::infinity();
   return n.own->not_finite > 0 ? -std::numeric_limits<double>::infinity() : n.own->sqnr();

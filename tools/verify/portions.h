@@ -1,4 +1,4 @@
-// The nodes that are measured, in portions: the values that are observed at once fit in bounded memory.
+// Divides the measured nodes into portions: the values observed at once must fit in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace tern {
 
 struct Portion {
   std::vector<std::uint32_t> nodes;
-  std::vector<ValueId> values;  ///< results of the nodes that are measured, then their other operands; each once
+  std::vector<ValueId> values;  ///< results of the measured nodes, then their other operands; each once
 };
 
-/// Results of the node that are measured: real or complex floating tensors, but for views, which compute nothing.
+/// Measured results of a node: real or complex floating tensors, except views (they compute nothing).
 std::vector<ValueId> measured_results(const Function& f, const Node& node);
-/// Operands that are not weights.
+/// Operands except weights.
 std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& node);
-/// Whether the node can run alone on operands from outside: an MX tensor that a node makes cannot be handed over.
+/// True if the node can run alone on outside operands: an MX tensor computed by a node cannot be passed in.
 bool runs_alone(const Function& f, const WeightValues& weights, const Node& node);
 
-/// In program order, the nodes that `measures` accepts; all where it is empty. Each portion's values take at most
-/// `bytes` in any call, or there is one node in it.
+/// The nodes accepted by `measures` (empty: all nodes), in program order. The values of a portion take at most `bytes`
+/// in any call, except for a portion with a single node.
 std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes,
                                  const std::function<bool(std::uint32_t node)>& measures = {});
 

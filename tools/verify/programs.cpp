@@ -21,13 +21,13 @@ void set_sizes(Node& n, const CallSizes& sizes) {
   }
 }
 
-/// Bodies take the sizes of the function that calls them.
+/// Bodies take the sizes of their calling function.
 void set_sizes(Function& f, const CallSizes& sizes) {
   for (Value& v : f.values) set_values(v.type.shape, sizes.all);
   for (Node& n : f.nodes) set_sizes(n, sizes);
 }
 
-/// Makes the function of nodes that do not see each other.
+/// Builds the function of isolated nodes.
 class Cutter {
  public:
   Cutter(const Function& whole, const CallSizes& sizes, CutNodes& cut)
@@ -43,7 +43,7 @@ class Cutter {
     for (ValueId& v : n.inputs) {
       if (v != kNoValue) v = operand(v);
     }
-    // A node that finds out sizes binds their symbols; those stay.
+    // A node computing sizes binds their symbols; these symbols stay.
     const bool finds = !n.dims(AttrKey::symbols).empty();
     const std::vector<ValueId> measured = measured_results(whole_, n);
     for (ValueId& v : n.outputs) {
@@ -78,7 +78,7 @@ class Cutter {
     cut_.operands.push_back(original);
     return v;
   }
-  /// A state, or what is read from states, with the nodes that read it.
+  /// A state, or a value computed from states, together with its nodes.
   ValueId weight(ValueId original) {
     const Node* producer = weights_.producer(original);
     if (producer == nullptr) {
@@ -125,7 +125,7 @@ CutNodes cut_nodes(const Program& program, std::uint32_t function, std::span<con
                    const CallSizes& sizes) {
   CutNodes cut;
   auto copy = std::make_shared<Program>(program);
-  copy->tunings.clear();  // they name nodes by their numbers
+  copy->tunings.clear();  // tunings refer to node numbers
   const Function& whole = program.functions[function];
   Cutter cutter(whole, sizes, cut);
   for (const std::uint32_t i : nodes) cutter.add(whole.nodes[i]);

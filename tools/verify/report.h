@@ -1,4 +1,4 @@
-// What tern verify prints, for people and for scripts.
+// The reports of tern verify, as text and JSON.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace tern {
 struct VerifyReport {
   std::string model, function;
   Verification results;
-  std::shared_ptr<const Program> program;  ///< whose nodes these are
-  std::uint32_t number = 0;                ///< of the function
-  bool nodes_asked = false;                ///< else they were measured for the advice alone
-  std::size_t worst = 0;                   ///< how many nodes to show, by their own errors; 0: all, in program order
+  std::shared_ptr<const Program> program;  ///< program of these nodes
+  std::uint32_t number = 0;                ///< number of the function
+  bool nodes_asked = false;                ///< false: nodes measured only for the advice
+  std::size_t worst = 0;                   ///< number of nodes to show, by their own errors; 0: all, in program order
   std::vector<NodeDeviation> nodes;
-  std::string nodes_run, nodes_against;  ///< the two runs whose nodes these are
+  std::string nodes_run, nodes_against;  ///< titles of the two compared runs
   bool nodes_of_model_alone = false;     ///< the reference of the results is another program, with other nodes
   Advice advice;
   Limits limits;
@@ -30,9 +30,9 @@ struct VerifyReport {
 /// The nodes to show, in their order.
 std::vector<NodeDeviation> shown_nodes(const VerifyReport& report);
 
-/// "exact", or its SQNR.
+/// "exact", or the SQNR.
 std::string decibels(const Deviation& deviation);
-/// A table of results; of several calls it shows the worst one of each.
+/// A table of results; for several calls, the worst of each result.
 std::string compared_text(const Compared& compared, std::size_t calls);
 
 std::string verify_text(const VerifyReport& report);

@@ -1,4 +1,4 @@
-// The results of a run against those of another, call by call.
+// Compares the results of two runs, call by call.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ struct ResultDeviation {
   std::size_t call = 0;
   DType dtype = DType::invalid;  ///< invalid for None
   std::vector<std::int64_t> sizes;
-  std::string mismatch;  ///< type or sizes that cannot be compared; then `deviation` is empty
+  std::string mismatch;  ///< differing type or sizes; `deviation` is then empty
   Deviation deviation;
 };
 
-/// What was compared with what.
+/// A comparison of two runs.
 struct Compared {
   std::string run, against;
   std::vector<ResultDeviation> results;
@@ -33,14 +33,15 @@ struct Verification {
 
 using Calls = std::vector<std::vector<Tensor>>;
 
-/// Adds what one call left in the run under test, against the reference run; what only one of them has is passed over.
+/// Compares the tensors left by a call in the run under test and the reference run; skips tensors present in only one
+/// run.
 void compare_call(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to);
 
-/// Of each result, all calls as one.
+/// Deviation of each result, all calls together.
 std::vector<ResultDeviation> over_calls(const std::vector<ResultDeviation>& results);
 
-/// The run under test against expected results where there are any, the reference against those, and the run under test
-/// against the reference. A side without program takes no part. States are compared after the last call.
+/// Compares the run under test with expected results if given, the reference with expected results, and the run under
+/// test with the reference. A side without program is skipped. States are compared after the last call.
 Verification verify_results(const Side& test, const Side& reference, const Expected& expected, const Calls& calls,
                             const std::function<void()>& on_call);
 

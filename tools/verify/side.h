@@ -1,4 +1,4 @@
-// One of the two runs that are compared: a program, how it is prepared, and what a call leaves behind.
+// A side of a comparison: a program, its preparation, and the tensors left by a call.
 #pragma once
 
 #include <tern/tern.h>
@@ -16,37 +16,38 @@ namespace tern {
 struct Side {
   std::shared_ptr<const Program> program;
   std::uint32_t function = 0;  ///< an entry
-  PrepareOptions options;      ///< without `keep`, which `program` notes: it also holds for programs made of that one
+  PrepareOptions options;      ///< excludes `keep` (marked in `program`); also holds for derived programs
   std::uint64_t seed = 0;
   std::string title;  ///< "bfloat16"
-  /// What a program goes through before it runs, also one that was made of `program` with other results or of some of
-  /// its nodes: quantizing at export. Both sides keep the same nodes so. It must keep results, in their order.
+  /// Transformation of a program before running, also of programs derived from `program` with other results or some of
+  /// its nodes: quantizing at export. Both sides thus keep the same nodes. The transformation must keep the results in
+  /// order.
   std::function<std::shared_ptr<const Program>(const std::shared_ptr<const Program>&)> finish;
 
   const Function& f() const { return program->functions[function]; }
-  /// A session of a program made of this one's, or of `program` itself.
+  /// A session of a program derived from this side's, or of `program` itself.
   Session session(std::shared_ptr<const Program> of) const;
 };
 
-/// The program with all products of float32 in full precision where `patterns` match, whatever its marks say.
+/// The program with full precision for float32 products matching `patterns`, regardless of marks.
 std::shared_ptr<const Program> keeping(const std::shared_ptr<const Program>& program,
                                        const std::vector<std::string>& patterns);
-/// The same for all products of the program; it may have none.
+/// The same for all products of the program (possibly none).
 std::shared_ptr<const Program> keeping_all(const std::shared_ptr<const Program>& program);
-/// Whether the archive says a precision for some node.
+/// True if the archive sets the precision of any node.
 bool has_marks(const Program& program);
 
-/// Copies of the inputs of a call, which a run may write to.
+/// Copies of a call's inputs, because a run may modify inputs.
 std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs);
 
-/// What a call leaves: a result ("out0"), an input that it wrote to ("mut1"), or a state.
+/// A tensor left by a call: a result ("out0"), a modified input ("mut1"), or a state.
 struct Left {
   std::string key, name;
   Tensor tensor;
 };
 /// Valid until the next run.
 struct CallResults {
-  std::vector<Tensor> inputs;  ///< of the call; results may lie in their memory
+  std::vector<Tensor> inputs;  ///< inputs of the call; results may share their memory
   std::vector<Left> left;
 };
 CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// The symbols that have a value once the function has run; those of its inputs are marked.
+/// A symbol with a value after the function's run, marked if bound by an input.
 struct Bound {
   Dim symbol;
   bool of_input = false;

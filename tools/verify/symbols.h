@@ -1,4 +1,4 @@
-// The sizes of a call: what the symbols of the program were in the reference run.
+// The sizes of a call: values of the program's symbols in the reference run.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace tern {
 
-/// Values of the program's expressions in a call; kUndefined where one depends on a symbol that a body binds.
+/// Values of the program's expressions in a call; kUndefined for expressions with a symbol bound in a body.
 struct CallSizes {
-  std::vector<std::int64_t> all;    ///< with the symbols that nodes of the function bind
-  std::vector<std::int64_t> given;  ///< from the symbols of the function's inputs alone
+  std::vector<std::int64_t> all;    ///< including symbols bound by nodes of the function
+  std::vector<std::int64_t> given;  ///< only from the symbols of the function's inputs
   bool operator==(const CallSizes&) const = default;
 };
 
-/// Of each call. The program is run with its symbols as results, if it has any.
+/// Sizes of each call. Runs the program with its symbols as results, if the program has symbols.
 std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls);
 
-/// A constant if the size has a value, else as it is.
+/// A constant if the size has a value, else the size itself.
 Dim with_value(Dim size, const std::vector<std::int64_t>& values);
-/// Bytes of a value of this type; nothing where a size has no value.
+/// Bytes of a value of this type; empty if a size has no value.
 std::optional<std::uint64_t> bytes_of(const TensorType& type, const CallSizes& sizes);
 
 }  // namespace tern

@@ -12,11 +12,11 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // elements; even, so that a block of f4_e2m1 begins with a whole byte
+constexpr std::int64_t kTensorsBlock = 4096;  // elements; even: a block of f4_e2m1 begins with a whole byte
 
-enum class Kind { real, complex, other };
-Kind kind_of(DType t) {
-  return is_complex(t) ? Kind::complex : is_floating(t) ? Kind::real : Kind::other;
+enum class TensorsKind { real, complex, other };
+TensorsKind kind_of(DType t) {
+  return is_complex(t) ? TensorsKind::complex : is_floating(t) ? TensorsKind::real : TensorsKind::other;
 }
 
 std::string text_of(const Tensor& t) {
@@ -27,9 +27,9 @@ const std::byte* element(const Tensor& t, std::int64_t index) {
   return static_cast<const std::byte*>(t.data()) + run_bytes(t.dtype(), index);
 }
 
-/// Elements of a tensor as doubles, two for each complex one.
+/// Elements of a tensor as doubles, two for each complex element.
 struct Block {
-  explicit Block(DType to) : to(to), values(static_cast<std::size_t>(kBlock) * (to == DType::c128 ? 2 : 1)) {}
+  explicit Block(DType to) : to(to), values(static_cast<std::size_t>(kTensorsBlock) * (to == DType::c128 ? 2 : 1)) {}
   void read(const Tensor& t, std::int64_t begin, std::int64_t count) {
     convert(element(t, begin), t.dtype(), values.data(), to, count);
   }
@@ -40,8 +40,8 @@ struct Block {
 Deviation of_complex(const Tensor& reference, const Tensor& actual) {
   Deviation d;
   Block r(DType::c128), a(DType::c128);
-  for (std::int64_t i = 0; i < actual.numel(); i += kBlock) {
-    const std::int64_t count = std::min(kBlock, actual.numel() - i);
+  for (std::int64_t i = 0; i < actual.numel(); i += kTensorsBlock) {
+    const std::int64_t count = std::min(kTensorsBlock, actual.numel() - i);
     r.read(reference, i, count);
     a.read(actual, i, count);
     for (std::size_t k = 0; k < static_cast<std::size_t>(2 * count); ++k) d.add(r.values[k], a.values[k]);
@@ -54,8 +54,8 @@ Deviation of_real(const Tensor& reference, const Tensor& actual) {
   const std::int64_t columns = actual.sizes().empty() ? 1 : actual.sizes().back();
   FirstAnswers answers(columns);
   Block r(DType::f64), a(DType::f64);
-  for (std::int64_t i = 0; i < actual.numel(); i += kBlock) {
-    const std::int64_t count = std::min(kBlock, actual.numel() - i);
+  for (std::int64_t i = 0; i < actual.numel(); i += kTensorsBlock) {
+    const std::int64_t count = std::min(kTensorsBlock, actual.numel() - i);
     r.read(reference, i, count);
     a.read(actual, i, count);
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
@@ -66,7 +66,7 @@ Deviation of_real(const Tensor& reference, const Tensor& actual) {
   return d;
 }
 
-/// Doubles do not tell all 64-bit integers apart, so those of one type are compared by their bytes.
+/// Integers of the same type are compared by their bytes, because double cannot represent all 64-bit integers.
 Deviation of_integers(const Tensor& reference, const Tensor& actual) {
   Deviation d = of_real(reference, actual);
   if (reference.dtype() == actual.dtype()) {
@@ -90,8 +90,8 @@ std::string mismatch(const Tensor& reference, const Tensor& actual) {
 
 Deviation deviation_of(const Tensor& reference, const Tensor& actual) {
   switch (kind_of(actual.dtype())) {
-    case Kind::complex: return of_complex(reference, actual);
-    case Kind::real: return of_real(reference, actual);
+    case TensorsKind::complex: return of_complex(reference, actual);
+    case TensorsKind::real: return of_real(reference, actual);
     default: return of_integers(reference, actual);
   }
 }

@@ -39,14 +39,14 @@ std::vector<std::string> cells_of(const ResultDeviation& r, bool several) {
   return cells;
 }
 
-/// Where a result is less exact than in another call.
+/// True if a result is less exact than in another call.
 bool is_worse(const ResultDeviation& a, const ResultDeviation& b) {
   if (a.mismatch.empty() != b.mismatch.empty()) return !a.mismatch.empty();
   if (a.deviation.not_finite != b.deviation.not_finite) return a.deviation.not_finite > b.deviation.not_finite;
   return a.deviation.sqnr() < b.deviation.sqnr();
 }
 
-/// Of each result, the call in which it is worst.
+/// The worst call of each result.
 std::vector<ResultDeviation> worst_calls(const std::vector<ResultDeviation>& all) {
   std::vector<ResultDeviation> worst;
   for (const ResultDeviation& r : all) {
@@ -66,7 +66,7 @@ std::string origin_text(const Program& program, const Node& n) {
   return escape_name(o.op + (o.module.empty() ? "" : " in " + o.module) + (o.source.empty() ? "" : ", " + o.source));
 }
 
-/// Names the two runs whose nodes are listed.
+/// Title naming the two runs of the listed nodes.
 std::string nodes_title(const VerifyReport& report) {
   const std::string runs =
       fmt::format("{} against {}", escape_name(report.nodes_run), escape_name(report.nodes_against));

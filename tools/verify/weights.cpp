@@ -8,13 +8,13 @@ namespace tern {
 namespace {
 
 bool reads_a_weight(const Node& n) {
-  const bool form = is_view(n.op) || n.op == Op::pointwise || n.op == Op::mx_dequantize || n.op == Op::dequantize;
+  const bool form = is_view(n.op) || n.op == Op::pointwise || n.op == Op::dequantize;
   return form && !n.inputs.empty() && n.dims(AttrKey::symbols).empty();
 }
 
 }  // namespace
 
-WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), producer_(f.values.size()) {
+WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), uses_(f), function_(f) {
   for (const FunctionInput& in : f.inputs) {
     if (in.kind == FunctionInput::Kind::state && in.value != kNoValue)
       is_weight_[static_cast<std::size_t>(in.value)] = true;
@@ -22,9 +22,7 @@ WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), pro
   for (const Node& n : f.nodes) {
     const bool weight = reads_a_weight(n) && std::ranges::all_of(n.inputs, [this](ValueId v) { return contains(v); });
     for (ValueId v : n.outputs) {
-      if (v == kNoValue) continue;
-      producer_[static_cast<std::size_t>(v)] = &n;
-      is_weight_[static_cast<std::size_t>(v)] = weight;
+      if (v != kNoValue) is_weight_[static_cast<std::size_t>(v)] = weight;
     }
   }
 }

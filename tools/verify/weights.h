@@ -1,11 +1,11 @@
-// Values that are read from states alone, through views and conversions: parts of the node that reads them, as kernels
-// see weights through them.
+// Values computed only from states, through views and conversions: part of the reading node, because kernels fold these
+// operations into weights.
 #pragma once
 
 #include <map>
 #include <vector>
 
-#include "schema/program.h"
+#include "schema/def_use.h"
 
 namespace tern {
 
@@ -13,12 +13,13 @@ class WeightValues {
  public:
   explicit WeightValues(const Function& f);
   bool contains(ValueId v) const { return v != kNoValue && is_weight_[static_cast<std::size_t>(v)]; }
-  /// The node that makes the value; null for a state.
-  const Node* producer(ValueId v) const { return producer_[static_cast<std::size_t>(v)]; }
+  /// The node that computes the value; null for a state.
+  const Node* producer(ValueId v) const { return uses_.producing_node(function_, v); }
 
  private:
   std::vector<bool> is_weight_;
-  std::vector<const Node*> producer_;
+  DefUse uses_;
+  const Function& function_;
 };
 
 }  // namespace tern

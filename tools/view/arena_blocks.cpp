@@ -46,12 +46,12 @@ class Blocks {
   bool in_arena(const Location& at) const { return at.kind == Location::Kind::arena && at.index == plan_.key.section; }
   std::uint32_t final_step() const { return static_cast<std::uint32_t>(plan_.steps.size() - 1); }
 
-  /// The first step of this node, or of one behind it.
+  /// The first step of this or a later node.
   std::uint32_t step_from(std::uint32_t node) const {
     const auto at = std::ranges::lower_bound(plan_.steps, node, {}, &Step::node);
     return std::min(final_step(), static_cast<std::uint32_t>(at - plan_.steps.begin()));
   }
-  /// The last step of this node, or of one before it.
+  /// The last step of this or an earlier node.
   std::uint32_t step_until(std::uint32_t node) const {
     const auto at = std::ranges::upper_bound(plan_.steps, node, {}, &Step::node);
     return at == plan_.steps.begin() ? 0 : static_cast<std::uint32_t>(at - plan_.steps.begin() - 1);
@@ -68,7 +68,7 @@ class Blocks {
     b.first = step_from(node);
     b.last = last > section_.end ? final_step() : std::max(b.first, step_until(std::max(node + 1, last) - 1));
     b.values = {v};
-    // A view, or a result in an operand's place.
+    // Views, and results in an operand's memory.
     for (const ValueId operand : function_.nodes[node].inputs) {
       const int of = operand == kNoValue ? -1 : block_of_[static_cast<std::size_t>(operand)];
       if (of < 0 || !blocks_[static_cast<std::size_t>(of)].meets(b)) continue;
@@ -88,7 +88,7 @@ class Blocks {
     to.values.insert(to.values.end(), b.values.begin(), b.values.end());
   }
 
-  /// Arguments of steps that lie where no value does: contiguous copies, other layouts.
+  /// Adds arguments of steps outside of all values: contiguous copies, other layouts.
   void add_copies() {
     const std::size_t values = blocks_.size();
     for (std::uint32_t s = 0; s < plan_.steps.size(); ++s) {
@@ -104,7 +104,7 @@ class Blocks {
     }
   }
 
-  /// A copy that an earlier step made there lives until `read`, if nothing else has been there since.
+  /// Extends an earlier step's copy at the same bytes to `read`, if no other block was there in between.
   bool extend_copy(std::size_t first_copy, const ArenaBlock& read) {
     for (std::size_t i = blocks_.size(); i-- > first_copy;) {
       ArenaBlock longer = blocks_[i];
@@ -124,7 +124,7 @@ class Blocks {
   const FunctionFacts& facts_;
   const Section section_;
   std::vector<const Placed*> places_;
-  std::vector<int> block_of_;  ///< by value
+  std::vector<int> block_of_;  ///< indexed by value
   std::vector<ArenaBlock> blocks_;
 };
 

@@ -1,4 +1,4 @@
-// What lies in the arena of a plan, and when.
+// Blocks of a plan's arena and their lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace tern::view {
 
-/// A part of the arena in use: values that share memory, because one is a view of another or was computed in place.
+/// A used range of the arena: values sharing memory as views or computed in place.
 struct ArenaBlock {
   std::uint64_t begin = 0, end = 0;   ///< bytes
   std::uint32_t first = 0, last = 0;  ///< steps, both included
-  std::vector<ValueId> values;        ///< none: a copy that the plan made
+  std::vector<ValueId> values;        ///< empty: a copy made by the plan
 
   bool meets(const ArenaBlock& b) const { return begin < b.end && b.begin < end && first <= b.last && b.first <= last; }
 };
 
-/// In the order of their first steps.
+/// Blocks in the order of their first steps.
 std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const Plan& plan);
 
 }  // namespace tern::view

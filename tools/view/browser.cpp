@@ -12,7 +12,7 @@
 namespace tern::view {
 namespace {
 
-/// Without a shell. What the browser prints is not the command's.
+/// Starts a program without a shell. Discards the browser's output.
 bool start(std::string command, std::string argument) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);

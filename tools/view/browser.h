@@ -5,7 +5,8 @@
 
 namespace tern::view {
 
-/// Other users see the words of a command, so the browser gets a file of the user's own that leads to the address.
+/// Opens the browser. Other users can see a command's arguments, so the browser gets a private file redirecting to the
+/// address.
 class Browser {
  public:
   Browser() = default;
@@ -13,8 +14,8 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
   ~Browser() { forget(); }
 
-  /// By xdg-open, where there is a graphical session; in a session of its own, which Ctrl-C does not reach. Says
-  /// whether it was started; it may fail later.
+  /// Starts xdg-open in a graphical session, in a session of its own unreachable by Ctrl-C. Returns true if started;
+  /// the program may fail later.
   bool open(const std::string& address);
   /// Removes the file.
   void forget();
@@ -22,7 +23,7 @@ class Browser {
  private:
   std::string write_file(const std::string& address);
 
-  std::string folder_;  ///< that only the user can read; empty where there is none
+  std::string folder_;  ///< readable only by the user; empty if there is none
 };
 
 }  // namespace tern::view

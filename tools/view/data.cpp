@@ -23,11 +23,11 @@ json memory_of(const Viewed& m, const std::vector<std::string>& sizes) {
   return planned_memory(m.program, last_sizes(parse_sizes(sizes_for(p, sizes), p, size_names(p))));
 }
 
-/// By their text in `tern inspect`. Sizes that only a run finds have none.
+/// Values of sizes, by their text in `tern inspect`. Data-dependent sizes have no value.
 json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
   const Program& p = *m.archive.program;
   const auto all_sizes = typical_sizes(p, last_sizes(parse_sizes(sizes_for(p, sizes), p, size_names(p))));
-  std::map<std::string, std::int64_t> known;  // those of inputs
+  std::map<std::string, std::int64_t> known;  // symbols of inputs
   for (const Function& f : p.functions) {
     if (!f.entry) continue;
     for (const std::string& name : size_names(p, f)) known[name] = all_sizes.at(name);
@@ -46,7 +46,7 @@ json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
   return all;
 }
 
-/// Names of the program's ops that only change how elements are addressed.
+/// Names of the program's view ops (ops changing only the addressing of elements).
 json view_ops(const Program& p) {
   std::set<std::string> names;
   for (const Function& f : p.functions) {
@@ -57,7 +57,7 @@ json view_ops(const Program& p) {
   return names;
 }
 
-/// Lists the first node of each node's form, by function. Empty for programs that break rules.
+/// Lists the first node of each node's form, by function. Empty for invalid programs.
 json forms_of(const Viewed& m) {
   json forms = json::array();
   if (m.program == nullptr) return forms;
@@ -65,12 +65,12 @@ json forms_of(const Viewed& m) {
   return forms;
 }
 
-/// Names and messages may hold any bytes: those that are not UTF-8 become U+FFFD.
+/// Names and messages may contain any bytes: invalid UTF-8 becomes U+FFFD.
 std::string dump(const json& j) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// The text of `tern inspect` goes in as it is; so do the members that `more` holds.
+/// Inserts the text of `tern inspect` and the members in `more` unchanged.
 std::string join(const Shown& s, bool served, const std::string& more) {
   std::string text = "{\"models\": [";
   for (std::size_t i = 0; i < s.models.size(); ++i) {
@@ -84,7 +84,7 @@ std::string join(const Shown& s, bool served, const std::string& more) {
   return text + "],\n\"served\": " + (served ? "true" : "false") + more + "}";
 }
 
-/// Counts the bytes of storages that are read.
+/// Limits the bytes read from storages.
 class Budget {
  public:
   explicit Budget(std::uint64_t most) : left_(most) {}

@@ -1,4 +1,4 @@
-// What the page shows, as JSON: tests/scripts/view.py and page/model.js read it.
+// The page's data as JSON, read by tests/scripts/view.py and page/model.js.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,19 +12,18 @@
 namespace tern::view {
 
 struct Shown {
-  std::vector<Viewed> models;                   ///< one, or two to compare
+  std::vector<Viewed> models;                   ///< a model, or two to compare
   std::vector<std::string> sizes;               ///< NAME=NUMBER
-  std::vector<std::optional<RunFigures>> runs;  ///< of each model
+  std::vector<std::optional<RunFigures>> runs;  ///< figures of each model's run
 };
 
-/// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null,
-/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds,
-/// "view_ops": names of ops that make views, "forms": for each function and node the first node of its form}],
-/// "served": bool}
+/// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null, "sizes": the plan's
+/// values of symbolic sizes and expressions, without data-dependent sizes, "view_ops": names of view ops, "forms": for
+/// each function and node the first node of its form}], "served": bool}
 std::string data_json(const Shown& shown, bool served);
 
 /// The same with "weights": for each model {state: weight.h}, and "compared": {state: weight.h} of states of the same
-/// name. Weights follow in order until `most_bytes` of storages have been read; the page says which are left out.
+/// name. Weights follow in order until `most_bytes` of storages have been read; the page lists the omitted weights.
 std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes);
 
 }  // namespace tern::view

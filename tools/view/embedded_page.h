@@ -1,4 +1,4 @@
-// tools/view/page/ as the build puts it together (generate/embed.cpp): HTML with {{nonce}} and {{data}} to fill in.
+// tools/view/page/ assembled by the build (generate/embed.cpp): HTML with {{nonce}} and {{data}} to fill in.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// The planned memory of a run: which values lie where in the arena, from which step to which; and the algorithms that
-// the plan chose. Nothing runs.
+// The planned memory of a run: positions and lifetimes of values in the arena, and the chosen algorithms. Nothing runs.
 #pragma once
 
 #include <map>
@@ -11,9 +10,9 @@
 
 namespace tern::view {
 
-/// An array with an object for each function: its number, "problem" where it cannot be planned, else "algorithms"
-/// ([node, name], ...) and "sections". A section has "bytes" of its arena, "scratch", "steps" (the node's number of
-/// each) and "blocks": {"offset", "bytes", "first", "last": steps, "values"}. Blocks without values are copies.
+/// An array with an object for each function: its number, "problem" if planning fails, else "algorithms" ([node, name],
+/// ...) and "sections". A section has "bytes" of its arena, "scratch", "steps" (the node's number of each) and
+/// "blocks": {"offset", "bytes", "first", "last": steps, "values"}. Blocks without values are copies.
 nlohmann::json planned_memory(const std::shared_ptr<const Program>& program,
                               const std::map<std::string, std::int64_t>& sizes);
 

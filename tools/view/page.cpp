@@ -9,7 +9,7 @@
 namespace tern::view {
 namespace {
 
-/// No text of the data can end the script element: "<" stands only in strings of JSON, where \u003c means the same.
+/// Prevents data from ending the script element: "<" occurs only in JSON strings, where \u003c means the same.
 std::string escaped(std::string_view data) {
   std::string text;
   text.reserve(data.size() + data.size() / 64);

@@ -1,4 +1,4 @@
-// The page as one file of HTML: its style and its script are embedded in the command, its data are put in.
+// The page as a single HTML file: style and script are embedded in the command, the data are inserted.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace tern::view {
 
-/// `data` is JSON. The page runs its own script and style alone, by a random nonce, and reaches nothing but the address
-/// that it came from; as a file, nothing at all.
+/// `data` is JSON. The page runs only its own script and style, by a random nonce, and can reach only its own address;
+/// as a file, no address.
 std::string page_with(std::string_view data);
 
 /// 128 random bits in hexadecimal digits.

@@ -28,7 +28,7 @@ std::string module_path() {
                ": install Tern with it, which cpp-httplib is needed for when Tern is built (libcpp-httplib-dev)");
 }
 
-/// It stays loaded.
+/// Loads the module; never unloads it.
 ServeFunction load() {
   void* const module = ::dlopen(module_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const function = module == nullptr ? nullptr : ::dlsym(module, kServeFunction);

@@ -1,4 +1,4 @@
-// Figures of nodes from the events of a trace. Events are read one by one: only sums are kept.
+// Figures of nodes from the events of a trace. Reads events one by one, keeping only sums.
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <zlib.h>
@@ -15,9 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMostText = std::uint64_t{4} << 30;  // of a trace, decompressed
+constexpr std::uint64_t kMostText = std::uint64_t{4} << 30;  // limit for a trace, decompressed
 
-/// zlib reads files that are not compressed, too.
+/// zlib also reads uncompressed files.
 std::string read_text(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (file == nullptr) fail(ErrorCode::io, path + ": cannot be opened");
@@ -97,7 +97,7 @@ RunFigures traced_run(const std::string& path) {
     if (depth > 16) return false;
     if (depth != 2 || event != json::parse_event_t::object_end) return true;
     sums.add(parsed);
-    return false;  // it is not kept
+    return false;  // discards the event
   };
   try {
     const json rest = json::parse(read_text(path), each);

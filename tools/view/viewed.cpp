@@ -54,7 +54,7 @@ void check_sizes(const std::vector<Viewed>& models, const std::vector<std::strin
   for (const std::string& size : sizes) {
     const auto has = [&](const Viewed& m) { return !sizes_for(*m.archive.program, {size}).empty(); };
     const Program& first = *models.front().archive.program;
-    if (std::ranges::none_of(models, has)) parse_sizes({size}, first, size_names(first));  // lists those that there are
+    if (std::ranges::none_of(models, has)) parse_sizes({size}, first, size_names(first));  // lists the existing names
   }
 }
 

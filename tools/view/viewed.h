@@ -1,4 +1,4 @@
-// A model that is shown: what `tern inspect` says of it, and its weights.
+// A shown model: the output of `tern inspect`, and its weights.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 namespace tern::view {
 
 struct Viewed {
-  std::string name;       ///< of the file, without its folder
+  std::string name;       ///< name of the file, without its folder
   bool imported = false;  ///< the file is a .pt2
   ReadArchive archive;
-  std::vector<Finding> findings;           ///< of what this version does not support
-  std::shared_ptr<const Program> program;  ///< with its weights; null where this version cannot run it
+  std::vector<Finding> findings;           ///< findings about unsupported content
+  std::shared_ptr<const Program> program;  ///< includes the weights; null if this version cannot run the program
 };
 
-/// Opens an archive, or imports a .pt2. Throws what `tern inspect` and `tern run` throw; an archive that breaks a rule
-/// of the format is not shown.
+/// Opens an archive, or imports a .pt2. Throws the errors of `tern inspect` and `tern run`; invalid archives are not
+/// shown.
 Viewed open_viewed(const std::string& path);
 
-/// Of the options --size NAME=NUMBER those whose names `program` has. A name that none of the models has is an error
-/// of the caller, check_sizes.
+/// The options --size NAME=NUMBER with names of `program`. The caller reports names missing in all models
+/// (check_sizes).
 std::vector<std::string> sizes_for(const Program& program, const std::vector<std::string>& sizes);
-/// Throws invalid_argument where no model has a size of that name.
+/// Throws invalid_argument if no model has a size of this name.
 void check_sizes(const std::vector<Viewed>& models, const std::vector<std::string>& sizes);
 
 /// The text of `tern inspect --json`, with the file's name without its folder.

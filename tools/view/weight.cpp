@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "tools/view/numbers.h"
 
 namespace tern::view {
@@ -21,8 +21,8 @@ json finite(double v) {
   return std::isfinite(v) ? json(v) : json(nullptr);
 }
 
-/// "exact" where nothing is lost; null where a number is not finite.
-json decibels(const quantize::Error& error) {
+/// "exact" without errors; null with infinite or NaN values.
+json decibels(const quantize::QuantizationError& error) {
   return error.noise == 0 ? json("exact") : finite(error.sqnr());
 }
 
@@ -64,15 +64,15 @@ json histogram(Numbers& numbers, double low, double high) {
   return bins;
 }
 
-/// The part that `tern export --quantize` makes a value of this name of: the first that a node reads. None where the
-/// weight would stay as it is.
+/// The quantizable part of a weight for `tern export --quantize`: the first part read by a node. Empty if the weight
+/// would stay unquantized.
 std::optional<quantize::MatrixPart> part_of(const WeightReads& reads, const State& s) {
   const auto weight = reads.find(s.storage);
   if (weight == reads.end() || !weight->second.obstacle.empty() || weight->second.uses.empty()) return {};
   return weight->second.uses.front().part;
 }
 
-/// Those whose blocks divide the rows, with the error that storing the weight so would have.
+/// The formats with blocks dividing the rows, with the error of storing the weight in each format.
 json formats_of(const WeightReads& reads, Numbers& numbers) {
   json all = json::array();
   const State& s = numbers.state();
@@ -97,7 +97,7 @@ json formats_of(const WeightReads& reads, Numbers& numbers) {
   return all;
 }
 
-/// Sizes as they are, or of a convolution's kernels against the same in a matrix.
+/// True for equal sizes, or for a convolution's kernels and the same kernels as a matrix.
 bool same_shape(const TensorType& a, const TensorType& b) {
   if (a.shape == b.shape) return true;
   if (a.rank() < b.rank()) return same_shape(b, a);
@@ -107,7 +107,7 @@ bool same_shape(const TensorType& a, const TensorType& b) {
   return kernel == b.shape[1].value();
 }
 
-/// A quantized value is a matrix as products read it; its floats may lie transposed.
+/// Aligns floats to a quantized value, a matrix in the layout of products; the floats may be transposed.
 bool align(Numbers& floats, const WeightReads& reads, const Numbers& matrix) {
   const TensorType &f = floats.state().type, &q = matrix.state().type;
   if (!f.packed() && q.quantized()) {
@@ -127,7 +127,7 @@ bool equal_bytes(Numbers& x, Numbers& y) {
   return true;
 }
 
-/// Row behind row, in pieces of any size.
+/// Feeds rows in sequence, in pieces of any size.
 class Stream {
  public:
   explicit Stream(Numbers& numbers) : numbers_(numbers) {}
@@ -182,10 +182,10 @@ json weight_json(const Program& program, std::uint32_t state, const WeightReads&
 json compared_json(const Program& a, std::uint32_t state, const Program& b, std::uint32_t other) {
   try {
     Numbers x(a, state), y(b, other);
-    const bool first = y.state().type.quantized();  // is the one that may have to be read as the other lies
+    const bool first = y.state().type.quantized();  // selects the value to read in the other's layout
     if (!(first ? align(x, quantize::weights_of(a), y) : align(y, quantize::weights_of(b), x)))
       fail(ErrorCode::invalid_argument, "their sizes differ");
-    quantize::Error error;
+    quantize::QuantizationError error;
     double largest = 0;
     bool finite_errors = true;
     Stream a_numbers(x), b_numbers(y);

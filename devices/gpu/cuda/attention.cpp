@@ -10,10 +10,11 @@ namespace {
 constexpr int kBool = 1, kF16 = 10, kBf16 = 11, kF32 = 12;  // tern/dtype.h
 constexpr std::int64_t kElementsOf16Bytes = 8;
 
-/// The axes before the heads as one, and a head where there is none. Nothing where they are not one axis.
+/// Merges the axes before the heads into one, and adds a missing head axis. Returns nothing if the axes cannot be
+/// merged.
 std::optional<Shape> of_four_axes(const tern_device_tensor& t, bool repeats) {
   Shape s{{1, 1}, {0, 0}};
-  std::int64_t next = 0;  // the stride that an axis must have before those that were read
+  std::int64_t next = 0;  // required stride of the next axis to merge
   for (std::int32_t i = t.rank - 4; i >= 0; --i) {
     const std::int64_t size = t.sizes[i], stride = t.strides[i];
     if (size == 1) continue;
@@ -35,8 +36,8 @@ std::optional<Shape> of_four_axes(const tern_device_tensor& t, bool repeats) {
   return s;
 }
 
-/// Rows that begin at multiples of 16 bytes where the tensor does, with neighbouring elements. Strides of axes with one
-/// element become those that contiguous tensors have.
+/// True if rows are contiguous and 16-byte aligned (relative to the tensor). Sets strides of axes of size 1 to the
+/// strides of contiguous tensors.
 bool is_in_rows(Shape& s) {
   const Shape usual = contiguous(s.sizes);
   for (std::size_t i = 0; i < 4; ++i)
@@ -47,7 +48,7 @@ bool is_in_rows(Shape& s) {
   return true;
 }
 
-/// False for masks of other types, and one that repeats along a part of the batch.
+/// Returns false for masks of other types, or repeated along a part of the batch.
 bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
   if (t.dtype != kBool && t.dtype != kF32 && t.dtype != dtype) return false;
   const std::optional<Shape> mask = of_four_axes(t, true);
@@ -56,7 +57,7 @@ bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
   a->mask = *mask;
   a->is_boolean = t.dtype == kBool;
   a->is_half = t.dtype == kF16;
-  // The lowest number of float16 hides no key from scores that are greater.
+  // Uses a float32 bias for float16: the lowest float16 number would not hide keys with larger scores.
   a->bias_type = t.dtype == kF32 || a->type == cudnn::kHalf ? cudnn::kFloat : a->type;
   for (std::size_t i = 0; i < 4; ++i) {
     if (a->mask.sizes[i] == 1) a->mask.strides[i] = 0;
@@ -69,7 +70,7 @@ bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
 }  // namespace
 
 Shape Attention::bias() const {
-  // Rows begin at multiples of 16 bytes.
+  // Rows are aligned to 16 bytes.
   const std::int64_t row = (mask.sizes[3] + kElementsOf16Bytes - 1) / kElementsOf16Bytes * kElementsOf16Bytes;
   Shape s = contiguous(
       {mask.strides[0] == 0 ? 1 : mask.sizes[0], mask.strides[1] == 0 ? 1 : mask.sizes[1], mask.sizes[2], row});

@@ -1,4 +1,4 @@
-// Tern's attention as cuDNN sees it: tensors of batch, heads, rows and width.
+// Attention in cuDNN's terms: tensors of batch, heads, rows and width.
 #pragma once
 
 #include <tern/device.h>
@@ -10,25 +10,25 @@
 namespace tern::gpu {
 
 struct Attention {
-  int type = 0;            ///< of q, k, v and the result: cudnnDataType_t
-  Shape q, k, v, out;      ///< k and v may have fewer heads: each is that of several heads of q
+  int type = 0;            ///< cudnnDataType_t of q, k, v and the result
+  Shape q, k, v, out;      ///< k and v may have fewer heads: several heads of q share a head
   bool is_causal = false;  ///< query i sees keys up to i
   float scale = 1;
-  /// The mask, with strides of 0 where an axis of the result repeats; no sizes without a mask.
+  /// The mask, with strides of 0 along broadcast axes; without sizes if there is no mask.
   Shape mask;
-  bool is_boolean = false;  ///< true for keys that take part; otherwise the mask is added to the scores
-  bool is_half = false;     ///< the mask is of float16
-  int bias_type = 0;        ///< cudnnDataType_t: that of the mask, but float32 where q is float16
+  bool is_boolean = false;  ///< boolean: true for visible keys; otherwise the mask is added to the scores
+  bool is_half = false;     ///< true for a float16 mask
+  int bias_type = 0;        ///< cudnnDataType_t: the mask's type, or float32 if q is float16
 
   [[nodiscard]] bool has_mask() const { return !mask.sizes.empty(); }
-  /// What is added to the scores, made of the mask: as many batches and heads as the mask tells apart.
+  /// Shape of the bias added to the scores: one batch and head per distinct batch and head of the mask.
   [[nodiscard]] Shape bias() const;
   bool operator==(const Attention&) const = default;
 };
 
-/// Nothing where cuDNN is not asked: types other than float16 and bfloat16, empty operands, rows that do not begin at
-/// multiples of 16 bytes or whose elements are apart, operands that repeat along the batch, masks of other types than
-/// boolean, float32 and that of the operands.
+/// Returns nothing for cases not given to cuDNN: types other than float16 and bfloat16, empty operands, rows not
+/// aligned to 16 bytes or not contiguous, operands broadcast along the batch, masks of types other than boolean,
+/// float32 and the operands' type.
 std::optional<Attention> attention_of(const tern_device_op& op);
 
 }  // namespace tern::gpu

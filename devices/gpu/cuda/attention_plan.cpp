@@ -11,7 +11,7 @@ Shape transposed(Shape s) {
   return s;
 }
 
-/// softmax(q k^T * scale + bias) v, in the steps and the order in which cuDNN's engines look for attention.
+/// softmax(q k^T * scale + bias) v, in the exact operations and order matched by cuDNN's attention engines.
 Operations operations(const CudnnApi& api, const Attention& a) {
   Operations all(api, kFloat);
   const Shape scores = contiguous({a.out.sizes[0], a.out.sizes[1], a.q.sizes[2], a.k.sizes[2]});
@@ -48,7 +48,7 @@ Operations operations(const CudnnApi& api, const Attention& a) {
   all.pointwise(kSub, final, {.b = &top}, below);
   all.pointwise(kExp, below, {}, weights);
   all.reduce(kReduceAdd, weights, total);
-  all.pointwise(kLog, total, {}, log_total);  // read by no one, but part of what the engines look for
+  all.pointwise(kLog, total, {}, log_total);  // unused, but required by the engines' pattern
   all.pointwise(kAdd, top, {.b = &log_total}, statistics);
   all.pointwise(kDiv, weights, {.b = &total}, shares);
   all.matmul(shares, operand(a.v, kAttentionV), operand(a.out, kAttentionOut));

@@ -1,4 +1,4 @@
-// Plans of cuDNN for attention.
+// cuDNN plans for attention.
 #pragma once
 
 #include "devices/gpu/cuda/attention.h"
@@ -6,7 +6,7 @@
 
 namespace tern::gpu {
 
-/// Numbers of attention's tensors in a pack of addresses; the last two lie on the host.
+/// Ids of attention's tensors in a variant pack; the last two are host values.
 enum AttentionTensor : std::int64_t {
   kAttentionQ = 1,
   kAttentionK,
@@ -14,12 +14,12 @@ enum AttentionTensor : std::int64_t {
   kAttentionBias,
   kAttentionOut,
   kAttentionScale,
-  kAttentionHidden,  ///< the score of a key that a query does not see
+  kAttentionHidden,  ///< score of a masked key
 };
-/// The kernels read and write parts of 16 bytes.
+/// Kernels access 16 bytes at a time.
 constexpr std::int64_t kAttentionAlignment = 16;
 
-/// Null where no engine takes it.
+/// Returns null if no engine supports the attention.
 std::unique_ptr<CudnnPlan> attention_plan(const CudnnApi& api, const CudnnTarget& target, const Attention& a);
 
 }  // namespace tern::gpu

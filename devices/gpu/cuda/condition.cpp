@@ -9,8 +9,7 @@
 namespace tern::gpu {
 namespace {
 
-// In PTX, since it needs no compiler then: the driver translates it and knows cudaGraphSetConditional
-// (cuda_device_runtime_api.h).
+// PTX needs no compiler: the driver translates PTX and knows cudaGraphSetConditional (cuda_device_runtime_api.h).
 constexpr const char* kText = R"(.version 8.3
 .target sm_60
 .address_size 64
@@ -74,7 +73,7 @@ tern_device_status load_condition_kernel(const GpuDevice& d) {
     api().module_unload(module);
     return checked(error, "finding the kernel of conditions");
   }
-  kernels()[d.id] = function;  // for the lifetime of the process
+  kernels()[d.id] = function;  // never unloaded
   return TERN_DEVICE_OK;
 }
 

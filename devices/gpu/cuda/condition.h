@@ -1,4 +1,4 @@
-// The kernel that hands a predicate in the device's memory to a conditional node.
+// Kernel passing a predicate in device memory to a conditional node.
 #pragma once
 
 #include <tern/device.h>
@@ -9,11 +9,11 @@
 
 namespace tern::gpu {
 
-/// Loads the kernel, once for each device.
+/// Loads the kernel once per device.
 tern_device_status load_condition_kernel(const GpuDevice& d);
 
-/// Puts the kernel on the stream. When it runs, `condition` becomes 1 if the byte at `predicate` is not 0, else 0;
-/// `opposite`, unless it is 0, becomes the contrary.
+/// Enqueues the kernel. It sets `condition` to 1 if the byte at `predicate` is not 0, else to 0, and sets `opposite`
+/// (if not 0) to the negation.
 tern_device_status set_condition(const GpuDevice& d, Stream stream, Address predicate, std::uint64_t condition,
                                  std::uint64_t opposite);
 

@@ -1,5 +1,5 @@
 // "graph_conditional": control flow in CUDA graphs by conditional nodes, without the host. The node is added to the
-// graph that a stream captures; another stream captures each body.
+// graph captured by a stream; another stream captures each body.
 #include "devices/gpu/cuda/condition.h"
 #include "devices/gpu/cuda/conditional_api.h"
 #include "devices/gpu/devices.h"
@@ -24,7 +24,7 @@ const ConditionalApi& conditional_api() {
   return found;
 }
 
-/// The graph that the stream captures, and the nodes that its next work follows.
+/// Graph captured by the stream, and the dependencies of the stream's next work.
 struct Captured {
   Graph graph = nullptr;
   const GraphNode* nodes = nullptr;
@@ -38,7 +38,7 @@ tern_device_status captured(Stream stream, Captured* c) {
                  "asking for the graph that is captured");
 }
 
-/// A condition, its node and the nodes of its bodies have one context.
+/// A condition, its node and its bodies' nodes share one context.
 Context context_of(const GpuDevice& d, const tern_device_stream_s& stream) {
   return stream.part == nullptr ? d.context : stream.part->context;
 }
@@ -49,7 +49,7 @@ tern_device_status make_handle(Context context, Stream stream, std::uint64_t* ha
   return checked(conditional_api().create_handle(handle, c.graph, context, 0, 0), "making a condition");
 }
 
-/// Adds a node behind all that the stream has captured; the stream's next work follows it.
+/// Adds a node after all captured work; the stream's next work depends on the node.
 tern_device_status add_node(Context context, Stream stream, ConditionalKind kind, std::uint64_t condition,
                             unsigned size, Graph* bodies) {
   Captured c;
@@ -92,7 +92,7 @@ tern_device_status begin_if(std::int32_t device, tern_device_stream stream, tern
   if (!has_else) TERN_GPU_TRY(make_handle(context, s, &opposite));
   TERN_GPU_TRY(set_condition(*d, s, predicate, condition, opposite));
   TERN_GPU_TRY(add_node(context, s, ConditionalKind::branch, condition, has_else ? 2 : 1, bodies));
-  // The second condition is set before the first body runs, which may write the predicate.
+  // Sets the second condition before the first body, because that body may change the predicate.
   if (!has_else) TERN_GPU_TRY(add_node(context, s, ConditionalKind::branch, opposite, 1, bodies + 1));
   OpenBody body;
   body.otherwise = bodies[1];

@@ -1,4 +1,4 @@
-// The functions of cuda.h for control flow in graphs, from CUDA 12.3 on.
+// Functions of cuda.h for control flow in graphs (CUDA 12.3 or later).
 #pragma once
 
 #include "devices/gpu/api.h"
@@ -9,7 +9,7 @@ constexpr unsigned kReplaceDependencies = 1;  // CU_STREAM_SET_CAPTURE_DEPENDENC
 
 enum class ConditionalKind : int { branch = 0, loop = 1 };  // CUgraphConditionalNodeType
 
-/// CUgraphNodeParams with CUDA_CONDITIONAL_NODE_PARAMS in its union.
+/// CUgraphNodeParams with the member CUDA_CONDITIONAL_NODE_PARAMS.
 struct ConditionalNode {
   int type = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
   int reserved0[3] = {};

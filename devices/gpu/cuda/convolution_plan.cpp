@@ -7,7 +7,7 @@ using namespace cudnn;
 
 /// cudnnDataType_t.
 int type_of(const Convolution& c) {
-  constexpr int kTypes[] = {kHalf, kBfloat16, kFloat, kDouble};  // from float16 of tern/dtype.h on
+  constexpr int kTypes[] = {kHalf, kBfloat16, kFloat, kDouble};  // indexed from float16 of tern/dtype.h
   return kTypes[c.dtype - 10];
 }
 

@@ -1,4 +1,4 @@
-// Plans of cuDNN for convolutions.
+// cuDNN plans for convolutions.
 #pragma once
 
 #include "devices/gpu/cuda/cudnn_plan.h"
@@ -6,17 +6,17 @@
 
 namespace tern::gpu {
 
-/// Numbers of a convolution's tensors in a pack of addresses.
+/// Ids of a convolution's tensors in a variant pack.
 enum ConvolutionTensor : std::int64_t { kConvolutionX = 1, kConvolutionW, kConvolutionBias, kConvolutionY };
 
-/// The convolution, its bias and ReLU as one graph.
+/// Builds a graph of the convolution, its bias and ReLU.
 cudnn::Operations convolution_operations(const CudnnApi& api, const Convolution& c, std::int64_t alignment);
 
-/// Numerical notes of engines that round more than they may: parts of sums, float32 to a type of less range, and for
-/// tensor cores if the convolution is an exact one.
+/// Numerical notes of engines with too much rounding: rounded partial sums, float32 converted to a type of smaller
+/// range, and tensor cores for exact convolutions.
 std::vector<int> refused_notes(const Convolution& c);
 
-/// Null where no engine takes the convolution with addresses that are multiples of `alignment`.
+/// Returns null if no engine supports the convolution with addresses aligned to `alignment`.
 std::unique_ptr<CudnnPlan> convolution_plan(const CudnnApi& api, const CudnnTarget& target, const Convolution& c,
                                             std::int64_t alignment);
 

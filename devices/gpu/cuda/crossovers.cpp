@@ -1,7 +1,6 @@
-// Measured on an H100 for float32 and 16, 32 and 128 rows, one matrix and 256 to 16384 of them. Between and beyond, and
-// for the other types, the rows are assumed: a routine that takes matrix after matrix is slower than groups that each
-// have one.
-// `./dev gpu-check` measures all three and prints the rows that they make.
+// Measured on an H100 for float32 matrices of 16, 32 and 128 rows, in batches of 1 and of 256 to 16384. Other rows are
+// estimates: a routine looping over matrices is slower than a kernel with one group per matrix. `./dev gpu-check`
+// measures all routines and prints the resulting rows.
 #include "devices/gpu/libraries/crossovers.h"
 
 namespace tern::gpu {

@@ -1,4 +1,4 @@
-// What factorizations by cuSOLVER and cuBLAS share.
+// Shared code of factorizations by cuSOLVER and cuBLAS.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace tern::gpu {
 
-/// Questions and calls hold the library's lock.
+/// Queries and calls hold the library's lock.
 class CudaSolver : public Solver {
  public:
   CudaSolver(Cusolver& library, const MatrixBatch& batch)
@@ -20,7 +20,7 @@ class CudaSolver : public Solver {
   std::uint64_t work_bytes() const override {
     return length_ < 0 ? kNoRoom : static_cast<std::uint64_t>(length_) * element_bytes(m_.type) + bytes_;
   }
-  /// Asks for the workspace; false where the library refuses the batch.
+  /// Queries the workspace; false if the library refuses the batch.
   virtual bool ask(SolverHandle handle) = 0;
 
   tern_device_status factor(Stream stream, const Factors& f, std::int64_t count) override {
@@ -59,12 +59,12 @@ class CudaSolver : public Solver {
   const CusolverApi& api_;
   const MatrixBatch m_;
   const int type_;
-  int length_ = 0;           ///< of the workspace, in elements
-  std::uint64_t bytes_ = 0;  ///< more of it
+  int length_ = 0;           ///< workspace in elements
+  std::uint64_t bytes_ = 0;  ///< further workspace in bytes
 };
 
-// Cholesky, LU and QR, eigenvalues and singular values. `small` are the batched routines, `large` cuSOLVER's for one
-// matrix after the other, or for eigh those of its QR algorithm.
+// Solvers for Cholesky, LU, QR, eigenvalues and singular values. `small` selects batched routines; otherwise cuSOLVER
+// processes single matrices in turn (eigh: by its QR algorithm).
 std::unique_ptr<CudaSolver> cholesky_solver(Cusolver& c, const MatrixBatch& m, bool small);
 std::unique_ptr<CudaSolver> lu_solver(Cusolver& c, const MatrixBatch& m, bool small);
 std::unique_ptr<CudaSolver> qr_solver(Cusolver& c, const MatrixBatch& m, bool small);

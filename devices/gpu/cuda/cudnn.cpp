@@ -12,14 +12,14 @@ namespace {
 constexpr const char* kFiles[] = {"libcudnn.so.9", "libcudnn.so", "/usr/local/cuda/lib64/libcudnn.so.9"};
 constexpr LibraryPlaces kPlaces = {"cuDNN", "TERN_CUDNN", kFiles,
                                    "install NVIDIA's package, or from PyPI: nvidia-cudnn-cu13"};
-constexpr std::size_t kFirst = 90000;  // the graph API of 9.0; versions count so
+constexpr std::size_t kFirst = 90000;  // the graph API of 9.0, in cuDNN's version numbering
 
 std::size_t number(void* library, const char* symbol) {
   const auto get = reinterpret_cast<std::size_t (*)()>(symbol_of(library, symbol));
   return get == nullptr ? 0 : get();
 }
 
-/// Why the library cannot be used on the device; empty if it can.
+/// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Cudnn& c, void* library, const std::string& file, const GpuDevice& d) {
 #define TERN_GPU_LOAD(name, suffix, parameters)                                             \
   c.api.name = reinterpret_cast<decltype(c.api.name)>(symbol_of(library, "cudnn" #suffix)); \
@@ -31,7 +31,7 @@ std::string start(Cudnn& c, void* library, const std::string& file, const GpuDev
   c.version = std::to_string(n / 10000) + "." + std::to_string(n / 100 % 100) + "." + std::to_string(n % 100);
   const std::string title = "cuDNN " + c.version + " (" + file + ")";
   if (n < kFirst) return title + " is too old: Tern uses cuDNN 9";
-  // A library of a major version of CUDA runs on drivers of that version and of later ones.
+  // A library built for a CUDA major version needs a driver of that version or later.
   const std::size_t cuda = number(library, "cudnnGetCudartVersion") / 1000;
   if (cuda > static_cast<std::size_t>(d.driver_number / 1000))
     return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
@@ -45,7 +45,7 @@ std::string start(Cudnn& c, void* library, const std::string& file, const GpuDev
 
 Cudnn& cudnn_of(const GpuDevice& d) {
   static std::mutex mutex;
-  // For ever: nodes of static objects end after those of this library.
+  // Never destroyed: nodes of static objects may outlive static objects of this library.
   static std::map<int, Cudnn>& all = *std::make_unique<std::map<int, Cudnn>>().release();
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = all.try_emplace(d.id);

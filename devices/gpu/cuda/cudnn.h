@@ -1,4 +1,4 @@
-// cuDNN, found when the first node asks for it.
+// cuDNN, loaded on first use.
 #pragma once
 
 #include <tern/device.h>
@@ -11,28 +11,28 @@
 
 namespace tern::gpu {
 
-/// The library on one device. It lives as long as the process.
+/// The library on one device. Never unloaded.
 struct Cudnn {
   CudnnApi api;
   CudnnHandle handle = nullptr;
   std::size_t number = 0;  ///< 91900
   std::string version;     ///< "9.19.0"
-  std::string why;         ///< it cannot be used; empty if it can
-  std::mutex lock;         ///< of calls with the handle
+  std::string why;         ///< reason for being unusable; empty if usable
+  std::mutex lock;         ///< guards calls with the handle
 
   std::string keeps;  ///< CudnnTarget::keeps
 
   [[nodiscard]] CudnnTarget target() const { return {handle, nullptr, keeps}; }
 
-  /// Engines of 9.10.0 and 9.10.1 are wrong, and those before have no masks for one query, nor wide heads: NVIDIA's
-  /// cudnn-frontend 1.32 leaves them out, too.
+  /// False before 9.10.2: engines of 9.10.0 and 9.10.1 are wrong, earlier engines support neither masks for a single
+  /// query nor wide heads. NVIDIA's cudnn-frontend 1.32 excludes them, too.
   [[nodiscard]] bool has_attention() const { return number >= 91002; }
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Cudnn& cudnn_of(const GpuDevice& d);
 
-/// "a convolution: cuDNN error 2000" unless it is success.
+/// Fails with "a convolution: cuDNN error 2000" unless `error` is success.
 tern_device_status checked_cudnn(Status error, const char* call);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// What of cuDNN's graph API (cudnn_graph.h) Tern uses; tests/gpu/prototypes holds it against the header.
+// Declarations of cuDNN's graph API (cudnn_graph.h) used by Tern; tests/gpu/prototypes compares them with the header.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tern::gpu {
 using CudnnHandle = void*;
 using CudnnDescriptor = void*;
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_CUDNN_FUNCTIONS(X)                                                                           \
   X(create, Create, (CudnnHandle * handle))                                                                   \
   X(set_stream, SetStream, (CudnnHandle handle, Stream stream))                                               \
@@ -149,9 +149,9 @@ constexpr int kReduceAdd = 0, kReduceMax = 3;  // cudnnReduceTensorOp_t
 constexpr int kPropagateNan = 1;               // cudnnNanPropagation_t
 // cudnnBackendHeurMode_t
 constexpr int kModeA = 3, kModeB = 1, kModeFallback = 2;
-// cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32
+// cudnnBackendNumericalNote_t: reasons for a float32 product being less exact than float32
 constexpr int kTensorCore = 0, kDownConverts = 1, kReducesPrecision = 2;
-constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: kernels are compiled when a plan is made
+constexpr int kCompiles = 0;  // cudnnBackendBehaviorNote_t: finalizing a plan compiles kernels
 
 }  // namespace cudnn
 }  // namespace tern::gpu

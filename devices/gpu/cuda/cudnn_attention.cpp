@@ -17,7 +17,7 @@ namespace {
 constexpr int kFirstCapability = 80;
 constexpr std::uint64_t kScratchAlignment = 256;
 
-/// The library's lock is held.
+/// Requires the library's lock.
 std::shared_ptr<const CudnnPlan> shared_plan(Cudnn& library, const GpuDevice& d, const Attention& a) {
   static SharedPlans<Attention, CudnnPlan> all;
   return all.get(d.id, a, [&] { return attention_plan(library.api, library.target(), a); });
@@ -101,7 +101,7 @@ class AttentionNode : public LibraryNode {
 
   tern_device_status attend(Stream stream, std::vector<std::int64_t>& numbers, std::vector<Address>& addresses,
                             Address workspace) {
-    // cuDNN reads numbers on the host during the call.
+    // cuDNN reads host values during the call.
     const float scale = a_.scale, hidden = -std::numeric_limits<float>::infinity();
     numbers.push_back(kAttentionScale), addresses.push_back(reinterpret_cast<Address>(&scale));
     if (a_.is_causal) numbers.push_back(kAttentionHidden), addresses.push_back(reinterpret_cast<Address>(&hidden));

@@ -10,13 +10,13 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::int64_t kAligned = 16;  // Tern's own memory is; parts of tensors may not be
+constexpr std::int64_t kAligned = 16;  // Tern's own memory is aligned; parts of tensors may not be
 
 struct ConvolutionPlans {
-  std::unique_ptr<CudnnPlan> aligned, any;  ///< for addresses that are multiples of kAligned, and for others
+  std::unique_ptr<CudnnPlan> aligned, any;  ///< plans for addresses aligned to kAligned, and for all other addresses
 };
 
-/// The library's lock is held.
+/// Requires the library's lock.
 std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
   static SharedPlans<Convolution, ConvolutionPlans> all;
   return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
@@ -71,7 +71,7 @@ class ConvolutionNode : public LibraryNode {
   Cudnn& library_;
   const Convolution c_;
   std::shared_ptr<const ConvolutionPlans> plans_;
-  const Function end_;  ///< null where cuDNN's call has bias and ReLU, or there are none
+  const Function end_;  ///< null if cuDNN's call includes bias and ReLU, or without bias and ReLU
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
   Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return nullptr;
   Convolution of_cudnn = *c;
-  // For 16 bits cuDNN's fast engines are those without bias and ReLU. Those of float32 have both for nothing.
+  // cuDNN's fast 16-bit engines support neither bias nor ReLU; its float32 engines support both at no cost.
   const bool is_half = c->bytes == 2 && (c->has_bias || c->has_relu);
   const Function end = is_half ? convolution_end(d, *c) : nullptr;
   if (end != nullptr) of_cudnn.has_bias = of_cudnn.has_relu = false;

@@ -9,7 +9,7 @@ using namespace cudnn;
 
 constexpr std::size_t kMostNotes = 32;
 
-/// False where cuDNN does not say.
+/// Returns false if cuDNN does not report the notes.
 bool read_notes(const CudnnApi& api, const Descriptor& engine, Attribute name, Type type, std::vector<int>* notes) {
   std::int64_t count = 0;
   notes->resize(kMostNotes);
@@ -43,7 +43,7 @@ Descriptor cudnn_graph(const CudnnTarget& target, const Operations& operations) 
   return graph;
 }
 
-// All of them: for float32 some thirty engines that use tensor cores may come before the first that does not.
+// Reads all proposals: for float32, about thirty tensor-core engines may precede the first exact engine.
 std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const Descriptor& graph,
                                        int mode) {
   Descriptor heuristic(api, kHeuristic);

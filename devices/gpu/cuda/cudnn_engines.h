@@ -1,4 +1,4 @@
-// The engines that cuDNN's heuristics propose for a graph of operations, and what they say of themselves.
+// Engines proposed by cuDNN's heuristics for a graph of operations, and their properties.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace tern::gpu {
 
-/// What a plan is for: a handle or a described device.
+/// Target of a plan: a handle or a described device.
 struct CudnnTarget {
   CudnnHandle handle = nullptr;
   CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
-  /// For what plans on disk are: cuDNN's version, the device, the driver. Empty: none is kept.
+  /// Key of plans on disk: cuDNN's version, the device, the driver. Empty: plans are not stored.
   std::string keeps = {};
 };
 
@@ -25,25 +25,25 @@ struct CudnnPlan {
 
 struct CudnnEngine {
   cudnn::Descriptor config;
-  int mode = 0;                        ///< of the heuristic that proposes it
-  std::int64_t place = 0;              ///< in its order
-  std::int64_t index = -1;             ///< cuDNN's own number, for people
-  std::vector<int> notes, behaviours;  ///< numerical notes (how it rounds) and behaviour notes (how it is made)
-  bool tells = false;                  ///< whether cuDNN gave its numerical notes
+  int mode = 0;                        ///< number of the proposing heuristic
+  std::int64_t place = 0;              ///< position in the heuristic's ranking
+  std::int64_t index = -1;             ///< cuDNN's own number, for messages
+  std::vector<int> notes, behaviours;  ///< numerical notes (rounding) and behaviour notes (compilation)
+  bool tells = false;                  ///< true if cuDNN reported the numerical notes
 };
 
-/// cuDNN's graph of the operations; not good() where it refuses them.
+/// Creates cuDNN's graph of the operations; not good() if cuDNN refuses the operations.
 cudnn::Descriptor cudnn_graph(const CudnnTarget& target, const cudnn::Operations& operations);
 
-/// All that the heuristic `mode` proposes, the fastest first.
+/// Lists all proposals of the heuristic `mode`, fastest first.
 std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& target, const cudnn::Descriptor& graph,
                                        int mode);
 
-/// A plan for the target, without an engine.
+/// Creates a plan for the target, without an engine.
 cudnn::Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target);
-/// Null where cuDNN refuses it.
+/// Returns null if cuDNN refuses the plan.
 std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, cudnn::Descriptor plan);
-/// Null where the engine does not take the graph after all.
+/// Returns null if the engine refuses the graph after all.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine);
 
 }  // namespace tern::gpu

@@ -3,7 +3,7 @@
 namespace tern::gpu::cudnn {
 namespace {
 
-constexpr std::int64_t kAnyAlignment = 16;  // of what is never in memory: any that its type takes
+constexpr std::int64_t kAnyAlignment = 16;  // alignment of tensors never stored: any value allowed for the type
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Descriptor Operations::value(std::size_t axes, std::int64_t number) const {
 void Operations::pointwise(PointwiseMode mode, const Descriptor& x, const Pointwise& more, const Descriptor& y) {
   Descriptor kind(*api_, gpu::cudnn::kPointwise);
   kind.set(kPointwiseMode, kTypePointwiseMode, static_cast<int>(mode)).set(kPointwisePrecision, kTypeData, compute_);
-  if (mode == kRelu) kind.set(kPointwiseNan, kTypeNan, kPropagateNan);  // ReLU of a NaN is one
+  if (mode == kRelu) kind.set(kPointwiseNan, kTypeNan, kPropagateNan);  // ReLU propagates NaN
   if (more.axis >= 0) kind.set(kPointwiseAxis, kTypeInt64, more.axis);
   kind.finalize();
   Descriptor& operation = add(kPointwiseOperation);

@@ -1,4 +1,4 @@
-// The operations of one graph of cuDNN.
+// Operations of one cuDNN graph.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@ namespace tern::gpu {
 
 namespace cudnn {
 
-/// In the order in which they compute. cuDNN copies what it is given: descriptors of tensors may go once operations
-/// have them.
+/// Operations in order of computation. cuDNN copies its inputs: tensor descriptors may be destroyed after adding the
+/// operation.
 class Operations {
  public:
-  /// Arithmetic is of the type `compute`.
+  /// `compute`: type of the arithmetic.
   Operations(const CudnnApi& api, int compute) : api_(&api), compute_(compute) {}
 
-  /// Lies in memory, at the pack's address of this number, a multiple of `alignment` bytes.
+  /// A tensor in memory, at the address with this number in the pack, aligned to `alignment` bytes.
   Descriptor operand(const Shape& shape, int type, std::int64_t number, std::int64_t alignment) const;
-  /// Made by one operation and read by others; never in memory.
+  /// An intermediate tensor, never stored in memory.
   Descriptor between(const Shape& shape, int type);
   Descriptor between(const Shape& shape) { return between(shape, compute_); }
-  /// One float32 on the host, at the pack's address of this number.
+  /// A float32 on the host, at the address with this number in the pack.
   Descriptor value(std::size_t axes, std::int64_t number) const;
 
   struct Pointwise {
     const Descriptor* b = nullptr;  ///< the second operand
-    const Descriptor* t = nullptr;  ///< kSelect: where it takes the first one
+    const Descriptor* t = nullptr;  ///< kSelect: the condition for the first operand
     std::int64_t axis = -1;         ///< kGenIndex
   };
   void pointwise(PointwiseMode mode, const Descriptor& x, const Pointwise& more, const Descriptor& y);
   void matmul(const Descriptor& a, const Descriptor& b, const Descriptor& c);
-  /// Along the axes where y has one element.
+  /// Reduces along the axes of size 1 in y.
   void reduce(int mode, const Descriptor& x, const Descriptor& y);
-  /// An operation of another kind, whose attributes and finalize() are the caller's.
+  /// Adds an operation of another kind; the caller sets the attributes and finalizes the operation.
   Descriptor& add(Kind kind) { return all_.emplace_back(*api_, kind); }
 
   [[nodiscard]] const CudnnApi& api() const { return *api_; }
@@ -51,7 +51,7 @@ class Operations {
   std::int64_t next_ = kFirstBetween;
   std::vector<Descriptor> all_;
 
-  static constexpr std::int64_t kFirstBetween = 100;  ///< numbers of operands are smaller
+  static constexpr std::int64_t kFirstBetween = 100;  ///< ids of operands are smaller
 };
 
 }  // namespace cudnn

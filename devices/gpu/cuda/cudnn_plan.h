@@ -1,5 +1,5 @@
-// Plans of cuDNN: operation graph, heuristic, engine, kernels. They need a handle, or only a described device: then
-// they cannot run, but are the plans of that device.
+// cuDNN plans: operation graph, heuristic, engine, kernels. A plan needs a handle, or a described device only; the
+// latter plans match that device but cannot run.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace tern::gpu {
 
-constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< of a plan, bytes
+constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< most bytes of a plan's workspace
 
-/// What becomes of a heuristic's first engine where it compiles its kernel and the next one has its kernel ready.
+/// Treatment of a heuristic's first engine if its kernel must be compiled and the next engine's kernel is ready.
 enum class Compiling {
   stays_first,
-  gives_way,  ///< compiling takes cuDNN some 0.2 s for each plan
+  gives_way,  ///< avoids about 0.2 s of compilation per plan
 };
 
-/// Engines in the order in which they are tried, without those that have one of the numerical notes `refused`.
+/// Lists engines in order of trial, without engines having one of the numerical notes `refused`.
 std::vector<CudnnEngine> cudnn_candidates(const CudnnApi& api, const CudnnTarget& target,
                                           const cudnn::Descriptor& graph, std::span<const int> refused,
                                           Compiling compiling);
 
-/// Null where no engine takes the operations but those with one of the numerical notes `refused`. `name` tells the
-/// operations and what is refused: a plan whose kernel cuDNN compiles is kept on disk under it.
+/// Returns null if every engine has one of the numerical notes `refused` or rejects the operations. `name` identifies
+/// the operations and refused notes, and names the file of a plan with a compiled kernel.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const cudnn::Operations& operations,
                                       std::span<const int> refused, Compiling compiling, const PlanName& name);
 

@@ -24,7 +24,7 @@ bool find(void* library, const char* symbol, F* function) {
   return *function != nullptr;
 }
 
-/// libraryPropertyType: 0, 1 and 2 are the parts of a version.
+/// libraryPropertyType: 0, 1 and 2 are major, minor and patch version.
 std::string version_of(void* library, const char* symbol) {
   int (*property)(int, int*) = nullptr;
   int parts[3] = {};
@@ -33,12 +33,12 @@ std::string version_of(void* library, const char* symbol) {
   return std::to_string(parts[0]) + "." + std::to_string(parts[1]) + "." + std::to_string(parts[2]);
 }
 
-/// "cuBLAS error 3": the libraries count differently.
+/// Formats "cuBLAS error 3": the libraries number errors differently.
 std::string name_of_error(int error) {
   return (error < 0 ? "cuBLAS" : "cuSOLVER") + std::string(" error ") + std::to_string(std::abs(error));
 }
 
-/// What is wrong with a library of this major version of CUDA; empty for nothing.
+/// Returns the driver's conflict with a library for this CUDA major version; empty if none.
 std::string too_new(int cuda, const GpuDevice& d, const std::string& title, const std::string& name) {
   if (cuda <= d.driver_number / 1000) return {};
   return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
@@ -79,14 +79,15 @@ std::string load_solver(Cusolver& c, void* library, const std::string& file) {
   return {};
 }
 
-/// Those that are not there yet: after a failure the next call goes on.
+/// Creates the missing handles: after a failure the next call continues.
 int create(const CusolverApi& api, Cusolver::Handles* handles) {
   const int error = handles->solver == nullptr ? api.create(&handles->solver) : kSuccess;
   if (error != kSuccess || handles->blas != nullptr) return error;
   return cublas_error(api.blas_create(&handles->blas));
 }
 
-/// Why the libraries cannot be used on the device; empty if they can. cuSOLVER 11 is that of CUDA 12, 12 of CUDA 13.
+/// Returns the reason for the libraries being unusable on the device; empty if usable. cuSOLVER 11 belongs to CUDA 12,
+/// and 12 to CUDA 13.
 std::string start(Cusolver& c, void* library, const std::string& file, const GpuDevice& d) {
   if (std::string why = load_solver(c, library, file); !why.empty()) return why + "; update cuSOLVER";
   const int cuda = std::atoi(c.version.c_str()) + 1;
@@ -109,7 +110,7 @@ struct Opened {
   std::map<int, Cusolver> all;
 };
 Opened& opened() {
-  // For ever: streams of static objects end after those of this library.
+  // Never destroyed: streams of static objects may outlive static objects of this library.
   static Opened* const all = std::make_unique<Opened>().release();
   return *all;
 }

@@ -1,4 +1,4 @@
-// cuSOLVER with cuBLAS, found when the first factorization asks for them.
+// cuSOLVER and cuBLAS, loaded on first use.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tern::gpu {
 
-/// The libraries on one device. They live as long as the process.
+/// The libraries on one device. Never unloaded.
 struct Cusolver {
   struct Handles {
     SolverHandle solver = nullptr;
@@ -19,28 +19,29 @@ struct Cusolver {
 
   CusolverApi api;
   std::string version;  ///< "12.0.4"
-  std::string why;      ///< they cannot be used; empty if they can
-  std::mutex lock;      ///< of calls with the handles
-  Handles handles;      ///< for questions
-  /// cuBLAS works in memory of its handle, which work on two streams would share. They end with their stream.
+  std::string why;      ///< reason for being unusable; empty if usable
+  std::mutex lock;      ///< guards calls with the handles
+  Handles handles;      ///< used for queries
+  /// Handles per stream: a cuBLAS handle owns memory, so concurrent streams must not share a handle. Destroyed with the
+  /// stream.
   std::map<Stream, Handles> of_streams;
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the libraries once per device. The device is current.
 Cusolver& cusolver_of(const GpuDevice& d);
-/// Null where nobody has asked for them yet.
+/// Returns null before the first use of the libraries.
 Cusolver* opened_cusolver(const GpuDevice& d);
 
-/// The handles for work on the stream. The lock is held.
+/// Returns the handles for work on the stream. The lock is held.
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles);
-/// Destroys them. The lock is held.
+/// Destroys the stream's handles. The lock is held.
 tern_device_status end_handles(Cusolver& c, Stream stream);
 
-/// A cuBLAS error among those of cuSOLVER: their numbers mean different things.
+/// Encodes a cuBLAS error among cuSOLVER errors: equal numbers have different meanings.
 constexpr int cublas_error(int error) {
   return -error;
 }
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status cusolver_checked(int error, const char* call);
 
 }  // namespace tern::gpu

@@ -1,5 +1,5 @@
-// The functions of cuSOLVER and cuBLAS that factorizations use, for the four types of LAPACK; tests/gpu/prototypes
-// holds them against the headers. Pointers to arrays on the device are addresses.
+// Functions of cuSOLVER and cuBLAS used by factorizations, for LAPACK's four types; tests/gpu/prototypes compares them
+// with the headers. Pointers to device arrays are addresses.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ constexpr int kLower = 0, kUpper = 1, kNoVectors = 0, kVectors = 1;
 constexpr int kTypes[] = {0, 1, 4, 5};
 }  // namespace cusolver
 
-// X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after cusolverDn.
+// Functions by type: X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after cusolverDn.
 #define TERN_GPU_CUSOLVER_FUNCTIONS(X)                                                                             \
   X(potrf_batched, SpotrfBatched, DpotrfBatched, CpotrfBatched, ZpotrfBatched,                                     \
     (SolverHandle handle, int uplo, int n, Address a, int lda, Address info, int count))                           \
@@ -65,7 +65,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
     (SolverHandle handle, int vectors, int econ, int m, int n, Address a, int lda, Address s, Address u, int ldu,  \
      Address v, int ldv, Address work, int length, Address info, JacobiOptions options))
 
-// X(name, symbol after cusolverDn, (parameters))
+// Common functions: X(name, symbol after cusolverDn, (parameters))
 #define TERN_GPU_CUSOLVER_COMMON(X)                                                 \
   X(create, Create, (SolverHandle * handle))                                        \
   X(destroy, Destroy, (SolverHandle handle))                                        \
@@ -77,7 +77,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
   X(gesvdj_destroy, DestroyGesvdjInfo, (JacobiOptions options))                     \
   X(gesvdj_tolerance, XgesvdjSetTolerance, (JacobiOptions options, double tolerance))
 
-// From CUDA 12.6.2 on; older libraries lack them.
+// Available since CUDA 12.6.2.
 #define TERN_GPU_CUSOLVER_NEWER(X)                                                                           \
   X(options_create, CreateParams, (SolverOptions * options))                                                 \
   X(options_destroy, DestroyParams, (SolverOptions options))                                                 \
@@ -90,7 +90,7 @@ constexpr int kTypes[] = {0, 1, 4, 5};
      std::int64_t lda, int w_type, Address w, int compute, Address work, std::size_t bytes, void* host_work, \
      std::size_t host_bytes, Address info, std::int64_t count))
 
-// Of cuBLAS, by type as above, and for all types.
+// cuBLAS functions: by type as above, and common to all types.
 #define TERN_GPU_CUBLAS_FUNCTIONS(X)                                                         \
   X(getrf_batched, SgetrfBatched, DgetrfBatched, CgetrfBatched, ZgetrfBatched,               \
     (BlasHandle handle, int n, Address a, int lda, Address pivots, Address info, int count)) \

@@ -49,7 +49,7 @@ class LuEach : public CudaSolver {
   }
 };
 
-/// Q of each matrix by itself: neither library has a batched routine.
+/// Computes Q matrix by matrix: neither library has a batched routine.
 class QrEach : public CudaSolver {
  public:
   using CudaSolver::CudaSolver;
@@ -62,7 +62,7 @@ class QrEach : public CudaSolver {
     length_ = std::max(length_, q_length);
     return true;
   }
-  /// Only arguments can be wrong.
+  /// Returns false: only invalid arguments can fail.
   bool has_info() const override { return false; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return each(count, [&](std::uint64_t b) {
@@ -89,7 +89,7 @@ class QrBatched : public QrEach {
  public:
   using QrEach::QrEach;
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    int info = 0;  // of the arguments
+    int info = 0;  // error in the arguments
     return cublas_error(
         api_.geqrf_batched[type_](h.blas, m_.rows, m_.columns, f.a_places, m_.rows, f.tau_places, &info, count));
   }

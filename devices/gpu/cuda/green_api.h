@@ -1,5 +1,4 @@
-// The functions of cuda.h for parts of a device, green contexts: from CUDA 12.4 on, their streams from 12.5 on, and
-// work queues from 13.1 on.
+// Functions of cuda.h for green contexts (shares of a device): CUDA 12.4 or later, streams 12.5, work queues 13.1.
 #pragma once
 
 #include "devices/gpu/api.h"
@@ -8,7 +7,7 @@ namespace tern::gpu {
 
 enum class ResourceType : int { none = 0, multiprocessors = 1, queues = 1000 };  // CUdevResourceType
 
-/// CUdevResource. The driver keeps notes in `kept`, so only copies of its own answers are valid.
+/// CUdevResource. The driver stores data in `kept`, so only copies of the driver's answers are valid.
 struct Resource {
   ResourceType type = ResourceType::none;
   unsigned char kept[92] = {};
@@ -27,7 +26,7 @@ struct Resource {
 };
 static_assert(sizeof(Resource) == 144);
 
-constexpr int kBalancedQueues = 1;  // CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED: apart from those of other contexts
+constexpr int kBalancedQueues = 1;  // CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED: separate from other contexts' queues
 constexpr unsigned kGreenDefaultStream = 1;  // CU_GREEN_CTX_DEFAULT_STREAM: required before CUDA 13
 
 using GreenContext = void*;

@@ -1,5 +1,5 @@
-// Plans on disk, beside Tern's own programs: those whose kernels cuDNN compiles. cuDNN writes a plan with its machine
-// code as JSON and takes it back in milliseconds.
+// cuDNN plans on disk, beside Tern's own programs: plans whose kernels cuDNN compiles. cuDNN serializes a plan with its
+// machine code as JSON and loads it within milliseconds.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tern::gpu {
 
-/// The text of numbers and lists that decide what a plan is.
+/// Text identifying a plan by numbers and lists.
 class PlanName {
  public:
   explicit PlanName(const char* op) : text_(op) {}
@@ -24,10 +24,10 @@ class PlanName {
   std::string text_;
 };
 
-/// Null where none is kept under the name for the target, or cuDNN does not take it any more.
+/// Returns null if no plan is stored under the name for the target, or cuDNN no longer accepts the plan.
 std::unique_ptr<CudnnPlan> kept_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& name);
 
-/// Failures are no matter: then it is compiled again next time. Nothing where the target keeps none.
+/// Stores the plan, unless the target has no key. Ignores failures: the next process compiles again.
 void keep_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& name, const CudnnPlan& plan);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// cuBLASLt's version, and the drivers that run it.
+// Version of cuBLASLt, and its required drivers.
 #include "devices/gpu/libraries/lt.h"
 #include "devices/gpu/libraries/shared_library.h"
 
@@ -11,7 +11,7 @@ LtVersion lt_version(void* library, LtHandle) {
   return {n / 10000, std::to_string(n / 10000) + "." + std::to_string(n / 100 % 100) + "." + std::to_string(n % 100)};
 }
 
-// "CUDA compatibility", NVIDIA: a library of a major version runs on drivers of that version and of later ones.
+// "CUDA compatibility", NVIDIA: a library of a major version runs on drivers of that version or later.
 std::string lt_too_new(const LtVersion& version, int driver_number) {
   const int driver = driver_number / 1000;
   if (version.major <= driver) return {};

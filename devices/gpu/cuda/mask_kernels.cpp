@@ -13,9 +13,9 @@ namespace {
 
 constexpr OwnKernels kOwn{"tern_masks", "masks", 128};
 
-// Without <stdint.h>, which NVRTC does not have. Numbers are bits: ELEMENT is an unsigned integer, INFINITE the bits of
-// minus infinity, HIDING those of -10^38 and DEEP those of half of it. The lowest number would hide, too, but overflow
-// where a kernel multiplies maxima by log2(e).
+// NVRTC has no <stdint.h>. Numbers are bit patterns: ELEMENT is an unsigned integer type, INFINITE the bits of minus
+// infinity, HIDING of -10^38, and DEEP of half of -10^38. The lowest number would overflow in kernels multiplying
+// maxima by log2(e).
 constexpr const char* kText = R"(
 typedef long long i64;
 struct Mask {
@@ -118,7 +118,7 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   static std::mutex mutex;
-  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // for the lifetime of the process
+  static std::map<std::tuple<int, int, bool, bool>, MaskKernels> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const std::tuple key(d.id, a.bias_type, a.is_boolean, a.is_half);
   const auto at = all.find(key);

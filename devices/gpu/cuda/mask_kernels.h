@@ -1,4 +1,4 @@
-// Kernels around attention with a mask: cuDNN adds a bias to the scores, and takes no booleans.
+// Kernels for masked attention: cuDNN adds a bias to the scores, and does not support boolean masks.
 #pragma once
 
 #include "devices/gpu/cuda/attention.h"
@@ -9,15 +9,15 @@ namespace tern::gpu {
 struct MaskKernels {
   Function bias = nullptr, unseen = nullptr;
 
-  /// The bias of the mask at `mask`, and for each of its rows in `seen` a byte: whether the query sees a key. Rows that
-  /// see none get zeros, of which cuDNN makes an average.
+  /// Computes the bias from the mask at `mask`, and for each mask row a byte in `seen`: 1 if the query sees any key.
+  /// Fully masked rows get zeros, so cuDNN computes an average there.
   tern_device_status make_bias(Stream stream, const Attention& a, Address mask, Address bias, Address seen) const;
-  /// The result of queries that see no key becomes zero.
+  /// Zeroes the results of queries without visible keys.
   tern_device_status clear_unseen(Stream stream, const Attention& a, Address out, Address seen) const;
 };
 
-/// For masks and types as in `a`, compiled once for each device. Null where the compiler is missing or the driver
-/// refuses them.
+/// Returns kernels for the masks and types of `a`, compiled once per device. Null if the compiler is missing or the
+/// driver refuses the kernels.
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// What the sources of devices/gpu are for CUDA.
+// CUDA's names for the sources of devices/gpu.
 #pragma once
 
 #include <tern/device.h>

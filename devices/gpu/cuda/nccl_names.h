@@ -1,4 +1,4 @@
-// NCCL's file and how to get it.
+// NCCL's library file and installation hint.
 #pragma once
 
 namespace tern::gpu::names {

@@ -10,9 +10,9 @@ namespace {
 
 constexpr const char* kFiles[] = {"libnvshmem_host.so.3"};
 constexpr LibraryPlaces kPlaces = {"NVSHMEM", "TERN_NVSHMEM", kFiles, "install nvidia-nvshmem-cu13 from PyPI"};
-constexpr int kMajor = 3;  // of the structs in nvshmem_api.h
+constexpr int kMajor = 3;  // version of the structs in nvshmem_api.h
 
-/// Why the library cannot be used; empty if it can.
+/// Returns the reason for the library being unusable; empty if usable.
 std::string start(Nvshmem& n, void* library, const std::string& file) {
   std::string lacks;
   const auto find = [&](const char* symbol) {

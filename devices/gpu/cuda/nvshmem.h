@@ -1,4 +1,4 @@
-// NVSHMEM's host library, found when the first group asks for it.
+// NVSHMEM's host library, loaded on first use.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace tern::gpu {
 
-/// TERN_CUDA_SHMEM is set, and not to 0.
+/// True if TERN_CUDA_SHMEM is set to a value other than 0.
 bool wants_nvshmem();
 
-/// It lives as long as the process.
+/// Never unloaded.
 struct Nvshmem {
   NvshmemApi api;
   std::string version;  ///< "3.8.0"
-  std::string why;      ///< it cannot be used; empty if it can
+  std::string why;      ///< reason for being unusable; empty if usable
 };
 const Nvshmem& nvshmem();
 

@@ -1,5 +1,5 @@
-// The functions, types and numbers of NVSHMEM's host library that the plugin uses, those of version 3.
-// tests/gpu/prototypes holds them against the headers, where they are at hand.
+// Declarations of NVSHMEM's host library (version 3) used by the plugin; tests/gpu/prototypes compares them with the
+// headers, if installed.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tern::gpu {
 
-/// The version in the first bytes of a struct: a number and its size.
+/// Version in the first bytes of a struct: version number and struct size.
 template <class T>
 constexpr int nvshmem_struct_version = (1 << 16) + static_cast<int>(sizeof(T));
 
@@ -68,7 +68,7 @@ struct NvshmemApi {
 #define TERN_GPU_MEMBER(name, symbol, result, parameters) result(*name) parameters = nullptr;
   TERN_GPU_NVSHMEM_FUNCTIONS(TERN_GPU_MEMBER)
 #undef TERN_GPU_MEMBER
-  NvshmemSum sums[kNvshmemTypes] = {};  ///< by tern/dtype.h's number; null: none
+  NvshmemSum sums[kNvshmemTypes] = {};  ///< indexed by tern/dtype.h's number; null: none
 };
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// What only NVIDIA's libraries provide.
+// Ops provided by NVIDIA's libraries only.
 #pragma once
 
 #include "devices/gpu/libraries/provider.h"
@@ -11,7 +11,7 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
 /// attention, by cuDNN.
 bool has_attention(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation activation);
-/// What cuDNN's attention needs that the device or the library has not; empty if it has all.
+/// Describes requirements of cuDNN's attention not met by the device or the library; empty if all are met.
 std::string attention_needs(const GpuDevice& d);
 
 }  // namespace tern::gpu

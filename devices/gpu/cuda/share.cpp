@@ -1,4 +1,4 @@
-// Parts of NVIDIA's GPUs: green contexts.
+// Shares of NVIDIA's GPUs by green contexts.
 #include "devices/gpu/share.h"
 
 #include <map>
@@ -23,11 +23,11 @@ const GreenApi& green() {
   return found;
 }
 
-/// A device's multiprocessors in the smallest groups that the driver makes. A descriptor may name several groups of one
-/// split, so that parts of any size are disjoint.
+/// A device's multiprocessors in the smallest groups supported by the driver. A descriptor may combine several groups
+/// of one split, so parts of any size are disjoint.
 struct SplitDevice {
-  std::vector<Resource> groups;  ///< of one size
-  std::optional<Resource> rest;  ///< fewer than a group, for parts of more than all groups
+  std::vector<Resource> groups;  ///< all of equal size
+  std::optional<Resource> rest;  ///< fewer than a group, for parts larger than all groups
   std::unique_ptr<Groups> users;
 };
 
@@ -47,7 +47,7 @@ tern_device_status split(const GpuDevice& d, SplitDevice& s) {
   return TERN_DEVICE_OK;
 }
 
-/// The device's division, made once; null with a message where the driver refuses.
+/// Returns the device's division, made once; null with a message if the driver refuses.
 SplitDevice* split_of(const GpuDevice& d) {
   static std::mutex mutex;
   static std::map<int, SplitDevice> all;
@@ -69,7 +69,7 @@ struct GreenPart : StreamPart {
   }
 };
 
-/// At least so many multiprocessors.
+/// Takes groups with at least `units` multiprocessors.
 std::vector<Resource> take(SplitDevice& device, unsigned units,
                            std::shared_ptr<const std::vector<std::size_t>>& taken) {
   const unsigned each = device.groups.front().multiprocessors.count;
@@ -81,7 +81,7 @@ std::vector<Resource> take(SplitDevice& device, unsigned units,
   return resources;
 }
 
-/// Adds the limit of work queues, where the driver has one.
+/// Adds a limit on work queues, if supported by the driver.
 void add_queues(const GpuDevice& d, tern_device_share& share, std::vector<Resource>& resources) {
   Resource queues;
   const bool known = share.queues != 0 && green().resource(d.id, &queues, ResourceType::queues) == kSuccess;
@@ -109,7 +109,7 @@ tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::
   share.units = 0;
   for (const Resource& r : resources) share.units += r.multiprocessors.count;
   add_queues(d, share, resources);
-  ResourceDescriptor descriptor = nullptr;  // lives as long as the process
+  ResourceDescriptor descriptor = nullptr;  // never destroyed
   TERN_GPU_TRY(checked(green().describe(&descriptor, resources.data(), static_cast<unsigned>(resources.size())),
                        "describing a part of the device"));
   TERN_GPU_TRY(checked(green().create(&made->green_context, descriptor, d.id, kGreenDefaultStream),

@@ -1,4 +1,4 @@
-// Plans that nodes of equal sizes on a device share: the library chooses engines, loads kernels and may compile some.
+// Plans shared by nodes of equal sizes on a device: choosing engines, and loading or compiling kernels, is slow.
 #pragma once
 
 #include <memory>
@@ -7,18 +7,18 @@
 
 namespace tern::gpu {
 
-/// `Plan`s, each for one `Key`, as long as a node has them.
+/// A `Plan` for each `Key`, alive as long as a node uses it.
 template <class Key, class Plan>
 class SharedPlans {
  public:
-  /// The one that is there, or what `make` returns: a std::unique_ptr<const Plan>, which may be null. The lock of the
-  /// device's library is held, as where a node lets its plan go.
+  /// Returns the existing plan or the result of `make`: a std::unique_ptr<const Plan>, possibly null. The caller holds
+  /// the lock of the device's library, both here and when a node releases its plan.
   template <class Make>
   std::shared_ptr<const Plan> get(int device, const Key& key, Make make) {
     const std::lock_guard lock(mutex_);
     std::erase_if(all_, [](const Entry& e) { return e.plan.expired(); });
     for (const Entry& e : all_) {
-      if (e.device != device) continue;  // a plan of another device must not end here, without its library's lock
+      if (e.device != device) continue;  // skips plans of other devices: their destruction needs their library's lock
       if (std::shared_ptr<const Plan> plan = e.plan.lock(); plan != nullptr && e.key == key) return plan;
     }
     std::shared_ptr<const Plan> made = make();

@@ -1,4 +1,4 @@
-// The solver of a batch, by cuSOLVER and cuBLAS.
+// Creates the cuSOLVER or cuBLAS solver of a batch.
 #include "devices/gpu/cuda/cuda_solver.h"
 
 namespace tern::gpu {

@@ -58,8 +58,8 @@ class EighQr : public CudaSolver {
   std::vector<std::byte> host_;
 };
 
-/// A = U S V^H; the routines give V. They want room for U and V even where only singular values are asked for: with
-/// none, gesvdj fails and gesvdjBatched writes elsewhere (PyTorch's BatchLinearAlgebraLib.cpp).
+/// A = U S V^H; the routines return V. They need memory for U and V even for singular values only: without, gesvdj
+/// fails and gesvdjBatched writes elsewhere (PyTorch's BatchLinearAlgebraLib.cpp).
 class SvdJacobi : public CudaSolver {
  public:
   using CudaSolver::CudaSolver;

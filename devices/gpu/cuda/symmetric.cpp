@@ -1,5 +1,5 @@
-// "collective": small sums and gatherings by NVSHMEM, whose calls are work on a stream as NCCL's are. A process joins
-// one NVSHMEM world in its life and never leaves it, since leaving needs all ranks.
+// "collective": small sums and gatherings by NVSHMEM, enqueued on a stream like NCCL calls. A process joins a single
+// NVSHMEM world and never leaves, because leaving needs all ranks.
 #include "devices/gpu/libraries/symmetric.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace tern::gpu {
 namespace {
 
-/// The largest results, in bytes. No GPU has measured them: they are those of the window of MPI.
+/// Largest result in bytes. Not measured on GPUs: values from the window of MPI.
 struct Limit {
   std::int32_t kind;
   std::size_t bytes;
@@ -26,31 +26,31 @@ struct Limit {
 constexpr Limit kLimits[] = {{TERN_COLLECTIVE_ALL_REDUCE, 32 << 10}, {TERN_COLLECTIVE_ALL_GATHER, 32 << 10}};
 constexpr std::size_t kMost = 32 << 10;
 
-constexpr auto kEnds = std::chrono::milliseconds(500);  ///< a call whose ranks have all come
+constexpr auto kEnds = std::chrono::milliseconds(500);  ///< longest duration of a call after the arrival of all ranks
 constexpr unsigned kNoTimes = 2;                        // CU_EVENT_DISABLE_TIMING
 
-/// The process's place in NVSHMEM. The group that holds it is its only user.
+/// The process's membership in NVSHMEM. Used by the holding group only.
 struct World {
   std::atomic<bool> held{false};
-  bool joined = false, spent = false;  ///< spent: it has failed, and is never used again
+  bool joined = false, spent = false;  ///< spent: failed, never used again
   std::int32_t rank = 0, ranks = 0;
   NvshmemId id;
-  /// Two times an input and a result. A rank that begins a call has ended the one before, so all have begun that, and
-  /// have ended the one before that, which had the same memory.
+  /// Double buffers for input and result. A rank starting a call has finished the previous call, so all ranks have
+  /// started the previous call and finished the call before, which used the same buffer.
   Address memory = 0;
   unsigned turn = 0;
-  Event last = nullptr;  ///< after the last call
+  Event last = nullptr;  ///< recorded after the last call
 
   std::mutex mutex;
   std::string why;
   std::atomic<bool> lost{false};
 };
 World& world() {
-  static auto* w = new World;  // calls on the device may outlive static objects
+  static auto* w = new World;  // leaked: calls on the device may outlive static objects
   return *w;
 }
 
-/// Joins it with the others; false: this rank cannot.
+/// Joins the world with the other ranks; returns false if this rank cannot.
 bool start(World& w, const Communication& c, const NvshmemId& id) {
   const NvshmemApi& shmem = nvshmem().api;
   NvshmemAttributes attributes;
@@ -65,7 +65,7 @@ bool all_are(const std::vector<SymmetricRecord>& all, Ability ability) {
   return std::ranges::all_of(all, [&](const SymmetricRecord& r) { return r.ability == ability; });
 }
 
-/// All have joined one world in which they have the ranks that they have in the group.
+/// True if all ranks are in one world with their ranks of the group.
 bool same_world(const std::vector<SymmetricRecord>& all) {
   std::int32_t rank = 0;
   return all_are(all, Ability::joined) && std::ranges::all_of(all, [&](const SymmetricRecord& r) {
@@ -74,7 +74,7 @@ bool same_world(const std::vector<SymmetricRecord>& all) {
          });
 }
 
-/// Of a process that holds its world.
+/// Negotiates for a process holding its world.
 tern_device_status agree(World& w, bool able, Communication& c, bool* agreed) {
   SymmetricRecord mine;
   if (able && w.joined) {

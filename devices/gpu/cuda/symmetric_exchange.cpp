@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kMost = std::chrono::minutes(1);
 constexpr unsigned kNoTimes = 2;  // CU_EVENT_DISABLE_TIMING
 
-/// A stream, an event and memory of the device for one exchange.
+/// Stream, event and device memory for one exchange.
 struct Scratch {
   Stream stream = nullptr;
   Event event = nullptr;

@@ -1,4 +1,4 @@
-// What the ranks of a group tell each other before they use NVSHMEM, over NCCL.
+// Data exchanged over NCCL by the ranks of a group before using NVSHMEM.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ enum class Ability : std::int32_t { none, fresh, joined };
 
 struct SymmetricRecord {
   Ability ability = Ability::none;
-  std::int32_t rank = 0, ranks = 0, reserved = 0;  ///< where it has joined
-  NvshmemId id;                                    ///< of the group that it has joined; rank 0's: of the one to join
+  std::int32_t rank = 0, ranks = 0, reserved = 0;  ///< position in the joined world
+  NvshmemId id;                                    ///< id of the joined world; on rank 0: of the world to join
 };
 
-/// Those of all ranks, in their order. If some rank does not come within a minute the group has failed.
+/// Gathers the records of all ranks in rank order. Fails the group if a rank is missing for a minute.
 tern_device_status exchange(Communication& c, const SymmetricRecord& mine, std::vector<SymmetricRecord>* all);
 
 }  // namespace tern::gpu

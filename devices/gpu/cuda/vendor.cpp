@@ -1,4 +1,4 @@
-// What CUDA has of its own.
+// CUDA-specific functions.
 #include "devices/gpu/vendor.h"
 
 #include <dlfcn.h>
@@ -24,14 +24,14 @@ F* symbol(const Compiler& compiler, const char* name) {
 constexpr int kMajor = 75, kMinor = 76;  // COMPUTE_CAPABILITY_MAJOR, MINOR
 constexpr int kSegments = 102;           // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 
-/// The first drivers that load kernels of a version of CUDA: tables 2 and 3 of the CUDA Toolkit's release notes.
+/// First drivers able to load kernels of a CUDA version: tables 2 and 3 of the CUDA Toolkit's release notes.
 struct FirstDriver {
   int major;
   const char *linux, *windows;
 };
 constexpr FirstDriver kFirstDrivers[] = {{12, "525.60.13", "527.41"}, {13, "580.65.06", "580.88"}};
 
-/// The last toolkit with each generation that a later one dropped.
+/// Last toolkit supporting each dropped generation.
 struct LastToolkit {
   int below;  ///< compute capability, times ten
   const char* toolkit;
@@ -46,7 +46,7 @@ std::string dotted(int capability) {
   return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-/// Why the driver loads nothing of this compiler; empty if it does.
+/// Returns the reason for the driver not loading this compiler's code; empty if it does.
 std::string too_new(const GpuDevice& d, const Compiler& c) {
   if (c.major <= d.driver_number / 1000) return {};
   std::string first;
@@ -57,7 +57,7 @@ std::string too_new(const GpuDevice& d, const Compiler& c) {
          std::to_string(d.driver_number / 1000) + " by TERN_NVRTC";
 }
 
-/// The architectures that the compiler knows, times ten; empty if it cannot tell (before 11.2).
+/// Lists the compiler's architectures, times ten; empty if unknown (before 11.2).
 std::vector<int> architectures(const Compiler& c) {
   const auto count = symbol<Status(int*)>(c, "nvrtcGetNumSupportedArchs");
   const auto list = symbol<Status(int*)>(c, "nvrtcGetSupportedArchs");
@@ -68,13 +68,13 @@ std::vector<int> architectures(const Compiler& c) {
   return all;
 }
 
-// What `tern export --target` compiles for.
+// Targets of `tern export --target`.
 constexpr const char* kTargets =
     "cuda:ptx cuda:sm_75 cuda:sm_80 cuda:sm_86 cuda:sm_87 cuda:sm_89 cuda:sm_90 cuda:sm_100 cuda:sm_103 cuda:sm_110 "
     "cuda:sm_120 cuda:sm_121";
 constexpr const char* kPtxTarget = "cuda:ptx";
 
-// They keep the bits of docs/reproducible.md.
+// Required for the bits of docs/reproducible.md.
 const std::vector<std::string> kOptions = {"-std=c++17",       "--fmad=false", "--prec-div=true",
                                            "--prec-sqrt=true", "--ftz=false",  "-w"};
 
@@ -93,7 +93,7 @@ std::string error_text(Status error) {
 }
 
 std::string open_device(GpuDevice& d) {
-  // Tern shares the context of the CUDA runtime, and so of PyTorch and others. It lives as long as the process.
+  // Shares the context of the CUDA runtime, thus of PyTorch and others. Never released.
   const auto retain = symbol<Status(Context*, int)>("cuDevicePrimaryCtxRetain");
   if (retain == nullptr) return "the driver lacks cuDevicePrimaryCtxRetain";
   if (const Status error = retain(&d.context, d.id); error != kSuccess) return "no context: " + error_text(error);
@@ -131,7 +131,7 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
   if (!o.error.empty()) return o;
   const int wanted = capability(d);
   const std::vector<int> known = architectures(c);
-  int best = known.empty() ? wanted : 0;  // the newest that the device runs
+  int best = known.empty() ? wanted : 0;  // newest architecture supported by the device
   for (const int a : known)
     if (a <= wanted) best = std::max(best, a);
   if (best == 0) {
@@ -144,8 +144,8 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
       }
     return o;
   }
-  // Machine code of one minor version runs on later ones of the same major version. Other devices need PTX, which the
-  // driver translates.
+  // Machine code of a minor version runs on later minor versions of the same major version. Other devices need PTX,
+  // translated by the driver.
   o.to_ptx = wants_ptx() || best / 10 != wanted / 10;
   o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(best));
   return o;
@@ -158,7 +158,7 @@ const char* archive_targets() {
 CompileOptions archive_options(const std::string& target, const Compiler& c) {
   CompileOptions o{kOptions, target == kPtxTarget, {}};
   const std::vector<int> known = architectures(c);
-  // PTX of the oldest architecture runs on every later device.
+  // PTX for the oldest architecture runs on every later device.
   const int oldest = known.empty() ? 75 : *std::ranges::min_element(known);
   const int wanted = o.to_ptx ? oldest : std::atoi(target.c_str() + std::strlen("cuda:sm_"));
   if (!known.empty() && std::ranges::find(known, wanted) == known.end()) {
@@ -170,7 +170,7 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
 }
 
 std::string device_targets(const GpuDevice& d) {
-  // Machine code runs on devices of the same major version from its own minor version on.
+  // Machine code runs on devices of the same major version and an equal or later minor version.
   std::string list;
   const int wanted = capability(d);
   for (int minor = wanted % 10; minor >= 0; --minor) {

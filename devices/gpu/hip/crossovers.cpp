@@ -1,5 +1,5 @@
-// Assumed, not measured, as those of CUDA: Tern's kernels where a matrix has few elements for a group of items.
-// `./dev gpu-check` measures all three and prints the rows that they make.
+// Estimates like CUDA's, not measured: Tern's kernels win if a matrix has few elements per work-group. `./dev
+// gpu-check` measures all routines and prints the resulting rows.
 #include "devices/gpu/libraries/crossovers.h"
 
 namespace tern::gpu {

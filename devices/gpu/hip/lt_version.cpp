@@ -1,4 +1,4 @@
-// hipBLASLt's version. It comes with the runtime that it runs on.
+// Version of hipBLASLt. The library is installed together with its runtime.
 #include "devices/gpu/libraries/lt.h"
 #include "devices/gpu/libraries/shared_library.h"
 

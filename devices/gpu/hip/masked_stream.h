@@ -1,4 +1,4 @@
-// The function of HIP for streams that have some of a device's compute units.
+// HIP function for streams on a subset of a device's compute units.
 #pragma once
 
 #include "devices/gpu/api.h"

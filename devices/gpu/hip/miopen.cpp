@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* kFiles[] = {"libMIOpen.so.1", "libMIOpen.so", "/opt/rocm/lib/libMIOpen.so"};
 constexpr LibraryPlaces kPlaces = {"MIOpen", "TERN_MIOPEN", kFiles, "install the package miopen-hip of ROCm"};
-constexpr std::size_t kFirstMajor = 2;  // its immediate mode
+constexpr std::size_t kFirstMajor = 2;  // first version with immediate mode
 
-/// Why the library cannot be used on the device; empty if it can.
+/// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Miopen& m, void* library, const std::string& file) {
 #define TERN_GPU_LOAD(name, suffix, parameters)                                              \
   m.api.name = reinterpret_cast<decltype(m.api.name)>(symbol_of(library, "miopen" #suffix)); \
@@ -33,7 +33,7 @@ std::string start(Miopen& m, void* library, const std::string& file) {
 
 Miopen& miopen_of(const GpuDevice& d) {
   static std::mutex mutex;
-  // For ever: nodes of static objects end after those of this library.
+  // Never destroyed: nodes of static objects may outlive static objects of this library.
   static std::map<int, Miopen>& all = *std::make_unique<std::map<int, Miopen>>().release();
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = all.try_emplace(d.id);

@@ -1,4 +1,4 @@
-// MIOpen, found when the first convolution asks for it.
+// MIOpen, loaded on first use.
 #pragma once
 
 #include <tern/device.h>
@@ -11,19 +11,19 @@
 
 namespace tern::gpu {
 
-/// The library on one device. It lives as long as the process.
+/// The library on one device. Never unloaded.
 struct Miopen {
   MiopenApi api;
   MiopenHandle handle = nullptr;
   std::string version;  ///< "3.2.0"
-  std::string why;      ///< it cannot be used; empty if it can
-  std::mutex lock;      ///< of calls with the handle
+  std::string why;      ///< reason for being unusable; empty if usable
+  std::mutex lock;      ///< guards calls with the handle
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Miopen& miopen_of(const GpuDevice& d);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status miopen_checked(int error, const char* call);
 
 }  // namespace tern::gpu

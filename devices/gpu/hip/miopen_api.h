@@ -1,4 +1,4 @@
-// The functions of MIOpen that convolutions use; tests/gpu/prototypes holds them against miopen.h, where it is at hand.
+// Functions of MIOpen used by convolutions; tests/gpu/prototypes compares them with miopen.h, if installed.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ constexpr int kConvolution = 0;
 
 /// miopenConvSolution_t.
 struct MiopenSolution {
-  float time = 0;  ///< about, in ms
+  float time = 0;  ///< estimated time in ms
   std::size_t workspace = 0;
   std::uint64_t id = 0;
   int algorithm = 0;
 };
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_MIOPEN_FUNCTIONS(X)                                                                                   \
   X(version, GetVersion, (std::size_t * major, std::size_t * minor, std::size_t * patch))                              \
   X(create, Create, (MiopenHandle * handle))                                                                           \

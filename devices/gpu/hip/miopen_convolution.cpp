@@ -1,4 +1,4 @@
-// convolution by MIOpen's immediate mode: what it runs is chosen and compiled when the node is prepared.
+// convolution by MIOpen's immediate mode: solutions are chosen and compiled during the node's preparation.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -27,7 +27,7 @@ std::optional<Ints> ints(const std::vector<std::int64_t>& values) {
   return Ints(values.begin(), values.end());
 }
 
-/// MIOpen pads both ends alike. What is padded after the last window does not matter.
+/// MIOpen pads both ends equally. Padding after the last window does not matter.
 bool is_padded_alike(const Convolution& c) {
   for (std::size_t i = 0; i < c.before.size(); ++i) {
     const std::int64_t room = c.x.sizes[i + 2] + 2 * c.before[i] - (c.w.sizes[i + 2] - 1) * c.dilations[i] - 1;
@@ -36,10 +36,10 @@ bool is_padded_alike(const Convolution& c) {
   return true;
 }
 
-/// Row-major, of less than 2^31 elements. MIOpen finds what it has compiled by sizes and layouts without the strides
-/// (ProblemDescription::MakeNetworkConfig), its gemm takes all tensors for packed ones, and kernels of older releases
-/// count elements by 32 bits. Axes of one element get the strides that packed tensors have, of which it makes its
-/// layouts.
+/// True for row-major shapes of less than 2^31 elements. MIOpen caches compiled code by sizes and layouts without
+/// strides (ProblemDescription::MakeNetworkConfig), its gemm assumes packed tensors, and kernels of older releases
+/// count elements in 32 bits. Axes of size 1 get the strides of packed tensors, because MIOpen derives layouts from
+/// strides.
 bool pack(Shape* s) {
   const Shape packed = contiguous(s->sizes);
   for (std::size_t i = 0; i < s->sizes.size(); ++i)
@@ -48,14 +48,14 @@ bool pack(Shape* s) {
   return packed.sizes[0] * packed.strides[0] <= std::numeric_limits<int>::max();
 }
 
-/// Nothing where MIOpen is not asked.
+/// Returns nothing for convolutions not given to MIOpen.
 std::optional<Convolution> packed_convolution(const tern_device_op& op) {
   std::optional<Convolution> c = convolution_of(op);
   if (c && c->dtype <= kF32 && is_padded_alike(*c) && pack(&c->x) && pack(&c->w) && pack(&c->y)) return c;
   return std::nullopt;
 }
 
-/// Empty where the library refuses it.
+/// Returns an empty object if the library refuses the tensor.
 Object tensor(const MiopenApi& api, const Shape& s, int type) {
   const std::optional<Ints> sizes = ints(s.sizes), strides = ints(s.strides);
   MiopenTensor made = nullptr;
@@ -90,7 +90,7 @@ struct Plan {
   MiopenSolution solution;
 };
 
-/// The fastest solution whose workspace is small enough and that compiles. The library's lock is held.
+/// Returns the fastest solution with a small workspace and successful compilation. The library's lock is held.
 std::unique_ptr<Plan> make_plan(const Miopen& m, const Convolution& c) {
   const int type = type_of(c);
   auto plan = std::make_unique<Plan>(

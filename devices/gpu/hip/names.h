@@ -1,4 +1,4 @@
-// What the sources of devices/gpu are for ROCm.
+// ROCm's names for the sources of devices/gpu.
 #pragma once
 
 #include <tern/device.h>
@@ -16,7 +16,7 @@ constexpr const char* kDriverLibraries[] = {"libamdhip64.so.7", "libamdhip64.so.
 constexpr const char* kDriverHint = "install ROCm";
 constexpr const char* kCompiler = "hiprtc";
 constexpr const char* kCompilerVariable = "TERN_HIPRTC";
-// Before ROCm 5.3 its functions are in the runtime's library.
+// Before ROCm 5.3, the runtime library contains hiprtc's functions.
 constexpr const char* kCompilerLibraries[] = {
     "libhiprtc.so.7",  "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "/opt/rocm/lib/libhiprtc.so",
     "libamdhip64.so.5"};

@@ -1,4 +1,4 @@
-// RCCL's file and how to get it. Its functions have NCCL's names.
+// RCCL's library file and installation hint. Function names equal NCCL's.
 #pragma once
 
 namespace tern::gpu::names {

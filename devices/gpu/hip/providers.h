@@ -1,4 +1,4 @@
-// What only AMD's libraries provide.
+// Ops provided by AMD's libraries only.
 #pragma once
 
 #include "devices/gpu/libraries/provider.h"

@@ -52,10 +52,10 @@ std::string load_solver(Rocsolver& r, void* library, const std::string& file) {
   return {};
 }
 
-/// Why the libraries cannot be used on the device; empty if they can.
+/// Returns the reason for the libraries being unusable on the device; empty if usable.
 std::string start(Rocsolver& r, void* library, const std::string& file) {
   if (std::string why = load_solver(r, library, file); !why.empty()) return why;
-  // Its handles are those of the rocBLAS that rocSOLVER is linked with, which need not be the first that is found.
+  // Handles must come from the rocBLAS linked with rocSOLVER, not necessarily the first rocBLAS found.
   std::string why = load_blas(r, library, file);
   if (!why.empty())
     open_library(
@@ -74,7 +74,7 @@ struct Opened {
   std::map<int, Rocsolver> all;
 };
 Opened& opened() {
-  // For ever: streams of static objects end after those of this library.
+  // Never destroyed: streams of static objects may outlive static objects of this library.
   static Opened* const all = std::make_unique<Opened>().release();
   return *all;
 }

@@ -1,4 +1,4 @@
-// rocSOLVER with rocBLAS, found when the first factorization asks for them.
+// rocSOLVER and rocBLAS, loaded on first use.
 #pragma once
 
 #include <map>
@@ -10,27 +10,27 @@
 
 namespace tern::gpu {
 
-/// The libraries on one device. They live as long as the process.
+/// The libraries on one device. Never unloaded.
 struct Rocsolver {
   RocsolverApi api;
   std::string version;                         ///< "3.27.0"
-  std::string why;                             ///< they cannot be used; empty if they can
-  std::mutex lock;                             ///< of calls with the handles
-  RocblasHandle handle = nullptr;              ///< for questions
-  std::map<Stream, RocblasHandle> of_streams;  ///< they end with their stream
+  std::string why;                             ///< reason for being unusable; empty if usable
+  std::mutex lock;                             ///< guards calls with the handles
+  RocblasHandle handle = nullptr;              ///< used for queries
+  std::map<Stream, RocblasHandle> of_streams;  ///< destroyed with their stream
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the libraries once per device. The device is current.
 Rocsolver& rocsolver_of(const GpuDevice& d);
-/// Null where nobody has asked for them yet.
+/// Returns null before the first use of the libraries.
 Rocsolver* opened_rocsolver(const GpuDevice& d);
 
-/// The handle for work on the stream, which works in `work`. The lock is held.
+/// Returns the handle for work on the stream, with `work` as its workspace. The lock is held.
 tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uint64_t bytes, RocblasHandle* handle);
-/// Destroys it. The lock is held.
+/// Destroys the stream's handle. The lock is held.
 tern_device_status end_handle(Rocsolver& r, Stream stream);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status rocsolver_checked(int error, const char* call);
 
 }  // namespace tern::gpu

@@ -1,5 +1,5 @@
-// The functions of rocSOLVER and rocBLAS that factorizations use, for the four types of LAPACK; tests/gpu/prototypes
-// holds them against the headers, where they are at hand. Pointers to arrays on the device are addresses.
+// Functions of rocSOLVER and rocBLAS used by factorizations, for LAPACK's four types; tests/gpu/prototypes compares
+// them with the headers, if installed. Pointers to device arrays are addresses.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
               kNoSingular = 194, kAscending = 252, kOutOfPlace = 201;
 }  // namespace rocsolver
 
-// X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after rocsolver_. Strides are in elements.
+// Functions by type: X(name, suffixes of the symbol for the types s, d, c, z, (parameters)), after rocsolver_. Strides
+// are in elements.
 #define TERN_GPU_ROCSOLVER_FUNCTIONS(X)                                                                           \
   X(potrf, spotrf_strided_batched, dpotrf_strided_batched, cpotrf_strided_batched, zpotrf_strided_batched,        \
     (RocblasHandle handle, int uplo, int n, Address a, int lda, std::int64_t stride, Address info, int count))    \
@@ -39,7 +40,7 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
      std::int64_t s_stride, Address u, int ldu, std::int64_t u_stride, Address v, int ldv, std::int64_t v_stride, \
      Address e, std::int64_t e_stride, int mode, Address info, int count))
 
-// As above; `tolerance` has the type of the matrices' parts: of the functions two take a float and two a double.
+// Like above; `tolerance` has the real type of the matrices: two functions take a float and two a double.
 #define TERN_GPU_ROCSOLVER_SYEVJ(X, Real, first, second)                                                    \
   X(Real, first, second,                                                                                    \
     (RocblasHandle handle, int sort, int vectors, int uplo, int n, Address a, int lda, std::int64_t stride, \
@@ -49,7 +50,7 @@ constexpr int kUpper = 121, kLower = 122, kVectors = 211, kNoVectors = 213, kAll
   TERN_GPU_ROCSOLVER_SYEVJ(X, float, ssyevj_strided_batched, cheevj_strided_batched) \
   TERN_GPU_ROCSOLVER_SYEVJ(X, double, dsyevj_strided_batched, zheevj_strided_batched)
 
-// X(name, symbol after rocblas_, (parameters))
+// rocBLAS functions: X(name, symbol after rocblas_, (parameters))
 #define TERN_GPU_ROCBLAS_FUNCTIONS(X)                                                      \
   X(create, create_handle, (RocblasHandle * handle))                                       \
   X(destroy, destroy_handle, (RocblasHandle handle))                                       \

@@ -1,4 +1,4 @@
-// Parts of AMD's GPUs: streams with a mask of compute units.
+// Shares of AMD's GPUs by compute unit masks of streams.
 #include "devices/gpu/share.h"
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace tern::gpu {
 namespace {
 
-/// The units of each device.
+/// Compute units of each device.
 Groups& units_of(const GpuDevice& d) {
   static std::mutex mutex;
   static std::map<int, Groups> all;
@@ -27,7 +27,7 @@ MaskedStreamCreate masked_stream_create() {
 
 struct MaskedUnits : StreamPart {
   std::shared_ptr<const std::vector<std::size_t>> units;
-  std::vector<std::uint32_t> mask;  ///< of them, a bit each
+  std::vector<std::uint32_t> mask;  ///< bit mask of compute units
   Status make_stream(Stream* stream) const override {
     return masked_stream_create()(stream, static_cast<std::uint32_t>(mask.size()), mask.data());
   }
@@ -45,7 +45,7 @@ tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::
   made->units = units_of(d).take(share.units);
   made->mask.assign((d.units + 31) / 32, 0);
   for (const std::size_t i : *made->units) made->mask[i / 32] |= std::uint32_t{1} << i % 32;
-  share.queues = 0;  // the driver has no such limit
+  share.queues = 0;  // the driver cannot limit queues
   part = std::move(made);
   return TERN_DEVICE_OK;
 }

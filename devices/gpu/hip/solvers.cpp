@@ -1,6 +1,5 @@
-// Factorizations by rocSOLVER's strided batched routines. `small` and `large` differ for eigh alone: Jacobi's
-// algorithm, and divide and conquer. svd is gesvd: gesvdj works with A^H A, which loses half of the digits of small
-// values.
+// Factorizations by rocSOLVER's strided batched routines. `small` and `large` differ for eigh only: Jacobi's algorithm,
+// and divide and conquer. svd uses gesvd: gesvdj works with A^H A and loses half of the digits of small values.
 #include <algorithm>
 
 #include "devices/gpu/hip/rocsolver.h"
@@ -22,7 +21,7 @@ class RocmSolver : public Solver {
   RocmSolver(Rocsolver& library, const MatrixBatch& batch, Routine routine)
       : library_(library), api_(library.api), m_(batch), routine_(routine), type_(static_cast<int>(batch.type)) {}
 
-  /// Asks for the workspace; false where the library refuses the batch. The lock is held.
+  /// Queries the workspace; false if the library refuses the batch. The lock is held.
   bool ask() {
     RocblasHandle handle = library_.handle;
     if (api_.query_begin(handle) != kSuccess) return false;
@@ -49,7 +48,7 @@ class RocmSolver : public Solver {
   }
 
  private:
-  /// While it is asked for its workspace, a function says whether that has grown.
+  /// Workspace queries return whether the size has grown.
   static bool is_answer(int error) {
     return error == kSuccess || error == rocsolver::kSizeIncreased || error == rocsolver::kSizeUnchanged;
   }
@@ -62,7 +61,7 @@ class RocmSolver : public Solver {
     return rocsolver_checked(call(handle), "factoring matrices");
   }
 
-  /// What is beside the library's workspace: `e` of syevd and gesvd; the residuals and sweeps of syevj.
+  /// Bytes in addition to the library's workspace: `e` of syevd and gesvd; residuals and sweeps of syevj.
   [[nodiscard]] std::uint64_t extra_bytes() const {
     const auto count = static_cast<std::uint64_t>(m_.at_once);
     if (m_.kind != Factorization::eigh && m_.kind != Factorization::svd) return 0;
@@ -101,7 +100,7 @@ class RocmSolver : public Solver {
                                     sweeps, f.values, n, f.info, count);
   }
 
-  /// rocSOLVER makes Q of one matrix at a time.
+  /// Computes Q of one matrix: rocSOLVER has no batched routine.
   int one_q(RocblasHandle h, const Factors& f, std::uint64_t b) {
     const std::uint64_t element = element_bytes(m_.type);
     const std::uint64_t matrix = static_cast<std::uint64_t>(m_.rows) * static_cast<std::uint64_t>(m_.room());

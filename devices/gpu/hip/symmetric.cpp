@@ -1,4 +1,5 @@
-// rocSHMEM is a static library that hipcc links into a program's own kernels: RCCL makes all calls.
+// No symmetric memory: rocSHMEM is a static library, linked by hipcc into a program's own kernels. RCCL makes all
+// calls.
 #include "devices/gpu/libraries/symmetric.h"
 
 #include "devices/gpu/library.h"

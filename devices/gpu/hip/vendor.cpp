@@ -1,4 +1,4 @@
-// What ROCm has of its own.
+// ROCm-specific functions.
 #include "devices/gpu/vendor.h"
 
 #include <cstring>
@@ -11,38 +11,38 @@ F* symbol(const char* name) {
   return reinterpret_cast<F*>(driver_symbol(name));
 }
 
-// hipDriverGetVersion counts so: major * 10,000,000 + minor * 100,000 + patch.
+// Encoding of hipDriverGetVersion: major * 10,000,000 + minor * 100,000 + patch.
 constexpr int kMajor = 10'000'000, kMinor = 100'000;
 
-// Mapping memory piece by piece loses pages on earlier versions.
+// Earlier versions lose pages when mapping memory piece by piece.
 constexpr int kSegmentsFrom = 7 * kMajor + 2 * kMinor;
 
-// What `tern export --target` compiles for: devices that ROCm 6 and 7 support.
+// Targets of `tern export --target`: devices supported by ROCm 6 and 7.
 constexpr const char* kTargets =
     "rocm:gfx906 rocm:gfx908 rocm:gfx90a rocm:gfx942 rocm:gfx950 rocm:gfx1030 rocm:gfx1100 rocm:gfx1101 rocm:gfx1102 "
     "rocm:gfx1200 rocm:gfx1201";
 
-// Before ROCm 5.3 hiprtc was in the runtime's library. That one ends the process where it does not know an
-// architecture, and where two threads compile. All versions call themselves 9.0.
+// True for hiprtc inside the runtime library (before ROCm 5.3). That version ends the process for unknown architectures
+// and for concurrent compilations. All versions report 9.0.
 bool is_old(const Compiler& c) {
   return c.path.find("libamdhip64") != std::string::npos;
 }
 constexpr const char* kOldArchitectures = "gfx906 gfx908 gfx90a gfx1030";
 
 CompileOptions options_for(const std::string& arch) {
-  // Division and square roots are correctly rounded unless an option says otherwise.
+  // hiprtc rounds division and square roots correctly by default.
   return {{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-w"}, false, {}};
 }
 
-/// The architecture as the compiler names it: "gfx90a:sramecc+:xnack-". The struct of properties differs between
-/// versions of ROCm (the function of version 6 has a name of its own), so this looks for the name in it.
+/// Returns the architecture in the compiler's notation: "gfx90a:sramecc+:xnack-". The struct of properties differs
+/// between versions of ROCm (version 6 has a separate function), so the code searches the struct for the name.
 std::string architecture(int device) {
   auto get = symbol<Status(void*, int)>("hipGetDevicePropertiesR0600");
   if (get == nullptr) get = symbol<Status(void*, int)>("hipGetDeviceProperties");
-  constexpr std::size_t kRoom = 8192;  // about 1,500 bytes are used
+  constexpr std::size_t kRoom = 8192;  // the struct uses about 1,500 bytes
   std::string properties(kRoom, '\0');
   if (get == nullptr || get(properties.data(), device) != kSuccess) return {};
-  const std::size_t at = properties.find("gfx", 256);  // the first 256 bytes are the device's name
+  const std::size_t at = properties.find("gfx", 256);  // the device's name takes the first 256 bytes
   return at == std::string::npos ? "" : properties.substr(at, std::strlen(properties.c_str() + at));
 }
 

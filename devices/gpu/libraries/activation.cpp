@@ -13,24 +13,24 @@ struct Known {
   const char* expression;
   Activation activation;
 };
-// As `text` below writes aten.relu, and GELU as aten.gelu and Hugging Face's models have it.
+// Notation of `text` below for aten.relu, and for GELU in aten.gelu and Hugging Face's models.
 constexpr Known kKnown[] = {
     {"max(0,x)", Activation::relu},
     {"mul(add(1,tanh(mul(0.797885,add(mul(0.044715,pow(x,3)),x)))),mul(0.5,x))", Activation::gelu},
 };
 constexpr const char* kCommutative[] = {"add", "mul", "max"};
 constexpr std::int64_t kMostInstructions = 16;
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
+constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
 
-/// The expression as nested calls, its operand as x, and operands that may change places sorted. A "?" in it is what
-/// no library does.
+/// The expression as nested calls of operand x, with sorted operands of commutative functions. "?" marks operations
+/// unknown to the libraries.
 std::string text(const tern_device_op& op, std::int64_t at) {
   const tern_device_instruction& i = op.instructions[at];
   const std::string name = i.name;
-  // A step of another type rounds, or counts in whole numbers, what the library would not.
+  // A step of another type rounds (or truncates) in places where the library would not.
   if (i.dtype != kF32 && i.dtype != op.inputs[0].dtype) return "?";
   if (name == "load") return i.integer == 0 ? "x" : "?";
-  if (name == "convert") return text(op, i.operands[0]);  // from and to the type of the arithmetic
+  if (name == "convert") return text(op, i.operands[0]);  // between the element type and the arithmetic type
   if (name == "constant") {
     char number[32];
     std::snprintf(number, sizeof number, "%g", i.number);

@@ -1,4 +1,4 @@
-// Pointwise nodes that the libraries take as the end of a product.
+// Pointwise nodes fused by the libraries into the end of a product.
 #pragma once
 
 #include <tern/device.h>
@@ -7,11 +7,11 @@
 
 namespace tern::gpu {
 
-/// Bits of the libraries' epilogues (cublasLtEpilogue_t, hipblasLtEpilogue_t): equal numbers for both.
+/// Epilogue bits of the libraries (cublasLtEpilogue_t, hipblasLtEpilogue_t): equal numbers.
 enum class Activation : std::uint32_t { none = 0, relu = 2, gelu = 32 };
 
-/// What a "pointwise" node computes of its only operand; `none` for everything else. The libraries' GELU is the one
-/// with tanh.
+/// Activation computed by a "pointwise" node of its only operand; `none` for everything else. The libraries' GELU is
+/// the tanh approximation.
 Activation activation_of(const tern_device_op& op);
 
 }  // namespace tern::gpu

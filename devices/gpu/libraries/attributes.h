@@ -1,4 +1,4 @@
-// How nodes' attributes are read.
+// Access to nodes' attributes.
 #pragma once
 
 #include <tern/device.h>
@@ -8,7 +8,7 @@
 
 namespace tern::gpu {
 
-/// The attribute of that name and kind with at least one value; null where there is none.
+/// Returns the attribute of that name and kind with at least one value; null if none exists.
 inline const tern_device_attribute* attribute(const tern_device_op& op, const char* name,
                                               std::int32_t kind = TERN_ATTRIBUTE_INTEGERS) {
   for (std::int32_t i = 0; i < op.attribute_count; ++i) {
@@ -17,7 +17,7 @@ inline const tern_device_attribute* attribute(const tern_device_op& op, const ch
   }
   return nullptr;
 }
-/// The first integer of an attribute, or `otherwise`.
+/// Returns the first integer of an attribute, or `otherwise`.
 inline std::int64_t integer_of(const tern_device_op& op, const char* name, std::int64_t otherwise) {
   const tern_device_attribute* a = attribute(op, name);
   return a == nullptr ? otherwise : a->integers[0];

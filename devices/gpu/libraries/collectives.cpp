@@ -1,4 +1,4 @@
-// "collective": groups of devices by NCCL or RCCL. The library adds in an order of its own.
+// "collective": groups of devices by NCCL or RCCL. The library chooses the order of additions.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace tern::gpu {
 namespace {
 
-/// tern/dtype.h's numbers of types that the library adds; it has no others.
+/// Types reducible by the library, by tern/dtype.h's number.
 struct Type {
   std::int32_t dtype;
   int type;
@@ -25,7 +25,7 @@ constexpr Type kTypes[] = {{2, kNcclU8},  {3, kNcclI8},   {5, kNcclI32},   {6, k
                            {9, kNcclU64}, {10, kNcclF16}, {11, kNcclBf16}, {12, kNcclF32}, {13, kNcclF64}};
 constexpr std::int32_t kBool = 1, kFirstFloat = 10;
 
-/// Bytes of an element, by its type.
+/// Bytes per element, by type.
 constexpr std::uint8_t kBytes[] = {0, 1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
 constexpr std::int32_t kTypesWithBytes = sizeof kBytes;
 
@@ -36,9 +36,9 @@ std::size_t bytes_of(const tern_device_collective& c) {
 struct Reduction {
   int type = -1, op = -1;
 };
-/// -1 where the library has none, or another than Tern.
+/// Returns -1 if the library lacks the reduction, or computes other results than Tern.
 Reduction reduction_of(const tern_device_collective& c) {
-  if (c.dtype == kBool) {  // 0 or 1: or is the larger, and the smaller
+  if (c.dtype == kBool) {  // 0 or 1: `or` is the maximum, `and` the minimum
     const bool either =
         c.reduction == TERN_REDUCE_SUM || c.reduction == TERN_REDUCE_MAX || c.reduction == TERN_REDUCE_BOR;
     const bool both =
@@ -93,7 +93,7 @@ tern_device_status join(std::int32_t device, const std::uint8_t* id, std::int32_
   return TERN_DEVICE_OK;
 }
 
-/// Part r of `in` goes to rank r, whose part for this rank comes to `out`.
+/// Sends part r of `in` to rank r, and receives rank r's part for this rank in `out`.
 int all_to_all(const Communication& c, const tern_device_collective& call, Stream stream) {
   const NcclApi& api = nccl().api;
   const std::size_t size = bytes_of(call);
@@ -129,11 +129,11 @@ int begin(const Communication& c, const tern_device_collective& call, const Redu
   }
 }
 
-/// Waiting for the stream fails where one of its groups has failed, not the last one alone.
+/// Remembers all groups used on the stream: waiting fails if any of them has failed.
 void note_use(tern_device_stream_s& stream, const std::shared_ptr<Communication>& communication) {
   auto& all = stream.communications;
   if (std::ranges::find(all, communication) != all.end()) return;
-  std::erase_if(all, [](const auto& c) { return c.use_count() == 1; });  // which have been left
+  std::erase_if(all, [](const auto& c) { return c.use_count() == 1; });  // groups already left
   all.push_back(communication);
 }
 
@@ -189,7 +189,7 @@ tern_device_status leave(std::int32_t device, tern_device_communicator communica
   return TERN_DEVICE_OK;
 }
 
-/// Another thread may be in the driver, and wait there for what this ends.
+/// Callable while another thread waits inside the driver for work ended by this call.
 tern_device_status abort(std::int32_t device, tern_device_communicator communicator, const char* message) {
   enter(device);
   communicator->communication->abort(message);

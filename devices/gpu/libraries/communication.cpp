@@ -11,7 +11,7 @@ namespace tern::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kJoins = std::chrono::minutes(10);  // all ranks have said that they come
+constexpr auto kJoins = std::chrono::minutes(10);  // timeout after all ranks have announced their arrival
 constexpr auto kLeaves = std::chrono::seconds(5);
 constexpr auto kPause = std::chrono::microseconds(20);
 
@@ -62,7 +62,7 @@ tern_device_status Communication::call(const char* what, const std::function<int
 void Communication::leave() {
   const Clock::time_point end = Clock::now() + kLeaves;
   const std::lock_guard lock(mutex_);
-  failure_.clear();  // streams go on without the group
+  failure_.clear();  // streams continue without the group
   if (comm == nullptr) return;
   const NcclApi& api = nccl().api;
   int state = api.finalize(comm);

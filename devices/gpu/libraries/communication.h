@@ -1,4 +1,4 @@
-// A rank's place in a group of devices.
+// A rank's membership in a group of devices.
 #pragma once
 
 #include <tern/device.h>
@@ -13,24 +13,24 @@
 
 namespace tern::gpu {
 
-/// As the libraries of collectives take addresses of the device.
+/// Converts an address for the libraries of collectives.
 inline std::byte* pointer(Address address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// One thread makes calls; any thread may abort.
+/// A single thread makes calls; any thread may abort.
 struct Communication {
-  NcclComm comm = nullptr;  ///< null: it has been aborted
+  NcclComm comm = nullptr;  ///< null after an abort
   int rank = 0, ranks = 1;
-  bool symmetric = false;  ///< its small calls go through symmetric memory
+  bool symmetric = false;  ///< small calls use symmetric memory
 
-  /// Why the group has failed; empty where it has not.
+  /// Returns the reason for the group's failure; empty without a failure.
   std::string failure();
-  /// Calls that wait end. The first reason counts.
+  /// Ends waiting calls. Only the first reason is kept.
   void abort(const std::string& why);
-  /// Runs `begin`, which calls the library, and waits until the library has put the work on its stream, or has failed.
+  /// Runs `begin`, a library call, and waits until the library has enqueued the work or has failed.
   tern_device_status call(const char* what, const std::function<int()>& begin);
-  /// Leaves in peace, if all ranks do so soon. Afterwards it has not failed.
+  /// Leaves the group cleanly if all ranks do so soon. Afterwards the group counts as not failed.
   void leave();
 
  private:

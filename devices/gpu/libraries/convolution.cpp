@@ -7,7 +7,7 @@
 namespace tern::gpu {
 namespace {
 
-// The numbers of tern/dtype.h.
+// Numbers of tern/dtype.h.
 enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13 };
 
 struct Type {
@@ -16,14 +16,14 @@ struct Type {
 };
 constexpr Type kTypes[] = {{kF16, 2}, {kBf16, 2}, {kF32, 4}, {kF64, 8}};
 
-/// The attribute's values, `count` of them, or `otherwise` as often.
+/// Returns the attribute's values, or `count` times `otherwise`.
 std::vector<std::int64_t> values(const tern_device_op& op, const char* name, std::size_t count,
                                  std::int64_t otherwise) {
   if (const tern_device_attribute* a = attribute(op, name)) return {a->integers, a->integers + a->count};
   return std::vector<std::int64_t>(count, otherwise);
 }
 
-/// False where an axis has no elements, or a stride that is not positive.
+/// Returns false for empty axes and non-positive strides.
 bool read(const tern_device_tensor& t, Shape* shape) {
   for (std::int32_t i = 0; i < t.rank; ++i) {
     if (t.sizes[i] < 1 || (t.sizes[i] > 1 && t.strides[i] < 1)) return false;
@@ -33,7 +33,7 @@ bool read(const tern_device_tensor& t, Shape* shape) {
   return true;
 }
 
-/// The libraries have no images with one axis: another one of size 1 goes before it.
+/// Inserts a spatial axis of size 1: the libraries do not support images with one axis.
 void add_axis(Convolution& c) {
   for (Shape* s : {&c.x, &c.w, &c.y}) {
     s->sizes.insert(s->sizes.begin() + 2, 1);

@@ -1,4 +1,4 @@
-// Tern's convolution as cuDNN and MIOpen see it: images with two or three spatial axes, any strides.
+// Convolution in the terms of cuDNN and MIOpen: images with two or three spatial axes, any strides.
 #pragma once
 
 #include <tern/device.h>
@@ -12,9 +12,9 @@
 namespace tern::gpu {
 
 struct Convolution {
-  int dtype = 0;  ///< of all operands: tern/dtype.h
+  int dtype = 0;  ///< type of all operands: tern/dtype.h
   std::uint32_t bytes = 0;
-  bool is_exact = false;  ///< float32 keeps all its digits, and sums are of float32
+  bool is_exact = false;  ///< float32 keeps all its digits; sums are float32
   Shape x, w, y;
   std::vector<std::int64_t> before, after, strides, dilations;
   bool has_bias = false, has_relu = false;
@@ -22,8 +22,8 @@ struct Convolution {
   bool operator==(const Convolution&) const = default;
 };
 
-/// Nothing where the libraries are not asked: transposed convolutions, other types, empty operands, strides that are
-/// not positive.
+/// Returns nothing for cases not given to the libraries: transposed convolutions, other types, empty operands,
+/// non-positive strides.
 std::optional<Convolution> convolution_of(const tern_device_op& op);
 
 }  // namespace tern::gpu

@@ -13,10 +13,10 @@ namespace tern::gpu {
 namespace {
 
 constexpr OwnKernels kOwn{"tern_convolution_end", "the end of a convolution", 128};
-constexpr std::int64_t kBytes = 16;  // of a thread's elements
+constexpr std::int64_t kBytes = 16;  // bytes of a thread's elements
 
-// EACH neighbours for each thread, computed in float. A channel changes after `step` elements. NVRTC has no type of
-// float16.
+// Each thread handles EACH adjacent elements in float. The channel changes every `step` elements. NVRTC has no float16
+// type.
 constexpr const char* kText = R"(
 #if DTYPE == 12
 typedef float T;
@@ -105,7 +105,7 @@ std::int64_t count_of(const Shape& s) {
   return count;
 }
 
-/// Whether the elements are neighbours, in whatever order of the axes, and 32 bits count them.
+/// True if the elements are dense (in any order of axes) and countable in 32 bits.
 bool is_dense(const Shape& s) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < s.sizes.size(); ++i) last += (s.sizes[i] - 1) * s.strides[i];
@@ -117,7 +117,7 @@ bool is_dense(const Shape& s) {
 Function convolution_end(const GpuDevice& d, const Convolution& c) {
   if (!is_dense(c.y)) return nullptr;
   static std::mutex mutex;
-  static std::map<std::pair<int, int>, Function> all;  // for the lifetime of the process
+  static std::map<std::pair<int, int>, Function> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const std::pair key(d.id, c.dtype);
   if (const auto at = all.find(key); at != all.end()) return at->second;

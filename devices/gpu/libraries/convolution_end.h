@@ -1,5 +1,5 @@
-// The bias and ReLU of a convolution by a kernel of Tern's, in place: MIOpen adds no bias of bfloat16, and its ReLU of
-// a NaN is 0; cuDNN's engines that do both are slower for 16 bits than a second launch.
+// Bias and ReLU of a convolution by a kernel of Tern, in place. MIOpen does not add bfloat16 biases and maps NaN to 0
+// in ReLU; cuDNN's 16-bit engines with bias and ReLU are slower than a second launch.
 #pragma once
 
 #include <tern/device.h>
@@ -9,11 +9,11 @@
 
 namespace tern::gpu {
 
-/// For the type of the convolution, compiled once for each device. Null where the result's elements are not neighbours
-/// in memory or 2^31 or more, the compiler is missing, or the driver refuses the kernel.
+/// Returns the kernel for the convolution's type, compiled once per device. Null if the result is not dense, has 2^31
+/// or more elements, the compiler is missing, or the driver refuses the kernel.
 Function convolution_end(const GpuDevice& d, const Convolution& c);
 
-/// On the convolution's result: adds the bias in float32 to what the library has rounded, and rounds once more.
+/// Adds the bias to the library's rounded result in float32, applies ReLU, and rounds again.
 tern_device_status end_convolution(Function end, Stream stream, const Convolution& c, Address bias, Address y);
 
 }  // namespace tern::gpu

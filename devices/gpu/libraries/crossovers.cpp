@@ -18,7 +18,7 @@ constexpr struct {
 std::string variable() {
   return plugin_variable("_SOLVER");
 }
-/// Null for none, and for an empty one.
+/// Returns null for an unset or empty variable.
 const char* forced() {
   const char* text = std::getenv(variable().c_str());
   return text == nullptr || *text == 0 ? nullptr : text;

@@ -1,4 +1,4 @@
-// From which size and count on the vendor's solvers are faster than Tern's kernels. ./dev gpu-check measures them.
+// Sizes and batch counts for choosing the vendor's solvers over Tern's kernels, measured by `./dev gpu-check`.
 #pragma once
 
 #include <span>
@@ -8,21 +8,21 @@
 
 namespace tern::gpu {
 
-/// The routine for matrices whose longer side is at least `side`, in batches of at least `count`.
+/// Routine for matrices with a longer side of at least `side`, in batches of at least `count`.
 struct Crossover {
   Factorization kind;
-  const char* types;  ///< LAPACK's letters of those that it is for: "sd", "cz"
+  const char* types;  ///< LAPACK's letters of the types: "sd", "cz"
   int side;
   std::int64_t count;
   Routine routine;
 };
-/// Each vendor's table. Of the rows that hold for a batch the last one counts; where none does, Tern's kernels run.
+/// Each vendor's table. The last matching row of a batch counts; without a match, Tern's kernels run.
 std::span<const Crossover> crossovers();
 
-/// TERN_CUDA_SOLVER (TERN_ROCM_SOLVER) may say `own`, `small` or `large` for all batches; something else: why it cannot
-/// be followed. Empty otherwise.
+/// Returns an error for an invalid value of TERN_CUDA_SOLVER (TERN_ROCM_SOLVER); valid values are `own`, `small` and
+/// `large`, for all batches. Empty otherwise.
 std::string wrong_solver();
-/// The routine of that variable where it says one.
+/// Returns the routine of that variable if set, else the table's.
 Routine routine_for(const MatrixBatch& batch);
 
 }  // namespace tern::gpu

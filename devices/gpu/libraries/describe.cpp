@@ -1,4 +1,4 @@
-// "libraries": which of the vendor's libraries this device uses, for people.
+// "libraries": describes the vendor libraries used by this device.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/libraries/crossovers.h"
 #include "devices/gpu/libraries/lt.h"

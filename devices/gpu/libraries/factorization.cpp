@@ -1,6 +1,6 @@
-// cholesky, eigh, lu_factor, qr and svd by the vendor's solvers. Tern's kernels compute the matrices that a solver
-// leaves: those with NaN or infinities, those that it fails on, and all of them in graphs, since no vendor says that
-// its solvers may be captured.
+// cholesky, eigh, lu_factor, qr and svd by the vendor's solvers. Tern's kernels handle the matrices left by a solver:
+// matrices with NaN or infinities, solver failures, and all matrices in graphs, because no vendor documents capturable
+// solvers.
 #include <algorithm>
 
 #include "devices/gpu/handles.h"
@@ -16,12 +16,12 @@ namespace tern::gpu {
 namespace {
 
 constexpr std::uint64_t kAlignment = 256;
-/// Of one call: libraries have counted more in too few bits.
+/// Most matrices per call: libraries have miscounted larger batches.
 constexpr std::int64_t kMostMatrices = 1 << 15;
-/// XsyevBatched wants some hundred kilobytes for a matrix of 16 x 16.
+/// XsyevBatched needs hundreds of kilobytes for a 16 x 16 matrix.
 constexpr std::uint64_t kMostWork = 256 << 20;
 
-/// Bytes that follow each other, each part aligned.
+/// Consecutive memory blocks, each aligned.
 struct Room {
   Address at = 0;
   Address take(std::uint64_t bytes) {
@@ -72,11 +72,11 @@ class FactorizationNode : public LibraryNode {
   std::int64_t u_elements() const { return static_cast<std::int64_t>(m_.rows) * solver_->u_columns(); }
   std::int64_t v_elements() const { return static_cast<std::int64_t>(m_.columns) * solver_->v_rows(); }
 
-  /// Parts of the scratch, and results that the solver writes as Tern has them. Without a node it only measures.
+  /// Assigns scratch memory, and results written in place by the solver. Without a node, only measures.
   Factors place(Room& room, const tern_device_op* op) const {
     const auto count = static_cast<std::uint64_t>(m_.count), steps = static_cast<std::uint64_t>(m_.least());
     const std::uint64_t element = element_bytes(m_.type), real = real_bytes(m_.type);
-    // Room is kept also where a result takes its place: whether it is there may change from node to node only.
+    // Reserves memory even for results in place: optional results vary between nodes.
     const auto result = [&](int output, std::uint64_t bytes) {
       const Address own = room.take(bytes);
       return op != nullptr && op->outputs[output].data != 0 ? op->outputs[output].data : own;
@@ -128,7 +128,7 @@ class FactorizationNode : public LibraryNode {
     return TERN_DEVICE_OK;
   }
 
-  /// A result of `rows` x `columns` from column-major matrices of `ld` rows, `matrix` elements apart.
+  /// Unpacks a result of `rows` x `columns` from column-major matrices of `ld` rows, `matrix` elements apart.
   tern_device_status result(Stream s, Address from, const tern_device_tensor& to, int rows, int columns, int ld,
                             std::int64_t matrix, int triangle = 0) const {
     if (to.data == 0) return TERN_DEVICE_OK;
@@ -183,8 +183,8 @@ class FactorizationNode : public LibraryNode {
   const std::unique_ptr<Solver> solver_;
 };
 
-/// As many matrices at once as kMostWork allows, and at least one. Null as make_solver, and where no workspace would
-/// do.
+/// Uses the largest batch allowed by kMostWork, at least one matrix. Returns null if make_solver does, or if every
+/// workspace is too large.
 std::unique_ptr<Solver> fitting_solver(const GpuDevice& d, MatrixBatch* m) {
   m->at_once = static_cast<int>(std::min(m->count, kMostMatrices));
   std::unique_ptr<Solver> solver = make_solver(d, *m, routine_for(*m));

@@ -1,5 +1,5 @@
-// "partition": a product or a convolution and the activation or the scales that follow it, as one call of the library;
-// products of operands in blocks with scales and what would dequantize those.
+// "partition": a product or convolution with its subsequent activation or scales, as one library call; products of
+// operands in scaled blocks with their dequantizing nodes.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -22,8 +22,8 @@
 namespace tern::gpu {
 namespace {
 
-/// An activation and the library's node before it, with what changes only the sizes between them: the last first.
-/// Nobody else reads the results in between. Empty where there is none.
+/// Nodes from an activation back to the library's node, last first, with only size changes between. Intermediate
+/// results have no other readers. Empty without a match.
 std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activation) {
   if (activation_of(part.nodes[activation].op) == Activation::none) return {};
   std::vector<std::int32_t> nodes = chain_before(part, activation, part.nodes[activation].inputs[0]);
@@ -33,7 +33,7 @@ std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activ
   return nodes;
 }
 
-/// A scaled product: what the pointwise node `last` multiplies, and the node before it.
+/// A scaled product: the multiplying pointwise node `last`, and the product.
 struct ScaledProduct {
   Scaling scaling;
   std::int32_t product = -1;
@@ -51,7 +51,7 @@ std::optional<ScaledProduct> scaled_product(const tern_device_part& part, std::i
   return std::nullopt;
 }
 
-/// Whether the library adds a matrix to the product, beside a vector that it may have.
+/// True if the library can add a matrix to the product, in addition to a possible vector.
 bool has_sum(const tern_device_op& product) {
   if (!has_product(product) || is_float8(product)) return false;
   const std::optional<Product> p = product_of(product);
@@ -77,24 +77,24 @@ tern_device_status choose(std::int32_t device, const tern_device_part* part, std
   return TERN_DEVICE_OK;
 }
 
-/// A node, its operands' places among those of the part, and the library's calls for it. Several threads may run it:
-/// nodes change nothing of themselves outside of the library's lock.
+/// A node, the positions of its operands among the part's operands, and its library calls. Thread-safe: nodes are
+/// modified only under the library's lock.
 struct Fused {
   tern_device_op op;
   std::vector<tern_device_tensor> inputs;
   tern_device_tensor output;
-  std::vector<std::ptrdiff_t> places;  ///< -1: the operand is absent
+  std::vector<std::ptrdiff_t> places;  ///< -1: absent operand
   std::unique_ptr<LibraryNode> node;
 };
 
-/// The place of a value among the operands of the part.
+/// Position of a value among the part's operands.
 std::ptrdiff_t place_of(const tern_device_part& part, std::int32_t value) {
   const std::int32_t* end = part.inputs + part.input_count;
   const std::int32_t* place = std::find(part.inputs, end, value);
   return place == end ? -1 : place - part.inputs;
 }
 
-/// The node as the library gets it, with more operands behind its own.
+/// Describes the node for the library, with further operands after its own.
 std::unique_ptr<Fused> fuse(const tern_device_part& part, const tern_device_part_node& node) {
   auto fused = std::make_unique<Fused>();
   fused->op = node.op;
@@ -110,7 +110,7 @@ void finish(Fused* fused) {
 }
 
 std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& part) {
-  std::unique_ptr<Fused> fused = fuse(part, part.nodes[0]);  // its result has as many elements as the last one's
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[0]);  // the last node's result has as many elements
   finish(fused.get());
   fused->node = provider_of(fused->op)->prepare(d, fused->op, activation_of(part.nodes[part.node_count - 1].op));
   return fused;
@@ -118,8 +118,7 @@ std::unique_ptr<Fused> activated(const GpuDevice& d, const tern_device_part& par
 
 std::unique_ptr<Fused> summed(const GpuDevice& d, const tern_device_part& part, const ResidualSum& sum) {
   const tern_device_part_node& last = part.nodes[part.node_count - 1];
-  std::unique_ptr<Fused> fused =
-      fuse(part, part.nodes[sum.nodes.back()]);  // its result has as many elements as the sum
+  std::unique_ptr<Fused> fused = fuse(part, part.nodes[sum.nodes.back()]);  // the sum has as many elements
   fused->inputs.resize(3);
   fused->places.resize(3, -1);
   fused->inputs.push_back(last.op.inputs[sum.operand]);
@@ -144,7 +143,7 @@ std::unique_ptr<Fused> scaled(const GpuDevice& d, const tern_device_part& part, 
   return fused;
 }
 
-/// A product of operands in blocks; null where the part has other nodes as well.
+/// Returns a product of operands in blocks; null if the part contains further nodes.
 std::unique_ptr<Fused> microscaled(const GpuDevice& d, const tern_device_part& part, const MicroscaledProduct& p) {
   if (p.a.nodes.size() + p.b.nodes.size() + 1 != static_cast<std::size_t>(part.node_count)) return nullptr;
   std::unique_ptr<Fused> fused = fuse(part, part.nodes[part.node_count - 1]);
@@ -158,7 +157,7 @@ std::unique_ptr<Fused> microscaled(const GpuDevice& d, const tern_device_part& p
 tern_device_status compile(std::int32_t device, const tern_device_part* part, tern_device_partition* partition,
                            std::uint64_t* scratch_bytes) {
   TERN_GPU_ENTER(device);
-  // Tern divides groups, and what is made in the middle may be read elsewhere.
+  // Intermediate results may have readers outside the part, because Tern divides groups.
   const std::int32_t end = part->node_count - 1;
   const tern_device_part_node& last = part->nodes[end];
   std::unique_ptr<Fused> fused;

@@ -1,4 +1,4 @@
-// The steps of a "pointwise" node.
+// Access to the instructions of a "pointwise" node.
 #pragma once
 
 #include <tern/device.h>
@@ -12,7 +12,7 @@ inline bool is(const tern_device_instruction& i, const char* name) {
   return std::strcmp(i.name, name) == 0;
 }
 
-/// The operand that a step reads, as it is or converted to float32; -1 for another step.
+/// Operand loaded by a step, unchanged or converted to float32; -1 for other steps.
 inline std::int32_t loaded(const tern_device_op& op, std::int32_t at) {
   constexpr int kF32 = 12;  // tern/dtype.h
   const tern_device_instruction* i = &op.instructions[at];

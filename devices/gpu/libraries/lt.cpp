@@ -11,7 +11,7 @@ namespace {
 
 constexpr LibraryPlaces kPlaces = {names::kLt, names::kLtVariable, names::kLtLibraries, names::kLtHint};
 
-/// Why the library cannot be used on the device; empty if it can.
+/// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
   lt.path = file;
   std::string lacks;
@@ -23,7 +23,7 @@ std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
   if (!lacks.empty())
     return lt.path + " is too old: it lacks " + lacks + "; update " + names::kLt + ", or name another by " +
            names::kLtVariable;
-  // cuBLASLt tells its version without a device.
+  // cuBLASLt reports its version without a device.
   lt.version = lt_version(library, nullptr);
   if (std::string why = lt_too_new(lt.version, d.driver_number); !why.empty())
     return std::string(names::kLt) + " " + lt.version.text + " (" + lt.path + ") " + why;

@@ -1,4 +1,4 @@
-// cuBLASLt or hipBLASLt, found when the first product asks for it.
+// cuBLASLt or hipBLASLt, loaded on first use.
 #pragma once
 
 #include <map>
@@ -11,38 +11,38 @@
 
 namespace tern::gpu {
 
-/// "13.1.0"; each vendor defines it. Empty if the library does not tell.
+/// Version such as "13.1.0", read by vendor code. Empty if unknown.
 struct LtVersion {
   int major = 0;
   std::string text;
 };
 LtVersion lt_version(void* library, LtHandle handle);
 
-/// Why the driver does not run this version; empty if it does. Each vendor defines it.
+/// Returns the reason for the driver not running this version; empty if it does. Vendor code.
 std::string lt_too_new(const LtVersion& version, int driver_number);
 
-/// The library on one device. It lives as long as the process.
+/// The library on one device. Never unloaded.
 struct Lt {
   LtApi api;
   LtHandle handle = nullptr;
   LtVersion version;
   std::string path;
-  std::string why;  ///< it cannot be used; empty if it can
-  std::mutex lock;  ///< of calls with the handles
+  std::string why;  ///< reason for being unusable; empty if usable
+  std::mutex lock;  ///< guards calls with the handles
   std::map<Stream, LtHandle> of_streams;
 };
 
-/// The device is current. Tries once for each device.
+/// Loads the library once per device. The device is current.
 Lt& lt(const GpuDevice& d);
 
-/// The handle for work on the stream: hipBLASLt keeps memory in a handle, which work on two streams would share. A
-/// graph runs on the stream that recorded it, so its work has that stream's. The lock is held.
+/// Returns the handle for work on the stream: a hipBLASLt handle owns memory, so concurrent streams must not share a
+/// handle. Graphs run on their recording stream and use its handle. The lock is held.
 tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle);
 
-/// Success, or a status with a message of the call and the library's number of the error.
+/// Returns success, or a status with a message naming the call and the library's error number.
 tern_device_status lt_checked(int error, const char* call);
 
-/// What the library's create functions make.
+/// An object of the library's create functions.
 using LtObject = std::unique_ptr<void, Status (*)(void*)>;
 
 }  // namespace tern::gpu

@@ -1,5 +1,5 @@
-// The functions of cuBLASLt and hipBLASLt that products use. Their prototypes are the same; lt_names.h (cuda/ or hip/)
-// has the prefix of their names and the numbers that differ.
+// Functions of cuBLASLt and hipBLASLt used by products. Prototypes are equal; lt_names.h (cuda/ or hip/) has the symbol
+// prefix and the differing constants.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct LtAlgorithm {
 /// cublasLtMatmulHeuristicResult_t.
 struct LtChoice {
   LtAlgorithm algorithm;
-  std::size_t workspace = 0;  ///< bytes that it needs
-  int status = 0;             ///< the rest holds if this is success
+  std::size_t workspace = 0;  ///< required workspace in bytes
+  int status = 0;             ///< the other members are valid on success
   float waves = 0;
   int reserved[4] = {};
 };
 
-// X(name, suffix of the symbol, (parameters)).
+// Functions: X(name, suffix of the symbol, (parameters)).
 #define TERN_GPU_LT_FUNCTIONS(X)                                                                                   \
   X(create, Create, (LtHandle * handle))                                                                           \
   X(layout_create, MatrixLayoutCreate,                                                                             \

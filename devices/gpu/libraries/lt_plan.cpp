@@ -3,11 +3,10 @@
 namespace tern::gpu {
 namespace {
 
-// What algorithms may take for themselves: NVIDIA recommends 32 MiB for Hopper, 4 MiB for others
-// ("cublasSetWorkspace").
+// Workspace limit: NVIDIA recommends 32 MiB for Hopper, 4 MiB for others ("cublasSetWorkspace").
 constexpr std::uint64_t kWorkspace = std::uint64_t{32} << 20;
 
-/// Sets attributes and remembers whether one was refused.
+/// Sets attributes and remembers failures.
 template <class Object>
 class Attributes {
  public:
@@ -40,7 +39,7 @@ LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch)
   return object;
 }
 
-/// 0: one for the whole matrix, as without the attribute.
+/// 0: one scale for the whole matrix (the default).
 std::int32_t mode_of(Scales scales) {
   return scales == Scales::rows ? names::kLtScaleOfRows : scales == Scales::blocks ? names::kLtScaleOfBlocks : 0;
 }
@@ -54,7 +53,7 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
   Attributes<LtProduct> attributes(api.product_set, object);
   attributes.set(names::kLtTransA, std::int32_t{p.a.transposed ? names::kLtTransposed : names::kLtNormal});
   attributes.set(names::kLtTransB, std::int32_t{p.b.transposed ? names::kLtTransposed : names::kLtNormal});
-  // Bits, but for the one that stands alone: RELU, BIAS, RELU_BIAS ...
+  // Epilogues combine bits, except the default: RELU, BIAS, RELU_BIAS ...
   std::uint32_t epilogue = static_cast<std::uint32_t>(activation);
   if (p.addend == Addend::vector) {
     epilogue |= names::kLtEpilogueBias;
@@ -65,7 +64,7 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
     attributes.set(names::kLtScaleModeA, mode);
     attributes.set(names::kLtScaleModeB, mode);
   }
-  // Each call sets its own; a heuristic sees that there are some.
+  // Each call sets its own scales; the heuristic only needs to know about their presence.
   if (scales != Scales::none)
     for (const int attribute : {names::kLtScaleA, names::kLtScaleB}) attributes.set(attribute, std::uint64_t{16});
   if (!attributes.good()) object.reset();
@@ -79,7 +78,7 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
   const LtObject preference(made, lt.api.preference_destroy);
   Attributes<LtPreference> attributes(lt.api.preference_set, preference);
   attributes.set(names::kLtWorkspace, kWorkspace);
-  // Parts of a sum are added in float32, not in the 16 bits of the result.
+  // Adds partial sums in float32, not in the result's 16 bits.
   if constexpr (names::kLtReductions >= 0)
     attributes.set(names::kLtReductions, std::uint32_t{names::kLtReduceInCompute});
   int operand = 0;

@@ -1,4 +1,4 @@
-// The library's descriptors of one product, and the algorithms that it chose for them.
+// The library's descriptors of one product, and its chosen algorithms.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace tern::gpu {
 
-/// The alignment that every algorithm is content with; Tern's own memory has it, parts of tensors may lack it.
+/// Alignment sufficient for every algorithm; guaranteed for Tern's own memory, but not for parts of tensors.
 constexpr std::uint32_t kLtAlignment = 16;
 
 struct LtPlan {
   LtObject product, a, b, c, d;
-  std::optional<LtChoice> aligned;  ///< for addresses that are multiples of kLtAlignment
-  std::optional<LtChoice> any;      ///< for all addresses of elements
+  std::optional<LtChoice> aligned;  ///< algorithm for addresses aligned to kLtAlignment
+  std::optional<LtChoice> any;      ///< algorithm for all element addresses
 };
 
-/// Null where the library has no algorithm for aligned addresses.
+/// Returns null if the library has no algorithm for aligned addresses.
 std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& product, const LtTypes& types, Activation activation,
                                 Scales scales);
 

@@ -14,7 +14,7 @@ namespace {
 
 class ProductNode : public LibraryNode {
  public:
-  /// `tiles` where scales are of blocks: what brings them into tiles.
+  /// `tiles`: kernel bringing block scales into tiles, if needed.
   ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan, Scales scales,
               const BlockScales& blocks, Function tiles)
       : lt_(lt),
@@ -62,14 +62,14 @@ class ProductNode : public LibraryNode {
   static constexpr std::uint64_t kScratchAlignment = 256;
   static constexpr std::int64_t kBlock = 32;
 
-  /// Room for copies of the vectors of scales.
+  /// Bytes for copies of the scale vectors.
   std::uint64_t scale_bytes() const {
     if (scales_ == Scales::blocks)
       return grid_of(product_.a).tile_bytes() + grid_of(product_.b).tile_bytes() + 2 * kLtAlignment;
     if (scales_ != Scales::rows) return 0;
     return static_cast<std::uint64_t>(product_.d.rows + product_.d.columns) * sizeof(float) + 2 * kLtAlignment;
   }
-  /// The heuristic saw vectors at multiples of 16 bytes; others, parts of tensors, are copied.
+  /// The heuristic assumed vectors aligned to 16 bytes; other vectors (parts of tensors) are copied.
   tern_device_status align_scales(Stream stream, Address* room, std::int64_t count, Address* scales) const {
     if (scales_ != Scales::rows || *scales % kLtAlignment == 0) return TERN_DEVICE_OK;
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * sizeof(float);
@@ -80,9 +80,9 @@ class ProductNode : public LibraryNode {
     return TERN_DEVICE_OK;
   }
 
-  /// Of a matrix whose columns lie whole in memory, one after the other.
+  /// Scales of a matrix with contiguous consecutive columns.
   static ScaleGrid grid_of(const Matrix& m) { return {m.columns, m.rows / kBlock}; }
-  /// The scales behind the elements of an operand, in tiles.
+  /// Brings the scales after an operand's elements into tiles.
   tern_device_status tile_scales(Stream stream, Address* room, const Matrix& m, bool in_tiles, Address elements,
                                  Address* scales) const {
     const ScaleGrid grid = grid_of(m);
@@ -153,7 +153,7 @@ class ProductNode : public LibraryNode {
   const BlockScales blocks_;
   const Function tiles_;
   std::uint64_t workspace_ = 0;
-  std::optional<Staging> staging_;  ///< where the library takes aligned addresses only
+  std::optional<Staging> staging_;  ///< set if the library accepts aligned addresses only
 };
 
 }  // namespace
@@ -165,7 +165,7 @@ bool has_product(const tern_device_op& op) {
 
 namespace {
 
-/// Whether each operand is a matrix whose rows of the depth follow each other, and the product a single one.
+/// True for a single product whose operands have contiguous rows along the depth.
 bool takes_blocks(const Product& p) {
   return p.batch == 1 && p.calls.size() == 1 && p.a.transposed && !p.b.transposed && p.a.leading == p.a.rows &&
          p.b.leading == p.b.rows;
@@ -184,7 +184,7 @@ std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& o
   if (!library.why.empty()) return nullptr;
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
   if (plan == nullptr) return nullptr;
-  // Of other addresses, only one whole result is copied.
+  // Misaligned results are copied only as a single whole result.
   if (!plan->any && (product->calls.size() > 1 || has_residual || product->has_gaps())) return nullptr;
   Function tiles = nullptr;
   if (scales == Scales::blocks && !(blocks.a_in_tiles && blocks.b_in_tiles)) {

@@ -8,7 +8,7 @@
 namespace tern::gpu {
 namespace {
 
-// The numbers of tern/dtype.h.
+// Numbers of tern/dtype.h.
 enum {
   kI8 = 3,
   kI32 = 5,
@@ -22,7 +22,7 @@ enum {
   kE5m2Fnuz = 20
 };
 
-/// Types of both operands that are multiplied with each other.
+/// Families of operand types. Operands of one family can be multiplied.
 enum class Family { none, half, bfloat, single, wide, byte, small, whole };
 
 struct Type {
@@ -43,7 +43,7 @@ constexpr Type kTypes[] = {
     {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, Family::byte},
 };
 
-/// The results of a family: "cublasLtMatmul", tables of supported types.
+/// Result types of a family: "cublasLtMatmul", tables of supported types.
 struct Result {
   Family operands, result;
 };
@@ -54,7 +54,7 @@ constexpr Result kResults[] = {
     {Family::byte, Family::single},
 };
 
-/// What --precision lets products of float32 round their operands to.
+/// Rounding of float32 operands permitted by --precision.
 struct Rounding {
   int precision, compute;
 };
@@ -63,7 +63,7 @@ constexpr Rounding kRoundings[] = {
     {TERN_DEVICE_PRECISION_AUTOMATIC, names::kLtComputeTf32},
 };
 
-/// Where alpha and beta are not float: their type, and that of sums.
+/// Type of alpha, beta and sums, if not float.
 struct Factor {
   Family operands;
   LtFactor factor;
@@ -113,7 +113,7 @@ LtTypes lt_types(const tern_device_op& op) {
   // "Bias vector elements are the same type as the elements of output matrix [...] exceptions: fp8 kernels with an
   // output type of CUDA_R_32F" (cublasLt.h).
   if (has_addend && a->family == Family::byte && out->family == Family::single) return {};
-  // Biases of whole numbers belong to results of 8 bits ("cublasLtMatmul").
+  // Integer biases require 8-bit results ("cublasLtMatmul").
   if (has_addend && a->family == Family::small) return {};
   LtTypes t;
   t.a = b->library;

@@ -23,7 +23,7 @@ constexpr struct {
   Scalar type;
 } kTypes[] = {{12, Scalar::s}, {13, Scalar::d}, {15, Scalar::c}, {16, Scalar::z}};
 
-constexpr std::int64_t kMostSide = 1 << 15;  // so that the elements of a matrix are an int
+constexpr std::int64_t kMostSide = 1 << 15;  // limit, so that a matrix's element count fits an int
 
 bool wants(const tern_device_op& op, int output) {
   return output < op.output_count && op.outputs[output].dtype != 0;
@@ -52,7 +52,7 @@ std::optional<MatrixBatch> matrices_of(const tern_device_op& op) {
   if (m.kind == Factorization::svd) m.has_vectors = wants(op, 0) || wants(op, 2);
   if (m.kind == Factorization::qr && wants(op, 0)) {
     const tern_device_tensor& q = op.outputs[0];
-    m.has_vectors = op.outputs[1].rank == a.rank && q.rank == a.rank;  // neither the reflections nor R alone
+    m.has_vectors = op.outputs[1].rank == a.rank && q.rank == a.rank;  // excludes modes `reflectors` and `r`
     m.q_columns = m.has_vectors ? static_cast<int>(q.sizes[a.rank - 1]) : 0;
   }
   return m;

@@ -1,4 +1,4 @@
-// Nodes of linear algebra as the vendors' solvers see them: batches of column-major matrices.
+// Linear algebra nodes in the solvers' terms: batches of column-major matrices.
 #pragma once
 
 #include <tern/device.h>
@@ -22,8 +22,8 @@ constexpr std::uint64_t element_bytes(Scalar t) {
   return parts(t) * real_bytes(t);
 }
 
-/// Tern's kernels, and two solvers of the vendor for each factorization: one for many small matrices and one for large
-/// ones. Which routines they are, each vendor says.
+/// Tern's kernels, and two vendor solvers per factorization: for many small matrices and for large matrices. Vendor
+/// code defines the routines.
 enum class Routine { own, small, large };
 
 struct MatrixBatch {
@@ -31,18 +31,18 @@ struct MatrixBatch {
   Scalar type = Scalar::s;
   int rows = 0, columns = 0;
   std::int64_t count = 0;
-  int at_once = 1;           ///< the most that one call of the library gets
-  bool upper = false;        ///< cholesky, eigh: the triangle that is read
-  bool has_vectors = false;  ///< eigh, svd; qr: Q is wanted
+  int at_once = 1;           ///< most matrices per library call
+  bool upper = false;        ///< cholesky, eigh: reads the upper triangle
+  bool has_vectors = false;  ///< eigh, svd: vectors; qr: Q
   bool is_full = false;      ///< svd: u and vh are square
   int q_columns = 0;         ///< qr, with Q
 
   [[nodiscard]] int least() const { return rows < columns ? rows : columns; }
-  /// Columns that each matrix has room for: Q may have more than A.
+  /// Columns allocated per matrix: Q may have more columns than A.
   [[nodiscard]] int room() const { return has_vectors && q_columns > columns ? q_columns : columns; }
 };
 
-/// Nothing for other ops and types, empty matrices, and such as LAPACK's int cannot count.
+/// Returns nothing for other ops and types, empty matrices, and sizes beyond LAPACK's int.
 std::optional<MatrixBatch> matrices_of(const tern_device_op& op);
 
 }  // namespace tern::gpu

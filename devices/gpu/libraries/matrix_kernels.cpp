@@ -12,7 +12,7 @@ namespace {
 
 constexpr OwnKernels kOwn{"tern_matrices", "matrices", 128};
 
-// REAL and PARTS say the type. Without <stdint.h>, which NVRTC does not have.
+// REAL and PARTS define the type. NVRTC has no <stdint.h>.
 constexpr const char* kText = R"(
 typedef long long i64;
 struct Input {
@@ -119,7 +119,7 @@ tern_device_status MatrixKernels::leave_all(Stream stream, Address unfinished, s
 
 const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type) {
   static std::mutex mutex;
-  static std::map<std::pair<int, Scalar>, MatrixKernels> all;  // for the lifetime of the process
+  static std::map<std::pair<int, Scalar>, MatrixKernels> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const auto at = all.find({d.id, type});
   if (at != all.end()) return &at->second;

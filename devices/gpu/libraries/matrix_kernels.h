@@ -1,4 +1,4 @@
-// Kernels between Tern's tensors and column-major matrices.
+// Kernels converting between Tern's tensors and column-major matrices.
 #pragma once
 
 #include <tern/device.h>
@@ -10,41 +10,42 @@
 
 namespace tern::gpu {
 
-/// A matrix of a tensor as the kernels read it; the same struct is in the text.
+/// A matrix of a tensor, as read by the kernels; the kernel source contains the same struct.
 struct PackedInput {
-  std::int64_t sizes[TERN_DEVICE_MAX_RANK] = {}, strides[TERN_DEVICE_MAX_RANK] = {};  ///< of the batch
+  std::int64_t sizes[TERN_DEVICE_MAX_RANK] = {}, strides[TERN_DEVICE_MAX_RANK] = {};  ///< batch axes
   std::int64_t row = 0, column = 0;                                                   ///< strides
-  std::int64_t matrix = 0;  ///< elements from matrix to matrix
-  int rank = 0;             ///< of the batch
+  std::int64_t matrix = 0;                                                            ///< elements between matrices
+  int rank = 0;                                                                       ///< number of batch axes
   int rows = 0, columns = 0;
-  int triangle = 0;  ///< 1: the lower one is read, 2: the upper one; 0: all
+  int triangle = 0;  ///< 1: reads the lower triangle, 2: the upper; 0: all elements
 };
 struct PackedOutput {
-  std::int64_t count = 0;                        ///< elements of the result
-  std::int64_t matrix = 0, row = 0, column = 0;  ///< strides of what is read
-  int rows = 0, columns = 0;                     ///< of the result
-  int triangle = 0;                              ///< 1: the lower one, 2: the upper one; the rest is zero
+  std::int64_t count = 0;                        ///< element count of the result
+  std::int64_t matrix = 0, row = 0, column = 0;  ///< strides of the source
+  int rows = 0, columns = 0;                     ///< extents of the result
+  int triangle = 0;                              ///< 1: writes the lower triangle, 2: the upper, zeros elsewhere
   int conjugate = 0;
 };
 
 struct MatrixKernels {
   Function pack = nullptr, unpack = nullptr, finish = nullptr, leave = nullptr;
 
-  /// The tensor's matrices to `to`. Elements that are not finite become 0, and `unfinished` of their matrix 1, which is
-  /// 0 elsewhere. `a_places` and `tau_places`, unless they are 0, get the addresses of each matrix, and of each `steps`
-  /// elements from `tau` on.
+  /// Packs the tensor's matrices into `to`. Non-finite elements become 0 and set their matrix's `unfinished` to 1 (else
+  /// 0). `a_places` and `tau_places` (unless 0) receive the addresses of each matrix and of each `steps` elements of
+  /// `tau`.
   tern_device_status pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, Scalar type,
                               const Factors& f, Address unfinished, std::int64_t count, int steps) const;
-  /// Row-major results of column-major matrices.
+  /// Unpacks column-major matrices into row-major results.
   tern_device_status unpack_all(Stream stream, Address from, Address to, PackedOutput how) const;
-  /// `unfinished` of the matrices whose `info` is not 0 becomes 1; `result` of the others, unless it is 0, becomes 0.
+  /// Sets `unfinished` to 1 for matrices with non-zero `info`, and `result` (unless 0) to 0 for all others.
   tern_device_status finish_all(Stream stream, Address unfinished, Address info, Address result,
                                 std::int64_t count) const;
-  /// All are unfinished.
+  /// Marks all matrices as unfinished.
   tern_device_status leave_all(Stream stream, Address unfinished, std::int64_t count) const;
 };
 
-/// Compiled once for each device and type. Null where the compiler is missing or the driver refuses them.
+/// Returns kernels compiled once per device and type. Null if the compiler is missing or the driver refuses the
+/// kernels.
 const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type);
 
 }  // namespace tern::gpu

@@ -19,13 +19,13 @@ bool is(const tern_device_op& op, const char* name) {
   return std::strcmp(op.name, name) == 0;
 }
 
-/// Whether an attribute is that number alone.
+/// True if the attribute holds exactly that number.
 bool has(const tern_device_op& op, const char* name, std::int64_t value) {
   const tern_device_attribute* a = attribute(op, name);
   return a != nullptr && a->count == 1 && a->integers[0] == value;
 }
 
-/// The value that `node` reads in blocks as its operand `k`.
+/// Operand `k` of `node`, in blocks.
 std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, std::int32_t k) {
   if (!has(node.op, "block", kBlock)) return std::nullopt;
   return MicroscaledOperand{node.inputs[k], node.op.inputs[k], has(node.op, "layout", 1), {}};
@@ -33,26 +33,26 @@ std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, s
 
 std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
   const std::int32_t node = maker(part, before, value);
-  if (node < 0 || !is(part.nodes[node].op, "mx_dequantize") || uses(part, value) != 1) return std::nullopt;
+  if (node < 0 || !is(part.nodes[node].op, "dequantize") || uses(part, value) != 1) return std::nullopt;
   std::optional<MicroscaledOperand> operand = in_blocks(part.nodes[node], 0);
   if (operand) operand->nodes = {node};
   return operand;
 }
 
-/// Whether a permute makes the transpose of a matrix.
+/// True if a permute transposes a matrix.
 bool swaps_axes(const tern_device_op& op) {
   const tern_device_attribute* axes = attribute(op, "axes");
   return axes != nullptr && axes->count == 2 && (axes->integers[0] + 2) % 2 == 1;
 }
 
-/// Of a matrix [n, k] whose rows follow each other, the transpose.
+/// Transposes a matrix [n, k] with contiguous rows.
 void turn(tern_device_tensor* matrix) {
   std::swap(matrix->sizes[0], matrix->sizes[1]);
   matrix->strides[0] = 1;
   matrix->strides[1] = matrix->sizes[0];
 }
 
-/// [k, n] in blocks along k: a value [n, k] as it is, or one that is dequantized and transposed.
+/// [k, n] in blocks along k: either a value [n, k], or its dequantized transpose.
 std::optional<MicroscaledOperand> right_operand(const tern_device_part& part, std::int32_t product) {
   const tern_device_part_node& node = part.nodes[product];
   std::optional<MicroscaledOperand> b;

@@ -1,5 +1,4 @@
-// Products of two operands of microscaling (MX) among the nodes of a part: what dequantizes the operands, and the
-// matmul.
+// Finds products of two microscaled (MX) operands in a part: the dequantizing nodes and the matmul.
 #pragma once
 
 #include <tern/device.h>
@@ -13,22 +12,22 @@
 
 namespace tern::gpu {
 
-/// An operand with blocks: its value in the part, elements and scales, and the elements as the product has them.
+/// An operand in blocks: its value in the part, its elements and scales, and the elements as seen by the product.
 struct MicroscaledOperand {
   std::int32_t value = -1;
   tern_device_tensor elements{};
-  bool in_tiles = false;            ///< its scales
-  std::vector<std::int32_t> nodes;  ///< between it and the product: the first one dequantizes
+  bool in_tiles = false;            ///< true if the scales are in tiles
+  std::vector<std::int32_t> nodes;  ///< nodes between the operand and the product; the first dequantizes
 };
 
 struct MicroscaledProduct {
   MicroscaledOperand a, b;
 };
 
-/// What node `product` is; nothing for another node, and where something else reads its dequantized operands.
+/// Matches the product at node `product`; nothing for other nodes, or if other nodes read the dequantized operands.
 std::optional<MicroscaledProduct> microscaled_product(const tern_device_part& part, std::int32_t product);
 
-/// Whether the device and its library have them.
+/// True if the device and its library support microscaled products.
 bool has_microscaled_products(const GpuDevice& d);
 
 }  // namespace tern::gpu

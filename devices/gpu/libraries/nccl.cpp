@@ -12,7 +12,7 @@ std::string version_text(int code) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-/// Why the library cannot be used; empty if it can.
+/// Returns the reason for the library being unusable; empty if usable.
 std::string start(Nccl& n, void* library, const std::string& file) {
   std::string lacks;
 #define TERN_GPU_LOAD(name, symbol, parameters)                                            \

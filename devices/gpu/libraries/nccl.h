@@ -1,4 +1,4 @@
-// NCCL or RCCL, found when the first group asks for it.
+// NCCL or RCCL, loaded on first use.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace tern::gpu {
 
-/// It lives as long as the process.
+/// Never unloaded.
 struct Nccl {
   NcclApi api;
   std::string version;  ///< "2.28.3"
-  std::string why;      ///< it cannot be used; empty if it can
+  std::string why;      ///< reason for being unusable; empty if usable
 };
 const Nccl& nccl();
 
-/// "NCCL 2.28.3", or why there is none.
+/// Returns "NCCL 2.28.3", or the reason for its absence.
 std::string describe_collectives();
 
 }  // namespace tern::gpu

@@ -1,5 +1,5 @@
-// The functions, types and numbers of nccl.h that the plugins use; RCCL has the same. tests/gpu/prototypes holds them
-// against the header, where it is at hand.
+// Declarations of nccl.h used by the plugins; RCCL's are equal. tests/gpu/prototypes compares them with the header, if
+// installed.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ using NcclComm = void*;
 struct NcclId {  ///< ncclUniqueId
   char bytes[128];
 };
-/// ncclConfig_t as of 2.14: the library fills in what later versions have added.
+/// ncclConfig_t of 2.14: the library supplies members of later versions.
 struct NcclConfig {
   std::size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
   unsigned version = 21400;
-  int blocking = 0;  ///< calls begin, and nccl_comm_state says how they go on
+  int blocking = 0;  ///< non-blocking calls; nccl_comm_state reports their progress
 };
 
 // ncclResult_t

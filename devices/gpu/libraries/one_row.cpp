@@ -9,7 +9,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
+constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
 
 bool own_is_wanted() {
   const char* text = std::getenv(plugin_variable("_ROWS").c_str());

@@ -1,13 +1,13 @@
-// A row times a matrix, as a decoder of one text has it: bound by reading the matrix, which Tern's kernel does, too
-// (kernels/portable/text/product_row.inc).
+// Products of a single row and a matrix, as in a decoder with one sequence. Reading the matrix bounds the speed, also
+// of Tern's kernel (kernels/portable/text/product_row.inc).
 #pragma once
 
 #include <tern/device.h>
 
 namespace tern::gpu {
 
-/// Whether Tern's kernel is to compute the product: it has one row, rows of the matrix' transpose follow each other,
-/// and TERN_CUDA_ROWS or TERN_ROCM_ROWS says `own`; where it says nothing, on CUDA.
+/// True if Tern's kernel shall compute the product: a has one row, rows of b's transpose are contiguous, and
+/// TERN_CUDA_ROWS (TERN_ROCM_ROWS) is `own`, or unset on CUDA.
 bool is_own_row(const tern_device_op& op);
 
 }  // namespace tern::gpu

@@ -1,4 +1,4 @@
-// "override": nodes that the vendor's libraries run.
+// "override": nodes run by the vendor's libraries.
 #include <cstring>
 
 #include "devices/gpu/handles.h"

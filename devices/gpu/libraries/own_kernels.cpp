@@ -31,7 +31,7 @@ tern_device_status OwnKernels::load(const GpuDevice& d, const std::string& text,
 tern_device_status OwnKernels::launch(Function kernel, std::int64_t blocks, Stream stream, void** parameters) const {
   const Status error =
       api().launch(kernel, static_cast<unsigned>(blocks), 1, 1, block, 1, 1, 0, stream, parameters, nullptr);
-  // A message is made where there is something to say.
+  // Builds the message only on failure.
   return error == kSuccess ? TERN_DEVICE_OK : checked(error, (std::string("launching a kernel of ") + of).c_str());
 }
 

@@ -1,4 +1,4 @@
-// Kernels of the plugin's own that stand beside calls of the vendors' libraries.
+// The plugin's own kernels, used beside the vendors' libraries.
 #pragma once
 
 #include <tern/device.h>
@@ -12,16 +12,16 @@
 
 namespace tern::gpu {
 
-/// Of one text: `name` is the module's for the compiler, `of` what they are for, in messages ("masks").
+/// Kernels of one source: `name` identifies the module to the compiler, `of` the purpose in messages ("masks").
 struct OwnKernels {
   const char *name, *of;
-  unsigned block;  ///< threads of a block
+  unsigned block;  ///< threads per block
 
-  /// Compiles and loads the text, for the lifetime of the process, and finds its kernels.
+  /// Compiles and loads the source (never unloaded), and finds its kernels.
   tern_device_status load(const GpuDevice& d, const std::string& text,
                           std::span<const std::pair<const char*, Function*>> kernels) const;
   tern_device_status launch(Function kernel, std::int64_t blocks, Stream stream, void** parameters) const;
-  /// Blocks that have so many threads.
+  /// Number of blocks for this many threads.
   [[nodiscard]] constexpr std::int64_t blocks_for(std::int64_t threads) const { return (threads + block - 1) / block; }
 };
 

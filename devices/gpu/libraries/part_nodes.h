@@ -1,4 +1,4 @@
-// How the nodes of a part of a program hang together.
+// Connections between the nodes of a part of a program.
 #pragma once
 
 #include <tern/device.h>
@@ -9,14 +9,14 @@
 
 namespace tern::gpu {
 
-/// How many operands of the nodes are the value.
+/// Number of node operands equal to the value.
 std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value);
 
-/// The node before `node` that makes `value`; -1 for none.
+/// Producer of `value` among the nodes before `node`; -1 if none exists.
 std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value);
 
-/// The nodes from the maker of `value`, which `node` reads, to the first that does more than change sizes; that one is
-/// the last. Empty where there is none, or somebody else reads what is between.
+/// Nodes from the producer of `value` (read by `node`) back to the first node doing more than changing sizes,
+/// inclusive. Empty if none exists, or if an intermediate result has other readers.
 std::vector<std::int32_t> chain_before(const tern_device_part& part, std::int32_t node, std::int32_t value);
 
 }  // namespace tern::gpu

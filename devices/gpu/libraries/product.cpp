@@ -6,16 +6,16 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::size_t kMostCalls = 16;  // more take longer to start than Tern's own kernel does
+constexpr std::size_t kMostCalls = 16;  // more calls take longer to start than Tern's own kernel
 
-enum { kA, kB, kC, kD, kOperands };  // as the libraries name them
+enum { kA, kB, kC, kD, kOperands };  // the libraries' notation
 
-/// An axis before those of the matrices: its size, and each operand's stride along it, 0 where it has none.
+/// A batch axis: its size, and each operand's stride (0 if the operand lacks the axis).
 struct Axis {
   std::int64_t size = 1, strides[kOperands] = {};
 };
 
-/// The stride of axis `from_end` (1: the last), 0 where the operand is broadcast along it.
+/// Stride of axis `from_end` (1: the last); 0 if the operand is broadcast along the axis.
 std::int64_t stride(const tern_device_tensor& t, int from_end) {
   const int axis = t.rank - from_end;
   return axis < 0 || t.sizes[axis] == 1 ? 0 : t.strides[axis];
@@ -25,8 +25,7 @@ std::int64_t size(const tern_device_tensor& t, int from_end) {
   return from_end > t.rank ? 1 : t.sizes[t.rank - from_end];
 }
 
-/// A matrix [rows, columns] of Tern's, which lies in memory by rows (then column-major it is its transpose) or by
-/// columns.
+/// Reads Tern's matrix [rows, columns], stored by rows (its transpose in column-major terms) or by columns.
 bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, std::int64_t by_column, Matrix* m) {
   if ((by_column == 1 || columns == 1) && (by_row >= columns || rows == 1)) {
     *m = {columns, rows, rows == 1 ? columns : by_row, 0, false};
@@ -39,9 +38,9 @@ bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, s
   return false;
 }
 
-/// The rows of a result and what they are made of: axes before them become rows, too, where b is the same for all.
+/// Rows of a result and their strides: batch axes become rows if b is equal along them.
 struct Rows {
-  std::int64_t count, a, c, d;  ///< Tern's a, its addend and its result from row to row
+  std::int64_t count, a, c, d;  ///< row strides of Tern's a, its addend and its result
 
   bool take(const Axis& axis, bool has_matrix) {
     const bool one = count == 1;
@@ -56,15 +55,15 @@ struct Rows {
   }
 };
 
-/// Whether the strides of `axis` go on where those of `batch` end.
+/// True if the strides of `axis` continue the strides of `batch`.
 bool continues(const Axis& axis, const Axis& batch) {
   for (int k = 0; k < kOperands; ++k)
     if (axis.strides[k] != batch.size * batch.strides[k]) return false;
   return true;
 }
 
-/// Joins the last axes that one stride tells, and returns what is left as the offsets of calls; nothing if they are too
-/// many.
+/// Merges the last axes expressible by one stride, and returns the other axes as offsets of calls; nothing above the
+/// limit of calls.
 std::optional<std::vector<Offsets>> divide(std::vector<Axis> axes, Axis* batch) {
   if (!axes.empty()) *batch = axes.back(), axes.pop_back();
   while (!axes.empty() && continues(axes.back(), *batch)) {
@@ -100,7 +99,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
   const std::int64_t columns = size(d, 1), depth = size(a, 1);
   Product p;
   if (c.dtype != 0) {
-    // A vector along the columns, the same for all rows and matrices, or a matrix whose rows lie whole.
+    // A vector along the columns, equal for all rows and matrices, or a matrix with contiguous rows.
     const bool along = columns == 1 || stride(c, 1) == 1;
     bool same = stride(c, 2) == 0;
     for (int axis = 3; axis <= c.rank; ++axis) same = same && stride(c, axis) == 0;
@@ -109,7 +108,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
   }
   const bool has_matrix = p.addend == Addend::matrix;
   Rows rows{size(d, 2), stride(a, 2), stride(c, 2), stride(d, 2)};
-  std::vector<Axis> axes;  // from the first to the last
+  std::vector<Axis> axes;  // ordered from first to last
   for (int axis = 3; axis <= d.rank; ++axis) {
     const Axis next{size(d, axis), {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
     if (next.size == 1) continue;

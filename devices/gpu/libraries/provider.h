@@ -1,4 +1,4 @@
-// What a library of the vendor runs in place of Tern's kernels: nodes of one op, as far as the library takes them.
+// A vendor library running nodes of one op in place of Tern's kernels, if the library supports the node.
 #pragma once
 
 #include <tern/device.h>
@@ -14,7 +14,7 @@
 
 namespace tern::gpu {
 
-/// A node that was prepared. Threads never run one at the same time.
+/// A prepared node. Never run by several threads at the same time.
 class LibraryNode {
  public:
   LibraryNode() = default;
@@ -23,7 +23,7 @@ class LibraryNode {
   LibraryNode& operator=(const LibraryNode&) = delete;
 
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
-  /// Puts the node on the stream. The device is current.
+  /// Enqueues the node on the stream. The device is current.
   virtual tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) = 0;
   /// run_matrices of tern/device.h.
   virtual tern_device_status run_matrices(const tern_device_stream_s& stream, const tern_device_op& op, Address scratch,
@@ -32,36 +32,35 @@ class LibraryNode {
 
 struct Provider {
   const char* op;
-  /// Whether the library has such nodes, by their types and sizes; it may still refuse one.
+  /// True if the library supports nodes of these types and sizes; preparation may still refuse.
   bool (*has)(const tern_device_op& op);
-  /// The node and an activation of its result. Null where the library is missing or refuses them: Tern's kernels run
-  /// them.
+  /// Prepares the node with an activation of its result. Null if the library is missing or refuses: Tern's kernels run
+  /// instead.
   std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
-  bool has_activations = true;  ///< otherwise it gets `none` only
+  bool has_activations = true;  ///< otherwise only `none` is requested
 };
-/// The one that has the op's nodes; null for none.
+/// Returns the provider of the op's nodes, or null.
 const Provider* provider_of(const tern_device_op& op);
 
-/// Those of one vendor; each vendor defines them.
+/// Providers of one vendor, defined by vendor code.
 std::span<const Provider> vendor_providers();
-/// "cuDNN 9.19.0", or why it is not used; empty where the vendor has nothing of its own.
+/// Returns "cuDNN 9.19.0", or the reason for its absence; empty if the vendor has no further libraries.
 std::string describe_vendor_libraries(const GpuDevice& d);
 
 /// matmul, by cuBLASLt or hipBLASLt.
 bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
-/// A product and the sum of its result with operand 3, which lies as the result does. Operand 2, the bias, may be
-/// absent.
+/// Prepares a product plus operand 3, laid out like the result. Operand 2, the bias, may be absent.
 std::unique_ptr<LibraryNode> prepare_product_sum(const GpuDevice& d, const tern_device_op& op);
-/// A product of float8 whose operands 3 and 4 are the scales of the first two.
+/// Prepares a float8 product with the scales of its operands as operands 3 and 4.
 std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
-/// Whether scales of blocks lie in tiles (devices/gpu/libraries/scale_tiles.h) already, else row by row: of the left
-/// and the right operand.
+/// True if block scales are already in tiles (devices/gpu/libraries/scale_tiles.h), else row by row: for the left and
+/// the right operand.
 struct BlockScales {
   bool a_in_tiles = false, b_in_tiles = false;
 };
-/// A product of float8 [.., k] and the transpose of [n, k]; behind the elements of each operand are the scales of its
-/// blocks of 32.
+/// Prepares a float8 product of [.., k] and the transpose of [n, k]; scales of blocks of 32 follow the elements of each
+/// operand.
 std::unique_ptr<LibraryNode> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
                                                          const BlockScales& scales);
 /// cholesky, eigh, lu_factor, qr and svd, by the vendor's solvers.

@@ -9,10 +9,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
+constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
 constexpr std::int64_t kMostInstructions = 8;
 
-/// Whether the node gives the sum of its two operands, which lie as its result does.
+/// True if the node adds two operands laid out like its result.
 bool is_sum(const tern_device_op& op) {
   if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 2 || op.instruction_count > kMostInstructions)
     return false;
@@ -40,7 +40,7 @@ bool is_sum(const tern_device_op& op) {
 std::optional<ResidualSum> residual_sum(const tern_device_part& part, std::int32_t last) {
   const tern_device_part_node& n = part.nodes[last];
   if (!is_sum(n.op)) return std::nullopt;
-  // Of two products the later one: the other is there when it runs.
+  // Prefers the later of two products: the other result exists by then.
   std::optional<ResidualSum> found;
   for (const std::int32_t k : {0, 1}) {
     std::vector<std::int32_t> nodes = chain_before(part, last, n.inputs[k]);

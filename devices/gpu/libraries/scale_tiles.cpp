@@ -11,7 +11,7 @@ namespace {
 
 constexpr OwnKernels kOwn{"tern_scale_tiles", "scales", 128};
 
-// A byte of the tiles for each thread.
+// Each thread writes one byte of the tiles.
 constexpr const char* kText = R"(
 typedef long long i64;
 extern "C" __global__ void tern_scale_tiles(const unsigned char* from, unsigned char* to, i64 rows, i64 blocks) {

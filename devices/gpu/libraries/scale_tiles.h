@@ -1,5 +1,5 @@
-// Scales of microscaling in the order in which cuBLASLt reads them: tiles of 128 rows by 4 scales, a tile after the
-// other along the rows, padded to whole ones. In a tile the rows r, r + 32, r + 64 and r + 96 share 16 bytes.
+// Microscaling (MX) scales in cuBLASLt's order: tiles of 128 rows by 4 scales, tile after tile along the rows, padded
+// to whole tiles. Rows r, r + 32, r + 64 and r + 96 of a tile share 16 bytes.
 #pragma once
 
 #include <tern/device.h>
@@ -17,10 +17,10 @@ struct ScaleGrid {
   }
 };
 
-/// The kernel that brings scales, row by row, into tiles: of this device, for the lifetime of the process. Null with a
-/// message where it cannot be made.
+/// Returns this device's kernel for converting row-by-row scales to tiles (never unloaded). Null with a message after a
+/// failure.
 Function scale_tiles(const GpuDevice& d);
-/// Puts it on the stream.
+/// Enqueues the kernel on the stream.
 tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleGrid& grid, Address from, Address to);
 
 }  // namespace tern::gpu

@@ -12,7 +12,7 @@ namespace {
 constexpr int kF32 = 12;  // tern/dtype.h
 constexpr std::int64_t kMostInstructions = 16;
 
-/// The operands that are multiplied with each other; false where a step is something else.
+/// Collects the factors of a product; returns false if a step is not a multiplication.
 bool factors(const tern_device_op& op, std::int32_t at, std::vector<std::int32_t>* all) {
   const tern_device_instruction& i = op.instructions[at];
   if (is(i, "mul") && i.dtype == kF32) return factors(op, i.operands[0], all) && factors(op, i.operands[1], all);
@@ -21,7 +21,7 @@ bool factors(const tern_device_op& op, std::int32_t at, std::vector<std::int32_t
   return true;
 }
 
-/// Whether it is a contiguous vector along `axis` of the result.
+/// True for a contiguous vector along `axis` of the result.
 bool is_along(const tern_device_op& op, const tern_device_tensor& t, std::int32_t axis) {
   const tern_device_tensor& out = op.outputs[0];
   for (std::int32_t a = 0; a < out.rank; ++a) {

@@ -32,7 +32,7 @@ std::string left_out() {
 }
 
 std::span<const char* const> files_of(const LibraryPlaces& places) {
-  // The environment's text stays where it is; each variable has one place here.
+  // The environment's string stays valid; the span needs a stable pointer.
   thread_local const char* own = nullptr;
   own = ::secure_getenv(places.variable);
   if (own != nullptr && *own != 0) return {&own, 1};

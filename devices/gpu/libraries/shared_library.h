@@ -1,5 +1,4 @@
-// Libraries of the vendor that the plugin does without where they are missing: they are opened when they are first
-// needed.
+// Optional libraries of the vendor, opened on first use.
 #pragma once
 
 #include <span>
@@ -9,31 +8,31 @@ namespace tern::gpu {
 
 struct LibraryPlaces {
   const char* title;                   ///< "cuBLASLt"
-  const char* variable;                ///< of the environment: it names one file instead
-  std::span<const char* const> files;  ///< the preferred one first
-  const char* hint;                    ///< how to get it
+  const char* variable;                ///< environment variable naming a single file instead
+  std::span<const char* const> files;  ///< preferred file first
+  const char* hint;                    ///< installation hint
 };
 
-/// A variable of the environment: "TERN_CUDA" or "TERN_ROCM", then `end`.
+/// Environment variable: "TERN_CUDA" or "TERN_ROCM", followed by `end`.
 std::string plugin_variable(const char* end);
 
-/// False where TERN_CUDA_LIBRARIES=0 (TERN_ROCM_LIBRARIES=0) leaves all of them out.
+/// Returns false if TERN_CUDA_LIBRARIES=0 (TERN_ROCM_LIBRARIES=0) disables all libraries.
 bool wants_libraries();
 
-/// Opens the first file that is there and that `takes` accepts; null with `why` if none is. `takes` returns why it
-/// refuses a library, and is empty where it takes it.
+/// Opens the first existing file accepted by `takes`; returns null with `why` otherwise. `takes` returns its reason for
+/// refusing a library, empty to accept.
 template <class Takes>
 void* open_library(const LibraryPlaces& places, Takes takes, std::string* why);
 
-/// The files to look for: those of `places`, or the one that the environment names.
+/// Returns the files to try: the files of `places`, or the file named by the environment.
 std::span<const char* const> files_of(const LibraryPlaces& places);
-/// Null if it cannot be opened.
+/// Returns null if the file cannot be opened.
 void* open_file(const char* file);
 void close_file(void* library);
 void* symbol_of(void* library, const char* name);
-/// "cuBLASLt is missing: no library libcublasLt.so.13, ...; install it ..."
+/// Message: "cuBLASLt is missing: no library libcublasLt.so.13, ...; install it ..."
 std::string missing(const LibraryPlaces& places);
-/// Why the libraries are off, for people.
+/// Message explaining disabled libraries.
 std::string left_out();
 
 template <class Takes>
@@ -51,7 +50,7 @@ void* open_library(const LibraryPlaces& places, Takes takes, std::string* why) {
       why->clear();
       return library;
     }
-    if (why->empty()) *why = refusal;  // of the preferred one
+    if (why->empty()) *why = refusal;  // reason of the preferred file
     close_file(library);
   }
   if (why->empty()) *why = missing(places);

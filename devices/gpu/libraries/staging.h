@@ -1,5 +1,5 @@
-// Copies of operands that lie at addresses which the library does not take, as for products of float8: parts of other
-// tensors. Tern's own memory needs none.
+// Copies of operands at addresses not accepted by the library, as for float8 products of parts of tensors. Tern's own
+// memory needs no copies.
 #pragma once
 
 #include "devices/gpu/api.h"
@@ -9,10 +9,10 @@
 
 namespace tern::gpu {
 
-/// Of the matrices of Product; c is that of the addend, vector or matrix, and d where there is none.
+/// Addresses of Product's matrices; c is the addend (vector or matrix), or d without an addend.
 struct ProductAddresses {
   Address a = 0, b = 0, c = 0, d = 0;
-  Address residual = 0;              ///< lies as d does; 0: none
+  Address residual = 0;              ///< laid out like d; 0: none
   Address scale_a = 0, scale_b = 0;  ///< 0: none
 };
 
@@ -22,18 +22,18 @@ inline Address aligned(Address address, std::uint64_t alignment) {
 
 class Staging {
  public:
-  /// Of a product with one call.
+  /// Requires a product with one call.
   Staging(const Product& product, const LtTypes& types);
 
-  /// Room for all operands.
+  /// Bytes for copies of all operands.
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Copies misaligned operands to `room` and changes their addresses; a misaligned result gets a place there.
+  /// Copies misaligned operands to `room` and changes their addresses; a misaligned result is redirected there.
   tern_device_status copy_in(Stream stream, Address room, ProductAddresses* at) const;
-  /// Copies the result from where it was made to where it was asked for.
+  /// Copies the result to its requested address.
   tern_device_status copy_out(Stream stream, const ProductAddresses& made, const ProductAddresses& asked) const;
 
  private:
-  std::uint64_t a_, b_, c_, d_;  ///< bytes; 0 for c: there is no addend
+  std::uint64_t a_, b_, c_, d_;  ///< bytes; 0 for c without an addend
 };
 
 }  // namespace tern::gpu

@@ -19,7 +19,7 @@ import make  # noqa: E402
 
 WIDTH, POSITIONS = 16, 48
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-# Characters of their own beside what the corpus has: punctuation, Greek, Cyrillic, Hebrew, Jamo, kana, ideographs, emoji.
+# Additional characters missing in the corpus: punctuation, Greek, Cyrillic, Hebrew, Jamo, kana, ideographs, emoji.
 OTHER = [*"!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~0123456789abcdefghijklmnopqrstuvwxyz", *"αβγσςω", *"аийю", *"אב", *"ᄀᄒ", *"かカー",
          *"中文字", "。", "—", "…", "“", "”", "€", "©", "ß", "ı", "ø", "🙂", "🦭", "ð"]
 STRINGS = [
@@ -59,7 +59,7 @@ def main():
     config = BertConfig(vocab_size=len(vocab), hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=4,
                         intermediate_size=2 * WIDTH, max_position_embeddings=POSITIONS, initializer_range=0.3)
     embed = make.Embed(BertModel(config, add_pooling_layer=False)).eval()
-    os.chdir(tempfile.mkdtemp())  # a .pt2 names the folder of the script that made it
+    os.chdir(tempfile.mkdtemp())  # a .pt2 stores the folder of its script
     make.write(embed, "search.pt2")
     (HERE / "search.pt2").write_bytes(pathlib.Path("search.pt2").read_bytes())
 

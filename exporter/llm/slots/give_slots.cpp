@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  ///< of one state
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  ///< size of one state
 
 void refuse_shared(const Program& program, const State& s) {
   std::uint64_t size = 0;
@@ -42,7 +42,7 @@ void repeat(Program& program, State& s, std::int64_t slots) {
   if (!checked_mul(static_cast<std::int64_t>(program.storages[s.storage].size), slots, &bytes) || bytes > kMostBytes)
     fail(ErrorCode::invalid_argument,
          fmt::format("--batch: the buffer '{}' of {} texts is larger than a terabyte", s.name, slots));
-  // Made when it is written, and not kept: the caches of many texts are larger than the weights.
+  // Generated at writing, never stored: the caches of many texts exceed the weights.
   extendable_source(program).replace(s.storage, [slots](std::span<const std::byte> before) {
     std::vector<std::byte> all;
     all.reserve(before.size() * static_cast<std::size_t>(slots));

@@ -9,9 +9,10 @@
 
 namespace tern {
 
-/// Each state that one of the functions writes back, a text's cache, becomes those of `slots` texts: it gets a first
-/// axis of that size, and each part begins as the state began. The functions' own types stay for their rewriting.
-/// Returns which states those are. Throws invalid_argument where one shares its memory, or another function reads it.
+/// Extends each state written back by one of the functions, a text's cache, to `slots` texts: adds a first axis of
+/// `slots`, with each slice starting as the state started. The functions' own types stay, for their rewriting. Marks
+/// the extended states in the result. Throws invalid_argument if another state shares the memory, or another function
+/// reads the state.
 std::vector<bool> give_slots(Program& program, std::span<const std::uint32_t> functions, std::int64_t slots);
 
 }  // namespace tern

@@ -27,7 +27,7 @@ class InSlot : public SlotFunction {
     return b_.reshape(of(v), sizes);
   }
 
-  /// As the function of one text had it: of a cache, the slot's part.
+  /// Value in the form of the one-text function; for a cache, the slot's slice.
   ValueId of(ValueId v) {
     if (!is_slots(v)) return place(v).value;
     return b_.reshape(b_.slice(place(v).value, 0, number_, 1), source_type(v).shape);

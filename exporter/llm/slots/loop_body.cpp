@@ -45,7 +45,7 @@ void add_nodes(Program& program, Builder& b, const TextNodes& t, Known& known) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (outputs[k] == kNoValue) continue;
       known[outputs[k]] = made[k];
-      // The export may know a size that the rule of the op gives as numbers of the text.
+      // Export may know a size as a constant; the op's rule may give it as an expression of the text.
       b.function().values[static_cast<std::size_t>(made[k])].type = type_of(t, outputs[k]);
     }
   }
@@ -53,7 +53,7 @@ void add_nodes(Program& program, Builder& b, const TextNodes& t, Known& known) {
   for (const ValueId v : t.results) add_output(b, known.at(v));
 }
 
-/// Other loops may bind the same symbols, and one node alone may.
+/// Replaces the body's symbols: other loops may bind the same ones, and a symbol is bound by one node only.
 void rename_symbols(Program& program, std::uint32_t body) {
   for (const std::int64_t symbol : bound_symbols(program, body)) {
     const Symbol s = program.pool.symbols()[static_cast<std::size_t>(symbol)];
@@ -61,7 +61,7 @@ void rename_symbols(Program& program, std::uint32_t body) {
   }
 }
 
-/// Of the row of this run that belongs to the slot.
+/// Body over the run's row of the slot's text.
 std::uint32_t row_body(Program& program, const std::string& name, const TextNodes& t, const std::vector<bool>& in_rows,
                        Dim texts) {
   const std::uint32_t number = new_body(program, name);

@@ -9,11 +9,11 @@
 
 namespace tern {
 
-/// Nodes of one text that run for one text after the other.
+/// Nodes of one text, run for one text after another.
 struct TextNodes {
   const Function* source = nullptr;
-  std::vector<std::size_t> nodes;                         ///< of `source`, in their order
-  std::vector<ValueId> operands;                          ///< values of `source` that they read
+  std::vector<std::size_t> nodes;                         ///< nodes of `source`, in order
+  std::vector<ValueId> operands;                          ///< values of `source` read by the nodes
   std::vector<std::pair<ValueId, std::uint32_t>> states;  ///< and weights
   std::vector<ValueId> results;
 };
@@ -21,9 +21,9 @@ struct TextNodes {
 /// A new function with these operands and results.
 std::uint32_t text_body(Program& program, const std::string& name, const TextNodes& nodes);
 
-/// The same, run for a slot: its operands are the row of the slot's text among those of this run, int64[], then
-/// `nodes.operands`, of which those in `in_rows` are of all texts of the run, `texts` in front, and the others of this
-/// slot. Where the row is negative the slot's text does not take part, and the results are zeros.
+/// Body for a slot. Operands: the row of the slot's text among the run's texts, int64[], then `nodes.operands`.
+/// Operands in `in_rows` cover all texts of the run, with `texts` in front; the others belong to the slot. A negative
+/// row means an absent text, with zeros as results.
 std::uint32_t slot_body(Program& program, const std::string& name, const TextNodes& nodes,
                         const std::vector<bool>& in_rows, Dim texts);
 

@@ -11,7 +11,7 @@
 #include "exporter/llm/slots/rules.h"
 #include "exporter/llm/slots/sized_groups.h"
 #include "exporter/llm/slots/together.h"
-#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/infer/control_types.h"
 #include "schema/op_record.h"
 
@@ -36,7 +36,6 @@ class OverTexts : public SlotFunction, Operands {
     refuse_random(program_, source_);
     add_inputs();
     find_rows();
-    producer_ = producers(source_);
     groups_ = find_sized_groups(program_, source_, varying());
     done_.resize(groups_.nodes.size());
     for (std::size_t g = 0; g < groups_.nodes.size(); ++g) emit(g);
@@ -44,7 +43,7 @@ class OverTexts : public SlotFunction, Operands {
   }
 
  private:
-  // As rules take operands.
+  // Implements Operands for the rules.
   const TensorType& type(ValueId v) const override { return source_type(v); }
   bool is_shared(ValueId v) const override { return places_[static_cast<std::size_t>(v)].kind == Place::Kind::shared; }
   ValueId shared(ValueId v) override { return place(v).value; }
@@ -64,7 +63,7 @@ class OverTexts : public SlotFunction, Operands {
       case Place::Kind::shared: return b_.expand(place(v).value, inner(source_type(v)));
       default: break;
     }
-    const auto known = read_.find(v);  // a part of a cache, as it is
+    const auto known = read_.find(v);  // a slice of a cache, unchanged
     if (known != read_.end()) return known->second;
     return read_[v] = loop({}, {v}).front();
   }
@@ -83,19 +82,19 @@ class OverTexts : public SlotFunction, Operands {
     return varies;
   }
 
-  /// For each slot the row of its text in this run, or -1.
+  /// Row of each slot's text in this run, or -1.
   void find_rows() {
     rows_ =
         b_.add(Op::index_put, {b_.full({options_.slots}, -1, DType::i64), b_.iota(options_.texts, DType::i64), slot_});
   }
 
-  /// In an order in which operands come first: a group may stand around nodes that read what it makes.
+  /// Adds groups, operands first: a group may enclose nodes reading its results.
   void emit(std::size_t g) {
     if (done_[g]) return;
     done_[g] = true;
     for (const std::size_t i : with_sources(groups_.nodes[g])) {
       for (const ValueId v : source_.nodes[i].inputs) {
-        const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+        const std::int64_t p = uses_.producer(v);
         if (p >= 0) emit(groups_.group[static_cast<std::size_t>(p)]);
       }
     }
@@ -176,13 +175,13 @@ class OverTexts : public SlotFunction, Operands {
            std::ranges::any_of(source_.writebacks, [&](const WriteBack& w) { return w.value == v; });
   }
 
-  /// With the nodes that give them sizes, and views: those of caches are made where they are read, and those of
-  /// weights too, since a body's operands are contiguous.
+  /// Adds the nodes giving sizes, and views: a body's operands are contiguous, so views of caches and of weights are
+  /// made at their readers.
   std::vector<std::size_t> with_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
     std::set<std::size_t> all;
     std::vector<std::size_t> open(nodes);
     const auto follow = [&](ValueId v) {
-      const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+      const std::int64_t p = uses_.producer(v);
       if (p < 0) return;
       const auto at = static_cast<std::size_t>(p);
       const bool view = is_view(source_.nodes[at].op);
@@ -199,7 +198,7 @@ class OverTexts : public SlotFunction, Operands {
     return {all.begin(), all.end()};
   }
 
-  /// Runs the nodes for one text after the other, and gives `results` of all texts.
+  /// Runs the nodes for one text after another; returns `results` of all texts.
   std::vector<ValueId> loop(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
     TextNodes t{&source_, with_sources(nodes, results), {}, {}, results};
     std::set<ValueId> inside, seen;
@@ -263,7 +262,7 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   SizedGroups groups_;
-  std::vector<std::int64_t> producer_;
+  const DefUse uses_{source_};
   std::vector<bool> done_;
   std::unordered_map<ValueId, ValueId> read_;
   ValueId rows_ = kNoValue;

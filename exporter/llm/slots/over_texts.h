@@ -1,15 +1,15 @@
-// A function of one text as one over several.
+// Turns a function of one text into a function of several.
 #pragma once
 
 #include "exporter/llm/slots/slot_function.h"
 
 namespace tern {
 
-/// Rewrites a function of one text, and of a known number of tokens, into one of `options.texts` texts, each in a slot
-/// of its own: inputs and results have a first axis of that size, in place of one of 1 or of none, and `slot` says
-/// where the texts are. A node becomes one for all texts where its op has a rule (rules.h), so products read weights
-/// once. What has none, what reads a cache, and what has sizes of one text's data, runs once for each text, in loops.
-/// Throws invalid_argument if the function draws random numbers.
+/// Rewrites a function of one text, with a known number of tokens, into a function of `options.texts` texts, each in
+/// its own slot. Inputs and results get a first axis of this size, in place of 1 or none; `slot` gives the texts'
+/// slots. Nodes with a rule (rules.h) become one node for all texts: products then read weights once. Nodes without a
+/// rule, readers of a cache, and nodes with sizes from one text's data run once per text, in loops. Throws
+/// invalid_argument if the function draws random numbers.
 void run_over_texts(Program& program, std::uint32_t function, SlotOptions options);
 
 }  // namespace tern

@@ -27,7 +27,7 @@ bool all_each(Operands& o, const Node& source, Node& made) {
   return true;
 }
 
-// x, ... along an axis of it; all operands have its axes.
+// Moves an axis attribute behind the texts' axis; all operands have the axes of x.
 bool along_axis(Operands& o, const Node& source, Node& made) {
   if (o.rank(source.inputs[0]) == 0) return false;
   for (const ValueId v : source.inputs) {
@@ -45,7 +45,7 @@ bool pointwise(Operands& o, const Node& source, Node& made) {
   return true;
 }
 
-// A weight that all texts share is multiplied once, by the rows of all of them.
+// A weight common to all texts is multiplied once, by the rows of all texts.
 bool matmul(Operands& o, const Node& source, Node& made) {
   const ValueId a = source.inputs[0], b = source.inputs[1];
   if (o.is_shared(a) && o.is_shared(b)) return false;  // the bias is each text's
@@ -87,14 +87,14 @@ bool reduce(Operands& o, const Node& source, Node& made) {
   for (const Dim axis : source.dims(AttrKey::axes)) axes.push_back(behind_texts(axis.value(), rank));
   if (axes.empty()) {  // all, but for the texts
     const auto kind = static_cast<ReduceKind>(source.integer(AttrKey::kind));
-    if (rank > 1 && (kind == ReduceKind::argmax || kind == ReduceKind::argmin)) return false;  // take one axis
+    if (rank > 1 && (kind == ReduceKind::argmax || kind == ReduceKind::argmin)) return false;  // accept a single axis
     for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis + 1);
   }
   made.set(AttrKey::axes, axes);
   return all_each(o, source, made);
 }
 
-// Of the last axes, with weights that all texts share.
+// Normalizes the last axes, with weights common to all texts.
 bool norm(Operands& o, const Node& source, Node& made) {
   made.inputs = {o.each(source.inputs[0])};
   for (std::size_t i = 1; i < source.inputs.size(); ++i) {
@@ -111,7 +111,7 @@ bool pad(Operands& o, const Node& source, Node& made) {
   return all_each(o, source, made);
 }
 
-// Rows of a table that all texts share, such as embeddings; or rows, alike for all texts, of each text's.
+// Selects rows of a common table, such as embeddings; or the same rows from each text's table.
 bool index_select(Operands& o, const Node& source, Node& made) {
   const ValueId x = source.inputs[0], index = source.inputs[1];
   if (o.is_shared(x)) {
@@ -163,7 +163,7 @@ struct OpRule {
   Rule rule;
 };
 
-constexpr OpRule kRules[] = {
+constexpr OpRule kSlotRules[] = {
     {Op::pointwise, pointwise},
     {Op::matmul, matmul},
     {Op::attention, attention},
@@ -204,8 +204,8 @@ ValueId Operands::aligned(ValueId v, int rank) {
 }
 
 Rule rule_of(Op op) {
-  const auto* found = std::ranges::find(kRules, op, &OpRule::op);
-  return found == std::end(kRules) ? nullptr : found->rule;
+  const auto* found = std::ranges::find(kSlotRules, op, &OpRule::op);
+  return found == std::end(kSlotRules) ? nullptr : found->rule;
 }
 
 }  // namespace tern

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <variant>
 
-#include "exporter/rewrite.h"
+#include "schema/def_use.h"
 #include "schema/infer/control_types.h"
 
 namespace tern {
@@ -14,7 +14,7 @@ namespace {
 class Finder {
  public:
   Finder(const Program& program, const Function& f, const std::vector<bool>& varies)
-      : program_(program), f_(f), varies_(varies), producer_(producers(f)), parent_(f.nodes.size()) {
+      : program_(program), f_(f), varies_(varies), uses_(f), parent_(f.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
 
@@ -81,15 +81,15 @@ class Finder {
     }
     if (!sized_[i]) return;
     for (const ValueId v : n.inputs) {
-      if (v == kNoValue || producer_[static_cast<std::size_t>(v)] < 0) continue;
+      if (uses_.producer(v) < 0) continue;
       const Dims& shape = f_.values[static_cast<std::size_t>(v)].type.shape;
       const bool own = std::ranges::any_of(
           shape, [&](Dim d) { return std::ranges::any_of(binders_, [&](Binder& b) { return b.depends(d); }); });
-      if (own) unite(static_cast<std::size_t>(producer_[static_cast<std::size_t>(v)]), i);
+      if (own) unite(static_cast<std::size_t>(uses_.producer(v)), i);
     }
   }
 
-  /// Groups of which each reads what the other one makes, or others make of it, become one. True if there were some.
+  /// Merges groups reading each other's results, directly or through other groups. True if any merged.
   bool close() {
     std::vector<std::vector<std::size_t>> readers(f_.nodes.size()), sources(f_.nodes.size());
     std::vector<std::size_t> members(f_.nodes.size());
@@ -97,7 +97,7 @@ class Finder {
       ++members[root(i)];
       const auto read = [&](const Node& n) {
         for (const ValueId v : n.inputs) {
-          const std::int64_t p = v == kNoValue ? -1 : producer_[static_cast<std::size_t>(v)];
+          const std::int64_t p = uses_.producer(v);
           if (p < 0 || root(static_cast<std::size_t>(p)) == root(i)) continue;
           readers[root(static_cast<std::size_t>(p))].push_back(root(i));
           sources[root(i)].push_back(root(static_cast<std::size_t>(p)));
@@ -163,7 +163,7 @@ class Finder {
   const Program& program_;
   const Function& f_;
   const std::vector<bool>& varies_;
-  std::vector<std::int64_t> producer_;
+  const DefUse uses_;
   std::vector<std::size_t> parent_;
   std::vector<Binder> binders_;
   std::vector<bool> sized_;

@@ -1,4 +1,4 @@
-// Nodes whose sizes depend on a text's data.
+// Nodes with sizes from a text's data.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 namespace tern {
 
 struct SizedGroups {
-  /// For each node the group that it belongs to: those run together, once for each text. Other nodes have one of their
-  /// own. Groups are numbered by their first nodes.
+  /// Group of each node, numbered by first nodes. A group's nodes run together, once per text; all other nodes have a
+  /// group of their own.
   std::vector<std::size_t> group;
-  std::vector<std::vector<std::size_t>> nodes;  ///< of each group, in their order
-  std::vector<bool> sized;                      ///< for each group: needs sizes that one text's data give
-  /// For each node the nodes `item` that give it sizes: whoever runs it runs them first.
+  std::vector<std::vector<std::size_t>> nodes;  ///< nodes of each group, in order
+  std::vector<bool> sized;                      ///< per group: needs sizes from one text's data
+  /// Nodes `item` giving sizes to each node; they must run before the node.
   std::vector<std::vector<std::size_t>> items;
-  std::vector<bool> is_item;          ///< for each node: such an item
-  std::vector<std::int64_t> symbols;  ///< sizes that one text's data give, sorted
+  std::vector<bool> is_item;          ///< per node: true for an `item` node
+  std::vector<std::int64_t> symbols;  ///< sizes from one text's data, sorted
 };
 
-/// `varies`: for each value whether it differs from text to text.
+/// `varies`: per value, true if it differs between texts.
 SizedGroups find_sized_groups(const Program& program, const Function& f, const std::vector<bool>& varies);
 
 }  // namespace tern

@@ -25,7 +25,7 @@ void SlotFunction::add_inputs() {
     f.inputs.push_back({FunctionInput::Kind::user, v, 0, std::string(name), {}});
     return v;
   };
-  std::vector<std::pair<ValueId, ValueId>> given;  // of one text, and of the texts
+  std::vector<std::pair<ValueId, ValueId>> given;  // value of a single text, and of all texts
   for (const FunctionInput& in : source_.inputs) {
     if (in.kind != FunctionInput::Kind::user) continue;
     const TensorType& type = source_type(in.value);
@@ -68,7 +68,7 @@ void SlotFunction::add_outputs() {
   for (const WriteBack& w : source_.writebacks) {
     if (w.target != WriteBack::Target::state) continue;
     ValueId v = place(w.value).value;
-    if (!is_slots(w.value)) {  // all of it is new
+    if (!is_slots(w.value)) {  // entirely new
       const ValueId cache = [&] {
         for (const FunctionInput& in : f.inputs) {
           if (in.kind == FunctionInput::Kind::state && in.state == w.index) return in.value;
@@ -123,7 +123,7 @@ void SlotFunction::update_slots(const Node& n, ValueId values, const std::vector
   const Dims& sizes = b_.shape(indices[0]);
   Dims ones(sizes.size(), Dim(1));
   if (!ones.empty()) ones[0] = options_.texts;
-  // In prefill the texts are one, and the places' first axis may be another.
+  // Prefill has a single text; the first axis of the indices may differ.
   const ValueId slot = b_.expand(b_.reshape(slot_, ones), sizes);
   copy.inputs = {place(n.inputs[0]).value, values, slot};
   copy.inputs.insert(copy.inputs.end(), indices.begin(), indices.end());

@@ -1,4 +1,4 @@
-// A function of one text as one over slots: what prefill in a slot and decode over several have in common.
+// Turns a function of one text into a function over slots: common base of prefill in a slot and decode over several.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace tern {
 
-/// Where the function over slots has a value of the function of one text.
+/// Location, in the function over slots, of a value of the one-text function.
 struct Place {
   enum class Kind : std::uint8_t {
     none,
     shared,  ///< alike for all texts
-    each,    ///< of the texts of this run
-    slots,   ///< of all slots: [slots] + type, a cache before or after its update
-    view,    ///< a view of `slots`: made where it is read
+    each,    ///< a value per text of this run
+    slots,   ///< all slots: [slots] + type, a cache before or after its update
+    view,    ///< a view of `slots`: made at its readers
   };
   Kind kind = Kind::none;
   ValueId value = kNoValue;
 };
 
 struct SlotOptions {
-  std::vector<bool> slotted;  ///< for each state, as give_slots made them
+  std::vector<bool> slotted;  ///< marks the states extended by give_slots
   std::int64_t slots = 0;
-  Dim texts = 1;  ///< of a run
+  Dim texts = 1;  ///< texts per run
 };
 
 class SlotFunction {
@@ -36,22 +36,22 @@ class SlotFunction {
  protected:
   ~SlotFunction() = default;
 
-  /// The user inputs, of `texts`, with `slot` behind the first; and states. `inner` of a type is that which the nodes
-  /// read.
+  /// Adds the user inputs, with `texts` in front and `slot` as second input, and the states. `inner` returns the shape
+  /// read by the nodes for a type.
   void add_inputs();
   virtual Dims inner(const TensorType& type) const = 0;
-  /// Of each text, in the form of a state's part: [texts] + type.
+  /// Values of all texts in the form of a state's slice: [texts] + type.
   virtual ValueId of_texts(ValueId v) = 0;
   void add_outputs();
 
   const TensorType& source_type(ValueId v) const { return source_.values[static_cast<std::size_t>(v)].type; }
   Place& place(ValueId v) { return places_[static_cast<std::size_t>(v)]; }
   void copy_shared(const Node& n);
-  /// Adds the node, with inputs of the new function, in place of the one that it was.
+  /// Adds the node, with inputs in the new function, as replacement of the original.
   std::vector<ValueId> add(Node n);
   void set(const Node& source, const std::vector<ValueId>& made, Place::Kind kind);
 
-  /// A reshape of a cache, and the update of places in it: `indices` and `values` are those of the texts.
+  /// Reshapes a cache, or updates positions in a cache; `indices` and `values` belong to the texts.
   void reshape_slots(const Node& n);
   void update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices);
   bool is_slots(ValueId v) { return v != kNoValue && place(v).kind == Place::Kind::slots; }

@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// The reduction that a body is, if it is one of its own operands: which one.
+/// Operand reduced by a body of one reduction; none for other bodies.
 std::optional<std::size_t> reduced_operand(const Function& f) {
   if (f.nodes.size() != 1 || f.nodes[0].op != Op::reduce || f.outputs.size() != 1 ||
       f.outputs[0].value != f.nodes[0].outputs[0])

@@ -1,4 +1,4 @@
-// Choices that the texts of a run make together.
+// Joint choices by the texts of a run.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,9 @@
 
 namespace tern {
 
-/// `choice`: a cond of one text, whose operands are `operands` in the order of the loop's inputs; `loop`: the map_loop
-/// that makes it for text after text. Where the branch taken is one reduction, as the most likely token is, a cond
-/// around both: if all texts take it, it is made for all of them at once, and the host looks once. Nothing for other
-/// choices.
+/// `choice`: a cond of one text, with `operands` in the order of the loop's inputs; `loop`: the map_loop running the
+/// choice text by text. If the taken branch is a reduction, such as the most likely token's, returns a cond around
+/// both: if all texts take the branch, one reduction serves all, and the host decides once. Nothing for other choices.
 std::optional<Node> choose_together(Builder& b, const Node& choice, const std::vector<ValueId>& operands,
                                     const Node& loop);
 

@@ -1,5 +1,5 @@
-// A build without BLAS: Tern's own loops make every product.
-#include "kernels/cpu/matmul/blas.h"
+// A build without BLAS: native kernels make every product.
+#include "kernels/cpu/products/blas.h"
 
 namespace tern {
 

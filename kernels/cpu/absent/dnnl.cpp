@@ -1,4 +1,4 @@
-// A build without oneDNN: it has no implementation of anything, so Tern's own products and convolutions serve.
+// A build without oneDNN has no vendor kernels of products and convolutions: native kernels serve.
 #include "kernels/cpu/dnnl/convolution.h"
 #include "kernels/cpu/dnnl/matmul.h"
 

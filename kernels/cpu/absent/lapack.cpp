@@ -1,4 +1,4 @@
-// A build without LAPACK: the definitions of linear algebra serve, whose texts were compiled with Tern.
+// Stands in for LAPACK in builds without LAPACK: the portable definitions of linear algebra, compiled into Tern, serve.
 #include "kernels/cpu/linalg/linalg.h"
 
 namespace tern {

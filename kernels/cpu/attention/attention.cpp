@@ -1,6 +1,6 @@
-// attention, without ever holding all scores: blocks of queries go through blocks of keys with a running maximum and
-// sum for each row (FlashAttention, Dao et al. 2022). Blocks are multiplied by gemm; threads share out batches, heads
-// and blocks of queries.
+// attention without a matrix of all scores: blocks of queries pass over blocks of keys with a running maximum and sum
+// for each row (FlashAttention, Dao et al. 2022). gemm multiplies blocks; threads share batches, heads and blocks of
+// queries.
 
 #include <bit>
 #include <cmath>
@@ -9,13 +9,13 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/storage.h"
-#include "kernels/cpu/amx/key_block.h"
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/machine.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/packed_weight.h"
+#include "kernels/cpu/products/tiles/key_block.h"
 #include "kernels/cpu/reductions/softmax_row.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/absent.h"
@@ -26,9 +26,9 @@ namespace {
 
 constexpr std::int64_t kQueries = 64, kKeys = 512;  // rows and columns of a block of scores: 128 KiB
 constexpr std::int64_t kScores = kQueries * kKeys;
-constexpr std::int64_t kManyQueries = 256;  // where keys are split for matrix tiles again for each block of queries
+constexpr std::int64_t kManyQueries = 256;  // query block size on tiles; each block splits the keys again
 
-/// The matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
+/// Returns the matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
 TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin, std::int64_t count) {
   TensorView m = v;
   m.rank = 2;
@@ -41,7 +41,7 @@ TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin,
   return m;
 }
 
-/// As gemm reads it: in place where it can, else converted into `buffer`.
+/// Returns `m` for gemm: in place if dtype and layout allow, else converted into `buffer`.
 template <class T>
 MatrixView<T> readable(const TensorView& m, T* buffer) {
   if (m.dtype == dtype_of_v<T> && gemm_layout(m.size(0), m.size(1), m.stride(0), m.stride(1))) {
@@ -56,8 +56,8 @@ struct Shape {
   bool causal = false;
 };
 
-/// Offset in elements of plane `p` (axes before the last two, row-major over the result's) in `v`. The head axis of
-/// keys and values is divided.
+/// Returns the offset in elements of plane `p` in `v`. Planes are the result's axes before the last two, in row-major
+/// order; `per_group` heads of the result share a head of `v`.
 std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p, std::int64_t per_group) {
   std::int64_t offset = 0;
   for (int i = out.rank - 3; i >= 0; --i) {
@@ -70,7 +70,7 @@ std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64
   return offset;
 }
 
-/// Row `row` of the mask for keys [begin, begin + n): null without a mask, else what is added to the scores.
+/// Returns row `row` of the mask for keys [begin, begin + n), to be added to the scores; null without a mask.
 template <class T>
 const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row, std::int64_t begin, std::int64_t n,
                   T* buffer) {
@@ -82,7 +82,7 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
     constexpr auto kHidden = std::bit_cast<Bits>(-std::numeric_limits<T>::infinity());
     const auto value = [](std::uint8_t seen) { return std::bit_cast<T>((Bits(seen) - 1) & kHidden); };
     const auto* m = mask.as<const std::uint8_t>() + at;
-    if (stride == 1) {  // a loop that compilers make several elements of at a time
+    if (stride == 1) {  // a loop for compilers to vectorize
       for (std::int64_t i = 0; i < n; ++i) buffer[i] = value(m[i]);
     } else {
       for (std::int64_t i = 0; i < n; ++i) buffer[i] = value(m[i * stride]);
@@ -99,8 +99,8 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
   return buffer;
 }
 
-/// Scores to weights, and their sum. Weights of 16-bit values are rounded to the type of those, as PyTorch multiplies
-/// them; the sum is of the weights before.
+/// Turns scores into weights and returns their sum. 16-bit values need weights rounded to the same type, as in PyTorch;
+/// the sum adds the unrounded weights.
 template <class T>
 T weigh(T* row, std::int64_t n, T max, DType values, T* buffer) {
   const T sum = exp_and_sum(row, n, max);
@@ -116,12 +116,12 @@ struct Block {
   MatrixView<T> q;
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
-  amx::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
+  tiles::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
   const std::byte *split_keys = nullptr, *split_values = nullptr;
-  std::int64_t split_count = 0;  ///< the keys and values that `tiles` holds
+  std::int64_t split_count = 0;  ///< keys and values held by `tiles`
 };
 
-/// Has the tiles hold these keys and values. False where products are to be made in another way.
+/// Loads these keys and values into the tiles. Returns false if gemm has to multiply.
 template <class T>
 bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
@@ -139,7 +139,7 @@ bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b)
   return false;
 }
 
-/// The block's scores against these keys, by tiles if they hold them.
+/// Computes the block's scores against these keys, on tiles if `held`.
 template <class T>
 void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Block<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
@@ -149,7 +149,7 @@ void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, B
   gemm<T>(b.rows, n, width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
 }
 
-/// Takes keys [begin, begin + n) into the block's sums.
+/// Adds keys [begin, begin + n) to the block's sums.
 template <class T>
 void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_offset, const TensorView& k,
                const TensorView& v, std::int64_t begin, std::int64_t n, Block<T>& b) {
@@ -163,7 +163,7 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
     const T block_max = scale_and_max(row, seen, scale, mask);
     const T max = std::max(b.max[r], block_max);
     std::fill(row + seen, row + n, T(0));
-    if (max == -std::numeric_limits<T>::infinity()) {  // nothing to see yet, unless it is NaN
+    if (max == -std::numeric_limits<T>::infinity()) {  // every key is masked so far, unless the maximum is NaN
       T sum = 0;
       for (std::int64_t i = 0; i < seen; ++i) {
         row[i] = std::isnan(row[i]) ? row[i] : T(0);
@@ -188,7 +188,7 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
   gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
 }
 
-/// To rows of the result, which may be apart.
+/// Stores sums to rows of the result. Rows may have gaps.
 template <class T>
 void store(const T* sums, const TensorView& to) {
   const std::int64_t n = to.size(1), together = to.stride(0) == n ? to.size(0) : 1;
@@ -196,8 +196,8 @@ void store(const T* sums, const TensorView& to) {
     convert(sums + r * n, dtype_of_v<T>, to.data + r * to.stride(0) * element_size(to.dtype), to.dtype, together * n);
 }
 
-/// Queries of a block. Keys are packed for each block: few large ones are best, as long as every thread has some, but
-/// causal ones would see keys for nothing.
+/// Returns the number of queries per block. Every block packs its keys anew, so few large blocks are best while every
+/// thread has some; large causal blocks would score masked keys.
 std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) {
   std::int64_t most = kQueries;
   if (by_tiles) {
@@ -210,21 +210,21 @@ std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) 
   return by_tiles ? std::min(most, std::max<std::int64_t>(1, s.queries)) : (s.queries + blocks - 1) / blocks;
 }
 
-/// Whether the node's operands may be rounded to bfloat16, or are such.
+/// True if the node may round its operands to bfloat16 or has bfloat16 operands.
 bool rounds_operands(const KernelCall& c) {
   const auto all = [&](DType t) { return c.in[0].dtype == t && c.in[1].dtype == t && c.in[2].dtype == t; };
   return c.precision == Precision::bfloat16 || all(DType::bf16);
 }
 
 bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
-  if (parts == amx::kAllParts) return amx::KeyBlock::suits(queries, keys, width, out_width);
-  return rows_pay() && amx::RoundedKeys::suits(queries, keys, width, out_width);
+  if (parts == tiles::kAllParts) return tiles::KeyBlock::suits(queries, keys, width, out_width);
+  return rows_pay() && tiles::RoundedKeys::suits(queries, keys, width, out_width);
 }
 
 template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
-  const int parts_of_floats = rounds_operands(c) ? amx::kRounded : amx::kAllParts;
+  const int parts_of_floats = rounds_operands(c) ? tiles::kRounded : tiles::kAllParts;
   const bool by_tiles =
       std::is_same_v<T, float> && suits_tiles(parts_of_floats, s.queries, s.keys, s.width, s.out_width);
   const std::int64_t keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys)),
@@ -252,7 +252,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
     cut(count, b, &q_buffer);
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
-    std::optional<amx::KeyBlock> tiles;
+    std::optional<tiles::KeyBlock> tiles;
     if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, parts_of_floats);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
@@ -280,12 +280,12 @@ void attend(KernelCall& c, const Shape& s, T scale) {
   });
 }
 
-/// Whether tiles multiply operands that were rounded to bfloat16, each head by itself.
+/// True if tiles multiply operands rounded to bfloat16, head by head.
 bool multiplies_rounded(const KernelCall& c) {
   const TensorView &q = c.in[0], &k = c.in[1], &out = c.out[0];
   const auto floats = [&](std::size_t i) { return c.in[i].dtype == DType::f32; };
   return c.precision == Precision::bfloat16 && floats(0) && floats(1) && floats(2) && out.numel() != 0 &&
-         suits_tiles(amx::kRounded, out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1),
+         suits_tiles(tiles::kRounded, out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1),
                      out.size(out.rank - 1));
 }
 

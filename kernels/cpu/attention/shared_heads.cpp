@@ -5,7 +5,7 @@
 namespace tern::cpu {
 namespace {
 
-/// Heads [.., heads, 1, n] as [.., heads / rows, rows, n].
+/// Views heads [.., heads, 1, n] as [.., heads / rows, rows, n].
 void make_rows(TensorView& v, std::int64_t rows) {
   const auto row = static_cast<std::size_t>(v.rank - 2), head = row - 1;
   v.sizes[head] /= rows;

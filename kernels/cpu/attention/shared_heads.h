@@ -1,4 +1,4 @@
-// Attention of one query for each head, where several heads share keys and values: of a decoder's step.
+// Attention with one query per head and several heads per key and value head: a step of a decoder.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace tern::cpu {
 
-/// The operands and the result of such a call, seen as fewer heads of several queries: keys and values, which are most
-/// of the work, are then read once for all of these.
+/// Operands and result of a call, viewed as fewer heads with several queries each. Keys and values dominate the work
+/// and are then read once for all queries.
 struct SharedHeads {
   std::array<TensorView, 4> in;
   TensorView out;
 };
 
-/// Nothing where heads are not shared, or are fewer than `threads` then.
+/// Returns nullopt if heads share no keys, or if fewer than `threads` heads would remain.
 std::optional<SharedHeads> share_heads(const KernelCall& c, std::int64_t threads);
 
 }  // namespace tern::cpu

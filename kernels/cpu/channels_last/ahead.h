@@ -1,14 +1,14 @@
-// Asks for weights that will be read next, while others are multiplied.
+// Prefetches the next weights during a product.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern::channels_last {
 
-/// `rows` rows of `depth` floats, `row` apart, in `steps` steps of some lines of the cache each.
+/// Prefetches `rows` rows of `depth` floats, `row` apart, in `steps` steps of some cache lines each.
 class Ahead {
  public:
   Ahead() = default;
@@ -18,21 +18,21 @@ class Ahead {
   }
 
   /// The next step's lines, of one row.
-  void step(sgemm_micro::WindowProduct* p) {
+  void step(strided_product::WindowProduct* p) {
     const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
     ask(count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, count, p);
     at_ += count;
   }
   /// Has a product ask for lines, spread over it: too many at once would keep its own loads waiting.
-  static void ask(const float* first, std::int64_t count, sgemm_micro::WindowProduct* p) {
+  static void ask(const float* first, std::int64_t count, strided_product::WindowProduct* p) {
     const std::int64_t places =
-        p->tap_count * ((p->depth + sgemm_micro::kBetweenLines - 1) / sgemm_micro::kBetweenLines);
+        p->tap_count * ((p->depth + strided_product::kBetweenLines - 1) / strided_product::kBetweenLines);
     p->ahead = first;
     p->ahead_lines = (count + places - 1) / places;
   }
 
  private:
-  static constexpr std::int64_t kLine = sgemm_micro::kLine;
+  static constexpr std::int64_t kLine = strided_product::kLine;
   const float* first_ = nullptr;
   std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, at_ = 0;
 };

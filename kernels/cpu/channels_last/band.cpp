@@ -7,7 +7,7 @@ namespace {
 
 using cpu::WindowAxis;
 
-/// Elements of an axis that windows reach over, from the first one's first.
+/// Returns the number of elements of an axis covered by the first `windows` windows.
 std::int64_t reach(const WindowAxis& a, std::int64_t windows) {
   return a.position(windows - 1, a.kernel - 1) - a.position(0, 0) + 1;
 }

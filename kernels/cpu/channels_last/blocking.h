@@ -1,4 +1,4 @@
-// How threads divide a convolution, or a product with a weight in panels.
+// Division of a convolution, or of a product with a packed weight, among threads.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 
 namespace tern::channels_last {
 
-/// What threads divide: lines of images, or channels of results, which reads no weight twice.
+/// The axis shared among threads: lines of images, or channels of results (then each weight is read once).
 enum class Share : std::uint8_t { by_rule, lines, channels };
 
 struct Blocking {
   static constexpr std::int64_t kDepth = 512;
 
   Share share = Share::by_rule;
-  std::int64_t depth = kDepth;  ///< products in a partial sum that is added to y: fewer give smaller errors
+  std::int64_t depth = kDepth;  ///< products in a partial sum added to y: fewer give smaller errors
 
-  /// Whether this differs from the rules' choice for results that are sums of `products` products.
+  /// True if this differs from the rules' choice for sums of `products` products.
   bool matters(std::int64_t products) const {
     return share != Share::by_rule || (depth != kDepth && products > std::min(depth, kDepth));
   }

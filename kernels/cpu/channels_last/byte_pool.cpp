@@ -1,4 +1,4 @@
-// The largest of windows of 8-bit integers: first of the lines that a line of results takes from, then of positions.
+// max_pool of 8-bit integers: reduces the lines under each result line, then the positions.
 #include <algorithm>
 #include <limits>
 
@@ -19,7 +19,7 @@ void larger(std::int8_t* y, const std::int8_t* x, std::int64_t count) {
   loops().larger_signed(y, x, count);
 }
 
-/// y = the largest of those of the window's elements along an axis that lie inside; x(i) has `count` elements.
+/// y = the maximum over the window's elements inside the image along an axis; x(i) has `count` elements.
 template <class T, class X>
 void reduce(const cpu::WindowAxis& a, std::int64_t window, std::int64_t count, T* y, const X& x) {
   std::int64_t first = 0, end = 0;

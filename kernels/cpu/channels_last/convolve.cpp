@@ -15,22 +15,22 @@ namespace tern::channels_last {
 namespace {
 
 using cpu::WindowAxis;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::kWorthAThread;
-using sgemm_micro::MicroKernels;
+using strided_product::kPackedSlot;
+using strided_product::kWorthAThread;
+using strided_product::MicroKernels;
 
-constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
-constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
-constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
+constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel; a panel stays in the second cache
+constexpr std::int64_t kFinished = 48;     // fewest results of a channel per epilogue call
+constexpr std::int64_t kBand = 1 << 19;    // most floats of input lines per copied band
 constexpr std::size_t kBandSlot = 5;
 
-/// Results [pixel, pixel + count) of one image, whose windows begin `step` floats apart.
+/// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.
 struct Run {
   const float* a;
   std::int64_t pixel, count;
 };
 
-/// The convolution with the axes of a plain one merged into a line of one result each.
+/// Merges the axes of a pointwise convolution into a single line.
 Convolution merged(Convolution c) {
   if (!is_every_position(c.window)) return c;
   const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
@@ -58,12 +58,12 @@ class Part {
       : c_(c),
         at_(at),
         finish_(finish),
-        micro_(sgemm_micro::micro_kernels()),
+        micro_(strided_product::micro_kernels()),
         plain_(is_every_position(c.window)),
         together_(c.by_lines() ? c.window[2].kernel : 1),
         in_(c.in * together_) {}
 
-  /// Channels of half panels [first, last) in lines [begin, end) of all images.
+  /// Computes channels of half panels [first, last) in lines [begin, end) of all images.
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const WindowAxis& h = c_.window[1];
     const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
@@ -99,7 +99,7 @@ class Part {
   }
 
  private:
-  /// What the thread asks for in every second one of its products.
+  /// Finds the lines for the thread to prefetch during every second product.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
     upcoming_ = cpu::UpcomingLines::of(at_.upcoming, {begin, end, lines}, {first, last, halves});
@@ -111,7 +111,7 @@ class Part {
   }
 
   /// Has a product ask for lines of this weight, or every second one for what later nodes read.
-  void ask_ahead(Ahead& own, sgemm_micro::WindowProduct* p) {
+  void ask_ahead(Ahead& own, strided_product::WindowProduct* p) {
     asks_upcoming_ = !asks_upcoming_ && upcoming_.left() > 0;
     if (!asks_upcoming_) return own.step(p);
     std::int64_t count = asked_;
@@ -119,7 +119,7 @@ class Part {
     Ahead::ask(reinterpret_cast<const float*>(lines), count, p);
   }
 
-  /// The end of what is done at once: a whole panel, or the half of it that is there.
+  /// Returns the end of the next step: a whole panel, or its existing half.
   std::int64_t half_panels(std::int64_t half, std::int64_t last) const {
     const std::int64_t of_group = half % halves_of_group(c_, micro_);
     return of_group % 2 == 0 && of_group + 1 < halves_of_group(c_, micro_) && half + 1 < last ? half + 2 : half + 1;
@@ -134,9 +134,9 @@ class Part {
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
-    sgemm_micro::WindowProduct p;
+    strided_product::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
     p.ldc = ld;
     p.columns = columns;
@@ -187,7 +187,8 @@ class Part {
               micro_.windows[columns > width ? 1 : 0][rows - 1](p);
             }
           }
-          // While they are in the first cache; some more at a time, as each call costs something.
+          // Applies the epilogue while results are in the first cache, to several rows per call because each call has a
+          // cost.
           const std::int64_t end = begin + rows;
           if (!finish_ || another || (end - finished < kFinished && end < run.count)) continue;
           const std::int64_t done = (run.pixel + finished) * ld + channel;
@@ -205,12 +206,12 @@ class Part {
   const pointwise::Finish& finish_;
   const MicroKernels& micro_;
   bool plain_;
-  std::int64_t together_;  ///< elements of a window's line that are multiplied as one
-  std::int64_t in_;        ///< floats of such an element
+  std::int64_t together_;  ///< elements of a window's line multiplied as a single element
+  std::int64_t in_;        ///< floats of such a merged element
   std::vector<std::ptrdiff_t> taps_;
   cpu::UpcomingLines upcoming_;
-  std::int64_t asked_ = 0;      ///< lines of it for a product
-  bool asks_upcoming_ = false;  ///< the product before did
+  std::int64_t asked_ = 0;      ///< prefetched lines per product
+  bool asks_upcoming_ = false;  ///< true if the previous product prefetched for later nodes
 };
 
 }  // namespace
@@ -234,16 +235,15 @@ void convolve(const Convolution& exported, const Operands& operands, const point
     by_lines = weight_by_lines(c, at.weight);
     at.weight = by_lines.data();
   }
-  const MicroKernels& micro = sgemm_micro::micro_kernels();
+  const MicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
   const std::int64_t threads = Threads::current().count();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
   Part part(c, at, finish);
-  // Threads share channels where these come out even: then no weight is packed or read twice. But where the image and
-  // its results are more than the weight, each thread keeps to its lines, which it has in its cache from the layer
-  // before.
+  // Threads share channels if these divide evenly: then no weight is packed or read twice. But if image and results
+  // exceed the weight, each thread stays with its lines, cached since the previous layer.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;

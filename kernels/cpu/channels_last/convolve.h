@@ -1,5 +1,5 @@
-// Float convolutions of images whose channels lie side by side: each position's channels are a row of a matrix, so that
-// nothing is put in another order but weights, a panel at a time, while it is in the first cache.
+// Float convolutions of channels-last images: each position's channels are a row of a matrix. Only weights are
+// reordered, one panel at a time in the first cache.
 #pragma once
 
 #include "kernels/cpu/channels_last/blocking.h"
@@ -11,14 +11,14 @@ namespace tern::channels_last {
 
 struct Convolution {
   cpu::Window window;
-  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of one group
+  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< channels of a group: in and out
 
-  /// Sums are one chain of fused multiply-adds over the elements of the kernel and, for each, the channels in; zeros
-  /// around the image are multiplied, and the bias is added last. Where there are such instructions.
+  /// Sums are a single chain of fmas over the kernel elements and, for each, the input channels; zero padding is
+  /// multiplied, and the bias is added last. Requires fma instructions.
   bool in_order = false;
   Blocking blocking;
 
-  /// Has the work divided so; Variant::usual where that is no other than by rule.
+  /// Sets the division of the work; returns Variant::usual if the rules would choose the same.
   Variant divide(Variant wanted) {
     const Blocking divided = blocking_of(wanted);
     if (!divided.matters(in * cpu::plane(window, &cpu::WindowAxis::kernel))) return Variant::usual;
@@ -27,7 +27,7 @@ struct Convolution {
   }
 
   bool depthwise() const { return in == 1 && out == 1; }
-  /// Few channels: a line of a window's elements, which lie side by side, is multiplied as if it were one element.
+  /// Few channels: multiplies a line of window elements, which are adjacent, like a single element.
   bool by_lines() const {
     const cpu::WindowAxis& w = window[2];
     return groups == 1 && in <= 4 && w.kernel > 1 && w.dilation == 1 && !in_order && !depthwise();
@@ -37,36 +37,36 @@ struct Convolution {
 struct Operands {
   const float *x, *weight, *bias;  ///< weight [groups * out, in, ...] as exported; the bias may be null
   float* y;
-  const float* panels = nullptr;       ///< the weight as `stored_panels` has it: `weight` is not read
-  std::span<const Upcoming> upcoming;  ///< to be asked for
+  const float* panels = nullptr;       ///< the weight in the order of `stored_panels`; `weight` is then not read
+  std::span<const Upcoming> upcoming;  ///< lines to prefetch
 };
 
-/// Of a depthwise convolution whose image is rounded to bfloat16 first, if it does not lie so already.
+/// Operands of a depthwise convolution in bfloat16. A float32 image is rounded first.
 struct NarrowOperands {
   const std::byte* x = nullptr;
   std::byte* y = nullptr;
   bool narrow_x = false, narrow_y = false;                            ///< bfloat16; the other is float32
-  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< as those of Operands
+  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< like Operands
   std::span<const Upcoming> upcoming;
 };
 
-/// Whether groups have 2, 4 or 8 channels, in and out, and there is a loop for such windows on this processor.
+/// True if groups have 2, 4 or 8 channels, in and out, and this processor has a loop for such windows.
 bool has_small_groups(const Convolution& c);
-/// Whether it is computed one register of channels at a time (`convolve_depthwise`), not as products of matrices.
+/// True if `convolve_depthwise` computes this convolution, one vector of channels at a time, instead of matrix
+/// products.
 inline bool goes_by_channels(const Convolution& c) {
   return c.depthwise() || has_small_groups(c);
 }
 
-/// Whether this is a good way for an image that lies so already, or (`arranged` false) has to be brought into this
-/// order.
+/// True if this algorithm suits an image that is channels last (`arranged`) or must be reordered first.
 bool suits(const Convolution& c, bool arranged);
 
-/// y [batch, ..., groups * out] from x [batch, ..., groups * in]. `finish` is for a call whose views have their
-/// channels last, too. On several threads; the bits do not depend on their number.
+/// Computes y [batch, ..., groups * out] from x [batch, ..., groups * in]. The views of the call in `finish` are
+/// channels last, too. Uses several threads; the bits do not depend on their number.
 void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
-/// The same for one channel in and out of each group, or a few.
+/// Like `convolve`, for groups of a single channel or a few channels, in and out.
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
-/// Whether there is a loop for this one in bfloat16, on this processor. Weights and sums are float32.
+/// True if this processor has a bfloat16 loop for this convolution. Weights and sums are float32.
 bool has_narrow_depthwise(const Convolution& c);
 void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish);
 

@@ -2,12 +2,12 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/share.h"
 #include "kernels/cpu/channels_last/strip.h"
+#include "kernels/cpu/products/tiles/rows.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
 #include "threads/parallel.h"
@@ -32,13 +32,14 @@ std::int64_t channels_of(const Convolution& c) {
 }
 
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
-// Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
+// Small images: computes several lines at once, since windows at the left and right edges have the same elements
+// inside.
 constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
-constexpr std::int64_t kBand = 64 << 10;  // floats of input lines that are copied at a time
+constexpr std::int64_t kBand = 64 << 10;  // floats of copied input lines
 constexpr std::size_t kBandSlot = 5, kWeightSlot = 6, kResultSlot = 4;
 
-/// Weights, the channels side by side and elements of the window `step` apart, those for each channel in of a group
-/// behind each other; and biases.
+/// Weights and biases: channels adjacent, window elements `step` apart; the input channels of a group follow each
+/// other.
 struct Weights {
   const float *weight, *bias;
   std::int64_t step;
@@ -55,7 +56,7 @@ Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first,
   return {to, to + taps * channels, channels};
 }
 
-/// The elements [begin, end) of an axis of the kernel that lie inside the image at window `i`.
+/// Kernel elements [begin, end) along an axis that lie inside the image at window `i`.
 struct Inside {
   std::int64_t begin, end;
   friend bool operator==(const Inside&, const Inside&) = default;
@@ -66,7 +67,7 @@ Inside inside(const WindowAxis& a, std::int64_t i) {
   return {begin, std::clamp<std::int64_t>((a.in - 1 - first) / a.dilation + 1, begin, a.kernel)};
 }
 
-/// Neighbouring windows of a line that have the same elements inside.
+/// Neighbouring windows of a line with the same elements inside.
 struct Segment {
   std::int64_t first, count;
   Inside elements;
@@ -81,15 +82,15 @@ std::vector<Segment> segments_of(const WindowAxis& w) {
   return all;
 }
 
-/// For the windows of a line, segment by segment, the elements that lie inside: floats behind the line's first such
-/// element of the first column, and where their weights are.
+/// Offsets of the inside elements for the windows of a line, segment by segment: floats from the line's first inside
+/// element in the first column, and positions of the weights.
 class Taps {
  public:
-  /// `step`: between the weights of two elements of a window.
+  /// `step`: distance between the weights of two window elements.
   Taps(const Convolution& c, std::int64_t step)
       : h_(c.window[1]), w_(c.window[2]), all_(channels_of(c)), step_(step), segments_(segments_of(c.window[2])) {}
 
-  /// For lines with these elements inside: the same for most lines, one after the other.
+  /// Sets the offsets for lines with these elements inside. Consecutive lines mostly agree.
   void set(const Inside& rows) {
     if (rows == rows_) return;
     rows_ = rows;
@@ -108,7 +109,7 @@ class Taps {
     first_.push_back(x_.size());
   }
 
-  /// Calls f(segment, taps, weight taps, how many).
+  /// Calls f(segment, taps, weight taps, tap count).
   template <class F>
   void each(F&& f) const {
     for (std::size_t i = 0; i < segments_.size(); ++i)
@@ -122,10 +123,10 @@ class Taps {
   std::vector<Segment> segments_;
   Inside rows_{-1, -1};
   std::vector<std::ptrdiff_t> x_, weight_;
-  std::vector<std::size_t> first_;  ///< of each segment
+  std::vector<std::size_t> first_;  ///< first tap of each segment
 };
 
-/// What is done to results in registers; `whole`: that is all of it.
+/// Bounds applied to results in registers; `whole`: the epilogue needs no other step.
 struct Bounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   bool whole = true;
@@ -136,14 +137,14 @@ Bounds bounds_of(const pointwise::Finish& finish) {
   return {.whole = finish.epilogue == nullptr};
 }
 
-/// The channels of an image that a thread reads where they lie, and writes.
+/// Channels of an image read and written in place by a thread.
 struct PlainLines {
   PlainLines(const Convolution&, const Operands& operands, std::int64_t first_channel, std::int64_t)
       : at(operands), first(first_channel) {}
   const Operands& at;
   std::int64_t first;
 
-  /// The strip's lines begin at line `from` of all images and line `to` of all results.
+  /// Sets the strip's start to line `from` of all images and line `to` of all results.
   void place(Strip& s, std::int64_t from, std::int64_t to) const {
     s.x = at.x + from * s.line + first;
     s.y = at.y + to * s.y_line + first;
@@ -151,7 +152,7 @@ struct PlainLines {
   void finished(const Strip&, std::int64_t) const {}
 };
 
-/// The same in bfloat16: an image of float32 is rounded first, and results are float32 until they are finished.
+/// Channels in bfloat16: rounds a float32 image first; results stay float32 until the epilogue.
 class NarrowLines {
  public:
   NarrowLines(const Convolution& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
@@ -185,17 +186,17 @@ class NarrowLines {
     if (!at_.narrow_y) return;
     const std::int64_t positions = s.lines * s.out;
     std::byte* y = at_.y + (to * s.out * all_ + first_) * 2;
-    const amx::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
-    if (channels_ == all_) return amx::round_line(sums, positions * all_, y);
-    for (std::int64_t i = 0; i < positions; ++i) amx::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
+    const tiles::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
+    if (channels_ == all_) return tiles::round_line(sums, positions * all_, y);
+    for (std::int64_t i = 0; i < positions; ++i) tiles::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
   }
 
  private:
   /// Positions from element `begin` on, their channels side by side.
-  void round(amx::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
-    if (channels_ == all_) return amx::round_line(x.at(begin), positions * all_, to);
+  void round(tiles::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
+    if (channels_ == all_) return tiles::round_line(x.at(begin), positions * all_, to);
     for (std::int64_t i = 0; i < positions; ++i)
-      amx::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
+      tiles::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
   }
 
   const NarrowOperands& at_;
@@ -204,7 +205,7 @@ class NarrowLines {
   float* y_ = nullptr;
 };
 
-/// What `run` does, by such a loop.
+/// Does the work of `run` with a strip loop.
 template <class Lines, class Operands>
 void run_strips(const Convolution& c, const Operands& at, const pointwise::Finish& finish, StripLoop loop,
                 std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
@@ -240,8 +241,8 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
   }
 }
 
-/// Channels [first, first + channels) of lines [begin, end) of all images. Nothing is copied: windows at the edges have
-/// fewer elements.
+/// Computes channels [first, first + channels) of lines [begin, end) of all images without a copy: windows at the edges
+/// have fewer elements.
 void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
@@ -260,7 +261,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
     const std::int64_t most = w.out <= kNarrow ? std::min({kLinesTogether, end - i, h.out - i % h.out}) : 1;
     for (count = 1; count < most && inside(h, i % h.out + count) == rows;) ++count;
     taps.set(rows);
-    // A line without elements inside has no first one.
+    // A line may have no elements inside.
     const std::int64_t top = rows.begin < rows.end ? h.position(i % h.out, rows.begin) : 0;
     const float* x = at.x + (i / h.out * h.in + top) * line + first;
     float* y = at.y + i * w.out * all + first;
@@ -283,7 +284,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
   }
 }
 
-/// Lines [begin, end) of all images, every element of every window multiplied in order, the bias added last.
+/// Computes lines [begin, end) of all images: multiplies every element of every window in order, adds the bias last.
 void run_in_order(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
                   std::int64_t end) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
@@ -321,7 +322,7 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   }
 }
 
-/// Calls f(first line, last, first channel, channels) on several threads, which divide lines or channels.
+/// Calls f(first line, last, first channel, channels) on several threads; lines or channels are divided.
 template <class F>
 void for_parts(const Convolution& c, F&& f) {
   const std::int64_t lines = c.batch * c.window[1].out;

@@ -9,13 +9,13 @@
 namespace tern::channels_last {
 namespace {
 
-constexpr std::int64_t kTogether = 64;  // positions that are summed at a time
+constexpr std::int64_t kTogether = 64;  // positions per partial sum
 constexpr std::int64_t kFewestInRun = 24, kMostRuns = 32;
-constexpr std::int64_t kDear = 4;  // additions that reading an element takes from another's cache
+constexpr std::int64_t kDear = 4;  // additions per read of an element from another core's cache
 constexpr std::size_t kRunSlot = 5, kSumSlot = 6;
 
-/// Runs of positions are summed one by one and then added, so that the bits do not depend on threads, and chains
-/// of rounding stay short.
+/// Runs of positions are summed separately and then added: the bits do not depend on threads, and chains of rounding
+/// stay short.
 struct Runs {
   std::int64_t positions, channels, count;
 
@@ -24,7 +24,7 @@ struct Runs {
         channels(channels_),
         count(std::clamp<std::int64_t>(positions_ / kFewestInRun, 1, kMostRuns)) {}
 
-  /// to [n] = the sums of channels [first, first + n) over run `run` of the image at `x`.
+  /// Computes to [n] = the sums of channels [first, first + n) over run `run` of the image at `x`.
   void sum(const float* x, std::int64_t run, std::int64_t first, std::int64_t n, float* to) const {
     const std::int64_t end = (run + 1) * positions / count;
     auto* buffer = thread_buffer<float>(static_cast<std::size_t>(3 * n), kSumSlot);
@@ -42,7 +42,7 @@ struct Runs {
     std::copy_n(total, n, to);
   }
 
-  /// y [n] = the mean from the sums of all runs, which are `step` apart.
+  /// Computes y [n] = the mean from the sums of all runs, `step` apart.
   void finish(const float* sums, std::int64_t step, std::int64_t n, float* y) const {
     std::copy_n(sums, n, y);
     for (std::int64_t r = 1; r < count; ++r) {
@@ -55,8 +55,8 @@ struct Runs {
 void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
   const std::int64_t all = batch * runs.count, channels = runs.channels;
   auto* sums = thread_buffer<float>(static_cast<std::size_t>(all * channels), kRunSlot);
-  // A line that one thread wrote and another read takes both as long again when it is written: even a small image is
-  // read by those who made it.
+  // Transfers between caches count as kDear additions, for the read and for the next write of a line: even a small
+  // image is read by the threads that wrote the image.
   const std::int64_t cost = kDear * (runs.positions / runs.count * channels);
   parallel_for(all, grain_for(cost), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/sgemm/micro.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 
 namespace tern::channels_last {
 namespace {
@@ -15,7 +15,7 @@ std::int64_t products(const Convolution& c) {
 }
 
 std::vector<float> pack(const Convolution& c, std::int64_t row, const float* weight) {
-  const sgemm_micro::MicroKernels& micro = sgemm_micro::micro_kernels();
+  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t panels = (c.out + micro.columns - 1) / micro.columns, size = row * micro.columns;
   std::vector<float> packed(static_cast<std::size_t>(c.groups * panels * size));
   float* to = packed.data();
@@ -28,7 +28,7 @@ std::vector<float> pack(const Convolution& c, std::int64_t row, const float* wei
   return packed;
 }
 
-/// What distinguishes the order of a weight from others, and its size.
+/// Identifies the order of a weight, with its size.
 struct Form {
   std::string key;
   std::int64_t floats;
@@ -39,7 +39,7 @@ Form form_of(const Convolution& c) {
     const std::int64_t channels = c.groups * c.out;
     return {fmt::format("elements of {} channels: {}", channels, row), channels * row};
   }
-  const std::int64_t columns = sgemm_micro::micro_kernels().columns;
+  const std::int64_t columns = strided_product::micro_kernels().columns;
   return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
           c.groups * ((c.out + columns - 1) / columns) * columns * row};
 }

@@ -1,7 +1,6 @@
-// A weight in the order in which products read it, where an archive has it so (`tern export --target cpu`): panels of
-// as many channels as a block of sums has columns; in each, one row for every product of a sum. Without them `convolve`
-// makes a part of a panel at a time. Of a depthwise convolution, and of small groups, the channels side by side for
-// each element of the window.
+// A weight stored in the order of products (`tern export --target cpu`): panels as wide as a block of sums; each panel
+// has a row for every product of a sum. Without stored panels `convolve` packs parts of panels. Depthwise convolutions
+// and small groups store adjacent channels for each window element.
 #pragma once
 
 #include <vector>
@@ -11,11 +10,11 @@
 
 namespace tern::channels_last {
 
-/// The panels of operand 1 of the call, as long as the program lives; null where there are none. Offers them where an
-/// archive is being made.
+/// Returns the panels of operand 1 for the life of the program; null if absent. Offers panels to an archive under
+/// construction.
 const float* stored_panels(const KernelCall& call, const Convolution& c);
 
-/// The weight of a convolution by lines: [out, elements of a line, channels in, lines].
+/// Returns the weight of a convolution by lines: [out, elements of a line, channels in, lines].
 std::vector<float> weight_by_lines(const Convolution& c, const float* weight);
 
 }  // namespace tern::channels_last

@@ -16,7 +16,7 @@ constexpr std::int64_t kBand = 32 << 10;  // floats of input
 constexpr std::int64_t kFewestChannels = 16;
 constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
 
-/// Calls f(windows of one line of results, number of the line in its image) for all lines, `fill` around the images.
+/// Calls f(windows of a result line, index of the line in its image) for all lines, with `fill` around the images.
 template <class F>
 void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
   const cpu::WindowAxis &h = p.window[1], &w = p.window[2];
@@ -57,7 +57,7 @@ void average_pool(const Pool& p, const float* x, std::span<const float> line_div
     auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kWeightSlot);
     std::fill_n(ones, w.channels, 1.0F);
     std::fill_n(ones + w.channels, w.channels, 0.0F);
-    const std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(w.tap_count));  // all ones alike
+    const std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(w.tap_count));  // every tap has the same weights
     loops().depthwise(w, ones, first.data(), ones + w.channels);
     for (std::ptrdiff_t i = 0; i < w.count; ++i) {
       const float divisor =

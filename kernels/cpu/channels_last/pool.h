@@ -1,4 +1,4 @@
-// Pools of images whose channels lie side by side, of floats and of the integers of quantized layers.
+// Pools of channels-last images, of floats and of quantized integers.
 #pragma once
 
 #include <span>
@@ -12,17 +12,17 @@ struct Pool {
   std::int64_t batch = 1, channels = 1;
 };
 
-/// Enough channels to fill a register.
+/// True if the channels fill a vector.
 bool suits(const Pool& p);
 
-/// y [batch, ..., channels] = the largest element of each window of x, or a NaN.
+/// Computes y [batch, ..., channels] = the maximum of each window of x; NaN wins.
 void max_pool(const Pool& p, const float* x, float* y);
 void max_pool(const Pool& p, const std::uint8_t* x, std::uint8_t* y);
 void max_pool(const Pool& p, const std::int8_t* x, std::int8_t* y);
-/// The sum of each window over a divisor that is a product of one for its line and one for its column.
+/// Divides the sum of each window by the product of its line's and its column's divisors.
 void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
                   std::span<const float> column_divisors, float* y);
-/// y [batch, channels] = the mean of all positions. The bits do not depend on the number of threads.
+/// Computes y [batch, channels] = the mean of all positions. The bits do not depend on the number of threads.
 void mean(std::int64_t batch, std::int64_t lines, std::int64_t width, std::int64_t channels, const float* x, float* y);
 
 }  // namespace tern::channels_last

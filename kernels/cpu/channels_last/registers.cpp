@@ -6,13 +6,13 @@
 
 namespace tern::channels_last {
 
-sgemm_micro::Finish finish_in_registers(const Operands& at, const pointwise::Finish& finish, std::int64_t channel,
-                                        int columns) {
+strided_product::Finish finish_in_registers(const Operands& at, const pointwise::Finish& finish, std::int64_t channel,
+                                            int columns) {
   constexpr std::size_t kBiasSlot = 6;
-  sgemm_micro::Finish f;
+  strided_product::Finish f;
   if (at.bias != nullptr) {
-    auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
-    std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
+    auto* bias = thread_buffer<float>(strided_product::kMostColumns, kBiasSlot);
+    std::fill_n(bias, strided_product::kMostColumns, 0.0F);
     std::copy_n(at.bias + channel, columns, bias);
     f.bias = bias;
   }

@@ -11,7 +11,7 @@ namespace {
 
 using Table = cpu::ResizeTable<float>;
 
-/// Lines of one image, resized along their columns: those that were made last are kept.
+/// Caches the most recent lines of an image, resized along the columns.
 class Lines {
  public:
   Lines(const Table& lines, const Table& columns, std::int64_t channels)
@@ -47,7 +47,7 @@ class Lines {
 
   const Table& columns_;
   std::int64_t channels_;
-  std::vector<std::int64_t> kept_;  ///< the number of the line in each slot
+  std::vector<std::int64_t> kept_;  ///< line number in each slot
   std::int64_t length_;
   float* buffer_;
   const float* image_ = nullptr;

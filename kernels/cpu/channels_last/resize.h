@@ -1,12 +1,12 @@
-// Resizes of float images whose channels lie side by side.
+// Resizes of channels-last float images.
 #pragma once
 
 #include "kernels/cpu/windows/resize_table.h"
 
 namespace tern::channels_last {
 
-/// y [batch, lines.out, columns.out, channels] from x [batch, lines.in, columns.in, channels], the columns first. What
-/// a line of results reads lies in a run of at most `taps` lines, as it does without antialiasing.
+/// Computes y [batch, lines.out, columns.out, channels] from x [batch, lines.in, columns.in, channels], the columns
+/// first. Each result line reads a run of at most `taps` lines, as without antialiasing.
 void resize(const cpu::ResizeTable<float>& lines, const cpu::ResizeTable<float>& columns, std::int64_t batch,
             std::int64_t channels, const float* x, float* y);
 

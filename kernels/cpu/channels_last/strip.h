@@ -1,4 +1,4 @@
-// Which depthwise convolutions have a loop for whole lines of windows.
+// Selects depthwise convolutions with a loop for whole lines of windows.
 #pragma once
 
 #include "kernels/cpu/channels_last/loops.h"
@@ -6,7 +6,7 @@
 
 namespace tern::channels_last {
 
-/// The loop of `of` (Loops::strip, or narrow_strip) for such windows, or null.
+/// Returns the loop of `of` (Loops::strip, or narrow_strip) for such windows, or null.
 StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]);
 
 }  // namespace tern::channels_last

@@ -14,23 +14,23 @@ namespace tern::channels_last {
 namespace {
 
 using cpu::WindowAxis;
-using sgemm_micro::kPackedSlot;
-using sgemm_micro::MicroKernels;
+using strided_product::kPackedSlot;
+using strided_product::MicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
-constexpr std::int64_t kFewestChannels = 16;  // a register
-constexpr std::int64_t kDepth = 64;           // channels of a weight that are transformed at a time
-constexpr std::int64_t kTogether = 64;        // tiles whose sums are made at a time
-constexpr std::int64_t kFloats = 1 << 20;     // of transformed tiles that are kept at a time
-constexpr std::int64_t kApart = 16;           // floats between tiles, so that these do not collide in the first cache
-constexpr std::int64_t kChannelsOfPart = 64;  // of a tile that are transformed at once
+constexpr std::int64_t kFewestChannels = 16;  // a vector
+constexpr std::int64_t kDepth = 64;           // channels of a weight per transform
+constexpr std::int64_t kTogether = 64;        // tiles per block of sums
+constexpr std::int64_t kFloats = 1 << 20;     // floats of transformed tiles kept at a time
+constexpr std::int64_t kApart = 16;           // floats between tiles, against collisions in the first cache
+constexpr std::int64_t kChannelsOfPart = 64;  // channels of a tile per transform
 constexpr std::size_t kWeightSlot = 3, kSumsSlot = 5;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Tiles over all images.
+/// The grid of tiles over all images.
 struct Grid {
   explicit Grid(const Convolution& c)
       : lines(divided_up(c.window[1].out, kTile)),
@@ -38,12 +38,12 @@ struct Grid {
         count(c.batch * lines * columns) {}
   std::int64_t lines, columns, count;
   std::int64_t image(std::int64_t tile) const { return tile / (lines * columns); }
-  /// Of the tile's first result.
+  /// Returns the line of the tile's first result.
   std::int64_t line(std::int64_t tile) const { return tile / columns % lines * kTile; }
   std::int64_t column(std::int64_t tile) const { return tile % columns * kTile; }
 };
 
-/// Multiply-adds, and what takes as long as some, measured: transforms of weights and of images.
+/// Returns the cost in multiply-adds. The transforms of weights and images count by measured equivalents.
 double cost(const Convolution& c) {
   constexpr double kOfWeight = 2.5, kOfImage = 6;
   const auto tiles = static_cast<double>(Grid(c).count), in = static_cast<double>(c.in),
@@ -55,7 +55,7 @@ double plain_cost(const Convolution& c) {
   return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) * kTaps * c.groups * c.in * c.out);
 }
 
-/// Some tiles of the images and what they become.
+/// Transforms and multiplies some tiles of the images.
 class Tiles {
  public:
   Tiles(const Convolution& c, const Operands& at, const pointwise::Finish& finish, float* transformed,
@@ -65,7 +65,7 @@ class Tiles {
         at_(at),
         finish_(finish),
         loops_(loops().winograd),
-        micro_(sgemm_micro::micro_kernels()),
+        micro_(strided_product::micro_kernels()),
         transformed_(transformed),
         pitch_(c.groups * c.in + kApart),
         element_(most * pitch_),
@@ -73,7 +73,7 @@ class Tiles {
 
   std::int64_t panels() const { return c_.groups * panels_; }
 
-  /// Transforms the input of tiles [first + begin, first + end), `channel` and the `channels` from there.
+  /// Transforms `channels` channels from `channel` on of input tiles [first + begin, first + end).
   void transform(std::int64_t first, std::int64_t tile, std::int64_t channel, std::int64_t channels) const {
     const std::int64_t pitch = c_.groups * c_.in, at = first + tile;
     const WindowAxis &h = c_.window[1], &w = c_.window[2];
@@ -91,8 +91,8 @@ class Tiles {
     loops_.input(from, channels, transformed_ + tile * pitch_ + channel, element_);
   }
 
-  /// The results of one panel of channels for `count` tiles from `first + begin` on. Returns false where a sum is not
-  /// finite.
+  /// Computes the results of a panel of channels for `count` tiles from `first + begin` on. Returns false if a sum is
+  /// not finite.
   bool multiply(std::int64_t first, std::int64_t begin, std::int64_t count, std::int64_t panel,
                 std::int64_t* ready) const {
     const std::int64_t group = panel / panels_, column = panel % panels_ * micro_.columns,
@@ -105,7 +105,7 @@ class Tiles {
     const std::int64_t parts = divided_up(count, micro_.rows);
     for (std::int64_t k = 0; k < c_.in; k += depth) {
       const std::int64_t channels = std::min(depth, c_.in - k);
-      // A weight of one step is still there from the tiles before.
+      // A weight of a single step is still transformed from the previous tiles.
       if (*ready != panel || depth < c_.in)
         loops_.weight(rows_of(panel, k, channels, columns), channels, weight, weight_of_element);
       *ready = panel;
@@ -115,7 +115,7 @@ class Tiles {
           micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
                                    weight + e * weight_of_element, micro_.columns, channels,
                                    sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
-                                   k == 0 ? sgemm_micro::Sums::stored : sgemm_micro::Sums::added);
+                                   k == 0 ? strided_product::Sums::stored : strided_product::Sums::added);
         }
       }
     }
@@ -123,7 +123,7 @@ class Tiles {
   }
 
  private:
-  /// Rows of a packed panel.
+  /// Returns rows of a packed panel.
   const float* rows_of(std::int64_t panel, std::int64_t k, std::int64_t channels, int columns) const {
     if (at_.panels != nullptr) return at_.panels + (panel * c_.in + k) * kTaps * micro_.columns;
     auto* packed = thread_buffer<float>(static_cast<std::size_t>(channels * kTaps * micro_.columns), kPackedSlot);
@@ -135,7 +135,7 @@ class Tiles {
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
              std::int64_t sums_of_element) const {
     const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
-    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     float check = 0;
     for (std::int64_t i = 0; i < count;) {
@@ -171,7 +171,7 @@ class Tiles {
   std::int64_t pitch_, element_, panels_;
 };
 
-/// Tiles that are transformed before they are multiplied.
+/// Returns the number of tiles transformed before each product.
 std::int64_t tiles_at_once(const Convolution& c) {
   const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = Grid(c).count;
   return divided_up(count, divided_up(count, std::max(kTogether, kFloats / floats)));
@@ -206,7 +206,7 @@ std::size_t Winograd::scratch() const {
 
 bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
   const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
-                     rows = sgemm_micro::micro_kernels().rows;
+                     rows = strided_product::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
   const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);
   std::atomic<bool> finite = true;
@@ -218,11 +218,11 @@ bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byt
         tiles.transform(first, i / parts, channel, last - channel);
       }
     });
-    // Blocks of tiles: so many that panels and blocks together come out even for all threads.
+    // Chooses the number of blocks of tiles so that panels times blocks divide evenly among threads.
     std::int64_t blocks = divided_up(some, kTogether);
     while (tiles.panels() * blocks % threads != 0 && some / (blocks + 1) >= rows) ++blocks;
     parallel_for(tiles.panels() * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      std::int64_t ready = -1;  // the panel whose weight is transformed
+      std::int64_t ready = -1;  // panel of the currently transformed weight
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t block = i % blocks * some / blocks, next = (i % blocks + 1) * some / blocks;
         if (!tiles.multiply(first, block, next - block, i / blocks, &ready)) finite = false;

@@ -1,6 +1,6 @@
 // Convolutions of three by three elements with fewer multiplications: four by four results are sums over channels of 36
-// products where plain ones take 144 (Winograd 1980; Lavin and Gray, Fast Algorithms for Convolutional Neural Networks,
-// 2016). Each element of transformed tiles is a product of matrices: tiles by channels in, channels in by channels out.
+// products instead of 144 (Winograd 1980; Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2016).
+// Each element of transformed tiles is a matrix product: tiles by input channels, input channels by output channels.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace tern::channels_last {
 
 class Winograd {
  public:
-  /// A 3x3 kernel without strides and dilation, and enough channels to fill registers.
+  /// True for a 3x3 kernel without strides and dilation and with enough channels to fill vectors.
   static bool possible(const Convolution& c);
-  /// False with `TERN_WINOGRAD=0` in the environment.
+  /// Returns false with `TERN_WINOGRAD=0` in the environment.
   static bool allowed();
-  /// Whether it is allowed and this should be faster than `convolve`.
+  /// True if allowed and probably faster than `convolve`.
   static bool suits(const Convolution& c);
   explicit Winograd(const Convolution& c);
 
-  /// Bytes, aligned to 64, that `run` needs.
+  /// Returns the scratch bytes for `run`, aligned to 64.
   std::size_t scratch() const;
-  /// Like `convolve`. False if a sum is not finite: an infinity or NaN spreads over its tile, so the caller must
-  /// compute all results again with `convolve`.
+  /// Like `convolve`. Returns false if a sum is not finite: an infinity or NaN spreads over its tile, so the caller
+  /// must compute all results again with `convolve`.
   bool run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const;
 
  private:

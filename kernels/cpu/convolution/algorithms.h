@@ -1,4 +1,4 @@
-// The algorithms of convolution. Each prepares itself for a node, or declines: null.
+// Algorithms of convolution. Each function prepares its algorithm for a node, or returns null.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace tern::cpu {
 
-/// What the algorithms decide by.
+/// Holds the properties for the choice of an algorithm.
 struct ConvolutionCall {
   explicit ConvolutionCall(const KernelCall& call);
   const KernelCall& call;
   ConvolutionProblem problem;
-  bool direct = false;  ///< depthwise, of few input channels, or of an image that is one window: by loops of its own
-  bool floats = false;  ///< and not transposed: blocks can do it
+  bool direct = false;  ///< dedicated loops: depthwise, few input channels, or one window per image
+  bool floats = false;  ///< float and not transposed: suits blocks
   double products = 0;
-  bool packs = false;  ///< the weight changes: an algorithm that wants it in another order packs it in each run
+  bool packs = false;  ///< the weight changes: algorithms with another weight order pack in each run
 };
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);
@@ -28,12 +28,12 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
-/// Only a quantized weight.
+/// Serves quantized weights only.
 std::unique_ptr<PreparedAlgorithm> convolution_by_quantized_rows(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCall& c);
-/// The best of the others, for a weight of floats that changes.
+/// Prepares the best remaining algorithm for a variable float weight.
 std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call);
-/// Windows are copied into the columns of a matrix, which is multiplied by the weight: takes every node.
+/// Copies windows into the columns of a matrix and multiplies by the weight. Takes every node.
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 
 inline channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {

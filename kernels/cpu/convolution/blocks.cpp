@@ -1,8 +1,8 @@
-// Float convolutions by Tern's own products, nothing packed.
+// Float convolutions by native kernels of products, nothing packed.
 #include <algorithm>
 
 #include "kernels/cpu/convolution/algorithms.h"
-#include "kernels/cpu/sgemm/convolve.h"
+#include "kernels/cpu/products/float32/convolution_driver.h"
 
 namespace tern::cpu {
 namespace {

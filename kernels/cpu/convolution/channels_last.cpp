@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/convolution/tile_rows.h"
+#include "kernels/cpu/products/tiles/split_division.h"
 #include "schema/epilogue.h"
 
 namespace tern::cpu {
@@ -18,21 +18,21 @@ bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
 }
 
 /// The convolution as a product of its positions, whose channels are rows.
-amx::LinearShape product_of(const channels_last::Convolution& c) {
+tiles::LinearShape product_of(const channels_last::Convolution& c) {
   return {c.batch * plane(c.window, &WindowAxis::out), c.out, c.in, c.in, c.in};
 }
 
-/// Windows of one element on matrix tiles: where splitting both operands into parts, and putting results in order,
-/// costs less than tiles gain.
+/// True if tiles gain more than the split of both operands and the reorder of results cost. Only for windows of one
+/// element.
 bool takes_tiles(const KernelCall& call, const channels_last::Convolution& c) {
   constexpr double kNanoseconds = 1e9, kResultCost = 0.5;
   const Algorithm asked = call.algorithm.algorithm;
-  const amx::LinearShape s = product_of(c);
+  const tiles::LinearShape s = product_of(c);
   const bool plain = is_every_position(c.window) && c.groups == 1 && call.in[1].contiguous();
-  if (!plain || !amx::Linear::suits(s)) return false;
+  if (!plain || !tiles::Linear::suits(s)) return false;
   if (asked != Algorithm::none) return asked == Algorithm::channels_last_tiles;
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-  const double on_tiles = m * n * k * amx::kProductCost + m * k * amx::kSplitCost + n * k * amx::kLeftCost,
+  const double on_tiles = m * n * k * tiles::kProductCost + m * k * tiles::kSplitCost + n * k * tiles::kLeftCost,
                on_vectors = m * n * k / machine(call.precision).products * kNanoseconds;
   return on_tiles + m * n * kResultCost < on_vectors;
 }

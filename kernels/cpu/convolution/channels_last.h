@@ -1,31 +1,31 @@
-// A convolution node of floats whose image and result have their channels last.
+// A float convolution node whose image and result are channels last.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/channels_last/winograd.h"
+#include "kernels/cpu/products/tiles/split_driver.h"
 
 namespace tern::cpu {
 
-/// Whether tiles are faster for all convolutions of a section, which compute so much for each element
-/// (KernelCall::intensity).
+/// True if tiles are faster for all convolutions of a section with this intensity (KernelCall::intensity: work per
+/// element).
 bool tiles_gain(double intensity, const Machine& machine);
 
-/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for, in bfloat16,
-/// or if the call's intensity is low.
+/// Decides Kernel::channels_last for one or two dimensions. On machines with matrix tiles, requires an explicit
+/// request, bfloat16 or low intensity.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
-/// Whether a depthwise convolution may round its image to bfloat16, and does, wherever views lie so.
+/// True if a depthwise convolution may round its image to bfloat16 and the kernel does so for channels-last views.
 bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& c);
 
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
-  /// Null where the layout does not suit, or the views lie otherwise.
+  /// Returns null if the layout does not suit or the views are not channels last.
   static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
-  /// The same for what a faster algorithm could not compute: whatever suits, and the weight as it is.
+  /// Makes the fallback for faster algorithms: accepts every suitable view, leaves the weight as exported.
   static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call,
                                                             const channels_last::Convolution& c);
 
@@ -35,7 +35,7 @@ class ChannelsLastConvolution : public PreparedAlgorithm {
  private:
   channels_last::Convolution convolution_;
   std::optional<channels_last::Winograd> winograd_;
-  std::optional<amx::Linear> tiles_;  ///< of float32, for windows of one element
+  std::optional<tiles::Linear> tiles_;  ///< products of float32, for windows of one element
   const float* panels_ = nullptr;
   bool rounds_ = false;
   std::unique_ptr<pointwise::Epilogue> epilogue_;

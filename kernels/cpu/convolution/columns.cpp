@@ -1,12 +1,12 @@
-// Convolutions of all types: windows are copied into the columns of a matrix, some lines of the result at a time, and
-// the weight is multiplied by it; or, transposed, products are scattered.
+// Convolutions of all types: copies windows of some result lines into the columns of a matrix and multiplies by the
+// weight; transposed convolutions scatter the products.
 #include <algorithm>
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
 #include "kernels/cpu/convolution/windows.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
@@ -41,7 +41,7 @@ void columns(const ConvolutionProblem& p, const T* x, std::int64_t begin, std::i
                });
 }
 
-/// Output lines that are made at a time, so that the columns stay near the second cache.
+/// Returns the number of output lines per step; the columns stay near the second cache.
 std::int64_t lines_at_a_time(const ConvolutionProblem& p) {
   const Window& w = p.window;
   const std::int64_t lines = w[0].out * w[1].out;
@@ -67,7 +67,7 @@ void forward(const ConvolutionProblem& p, const T* x, const T* weight, T* y, T* 
   }
 }
 
-/// Channels of the result that the transposed convolution makes at a time.
+/// Returns the number of result channels per step of a transposed convolution.
 std::int64_t channels_at_a_time(const ConvolutionProblem& p) {
   const std::int64_t one =
       std::max<std::int64_t>(1, plane(p.window, &WindowAxis::kernel) * plane(p.window, &WindowAxis::out));
@@ -135,10 +135,10 @@ class Columns : public PreparedAlgorithm {
       using T = decltype(tag);
       auto* to = reinterpret_cast<T*>(at.sums);
       const auto* bias = late_bias(c) ? nullptr : reinterpret_cast<const T*>(at.bias);
-      // PyTorch adds the bias last where the products are scattered, and first where they are summed.
+      // PyTorch adds the bias last to scattered products, and first to sums.
       const bool first = bias != nullptr && !p_.transposed;
       for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, first ? bias[i % y.size(1)] : T(0));
-      if ((c.in[0].numel() != 0 || p_.fill != 0) && c.in[1].numel() != 0) {  // padding of an empty image, too
+      if ((c.in[0].numel() != 0 || p_.fill != 0) && c.in[1].numel() != 0) {  // even an empty image has padding
         (p_.transposed ? transposed<T> : forward<T>)(p_, reinterpret_cast<const T*>(at.x),
                                                      reinterpret_cast<const T*>(at.weight), to,
                                                      reinterpret_cast<T*>(buffer));
@@ -151,7 +151,7 @@ class Columns : public PreparedAlgorithm {
   }
 
  private:
-  /// Sums of integers become floats before it is added.
+  /// Integer sums become floats before the bias is added.
   bool late_bias(const KernelCall& c) const { return c.has(2) && type_ == DType::i64 && c.out[0].dtype == DType::f32; }
 
   std::byte* work(ScratchParts& parts) const {

@@ -1,5 +1,5 @@
 // convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
-// where each output has few input channels; own products of floats; oneDNN; columns. Quantized weights have their own.
+// where each output has few input channels; native kernels of floats; the vendor kernel of oneDNN; columns. Quantized weights have a table of their own.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
@@ -7,19 +7,19 @@
 #include "kernels/cpu/convolution/quantized_tile_rows.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/in_two_steps.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/epilogue/unfused.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::cpu {
 namespace {
 
-/// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
-constexpr std::int64_t kOwnChannels = 8;
+/// Channels of a group's result from which the native kernel is taken: oneDNN is better at depthwise convolutions.
+constexpr std::int64_t kNativeChannels = 8;
 
-// Shares of the machine's products that the algorithms reach.
+// Fractions of the machine's peak product rate reached by the algorithms.
 constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
 
-/// What it costs to put an element of a weight in order, as bytes that are copied.
+/// Cost of packing a weight element, as copied bytes.
 constexpr double kPackedBytes = 32;
 
 bool is_quantized(const KernelCall& c) {
@@ -30,7 +30,7 @@ double on_vectors(const ConvolutionCall& c, const Machine& m, double share) {
   return c.products / m.products / share;
 }
 
-/// Where the image lies so, the planner has decided: the others would have to bring it into another order.
+/// Costs nothing: the planner chose channels last, and all other algorithms would reorder the image.
 double channels_last(const ConvolutionCall&, const Machine&) {
   return 0;
 }
@@ -44,7 +44,7 @@ double planes(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfPlanes);
 }
 double blocks(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, c.problem.out >= kOwnChannels ? kOfBlocks : kOfFewChannels);
+  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kOfBlocks : kOfFewChannels);
 }
 double onednn(const ConvolutionCall& c, const Machine& m) {
   return on_vectors(c, m, kOfOneDnn);
@@ -65,13 +65,13 @@ constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
     {Algorithm::onednn, onednn, convolution_by_onednn},
     {Algorithm::none, columns, convolution_by_columns}};
 
-/// Of quantized weights, which the others do not read: columns make floats of them first.
+/// Algorithms for quantized weights. Columns widen the weight to floats first.
 constexpr AlgorithmEntry<ConvolutionCall> kOfQuantized[] = {
     {Algorithm::quantized, channels_last, convolution_by_quantized_rows},
     {Algorithm::quantized, channels_last, convolution_by_quantized},
     {Algorithm::none, columns, convolution_by_columns}};
 
-/// Those that store integers of 8 bits as an epilogue makes them.
+/// Algorithms for 8-bit results stored by an epilogue.
 constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
     {Algorithm::integer_rows, channels_last, convolution_of_integers}};
 
@@ -84,7 +84,7 @@ std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all(c);
   auto state = prepare_best(kStoringBytes, ConvolutionCall(c));
-  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
 }
 
 bool makes_channels_last(const KernelCall& c) {
@@ -115,7 +115,7 @@ bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
          c.in[1].numel() != 0 && planes::is_direct(direct(p));
 }
 
-/// Columns make floats of a quantized weight.
+/// Columns widen a quantized weight to floats.
 Widening widening(const KernelCall& c) {
   if (!is_quantized(c) || c.state == nullptr || c.state->algorithm.algorithm == Algorithm::quantized) return {};
   return {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), false};

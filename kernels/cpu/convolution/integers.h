@@ -1,19 +1,19 @@
-// A convolution node of integers of 8 bits whose image and result have their channels last.
+// An 8-bit integer convolution node whose image and result are channels last.
 #pragma once
 
 #include <memory>
 
 #include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/convolution/problem.h"
-#include "kernels/cpu/integer/convolve.h"
+#include "kernels/cpu/products/int8/convolution_driver.h"
 
 namespace tern::cpu {
 
 class IntegerConvolution : public PreparedAlgorithm {
  public:
-  /// Whether the call is one, wherever its views lie: images of one or two dimensions, sums that are exact in 32 bits.
+  /// True for images of one or two dimensions with sums exact in 32 bits, in any view.
   static bool serves(const KernelCall& call, const ConvolutionProblem& problem);
-  /// Null where it is not, or the views lie otherwise.
+  /// Returns null if `serves` is false or the views are not channels last.
   static std::unique_ptr<IntegerConvolution> make(const KernelCall& call, const ConvolutionProblem& problem);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
@@ -24,13 +24,13 @@ class IntegerConvolution : public PreparedAlgorithm {
                      std::unique_ptr<pointwise::Epilogue> epilogue);
 
   struct Room;
-  /// A float32 bias is added to sums that have become floats.
+  /// A float32 bias is added after the sums are converted to float.
   bool has_late_bias(const KernelCall& call) const { return call.has(2) && !keeps_; }
   void add_bias(const KernelCall& call) const;
 
-  integer::ConvolutionShape shape_;
+  int8::ConvolutionShape shape_;
   bool keeps_, depthwise_;
-  integer::Convolution convolution_;
+  int8::Convolution convolution_;
   std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run, or not at all
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };

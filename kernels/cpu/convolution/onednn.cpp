@@ -1,11 +1,11 @@
-// Convolutions that oneDNN computes: of float32 and bfloat16, and of what widens to them.
+// Convolutions by oneDNN: float32, bfloat16, and types widened to these.
 #include <algorithm>
 
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
 #include "kernels/cpu/dnnl/convolution.h"
 #include "kernels/cpu/dnnl/matmul.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::cpu {
 namespace {
@@ -42,21 +42,21 @@ class OneDnn : public PreparedAlgorithm {
   bool constant_weight_;
 };
 
-/// Whether some window may lie beside the image, or around it, with no element inside.
+/// True if a window may lie outside the image, or around the image without touching an element.
 bool has_window_outside(const ConvolutionProblem& p) {
   return std::ranges::any_of(p.window, [](const WindowAxis& a) {
     return a.position(0, a.kernel - 1) < 0 || a.position(a.out - 1, 0) >= a.in || (a.kernel > 1 && a.dilation > a.in);
   });
 }
 
-/// The node as oneDNN describes it; false where oneDNN cannot do it, or not in PyTorch's order.
+/// Describes the node for oneDNN; false if oneDNN does not support the node or sums in another order than PyTorch.
 bool describe(const ConvolutionCall& call, dnnl_cpu::ConvolutionProblem& p) {
   const KernelCall& c = call.call;
   const DType dtype = c.in[0].dtype;
   const Node& node = *c.node;
-  // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
+  // PyTorch computes transposed volume convolutions from columns, too: the same order of sums gives the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return false;
-  // There oneDNN calls a kernel that it did not make (https://github.com/uxlfoundation/oneDNN/issues/5942).
+  // oneDNN would call a missing kernel (https://github.com/uxlfoundation/oneDNN/issues/5942).
   if (node.integer(AttrKey::transposed) == 0 && has_window_outside(call.problem)) return false;
   p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
   p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());

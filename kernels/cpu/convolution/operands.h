@@ -1,4 +1,4 @@
-// A convolution's operands in the type of its sums.
+// A convolution's operands in the type of the sums.
 #pragma once
 
 #include "kernels/cpu/dense.h"
@@ -7,15 +7,15 @@ namespace tern::cpu {
 
 class ConvolutionOperands {
  public:
-  /// Takes memory for what has another type than `type`: not for the weight where that is not read.
+  /// Reserves buffers for operands with another type than `type`; skips a weight that the algorithm does not read.
   ConvolutionOperands(const KernelCall& call, DType type, bool reads_weight, ScratchParts& parts);
 
-  /// Converts what has to be. Then the pointers below can be read, and `sums` written.
+  /// Converts operands to `type`. Then the pointers below are readable and `sums` is writable.
   void convert();
   /// Converts the sums to the result.
   void finish() const;
 
-  const std::byte *x = nullptr, *weight = nullptr, *bias = nullptr;  ///< bias: null where there is none
+  const std::byte *x = nullptr, *weight = nullptr, *bias = nullptr;  ///< bias: null if absent
   std::byte* sums = nullptr;
 
  private:

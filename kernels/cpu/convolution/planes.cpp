@@ -7,8 +7,8 @@
 namespace tern::cpu {
 namespace {
 
-/// The epilogue on elements [begin, begin + count) of the result: as a block of whole planes where they are such, since
-/// operands are mostly the same all over a channel's plane.
+/// Applies the epilogue to elements [begin, begin + count) of the result. Whole planes form one block, since most
+/// operands are constant over a channel's plane.
 void apply_by_planes(const KernelCall& c, const pointwise::Epilogue& epilogue, std::int64_t begin, std::int64_t count) {
   const TensorView& y = c.out[0];
   const std::int64_t plane = y.numel() / (y.size(0) * y.size(1));

@@ -1,4 +1,4 @@
-// A convolution's sizes and window, as a node has them.
+// Sizes and window of a convolution node.
 #pragma once
 
 #include <utility>
@@ -10,10 +10,10 @@
 namespace tern::cpu {
 
 struct ConvolutionProblem {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  std::int64_t batch, groups, in, out;  ///< channels of a group: in and out
   bool transposed;
-  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
-  std::int64_t fill = 0;  ///< beside the image
+  Window window;          ///< forward window: `in` counts x, or y if transposed
+  std::int64_t fill = 0;  ///< value of the padding
 };
 
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {

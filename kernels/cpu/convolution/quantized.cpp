@@ -1,12 +1,12 @@
-// Convolutions by a quantized weight, read in its own bits: kernels of some channels of the result at a time become
-// floats, which stay in the second cache while the algorithms of float convolutions multiply them.
+// Convolutions by a quantized weight: converts the kernels of some result channels to floats. These floats stay in the
+// second cache while a float algorithm multiplies them.
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
 #include "threads/parallel.h"
@@ -14,10 +14,10 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::int64_t kFloats = 1 << 19;    // at a time: 2 MB
-constexpr std::int64_t kLeastChannels = 16;  // at a time: fewer are slow, however large their kernels are
+constexpr std::int64_t kFloats = 1 << 19;    // floats per step: 2 MB
+constexpr std::int64_t kLeastChannels = 16;  // channels per step: fewer are slow, however large their kernels are
 
-/// A call by the numbers of some kernels. It refers to itself.
+/// A call with the float weight of some kernels. Holds pointers to its own members.
 class FloatPart {
  public:
   FloatPart(const KernelCall& c, const Node& node) : call_(c) {
@@ -32,7 +32,7 @@ class FloatPart {
 
   KernelCall& call() { return call_; }
 
-  /// All of the convolution, with its epilogue.
+  /// Covers the whole convolution with its epilogue.
   void take_all(const KernelCall& c) {
     in_.assign(c.in.begin(), c.in.end());
     out_ = c.out[0];
@@ -40,7 +40,7 @@ class FloatPart {
     finish();
   }
 
-  /// `count` channels of one image and group.
+  /// Covers `count` channels of one image and group.
   void take(const KernelCall& c, const ConvolutionProblem& p, std::int64_t count) {
     in_.assign(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(c.has(2) ? 3 : 2));
     out_ = c.out[0];
@@ -79,7 +79,7 @@ class FloatPart {
   KernelCall call_;
   std::vector<TensorView> in_;
   TensorView out_;
-  std::array<bool, 64> constant_{};  ///< nothing is: no algorithm packs a weight ahead
+  std::array<bool, 64> constant_{};  ///< all false: no algorithm packs a weight ahead
 };
 
 class Quantized : public PreparedAlgorithm {
@@ -157,7 +157,7 @@ class Quantized : public PreparedAlgorithm {
     return state.prepared->run(part.call(), scratch, epilogue);
   }
 
-  /// The channels of the result that are rows [m.first, m.first + count) of the weight, of all images.
+  /// Computes the result channels of weight rows [m.first, m.first + count), for all images.
   void run_some(const KernelCall& c, const QuantizedMatrix& m, const float* x, const float* bias, float* y,
                 std::int64_t group, std::int64_t count, const Room& room) const {
     const std::int64_t image = plane(p_.window, &WindowAxis::in), result = plane(p_.window, &WindowAxis::out);
@@ -173,13 +173,14 @@ class Quantized : public PreparedAlgorithm {
 
   void widen(const QuantizedMatrix& m, const std::byte* at, std::int64_t rows, float* to) const {
     parallel_for(rows, grain_for(columns_), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) quantized::numbers_of_row(m, at, r, 0, columns_, to + r * columns_);
+      for (std::int64_t r = begin; r < end; ++r)
+        block_quantized::numbers_of_row(m, at, r, 0, columns_, to + r * columns_);
     });
   }
 
   ConvolutionProblem p_;
-  std::int64_t columns_, channels_ = 0;  ///< of the weight; at a time
-  bool whole_;                           ///< all numbers at a time
+  std::int64_t columns_, channels_ = 0;  ///< columns of the weight; channels per step
+  bool whole_;                           ///< all channels in one step
   Node node_;
   std::unique_ptr<AlgorithmState> some_, rest_;
   std::size_t scratch_ = 0;

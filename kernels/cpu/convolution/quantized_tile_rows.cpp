@@ -5,16 +5,16 @@
 #include "kernels/convolution_weight.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/tile_call.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/quantized_view.h"
 
 namespace tern::cpu {
 namespace {
 
-/// Of a weight in bfloat16: then its numbers stay in the last cache from where they are made to where they are read.
+/// Limit of the weight in bfloat16: its values stay in the last cache between conversion and product.
 constexpr std::int64_t kMostBytes = 8 << 20;
 
-/// The call by the numbers of the weight.
+/// Returns the call with the weight's numbers as operand 1.
 KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
   in.assign(call.in.begin(), call.in.end());
   in[1] = convolution_weight(call);
@@ -34,9 +34,9 @@ bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::Conv
   const bool rounds = x.dtype == DType::bf16 || call.precision == Precision::bfloat16;
   if (!rounds || !rows_pay() || !fits(x.dtype) || !fits(y.dtype)) return false;
   if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || y.numel() == 0) return false;
-  const amx::ConvolutionShape shape = tile_shape(c);
-  return call.algorithm == Algorithm::none && amx::RowConvolution::suits(shape) &&
-         amx::RowConvolution(shape).packed_bytes() <= kMostBytes;
+  const tiles::ConvolutionShape shape = tile_shape(c);
+  return call.algorithm == Algorithm::none && tiles::RowConvolution::suits(shape) &&
+         tiles::RowConvolution(shape).packed_bytes() <= kMostBytes;
 }
 
 std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& call,
@@ -72,14 +72,16 @@ void QuantizedTileRows::reserve(const KernelCall& call, ScratchParts& parts) con
 Left QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   const Room room(*this, call, parts);
   const QuantizedMatrix matrix = quantized_matrix(call.in[1]);
-  convolution_.pack([&](std::int64_t row,
-                        float* to) { quantized::numbers_of_row(matrix, call.in[1].data, row, 0, matrix.columns, to); },
-                    room.weight);
+  convolution_.pack(
+      [&](std::int64_t row, float* to) {
+        block_quantized::numbers_of_row(matrix, call.in[1].data, row, 0, matrix.columns, to);
+      },
+      room.weight);
   if (convolve_on_tiles(convolution_, call, room.weight, room.bias, epilogue_.get(), room.scratch))
     return Left::nothing;
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   for (std::int64_t r = 0; r < matrix.rows; ++r)
-    quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
+    block_quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
   std::vector<TensorView> in;
   convolve_by_floats(by_numbers(call, in), std::move(weight), *otherwise_, parts);
   return Left::nothing;

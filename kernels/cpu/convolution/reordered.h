@@ -1,4 +1,4 @@
-// A convolution's call as it looks with channels last.
+// A convolution call viewed as channels last.
 #pragma once
 
 #include <tern/error.h>
@@ -10,12 +10,12 @@
 
 namespace tern::cpu {
 
-/// Whether the image lies so, without gaps; it may be contiguous in the order of its axes as well.
+/// True if the image is channels last without gaps; contiguous images can be both.
 inline bool has_channels_last(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
 
-/// A call whose operands of the epilogue and result are seen with channels last, as the epilogue needs them.
+/// A call whose result and epilogue operands are viewed as channels last, as the epilogue requires.
 class Reordered {
  public:
   explicit Reordered(const KernelCall& call)

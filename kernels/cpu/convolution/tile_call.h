@@ -1,29 +1,29 @@
-// What convolutions by rows of tiles have alike, whether their weight is packed once or in each run.
+// Steps shared by convolutions on rows of tiles, with a weight packed once or in each run.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "kernels/cpu/algorithms.h"
-#include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/float_call.h"
+#include "kernels/cpu/products/float_call.h"
+#include "kernels/cpu/products/tiles/row_convolution_driver.h"
 
 namespace tern::cpu {
 
-inline amx::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
-  return {c.window, c.batch, c.groups, c.in, c.out, amx::kRounded};
+inline tiles::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
+  return {c.window, c.batch, c.groups, c.in, c.out, tiles::kRounded};
 }
 
 /// Multiplies by the packed weight. `bias` is room for the call's bias in float32; null without one. False where a
 /// result is not finite.
-inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
+inline bool convolve_on_tiles(const tiles::RowConvolution& convolution, KernelCall& call, const std::byte* weight,
                               float* bias, const pointwise::Epilogue* epilogue, std::byte* scratch) {
   if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
   const Reordered reordered(call);
-  return convolution.run({amx::Elements::of(call.in[0]),
+  return convolution.run({tiles::Elements::of(call.in[0]),
                           weight,
                           bias,
                           call.out[0].data,
@@ -32,7 +32,7 @@ inline bool convolve_on_tiles(const amx::RowConvolution& convolution, KernelCall
                          scratch);
 }
 
-/// The call by floats, of this weight.
+/// Computes the call in float with this weight.
 inline void convolve_by_floats(const KernelCall& call, std::vector<float> weight, const PreparedAlgorithm& algorithm,
                                ScratchParts& parts) {
   FloatCall floats(call);

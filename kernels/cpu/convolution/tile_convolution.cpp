@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "kernels/cpu/amx/packed.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 
 namespace {
 
 /// In whole lines of the cache.
-std::size_t packed_bytes(const amx::Convolution& c) {
+std::size_t packed_bytes(const tiles::Convolution& c) {
   return (static_cast<std::size_t>(c.packed_size()) * sizeof(float) + 63) / 64 * 64;
 }
 
@@ -19,13 +19,13 @@ std::size_t TileConvolution::scratch() const {
   return convolution_.scratch() + (packs_ ? packed_bytes(convolution_) : 0);
 }
 
-std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const amx::ConvolutionShape& shape,
+std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const tiles::ConvolutionShape& shape,
                                                        bool packs) {
   const bool floats = call.in[0].dtype == DType::f32 && call.in[1].dtype == DType::f32 &&
                       call.out[0].dtype == DType::f32 && (!call.has(2) || call.in[2].dtype == DType::f32);
-  if (!floats || !amx::available() || call.out[0].numel() == 0 || !amx::Convolution::suits(shape)) return nullptr;
+  if (!floats || !tiles::available() || call.out[0].numel() == 0 || !tiles::Convolution::suits(shape)) return nullptr;
   std::unique_ptr<TileConvolution> made(new TileConvolution(shape));
-  const amx::Convolution& convolution = made->convolution_;
+  const tiles::Convolution& convolution = made->convolution_;
   const TensorView& w = call.in[1];
   const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const auto* weight = constant ? w.as<const float>() : nullptr;
@@ -37,8 +37,8 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
     return packs ? std::move(made) : nullptr;
   }
   const auto packed =
-      amx::packed_weight(call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
-                         [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
+      tiles::packed_weight(call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
+                           [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
   made->packed_ = {packed, reinterpret_cast<const float*>(packed.get())};
   return made;
 }

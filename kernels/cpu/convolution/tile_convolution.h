@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/amx/convolve.h"
+#include "kernels/cpu/products/tiles/split_convolution_driver.h"
 #include "kernels/kernel.h"
 
 namespace tern::cpu {
@@ -12,22 +12,22 @@ class TileConvolution {
  public:
   /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
   /// one in each run, if `packs`.
-  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape,
+  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const tiles::ConvolutionShape& shape,
                                                bool packs = false);
 
   std::size_t scratch() const;
-  /// The exported weight is not read, unless `run` fails.
+  /// True if only a failed `run` reads the exported weight.
   bool is_packed() const { return packed_ != nullptr; }
-  /// With the epilogue. False when the result is to be computed in another way.
+  /// Applies the epilogue, too. Returns false if another algorithm must compute the result.
   bool run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const;
-  /// The weight as exported.
+  /// Restores the exported weight.
   void unpack(float* to) const;
 
  private:
-  explicit TileConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
-  amx::Convolution convolution_;
+  explicit TileConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
+  tiles::Convolution convolution_;
   std::shared_ptr<const float> packed_;
-  bool packs_ = false;  ///< in each run
+  bool packs_ = false;  ///< packs the weight in each run
 };
 
 }  // namespace tern::cpu

@@ -4,21 +4,21 @@
 
 #include <vector>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/tile_call.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 
 bool TileRowsConvolution::possible(const KernelCall& call) {
-  if (!(call.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay())) return false;
+  if (!(call.algorithm == Algorithm::tile_rows ? tiles::rows_possible() : rows_pay())) return false;
   const auto has = [&](std::size_t i, DType type) { return call.in[i].dtype == type; };
   return (call.precision == Precision::bfloat16 && (has(1, DType::f32) || has(1, DType::bf16))) ||
          (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
-  return possible(call) && !has_small_groups(c) && amx::RowConvolution::suits(tile_shape(c));
+  return possible(call) && !has_small_groups(c) && tiles::RowConvolution::suits(tile_shape(c));
 }
 
 bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
@@ -45,12 +45,12 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in,
                                       c.window[1].kernel, c.window[2].kernel, c.window[2].dilation == 1);
-  made->weight_ = amx::packed_weight(call, 1, key, made->convolution_.packed_bytes(),
-                                     [convolution = made->convolution_, w](std::byte* to) {
-                                       std::vector<float> floats(static_cast<std::size_t>(w.numel()));
-                                       to_dense(w, DType::f32, floats.data());
-                                       convolution.pack(floats.data(), to);
-                                     });
+  made->weight_ = tiles::packed_weight(call, 1, key, made->convolution_.packed_bytes(),
+                                       [convolution = made->convolution_, w](std::byte* to) {
+                                         std::vector<float> floats(static_cast<std::size_t>(w.numel()));
+                                         to_dense(w, DType::f32, floats.data());
+                                         convolution.pack(floats.data(), to);
+                                       });
   return made;
 }
 
@@ -64,7 +64,7 @@ Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const point
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
   float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
   if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch)) return Left::nothing;
-  // The exported weight was not read: it is made again from the packed one.
+  // Restores the exported weight, which was never loaded, from the packed weight.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
   convolve_by_floats(call, std::move(weight), *otherwise_, parts);

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/tile_convolution.h"
+#include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
 namespace {
@@ -25,7 +25,7 @@ class Tiles : public PreparedAlgorithm {
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     if (tiles_->run(c, epilogue, room(parts))) return Left::nothing;
     if (!tiles_->is_packed()) return otherwise_->run(c, parts, epilogue);
-    // The exported weight was not read: it is made again from the packed one.
+    // Restores the exported weight, which was never loaded, from the packed weight.
     std::vector<float> weight(static_cast<std::size_t>(c.in[1].numel()));
     tiles_->unpack(weight.data());
     std::vector<TensorView> in(c.in.begin(), c.in.end());
@@ -41,7 +41,7 @@ class Tiles : public PreparedAlgorithm {
   }
 
   std::unique_ptr<TileConvolution> tiles_;
-  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< recomputes results that are not finite
 };
 
 std::unique_ptr<PreparedAlgorithm> otherwise(const ConvolutionCall& c) {
@@ -55,7 +55,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
   if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
   auto tiles =
-      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, amx::parts_of(c.call)}, c.packs);
+      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
   if (tiles == nullptr) return nullptr;
   return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
 }

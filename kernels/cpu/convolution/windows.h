@@ -1,4 +1,4 @@
-// The matrix of windows of an image: a row for each element of the window, a column for each place of it.
+// The matrix of windows of an image: a row for each window element, a column for each window position.
 #pragma once
 
 #include "kernels/cpu/windows/window.h"
@@ -16,7 +16,7 @@ void for_each_element(const Window& w, F&& f) {
   }
 }
 
-/// Row (element of the window) of the matrix of windows of one channel: the elements that it touches, output line by
+/// Visits one row (window element) of the matrix of windows of one channel: the image elements, output line by output
 /// line.
 template <class F>
 void for_each_line(const Window& w, std::int64_t d, std::int64_t h, std::int64_t begin, std::int64_t end, F&& f) {

@@ -11,7 +11,8 @@ namespace {
 
 using dnnl::memory;
 
-/// The weight as oneDNN numbers its axes, [groups,] out, in, kernel...; a transposed one is stored with in before out.
+/// Describes the weight in oneDNN's axis order, [groups,] out, in, kernel...; a transposed weight is stored with in
+/// before out.
 memory::desc weight_desc(const ConvolutionProblem& p, memory::data_type type, bool as_stored) {
   const TensorView& w = p.weight;
   memory::dims sizes, strides;
@@ -35,7 +36,7 @@ memory::desc weight_desc(const ConvolutionProblem& p, memory::data_type type, bo
   return as_stored ? memory::desc(sizes, type, strides) : any(sizes, type);
 }
 
-/// A tensor that the primitive wants in a layout of its own.
+/// A tensor reordered to the primitive's preferred layout.
 struct Staged {
   dnnl::reorder reorder;
   bool needed = false;
@@ -51,7 +52,7 @@ struct Staged {
   }
 };
 
-/// The tensors of a run, and the primitive's arguments, which share their handles.
+/// The tensors of a run, and the primitive's arguments with the same handles.
 struct ConvolutionRun {
   Staged x, y, weight;
   Arguments args;
@@ -119,7 +120,7 @@ class Implementation final : public Convolution {
 
   PrimitiveDesc desc_;
   Primitive primitive_;
-  memory::desc x_, y_, weight_;  ///< as the caller has them
+  memory::desc x_, y_, weight_;  ///< layouts of the caller
   bool bias_;
   std::shared_ptr<const PackedWeight> packed_;
   std::size_t scratch_, scratch_bytes_ = 0;

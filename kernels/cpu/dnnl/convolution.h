@@ -9,7 +9,7 @@
 namespace tern::dnnl_cpu {
 
 struct ConvolutionProblem {
-  DType dtype = DType::f32;        ///< of the primitive: f32 or bf16; all tensors but the weight are given in it
+  DType dtype = DType::f32;        ///< f32 or bf16: type of the primitive and of all tensors but the weight
   std::vector<std::int64_t> x, y;  ///< sizes, row-major
   std::vector<std::int64_t> strides, dilations, before, after;  ///< dilations from 1
   std::int64_t groups = 1;
@@ -19,16 +19,16 @@ struct ConvolutionProblem {
   WeightAccess* access = nullptr;  ///< KernelCall::weights; the weight is operand 1
 };
 
-/// Any thread may run it, several at the same time with scratch memory of their own.
+/// A convolution primitive. Any thread may run an object, several at the same time with separate scratch memory.
 class Convolution {
  public:
   virtual ~Convolution() = default;
   virtual std::size_t scratch() const = 0;
-  /// `weight` is not read where it was constant.
+  /// `weight` is not read if constant.
   virtual void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const = 0;
 };
 
-/// Null where oneDNN has no implementation.
+/// Returns null if oneDNN has no implementation.
 std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p);
 
 }  // namespace tern::dnnl_cpu

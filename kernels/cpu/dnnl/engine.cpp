@@ -11,7 +11,7 @@ using dnnl::memory;
 
 const dnnl::engine& engine() {
   static const dnnl::engine e = [] {
-    // Else the first primitive looks for a profiler's library in every folder of the loader.
+    // Otherwise the first primitive searches every folder of the loader for a profiler library.
     dnnl::set_jit_profiling_flags(DNNL_JIT_PROFILE_NONE);
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
@@ -55,7 +55,7 @@ memory::desc any(const memory::dims& sizes, memory::data_type type) {
 
 namespace {
 
-/// Scratch memory is the caller's, so that a primitive may run on another thread than the one that made it.
+/// Leaves scratch memory to the caller, so a primitive may run on another thread than its creator.
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr a;
   a.set_scratchpad_mode(dnnl::scratchpad_mode::user);

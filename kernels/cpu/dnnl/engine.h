@@ -1,4 +1,4 @@
-// The engine that every oneDNN primitive here is made with, and what differs between oneDNN 2 and 3.
+// The engine of every oneDNN primitive, and wrappers for the differences between oneDNN 2 and 3.
 #pragma once
 
 #include <tern/dtype.h>
@@ -11,25 +11,25 @@
 namespace tern::dnnl_cpu {
 
 const dnnl::engine& engine();
-/// Held while primitives are made: oneDNN 2.6 now and then generates wrong code when two threads make convolutions at
-/// once.
+/// Lock for the creation of primitives: oneDNN 2.6 now and then generates wrong code when two threads create
+/// convolutions at once.
 std::recursive_mutex& creation();
-/// A stream of the calling thread.
+/// Returns the calling thread's stream.
 dnnl::stream& stream();
 
-/// f32 and bf16; nothing else is used.
+/// Only f32 and bf16 occur.
 dnnl::memory::data_type data_type(DType t);
-/// Whether this processor multiplies bf16 natively (avx512_bf16 or amx).
+/// True if this processor multiplies bf16 natively (avx512_bf16 or amx).
 bool has_bf16();
 
 dnnl::memory::desc plain(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);  ///< row-major
-dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< as the primitive likes it
+dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< the primitive's choice
 
 struct ConvolutionSpec {
-  dnnl::memory::desc x, weight, bias, y;                 ///< bias of no dimensions: none
-  dnnl::memory::dims strides, dilations, before, after;  ///< dilations as oneDNN counts them, from 0
+  dnnl::memory::desc x, weight, bias, y;                 ///< a bias without dimensions is absent
+  dnnl::memory::dims strides, dilations, before, after;  ///< oneDNN counts dilations from 0
 };
-// Each throws dnnl::error where oneDNN has no implementation.
+// The functions throw dnnl::error if oneDNN has no implementation.
 dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& a, const dnnl::memory::desc& b,
                                     const dnnl::memory::desc& bias, const dnnl::memory::desc& c);
 dnnl::convolution_forward::primitive_desc convolution(const ConvolutionSpec& s);

@@ -44,7 +44,7 @@ struct Digest {
   }
 };
 
-/// Layouts of one library version are equal when their descriptions are.
+/// Hashes a layout. Within a library version, equal descriptions mean equal layouts.
 std::uint64_t digest(const memory::desc& d) {
   Digest h;
 #if DNNL_VERSION_MAJOR >= 3
@@ -59,7 +59,7 @@ std::uint64_t digest(const memory::desc& d) {
   return h.value;
 }
 
-/// A layout that the library does not describe cannot be told from another.
+/// True if the library describes the layout; opaque layouts cannot be distinguished.
 bool is_described(const memory::desc& d) {
 #if DNNL_VERSION_MAJOR >= 3
   return d.get_format_kind() == memory::format_kind::blocked;

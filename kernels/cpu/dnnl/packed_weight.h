@@ -1,4 +1,4 @@
-// Weights in the layout that a primitive wants, made once for a program and shared by its plans.
+// Weights in a primitive's layout, packed once per program and shared by its plans.
 #pragma once
 
 #include <memory>
@@ -8,20 +8,20 @@
 
 namespace tern::dnnl_cpu {
 
-/// A constant operand of a kernel that is being prepared.
+/// A constant operand of a kernel under preparation.
 struct ConstantWeight {
   TensorView view;
-  WeightAccess* access = nullptr;  ///< where it may lie packed already; may be null
-  std::size_t input = 0;           ///< its position among the kernel's operands
+  WeightAccess* access = nullptr;  ///< source of a weight packed earlier; may be null
+  std::size_t input = 0;           ///< index among the kernel's operands
 };
 
 struct PackedWeight {
   dnnl::memory memory;
 };
 
-/// The constant tensor `w` in the layout `to`. `from` describes w's elements, in to's order of axes and to's type;
-/// where w has another type it is converted first, and `from` must then describe it row-major. Equal requests of a
-/// program share one copy; one packed at export is used where it lies.
+/// Returns the constant tensor `w` in the layout `to`. `from` describes w's elements, in to's order of axes and to's
+/// type; a w of another type is converted first, and `from` must then be row-major. Equal requests of a program share a
+/// copy; a weight packed at export is used in place.
 std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& w, const dnnl::memory::desc& from,
                                                 const dnnl::memory::desc& to);
 

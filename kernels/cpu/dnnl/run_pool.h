@@ -1,5 +1,5 @@
-// What a run of a primitive changes: memory objects, whose addresses are set before each run. Runs on several threads
-// at once take one set each.
+// Mutable state of a primitive's run: memory objects with addresses set before each run. Concurrent runs take a set
+// each.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace tern::dnnl_cpu {
 template <class Run>
 class RunPool {
  public:
-  /// Gives the set back when it goes.
+  /// Returns the set to the pool on destruction.
   class Taken {
    public:
     Taken(RunPool& pool, std::unique_ptr<Run> run) : pool_(pool), run_(std::move(run)) {}
@@ -30,7 +30,7 @@ class RunPool {
     std::unique_ptr<Run> run_;
   };
 
-  /// One that is free, or what `make` makes.
+  /// Takes a free set, or a new set from `make`.
   template <class Make>
   Taken take(const Make& make) {
     std::unique_ptr<Run> run;

@@ -1,5 +1,5 @@
-// fft: one axis after the other. Lines of real numbers are transformed first, those that become real last; between them
-// the axes are transformed in the result's memory, or in scratch memory where the result is smaller.
+// fft: one axis after the other. Lines of real input are transformed first, lines of real output last; the axes between
+// are transformed in the result's memory, or in scratch memory if the result is smaller.
 #include <cmath>
 
 #include "kernels/cpu/fft/lines.h"
@@ -41,7 +41,7 @@ LineLayout layout_of(const TensorView& v, int axis) {
 
 struct Pass {
   virtual ~Pass() = default;
-  virtual std::size_t scratch() const = 0;  ///< bytes for a thread
+  virtual std::size_t scratch() const = 0;  ///< bytes per thread
   virtual void run(const void* from, void* to, std::byte* scratch) const = 0;
   int workers = 1;
 };
@@ -82,17 +82,17 @@ std::unique_ptr<Pass> make_pass(FftKind kind, const TensorView& signal, int axis
     const K k = kind == F::complex_to_complex ? K::complex : kind == F::real_to_complex ? K::from_real : K::to_real;
     return std::make_unique<P>(k, size, forward, scale, layout);
   };
-  // Bluestein's convolution loses some digits; float32 has none to spare.
+  // Bluestein's convolution loses a few digits, too many for float32.
   if (!fft_is_smooth(size)) return make(double{});
   return make(T{});
 }
 
-/// The passes of a node for known sizes.
+/// The passes of a node with known sizes.
 struct State : KernelState {
   std::vector<std::unique_ptr<Pass>> passes;
-  std::size_t memory = 0;   ///< for the threads of the largest pass
-  std::size_t between = 0;  ///< for the elements before the pass to real numbers
-  bool copy = false;        ///< no axis: the elements alone
+  std::size_t memory = 0;   ///< scratch bytes of the largest pass, for all threads
+  std::size_t between = 0;  ///< bytes of the elements before the pass to real numbers
+  bool copy = false;        ///< no axis: copies the elements
 };
 
 template <class T>
@@ -112,7 +112,8 @@ void add_passes(const KernelCall& c, const Problem& p, State& s) {
     s.passes.push_back(make_pass<T>(p.kind, c.out[0], p.axes.back(), p.forward, p.scale));
     if (n > 1) s.between = aligned(static_cast<std::size_t>(c.in[0].numel()) * 2 * sizeof(T));
   }
-  // Factors for each element of a line; Bluestein's convolution has them, and a spectrum, for up to four times as many.
+  // Factors for each element of a line; Bluestein's convolution stores factors and a spectrum for up to four times as
+  // many.
   const auto tables_of = [](std::int64_t size) {
     return static_cast<std::uint64_t>(size) * sizeof(std::complex<double>) * (fft_is_smooth(size) ? 1 : 8);
   };

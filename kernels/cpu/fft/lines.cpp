@@ -5,8 +5,8 @@
 
 namespace tern::cpu {
 
-// Even sizes of real lines: elements 2j and 2j + 1 are the real and imaginary part of a line of half the size; its
-// spectrum gives that of the even and of the odd elements. Odd sizes are transformed as complex numbers.
+// Real lines of even size: elements 2j and 2j + 1 form a complex line of half the size; the spectra of even and odd
+// elements follow from its spectrum. Odd sizes are transformed as complex numbers.
 
 template <class T, class W>
 LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, double scale)
@@ -27,9 +27,9 @@ LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, d
 template <class T, class W>
 void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes,
                                         FftLines<W> x) const {
-  const W sign = forward_ ? -1 : 1;  // the transform is always the one with the positive exponent
+  const W sign = forward_ ? -1 : 1;  // the transform always has the positive exponent
   const std::int64_t half = size_ / 2;
-  // The ends of the spectrum of a real line are real.
+  // A real line's spectrum has real ends.
   const auto re = [&](std::int64_t k) { return static_cast<W>(from[k * step].real()); };
   const auto im = [&](std::int64_t k) {
     return k == 0 || 2 * k == size_ ? W(0) : sign * static_cast<W>(from[k * step].imag());
@@ -160,7 +160,7 @@ template <class T, class W>
 void LineTransform<T, W>::run(const void* from, void* to, const LineLayout& layout, std::int64_t begin,
                               std::int64_t end, W* work) const {
   const std::int64_t most = lanes(end - begin), part = plan_.room() * most;
-  // A transform to real numbers always has the positive exponent: a forward one reads the conjugate.
+  // Transforms to real numbers always have the positive exponent: forward transforms read the conjugate.
   const bool inverse = kind_ == Kind::to_real || (kind_ == Kind::complex && !forward_);
   for (std::int64_t line = begin; line < end; line += most) {
     const std::int64_t count = std::min(most, end - line);

@@ -9,32 +9,32 @@
 
 namespace tern::cpu {
 
-/// The lines of a contiguous tensor along one axis: line l = (o, i) begins at o * size * inner + i, and its elements
-/// are `inner` apart.
+/// The lines of a contiguous tensor along an axis: line l = (o, i) begins at o * size * inner + i, with elements
+/// `inner` apart.
 struct LineLayout {
   std::int64_t outer = 1, inner = 1;
   std::int64_t count() const { return outer * inner; }
   std::int64_t begin(std::int64_t line, std::int64_t size) const { return line / inner * size * inner + line % inner; }
 };
 
-/// Transforms along one axis for elements of type T, computed in W.
+/// Transforms along an axis with elements of type T, computed in W.
 template <class T, class W>
 class LineTransform {
  public:
   using Complex = std::complex<T>;
   enum class Kind { complex, from_real, to_real };
 
-  /// `size` counts the elements of the signal, which for to_real is the result.
+  /// `size` counts the elements of the signal: the result for to_real, else the input.
   LineTransform(Kind kind, std::int64_t size, bool forward, double scale);
 
-  /// How many lines are done side by side, of `lines`.
+  /// Returns the number of lines, among `lines`, computed side by side.
   static std::int64_t lanes(std::int64_t lines) {
     constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(W));
     return lines < kLanes ? lines : kLanes;
   }
-  /// Elements of W that `run` works on.
+  /// Returns the scratch elements of W for `run`.
   std::int64_t work(std::int64_t lanes) const { return 4 * plan_.room() * lanes; }
-  /// Lines begin to end. `from` and `to` are T or Complex as the kind says, and may be the same memory.
+  /// Transforms lines begin to end. `from` and `to` are T or Complex according to the kind, and may alias.
   void run(const void* from, void* to, const LineLayout& layout, std::int64_t begin, std::int64_t end, W* work) const;
 
  private:

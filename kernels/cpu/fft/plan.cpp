@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 
-/// The smallest power of two, or three or five times one, that is at least n.
+/// Returns the smallest power of two, or three or five times a power of two, of at least n.
 std::int64_t padded_size(std::int64_t n) {
   std::int64_t best = 0;
   for (const std::int64_t odd : {1, 3, 5}) {
@@ -32,7 +32,8 @@ bool fft_is_smooth(std::int64_t n) {
 }
 
 void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine) {
-  // Into the first eighth of the circle, in whole numbers: the library's functions are then exact but for one rounding.
+  // Reduces k to the first eighth of the circle, in integers: the library's functions are then exact but for a
+  // rounding.
   k %= n;
   const bool below = 2 * k > n;
   if (below) k = n - k;  // mirrored at the real axis
@@ -47,14 +48,14 @@ void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine) {
   *sine = below ? -s : s;
 }
 
-/// The transform as a convolution with a chirp, made with transforms of a smooth size.
+/// Computes the transform as a convolution with a chirp, by transforms of a smooth size.
 template <class W>
 struct FftPlan<W>::Bluestein {
   explicit Bluestein(std::int64_t n) : plan(padded_size(2 * n - 1)), chirp(static_cast<std::size_t>(2 * n)) {
     const std::int64_t m = plan.size();
     std::vector<double> re(static_cast<std::size_t>(m)), im(re), re2(re), im2(re);
     for (std::int64_t j = 0; j < n; ++j) {
-      // j * j modulo 2 n without overflow: n has at most 62 bits, and so few that a line fits into memory.
+      // Computes j * j modulo 2 n without overflow: n has at most 62 bits, since a line fits into memory.
       const auto square =
           static_cast<std::int64_t>(static_cast<unsigned __int128>(j) * static_cast<unsigned __int128>(j) %
                                     static_cast<unsigned __int128>(2 * n));
@@ -99,7 +100,7 @@ struct FftPlan<W>::Bluestein {
     std::fill(x.im + n * lanes, x.im + m * lanes, W(0));
     plan.run(x, other, lanes);
     scale(x, spectrum, m, lanes);
-    // The inverse transform: real and imaginary parts change places.
+    // Inverse transform: exchanges real and imaginary parts.
     FftLines<W> swapped{x.im, x.re}, spare{other.im, other.re};
     plan.run(swapped, spare, lanes);
     x = {swapped.im, swapped.re};

@@ -1,5 +1,5 @@
-// A complex Fourier transform of one size on several interleaved lines: mixed radices, and Bluestein's algorithm for
-// sizes with a large prime factor.
+// A complex Fourier transform of a fixed size on several interleaved lines: mixed radices, and Bluestein's algorithm
+// for sizes with a large prime factor.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ class FftPlan {
   FftPlan& operator=(FftPlan&&) noexcept;
 
   std::int64_t size() const { return n_; }
-  /// Elements of each line that `run` needs room for; may be more than size().
+  /// Returns the elements of each line needed by `run`; may exceed size().
   std::int64_t room() const;
-  /// sum x[j] exp(-2 pi i j k / n) for each line. `other` is room for as many lines; on return `x` and `other` are
-  /// swapped or not such that the result is in x.
+  /// Computes sum x[j] exp(-2 pi i j k / n) for each line. `other` has the same size; on return the result is in x,
+  /// possibly swapped with `other`.
   void run(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const;
 
  private:
   struct Stage {
     int radix = 0;
-    std::int64_t rest = 0;    ///< size of the transforms that are left after this stage
-    std::vector<W> twiddles;  ///< for each p < rest: cos and sin for j = 1 .. radix - 1
+    std::int64_t rest = 0;    ///< size of the remaining transforms after this stage
+    std::vector<W> twiddles;  ///< per p < rest: cos and sin for j = 1 .. radix - 1
   };
   struct Bluestein;
   void run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const;
@@ -43,9 +43,9 @@ class FftPlan {
   std::unique_ptr<Bluestein> bluestein_;
 };
 
-/// Whether n has no prime factor above 13.
+/// True if n has no prime factor above 13.
 bool fft_is_smooth(std::int64_t n);
-/// cos and sin of 2 pi k / n, rounded once; 0 <= k.
+/// Computes cos and sin of 2 pi k / n, rounded once; 0 <= k.
 void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine);
 
 }  // namespace tern::cpu

@@ -1,20 +1,20 @@
-// One stage of Stockham's transform: butterflies of one radix over all lines.
+// A stage of Stockham's transform: butterflies of a single radix over all lines.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu {
 
-/// For p < rest, q < stride: a[k] = x[q + stride (p + rest k)]; y[q + stride (radix p + j)] = (sum a[k] w^(jk))
-/// t[p][j], w = exp(-2 pi i / radix). `twiddles`: real and imaginary parts of t[p][j] for j = 1 .. radix - 1.
+/// Computes, for p < rest and q < stride: a[k] = x[q + stride (p + rest k)]; y[q + stride (radix p + j)] = (sum a[k]
+/// w^(jk)) t[p][j], w = exp(-2 pi i / radix). `twiddles`: real and imaginary parts of t[p][j] for j = 1 .. radix - 1.
 template <class W>
 using StageFn = void (*)(std::int64_t rest, std::int64_t stride, const W* twiddles, const W* x_re, const W* x_im,
                          W* y_re, W* y_im);
 
-/// The stage for a radix, 2, 3, 4, 5, 7, 11 or 13, on this processor.
+/// Returns this processor's stage for a radix: 2, 3, 4, 5, 7, 11 or 13.
 StageFn<float> fft_stage_f32(int radix);
 StageFn<double> fft_stage_f64(int radix);
 template <class W>
@@ -26,13 +26,13 @@ StageFn<W> fft_stage(int radix) {
   }
 }
 
-/// A plain array: code of the standard library must not be compiled for newer processors, since the linker keeps one
-/// copy for all.
+/// A plain array: the linker keeps a single copy of standard library code, so none may be compiled for newer
+/// processors.
 template <class W>
 struct StageTable {
   StageFn<W> by_radix[14];
 };
 
-TERN_LEVEL_FUNCTIONS(set_stages, StageTable<float>* f, StageTable<double>* d)
+TERN_LEVEL_FUNCTIONS(vectors, set_stages, StageTable<float>* f, StageTable<double>* d)
 
 }  // namespace tern::cpu

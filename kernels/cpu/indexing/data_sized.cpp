@@ -1,4 +1,4 @@
-// bincount and repeat_interleave: results whose size only the data determine.
+// bincount and repeat_interleave: ops with data-dependent result sizes.
 #include <algorithm>
 
 #include "kernels/cpu/indexing/indexing.h"
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// The memory of output 0 with these sizes, `count` being the value of the node's symbol.
+/// Allocates output 0 with these sizes; `count` is the value of the node's symbol.
 std::byte* result(KernelCall& c, std::int64_t count, std::vector<std::int64_t> sizes) {
   c.allocator->set_symbol(0, count);
   c.allocator->allocate(0, sizes, &c.out[0]);

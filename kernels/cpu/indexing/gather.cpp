@@ -1,4 +1,4 @@
-// gather, index_select and index: elements or whole rows copied from positions.
+// gather, index_select and index: copy elements or whole rows from positions.
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/scratch.h"
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// Calls f with an unsigned type of that many bytes.
+/// Calls f with the unsigned type of `size` bytes.
 template <class F>
 void visit_size(std::int64_t size, F&& f) {
   switch (size) {
@@ -20,14 +20,14 @@ void visit_size(std::int64_t size, F&& f) {
   }
 }
 
-/// Row `from` to row `to` of tables with rows of the same bytes.
+/// Copies row `from` to row `to` between tables with equal row sizes.
 class RowCopy {
  public:
   RowCopy(const std::byte* from, std::byte* to, std::int64_t bytes) : from_(from), to_(to), bytes_(bytes) {}
   void operator()(std::int64_t from, std::int64_t to) const {
     const std::byte* f = from_ + from * bytes_;
     std::byte* t = to_ + to * bytes_;
-    // Constant lengths become single moves.
+    // Constant lengths compile to single moves.
     switch (bytes_) {
       case 1: *t = *f; break;
       case 2: std::memcpy(t, f, 2); break;

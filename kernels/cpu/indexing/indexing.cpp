@@ -3,7 +3,7 @@
 namespace tern {
 
 void register_cpu_indexing(KernelTable& t) {
-  // The operands that are positions must be contiguous; bit i lets operand i have any strides.
+  // Position operands must be contiguous; bit i allows any strides for operand i.
   t.set(Op::gather, {.run = cpu_gather, .strided = 0b1});
   t.set(Op::index_select, {.run = cpu_index_select});
   t.set(Op::index, {.run = cpu_index});

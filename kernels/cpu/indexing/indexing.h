@@ -1,4 +1,4 @@
-// The kernels that register_cpu_indexing names, one for each op of the family.
+// Kernels registered by register_cpu_indexing, one per op.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -7,7 +7,7 @@ namespace tern {
 
 void cpu_gather(KernelCall& c);
 void cpu_index_select(KernelCall& c);
-/// Of a quantized value. The result is not empty.
+/// Selects rows of a quantized value. The result is not empty.
 void cpu_select_quantized_rows(KernelCall& c);
 void cpu_index(KernelCall& c);
 void cpu_index_put(KernelCall& c);

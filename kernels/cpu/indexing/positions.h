@@ -1,4 +1,4 @@
-// Positions held in tensors, checked against the size of what they point into.
+// Positions stored in tensors, checked against the size of the indexed axis.
 #pragma once
 
 #include <tern/error.h>
@@ -16,13 +16,13 @@ class Positions {
   explicit Positions(const TensorView& v)
       : narrow_(v.dtype == DType::i32 ? v.as<std::int32_t>() : nullptr), wide_(v.as<std::int64_t>()) {}
   std::int64_t operator[](std::int64_t i) const { return narrow_ != nullptr ? narrow_[i] : wide_[i]; }
-  /// Entry i, which must be in 0..size-1.
+  /// Returns entry i; throws unless 0 <= entry < size.
   std::int64_t at(std::int64_t i, std::int64_t size) const {
     const std::int64_t p = (*this)[i];
     if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(size)) out_of_range(p, size);
     return p;
   }
-  /// The same, counting from the end if negative.
+  /// Like `at`, but negative entries count from the end.
   std::int64_t wrapped(std::int64_t i, std::int64_t size) const {
     const std::int64_t p = (*this)[i];
     if (p < -size || p >= size) out_of_range(p, size);

@@ -1,8 +1,8 @@
-// index_select of a quantized value: the numbers of the selected rows, and of no others.
+// index_select of a quantized value: dequantizes the selected rows only.
 #include "dtypes/convert.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
-#include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/quantized_view.h"
@@ -11,10 +11,10 @@
 namespace tern {
 namespace {
 
-/// The bits of dequantize_row: the loops of products may fuse the sum with a zero point that is added.
+/// Matches dequantize_row bit by bit. The loops of products may fuse the sum with an added zero point.
 void numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, float* to) {
   if (m.blocks.zero_point == ZeroPoint::added) return dequantize_row(m, at, row, 0, m.columns, to);
-  quantized::numbers_of_row(m, at, row, 0, m.columns, to);
+  block_quantized::numbers_of_row(m, at, row, 0, m.columns, to);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void cpu_select_quantized_rows(KernelCall& c) {
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t along = x.size(axis), count = index.numel(), size = element_size(out.dtype);
-  std::int64_t inner = 1;  // rows of the matrix in one slice
+  std::int64_t inner = 1;  // rows of the matrix per slice
   for (int i = axis + 1; i + 1 < x.rank; ++i) inner *= x.size(i);
   parallel_for(out.numel() / m.columns, grain_for(m.columns), [&](std::int64_t begin, std::int64_t end) {
     const bool direct = out.dtype == DType::f32;

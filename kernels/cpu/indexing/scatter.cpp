@@ -1,5 +1,4 @@
-// index_put and scatter: writes at positions. When the output is the operand's own memory only what is written is
-// touched.
+// index_put and scatter: write at positions. An in-place call touches the written elements only.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +15,7 @@ void start_from_input(KernelCall& c) {
   if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
 }
 
-/// Adds n values to n places, each sum rounded to the type.
+/// Adds n values to n elements; rounds each sum to the type.
 template <class L>
 void add_run(const L* values, std::byte* to, DType dtype, std::int64_t n) {
   using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
@@ -36,7 +35,7 @@ void cpu_index_put(KernelCall& c) {
   const int k = static_cast<int>(c.in.size()) - 2, lead = c.in[2].rank;
   std::vector<Positions> positions;
   for (int i = 0; i < k; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 2)]);
-  // The place that values go to is the indices' shape and then the rest of x; values are broadcast over it.
+  // The target's shape is the shape of the indices, then the remaining axes of x; values are broadcast to this shape.
   CollapsedAxes rows, row;
   const int place = lead + out.rank - k, skip = place - values.rank;
   for (int i = 0; i < place; ++i) {
@@ -75,7 +74,7 @@ void cpu_index_put(KernelCall& c) {
 
 namespace {
 
-/// Calls write(place in out, place in src), in elements, for each entry of the index.
+/// Calls write(offset in out, offset in src), in elements, for each entry of the index.
 template <class Write>
 void each_place(const KernelCall& c, Write&& write) {
   const TensorView &index = c.in[1], &src = c.in[2], &out = c.out[0];

@@ -1,4 +1,4 @@
-// unique: equal elements or slices grouped, by sorting or as they follow each other.
+// unique: groups equal elements or slices, by sorting or in runs of equal neighbours.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// Slices of x along an axis as rows of one table of L; without an axis each element is a row.
+/// Slices of x along an axis as rows of a table of L; without an axis, each element is a row.
 template <class L>
 struct Table {
   std::vector<L> data;

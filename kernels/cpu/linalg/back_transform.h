@@ -1,4 +1,4 @@
-// Q C and C P^H with the reflections of a factorization, real: products of blocks of 64, where LAPACK's ormqr has
+// Q C and C P^H with the reflections of a real factorization: products of blocks of 64 instead of LAPACK's ormqr with
 // blocks of 32, triangular products and copies.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace tern::cpu {
 
-/// The scratch memory of the functions below for square matrices, in elements.
+/// Returns the scratch elements of the functions below for square matrices.
 inline std::int64_t reflections_work(std::int64_t n) {
   return 64 * (3 * n + 64);
 }
 
-/// c of n x n elements, by columns, becomes H_1 .. H_k c with the reflections below the diagonal of v, as geqrf leaves
-/// them; or c H_k .. H_1 (`kRight`) with those right of it. Reflections and what they change begin `first` rows
-/// (columns) from the top (left) of c; k = n - first.
+/// Replaces c, n x n elements in columns, by H_1 .. H_k c with the reflections below the diagonal of v, as stored by
+/// geqrf; or by c H_k .. H_1 (`kRight`) with the reflections right of the diagonal. Reflections and changed rows
+/// (columns) begin at row (column) `first` of c; k = n - first.
 template <class T, bool kRight>
 void apply_reflections(int n, int first, const T* v, const T* tau, T* c, T* work) {
   constexpr int most = 64;
@@ -53,7 +53,7 @@ void apply_reflections(int n, int first, const T* v, const T* tau, T* c, T* work
   }
 }
 
-/// Whether LAPACK's drivers would scale a matrix with this largest number first.
+/// True if LAPACK's drivers would first scale a matrix with this largest number.
 template <class R>
 bool is_scaled(R most) {
   using Limits = std::numeric_limits<R>;

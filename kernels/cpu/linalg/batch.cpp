@@ -47,7 +47,7 @@ void fail_matrix(const Failure& f, std::int64_t count) {
 void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure) {
   const std::int64_t workers = workers_for(job.count, job.flops);
   const Scratch memory(c, job.scratch * static_cast<std::size_t>(workers));
-  std::optional<OpenMpScope> openmp;  // LAPACK's
+  std::optional<OpenMpScope> openmp;  // for LAPACK
   if (workers == 1) openmp.emplace();
   parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t w = begin; w < end; ++w) {

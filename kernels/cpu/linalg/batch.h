@@ -1,5 +1,5 @@
-// The frame of the linear algebra kernels: a job for one matrix, run over a batch on several threads with scratch
-// memory for each.
+// Frame of the linear algebra kernels: runs a job for each matrix of a batch on several threads, with scratch memory
+// per thread.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,8 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int6
   }
 }
 
-/// An operand read matrix by matrix. Its batch broadcasts to that of `result`, which is result's axes but for the last
-/// `result_core`. With core 1 the operand holds vectors, seen as matrices of one column.
+/// An operand read matrix by matrix. Its batch broadcasts to the batch of `result`: result's axes without the last
+/// `result_core`. Core 1 means vectors, read as matrices of a single column.
 class Operand {
  public:
   Operand() = default;
@@ -51,7 +51,7 @@ class Operand {
   const T* at(std::int64_t i) const {
     return reinterpret_cast<const T*>(data_) + offset(i);
   }
-  /// Whether rows lie as BLAS reads them in row-major order.
+  /// True if BLAS can read the rows in row-major order.
   bool has_rows() const { return (column == 1 || columns <= 1) && (rows <= 1 || row >= columns); }
   std::int64_t leading() const {
     return rows <= 1 ? std::max<std::int64_t>(columns, 1) : std::max<std::int64_t>(row, 1);
@@ -71,7 +71,7 @@ class Operand {
   }
 
  private:
-  /// to[r * leading + c] = from[r * row + c * column], in blocks that stay in the cache.
+  /// Copies to[r * leading + c] = from[r * row + c * column] in blocks that fit the cache.
   template <class T>
   static void copy(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, T* to,
                    std::int64_t leading) {
@@ -94,13 +94,13 @@ class Operand {
 
   const std::byte* data_ = nullptr;
   int rank_ = 0;
-  std::array<std::int64_t, kMaxRank> sizes_{}, strides_{};  ///< of the batch, innermost first
+  std::array<std::int64_t, kMaxRank> sizes_{}, strides_{};  ///< sizes and strides of the batch axes, innermost first
 };
 
-/// How many matrices a tensor holds whose last `core` axes are one.
+/// Returns the number of matrices in a tensor whose last `core` axes form a matrix.
 std::int64_t batch_count(const TensorView& v, int core);
 
-/// Matrix i of an output, which is contiguous; null for an unused output.
+/// Returns matrix i of a contiguous output; null for an unused output.
 template <class T>
 T* output(const KernelCall& c, std::size_t k, std::int64_t i, std::int64_t elements) {
   return c.wants(k) && c.out[k].data != nullptr ? c.out[k].as<T>() + i * elements : nullptr;
@@ -120,7 +120,7 @@ bool all_finite(const T* x, std::int64_t n) {
   return true;
 }
 
-/// The first matrix of a batch with which something was wrong.
+/// Records the first faulty matrix of a batch.
 class Failure {
  public:
   using Kind = portable::KernelFailure;
@@ -144,16 +144,17 @@ class Failure {
 /// Fails with "matrix 3 of the batch is singular". `count`: matrices of the batch.
 [[noreturn]] void fail_matrix(const Failure& f, std::int64_t count);
 
-/// A size as LAPACK counts; fails where it, or a workspace of `factor` times its square, is too large.
+/// Converts a size to LAPACK's integer; fails if the size, or a workspace of `factor` times its square, is too large.
 int lapack_size(std::int64_t n, std::int64_t factor = 0);
-/// The workspace that a query returned in work[0]; in float32 such numbers are rounded.
+/// Returns the workspace size from a query's work[0], with slack for rounding in float32.
 template <class T>
 int work_size(T answer) {
   const double n = static_cast<double>(std::real(answer)) * (1 + 1e-6) + 1;
   return static_cast<int>(std::min(n, 2147483647.0));
 }
 
-/// How many threads work on matrices side by side: all for many or small ones; else 1, and BLAS uses the threads.
+/// Returns the number of threads for whole matrices: all for many or small matrices; otherwise 1, and BLAS uses the
+/// threads.
 inline std::int64_t workers_for(std::int64_t count, double flops) {
   const std::int64_t threads = Threads::current().count();
   if (threads <= 1 || count <= 1 || static_cast<double>(count) * flops < 1e5) return 1;
@@ -161,17 +162,17 @@ inline std::int64_t workers_for(std::int64_t count, double flops) {
   return std::min(count, threads);
 }
 
-// A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure. It has
-// members `count` and `flops`, and is copied for each thread. Its name must be its own among all jobs: g++ 12 gives
-// functions of a template of an unnamed namespace one symbol for each name.
+// A Job<T> is constructed from the call; `cut` takes its scratch memory, `one` computes matrix i and reports to a
+// Failure. The job has members `count` and `flops`, and is copied for each thread. Job names must be unique: g++ 12
+// gives functions of a template in an unnamed namespace one symbol per name.
 
-/// A job without its type: code that is the same for all of them is there once.
+/// A type-erased job: shared code is compiled once.
 struct AnyJob {
   const void* job;
   std::int64_t count;
   double flops;
-  std::size_t scratch;  ///< bytes for each thread
-  /// A copy of the job does matrices [begin, end) with such memory.
+  std::size_t scratch;  ///< bytes per thread
+  /// Runs a copy of the job on matrices [begin, end) with `memory` as scratch.
   void (*matrices)(const void* job, std::byte* memory, std::int64_t begin, std::int64_t end, Failure& failure);
 };
 void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure);
@@ -223,14 +224,15 @@ void run_by_type(KernelCall& c) {
     default: return run_job<Job<float>>(c);
   }
 }
-/// Whether a matrix is larger than LAPACK gains for: its checks and workspaces cost more than small ones' arithmetic.
+/// True if a matrix is large enough for LAPACK: for small matrices, LAPACK's checks and workspaces cost more than the
+/// arithmetic.
 template <int kSmall>
 bool is_large(const KernelCall& c) {
   const TensorView& a = c.in[0];
   return std::max(a.size(a.rank - 1), a.size(a.rank - 2)) > kSmall;
 }
-/// The kernel that does a job for each matrix of more than `kSmall` rows or columns. The definitions are as fast for
-/// smaller ones: `./dev bench --definitions`.
+/// The kernel for a job per matrix of more than `kSmall` rows or columns. The portable definitions are as fast for
+/// smaller matrices: `./dev bench --definitions`.
 template <template <class> class Job, int kSmall = 0>
 Kernel job_kernel() {
   Kernel k;

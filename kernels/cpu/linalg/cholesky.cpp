@@ -1,5 +1,5 @@
-// cholesky: LAPACK's potrf in place of the result. Row-major A is A^T in column-major order, whose upper factor U, read
-// row-major, is the lower one of A (and the other way round), for complex numbers too.
+// cholesky: LAPACK's potrf in place of the result. Row-major A is A^T in column-major order; its upper factor U, read
+// row-major, is A's lower factor (and vice versa), for complex numbers too.
 #include <cmath>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -29,7 +29,7 @@ struct CholeskyJob {
     if (l == nullptr) l = own;
     a.copy_rows(i, l);
     int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
-    for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS goes on with pivots that are NaN
+    for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS continues past NaN pivots
       if (std::isnan(std::real(l[r * (n + 1)]))) info = static_cast<int>(r) + 1;
     }
     for (std::int64_t r = 0; r < n; ++r) {

@@ -24,7 +24,7 @@ struct EigJob {
     if (n == 0) return;
     T answer(0);
     R ignored(0);
-    std::vector<T> none(static_cast<std::size_t>(2 * n));  // not read, but pointers into it are made
+    std::vector<T> none(static_cast<std::size_t>(2 * n));  // never read; geev needs valid pointers
     lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, none.data(), nullptr, n, &answer, -1, &ignored);
     work_length = std::max(1, work_size(answer));
   }

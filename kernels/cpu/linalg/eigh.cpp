@@ -1,5 +1,5 @@
-// eigh: LAPACK's divide and conquer (syevd, heevd); for real eigenvectors its steps (sytrd, stedc), and own products
-// that bring the eigenvectors back.
+// eigh: LAPACK's divide and conquer (syevd, heevd). Real eigenvectors use LAPACK's steps (sytrd, stedc), and Tern's
+// products for the back transformation.
 #include <cmath>
 
 #include "kernels/cpu/linalg/back_transform.h"
@@ -25,7 +25,7 @@ struct EighJob {
         upper(call.node->integer(AttrKey::upper) != 0) {
     flops = 9.0 * n * n * n;
     if (n == 0) return;
-    // As LAPACK documents them, for blocks of at most 64 reflections.
+    // Workspace sizes from LAPACK's documentation, for blocks of at most 64 reflections.
     const int squares = vectors ? 2 * n * n : 0;
     work_length = 4096 + 200 * n + squares;
     real_length = !kReal ? 1 + 5 * n + squares : 1;
@@ -40,10 +40,10 @@ struct EighJob {
   }
   void one(std::int64_t i, Failure& failure) {
     if (n == 0) return;
-    const bool rows = kReal && upper;  // by rows, the upper triangle is the lower one
+    const bool rows = kReal && upper;  // the upper triangle in rows is the lower in columns
     rows ? a.copy_rows(i, matrix) : a.copy_columns(i, matrix, n);
     const bool lower = kReal || !upper;
-    // Only one triangle is read; what stands in the other does not count.
+    // Only one triangle is read; the other may hold anything.
     R most(0);
     for (std::int64_t col = 0; col < n; ++col) {
       const std::int64_t begin = lower ? col : 0, end = lower ? n : col + 1;

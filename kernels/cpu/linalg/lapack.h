@@ -1,5 +1,4 @@
-// LAPACK and CBLAS on column-major matrices, overloaded by the type of the elements. Each function returns LAPACK's
-// info.
+// LAPACK and CBLAS on column-major matrices, overloaded by the element type. Each function returns LAPACK's info.
 #pragma once
 
 #include <complex>
@@ -25,7 +24,7 @@ using Real = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 
-// X(prefix, type), and for functions whose names differ between real and complex, X(prefix, name, type).
+// X(prefix, type); X(prefix, name, type) for functions with different real and complex names.
 #define TERN_LAPACK_TYPES(X) X(s, float) X(d, double) X(c, std::complex<float>) X(z, std::complex<double>)
 #define TERN_LAPACK_REAL(X) X(s, float) X(d, double)
 #define TERN_LAPACK_COMPLEX(X) X(c, std::complex<float>) X(z, std::complex<double>)

@@ -69,7 +69,7 @@ struct LdlSolveJob {
     x = parts.take<T>(b.rows * b.columns);
     swaps = parts.take<std::int32_t>(n);
   }
-  /// Whether LAPACK stays inside the matrix: positive pivots stand alone, negative ones come in pairs.
+  /// True if LAPACK stays inside the matrix: positive pivots are single, negative pivots come in pairs.
   bool sound() const {
     for (int i = 0; i < n; ++i) {
       const int p = swaps[i];

@@ -1,4 +1,4 @@
-// The kernels of linear algebra, a file for each family, for the one registration.
+// Kernels of linear algebra, a file per family, for the one registration.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -20,9 +20,9 @@ Kernel lstsq_kernel();
 Kernel matrix_exp_kernel();
 Kernel fft_kernel();
 
-/// Whether this kernel of lu_solve takes nodes that have lu_factor in them, which fusion makes: `a, -, b -> x`
-/// without pivots, where `a` is the real matrix itself, B on its right (`left`), `transpose` is none or transpose,
-/// `check` is lu_factor's, and the batch of the result is that of `a`.
+/// True if this kernel of lu_solve takes nodes with a fused lu_factor: `a, -, b -> x` without pivots, with the real
+/// matrix `a` itself, B on its right (`left`), `transpose` none or transpose, `check` from lu_factor, and the batch of
+/// `a` for the result.
 bool solves_unfactored(const Kernel& lu_solve);
 
 }  // namespace tern::cpu

@@ -1,4 +1,4 @@
-// lstsq: LAPACK's gels, gelsy, gelsd and gelss; instead of gelsy, QR without pivoting where the rank is surely full.
+// lstsq: LAPACK's gels, gelsy, gelsd and gelss; for certain full rank, QR without pivoting replaces gelsy.
 #include <cmath>
 
 #include "kernels/cpu/linalg/batch.h"
@@ -12,7 +12,7 @@
 namespace tern::cpu {
 namespace {
 
-/// Whether sums of squares of the numbers neither overflow nor underflow; zeros may be among them, or all.
+/// True if sums of squares of the numbers neither overflow nor underflow; zeros are allowed.
 template <class T>
 bool squares_fit(const T* x, std::int64_t n) {
   using R = lapack::Real<T>;
@@ -48,7 +48,7 @@ struct LstsqJob {
     work_length = std::max(1, work_size(answer));
     if (driver == LstsqDriver::gelsy) work_length = std::max(work_length, qr_work_length(k, std::max(k, solved)));
     integer_length = std::max({n, integers[0], 1});
-    // gelsd asks for its real workspace; the others document it.
+    // gelsd reports its real workspace; the other drivers document theirs.
     real_length = std::max({work_size(reals[0]), 5 * k, 2 * n, 1});
   }
   int solve(T* m_, T* b_, R* s, T* w, int length, R* rw, int* iw) {
@@ -62,10 +62,10 @@ struct LstsqJob {
       default: rank = k; return lapack::gels(m, n, solved, m_, std::max(m, 1), b_, ldb, w, length);
     }
   }
-  /// The same solution as gelsy's, without pivoting: of A, which `matrix` has, or of A^H, which has the rows that
-  /// solutions lie in as its columns. Where this is not surely of full rank, only `matrix` is changed.
+  /// Computes gelsy's solution without pivoting, from the QR of A in `matrix`, or of A^H for wide A. Without certain
+  /// full rank, only `matrix` changes.
   bool by_qr(std::int64_t i) {
-    if (!squares_fit(rhs, static_cast<std::int64_t>(ldb) * solved)) return false;  // gelsy scales them
+    if (!squares_fit(rhs, static_cast<std::int64_t>(ldb) * solved)) return false;  // gelsy scales the numbers
     const bool tall = m >= n;
     if (!tall) a.copy_rows(i, matrix);
     if constexpr (lapack::kIsComplex<T>) {
@@ -74,12 +74,12 @@ struct LstsqJob {
     T *tau = work + work_length, *vectors = tau + k;
     factor_qr(ldb, k, matrix, tau, work, work_length);
     if (!has_full_rank(k, matrix, ldb, epsilon, vectors)) return false;
-    // LAPACK's blocks of reflections do not pay for few columns: less memory makes it take one after the other.
+    // LAPACK's blocks of reflections do not pay off for few columns: a smaller workspace disables blocks.
     const int length = solved < 16 ? solved : work_length;
     const auto reflect = [&](char op) {
       lapack::ormqr('L', op, ldb, solved, k, matrix, ldb, tau, rhs, ldb, work, length);
     };
-    const auto solve_r = [&](CBLAS_TRANSPOSE op) {  // by rows: X^T R^T = B^T
+    const auto solve_r = [&](CBLAS_TRANSPOSE op) {  // row-major: X^T R^T = B^T
       solve_triangle<T>(CblasRight, {matrix, ldb, CblasLower, op, CblasNonUnit}, solved, k, rhs, ldb);
     };
     if (tall) {
@@ -139,7 +139,7 @@ struct LstsqJob {
   double flops = 0;
   Operand a, b;
   int m, n, columns;
-  int solved;  ///< columns for LAPACK, which makes no singular values without one
+  int solved;  ///< columns for LAPACK; at least one, otherwise LAPACK computes no singular values
   int k, ldb;
   LstsqDriver driver;
   R epsilon;

@@ -1,5 +1,5 @@
-// lu_factor with own loops (lu/), of complex numbers and of few long rows or columns with LAPACK's getrf; lu_solve and
-// triangular_solve with BLAS's trsm, which reads row-major matrices, and products (triangle.h).
+// lu_factor with Tern's loops (lu/); LAPACK's getrf for complex numbers and a few long rows or columns. lu_solve and
+// triangular_solve with BLAS's trsm on row-major matrices, and products (triangle.h).
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
@@ -13,7 +13,8 @@ namespace {
 
 struct Nothing {};
 
-/// The own loops pad rows and columns to panels: of a few long ones that would be many times the matrix.
+/// True if panels suit the shape: Tern's loops pad rows and columns to panels, many times the matrix for a few long
+/// rows or columns.
 bool has_panels(int m, int n) {
   return std::min(m, n) >= lu::kPanel || std::max(m, n) <= 64 * lu::kPanel;
 }
@@ -76,7 +77,7 @@ CBLAS_TRANSPOSE blas(Transpose t) {
   return t == Transpose::none ? CblasNoTrans : t == Transpose::transpose ? CblasTrans : CblasConjTrans;
 }
 
-/// What the two solvers share: a square matrix that rows are read of, and right hand sides solved in the result.
+/// State shared by both solvers: a square matrix read in rows, and right hand sides solved in the result.
 template <class T>
 struct RowSolveJob {
   RowSolveJob(const KernelCall& call, std::size_t rhs)
@@ -94,7 +95,7 @@ struct RowSolveJob {
   void cut(ScratchParts& parts) {
     if (!a.has_rows()) copied = parts.take<T>(a.rows * a.columns);
   }
-  /// Matrix i with rows `*leading` apart.
+  /// Returns matrix i, with rows `*leading` apart.
   const T* matrix(std::int64_t i, int* leading) {
     *leading = std::max(n, 1);
     if (a.has_rows() && a.leading() <= std::numeric_limits<int>::max()) {
@@ -149,7 +150,7 @@ struct LuSolveJob : RowSolveJob<T> {
     RowSolveJob<T>::cut(parts);
     swaps = parts.take<std::int32_t>(this->n);
   }
-  /// Swaps rows or columns of x, in the order of the pivots or back.
+  /// Swaps rows or columns of x, in the order of the pivots or in reverse.
   void swap(T* x, bool forward) const {
     const std::int64_t m = this->m, k = this->k;
     for (int step = 0; step < this->n; ++step) {
@@ -172,7 +173,7 @@ struct LuSolveJob : RowSolveJob<T> {
     this->b.copy_rows(i, x);
     int leading = 0;
     const T* at = this->matrix(i, &leading);
-    // A = S_1 .. S_n L U with swaps S. Which factor comes first depends on the side and on op.
+    // A = S_1 .. S_n L U with swaps S. Side and op decide the first factor.
     const bool plain = this->transpose == Transpose::none, lower_first = plain == this->left;
     if (lower_first) swap(x, this->left == plain);
     this->solve(at, leading, !lower_first, lower_first, x);
@@ -184,7 +185,7 @@ struct LuSolveJob : RowSolveJob<T> {
   std::int32_t* swaps = nullptr;
 };
 
-/// lu_solve of real matrices that were not factored yet (solves_unfactored in linalg.h).
+/// lu_solve of real matrices without factors (solves_unfactored in linalg.h).
 template <class T>
 struct FactorSolveJob {
   explicit FactorSolveJob(const KernelCall& call)

@@ -1,5 +1,5 @@
 // matrix_exp: scaling and squaring with the Pade approximant of degree 13 (Higham 2005), in double precision for every
-// type. exp(A^T) = exp(A)^T, so that the order of the elements does not matter.
+// type. exp(A^T) = exp(A)^T, so either element order works.
 #include <cmath>
 
 #include "dtypes/checked.h"
@@ -10,7 +10,7 @@
 namespace tern::cpu {
 namespace {
 
-// Coefficients of the numerator, and the norm up to which the approximant is exact in double precision.
+// Coefficients of the numerator, and the largest norm for double-precision accuracy of the approximant.
 constexpr double kPade[14] = {64764752532480000.0,
                               32382376266240000.0,
                               7771770303897600.0,
@@ -43,7 +43,7 @@ struct ExpJob {
   std::int64_t size() const { return a.rows * a.columns; }
   void multiply(const W* x, const W* y, W* to) const { lapack::square_product(n, x, y, to); }
 
-  double norm() const {  // the largest sum of a column; NaN if any element is
+  double norm() const {  // largest column sum; NaN if any element is NaN
     double largest = 0;
     for (std::int64_t col = 0; col < n; ++col) {
       double sum = 0;

@@ -1,4 +1,4 @@
-// qr: Householder reflections (reflections.h), made into a matrix with LAPACK's orgqr.
+// qr: Householder reflections (reflections.h), expanded to a matrix by LAPACK's orgqr.
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"

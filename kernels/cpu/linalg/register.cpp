@@ -1,4 +1,4 @@
-// The kernels of linear algebra and transforms, by op.
+// Kernels of linear algebra and transforms, by op.
 #include "kernels/cpu/linalg/linalg.h"
 
 namespace tern {

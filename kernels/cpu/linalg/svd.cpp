@@ -1,6 +1,6 @@
-// svd: LAPACK's gesdd on A^T, which is what row-major A is in column-major order: its left vectors are then Vh
-// row-major, its right ones U, and nothing has to be transposed. Of real square matrices, its steps (gebrd, bdsdc), and
-// own products that bring the vectors back.
+// svd: LAPACK's gesdd on A^T, since row-major A is A^T in column-major order: its left vectors are then Vh row-major,
+// its right vectors U, without a transposition. Real square matrices use LAPACK's steps (gebrd, bdsdc), and Tern's
+// products for the back transformation.
 #include "kernels/cpu/linalg/back_transform.h"
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/lanes.h"
@@ -70,7 +70,7 @@ struct SvdJob {
   void one(std::int64_t i, Failure& failure) {
     T* u = output<T>(*c, 0, i, size_u());
     T* v = output<T>(*c, 2, i, size_v());
-    if (k == 0) {  // any orthonormal vectors will do
+    if (k == 0) {  // any orthonormal vectors suffice
       if (u != nullptr && full) identity(u, m);
       if (v != nullptr && full) identity(v, n);
       return;

@@ -1,12 +1,12 @@
-// Triangular systems of many right hand sides, in halves: products do most of the work, which BLAS does twice as fast
-// as its trsm.
+// Triangular systems of many right hand sides, in halves: products do most of the work, and BLAS multiplies twice as
+// fast as its trsm solves.
 #pragma once
 
 #include "kernels/cpu/linalg/lapack.h"
 
 namespace tern::cpu {
 
-/// op of a triangle of a row-major matrix.
+/// A triangle of a row-major matrix, with op.
 template <class T>
 struct Triangle {
   const T* at;
@@ -17,7 +17,7 @@ struct Triangle {
 
   bool is_lower() const { return (uplo == CblasLower) == (op == CblasNoTrans); }  ///< of op(A)
   Triangle from(int k) const { return {at + (leading + std::int64_t{1}) * k, leading, uplo, op, diagonal}; }
-  /// What is not zero outside of the two triangles that end and begin at k.
+  /// Returns the nonzero block between the triangles before and after k.
   const T* beside(int k) const { return uplo == CblasLower ? at + static_cast<std::int64_t>(k) * leading : at + k; }
 };
 

@@ -1,5 +1,5 @@
-// Copies between strided views: axes are put into the order of the destination, and those that lie one after the other
-// in both are merged; then rows are copied, or tiles where the source runs across the rows.
+// Copies between strided views: sorts axes in the order of the destination and merges axes contiguous in both views;
+// then copies rows, or tiles if the source runs across the rows.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +18,7 @@ struct Axis {
   std::int64_t size, from, to;  ///< strides in elements
 };
 
-/// The axes of both views, those of size 1 dropped and mergeable ones merged.
+/// Collects the axes of both views, drops size 1 and merges contiguous neighbours.
 int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMaxRank>& axes) {
   std::array<Axis, kMaxRank> sorted;
   std::size_t count = 0;
@@ -55,7 +55,7 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
 
 constexpr std::int64_t kTile = 32;
 
-/// A transposition of one plane, in tiles that fit the first cache.
+/// Transposes a plane in tiles that fit the first cache.
 template <class T>
 void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
   for (std::int64_t r = 0; r < rows.size; r += kTile) {
@@ -70,11 +70,11 @@ void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
   }
 }
 
-/// Rows shorter than this are copied many at a time: a kernel's elements, as weights are turned for gradients.
+/// Shorter rows are copied several at a time: kernel elements, when gradients transpose weights.
 constexpr std::int64_t kShortRow = 32;
 
-/// Short rows in tiles of two axes, so that a line of the cache that was read for one row is there for the next ones.
-/// The last axis is the row, the one before lies densest in the destination; `dense` lies densest in the source.
+/// Copies short rows in tiles of two axes, so a cache line read for a row is still present for the next rows. The last
+/// axis is the row, the previous axis is densest in the destination; `dense` is densest in the source.
 template <class T>
 void copy_short_rows(const T* from, T* to, std::span<const Axis> axes, std::size_t dense) {
   const std::size_t outer = axes.size() - 2;
@@ -119,7 +119,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   Axis inner = axes[static_cast<std::size_t>(n - 1)];
   int outer = n - 1;
   Axis across{1, 0, 0};
-  // The axis along which elements lie side by side on the other side: such planes are copied in tiles.
+  // Finds an axis with adjacent elements in the other view: such planes are copied in tiles.
   const auto is_across = [&](const Axis& a) {
     return inner.from != 1 ? inner.from != 0 && a.from == 1 : inner.to != 1 && a.to == 1;
   };
@@ -139,7 +139,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   }
   std::int64_t count = 1;
   for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
-  // Long runs and large planes are cut up for the threads.
+  // Threads share long runs and large planes in pieces.
   constexpr std::int64_t kPiece = 1 << 12;
   if (across.size > inner.size) std::swap(inner, across);
   const std::int64_t piece = std::min(inner.size, std::max(kTile, kPiece / across.size / kTile * kTile)),

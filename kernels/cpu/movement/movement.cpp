@@ -1,5 +1,5 @@
-// Kernels of the ops that move elements: concat, pad, and writes into a part of a tensor. Views need none: the runtime
-// only changes strides.
+// Kernels of the ops that move elements: concat, pad, and writes into a slice of a tensor. Views need no kernel: the
+// runtime only changes strides.
 #include <algorithm>
 
 #include "dtypes/convert.h"
@@ -9,14 +9,14 @@
 namespace tern {
 namespace {
 
-/// The part [start, start + length*step) of axis `axis` of `v`.
+/// Returns the slice [start, start + length*step) of axis `axis` of `v`.
 TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
   TensorView p = v;
   const auto a = static_cast<std::size_t>(axis);
   p.sizes[a] = length;
-  if (p.numel() == 0) return p;  // it may have no memory
+  if (p.numel() == 0) return p;  // an empty view may have no memory
   p.data += start * v.stride(axis) * element_size(v.dtype);
-  if (length > 1) p.strides[a] = v.stride(axis) * step;  // else the step may be any number
+  if (length > 1) p.strides[a] = v.stride(axis) * step;  // else any step is correct
   return p;
 }
 
@@ -35,7 +35,7 @@ void concat(KernelCall& c) {
   }
 }
 
-/// Whether most of what is joined lies with channels last already.
+/// True if most joined elements are channels last already.
 bool makes_channels_last(const KernelCall& c) {
   std::int64_t lie_so = 0;
   for (const TensorView& x : c.in) lie_so += is_channels_last(x) ? 2 * x.numel() : 0;
@@ -69,7 +69,7 @@ void as_strided_scatter(KernelCall& c) {
   copy_strided(c.in[1], to);
 }
 
-/// Where an element before, inside or after the axis comes from.
+/// Returns the source of an element before, inside or after the axis.
 std::int64_t source_index(std::int64_t i, std::int64_t size, std::int64_t mode) {
   if (i >= 0 && i < size) return i;
   switch (mode) {
@@ -95,7 +95,7 @@ void pad(KernelCall& c) {
   if (out.numel() == 0) return;
   const std::int64_t mode = c.node->integer(AttrKey::mode);
   const Dims &before = c.node->dims(AttrKey::before), &after = c.node->dims(AttrKey::after);
-  // The inside first; then, axis by axis, the borders from what is already there.
+  // Writes the inside first; then, axis by axis, copies borders from the written elements.
   TensorView inner = out, from = x;
   bool empty = false;
   for (int i = 0; i < x.rank; ++i) {

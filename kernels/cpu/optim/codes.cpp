@@ -23,7 +23,7 @@ struct Cells {
   static std::int32_t entry(const StateCodes& codes, float least, float most) {
     const int from = code_of(codes, least), to = code_of(codes, most);
     int threshold = 1 << kCellBits;
-    // A number below zero has the lower code if its magnitude is above the bound's.
+    // A negative number has the lower code if its magnitude exceeds the bound's.
     if (from != to) threshold = last_bits(codes.bounds[std::min(from, to)]) + (to < from ? 1 : 0);
     return (from << kThresholdBits) | threshold;
   }
@@ -54,7 +54,7 @@ void encode_states(const float* values, bool is_signed, std::int64_t count, std:
   for (std::int64_t i = 0; i < count; i += kStateBlock, ++scales) {
     block(values + i, cells, codes + i, scales);
     if (std::isfinite(*scales)) continue;
-    // Finite numbers by infinity are zero; the others give NaN.
+    // Finite numbers divided by infinity are zero; the others give NaN.
     for (std::int64_t k = i; k < i + kStateBlock; ++k)
       codes[k] = std::isinf(*scales) && std::isfinite(values[k]) ? zero : std::uint8_t{0};
   }

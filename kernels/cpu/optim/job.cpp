@@ -12,10 +12,10 @@
 namespace tern::cpu {
 namespace {
 
-/// Elements that are converted at a time: their copies stay in the first cache.
+/// Elements per conversion: the copies stay in the first cache.
 constexpr std::int64_t kBlock = 512;
 static_assert(kBlock % kStateBlock == 0);
-/// Below this many elements a thread is not worth its start.
+/// Smallest number of elements worth a thread.
 constexpr std::int64_t kGrain = 16384;
 
 constexpr std::size_t at(OptimList list) {
@@ -29,12 +29,12 @@ double number(const OptimJob& job, const OptimTensors& t, OptimList list, double
   return value;
 }
 
-/// Whether the list is a state of 8 bits.
+/// True if the list is an 8-bit state.
 bool is_coded(const OptimJob& job, OptimList list) {
   return list >= OptimList::m && list <= OptimList::third && job.dtypes[at(scales_of(list))] != DType::invalid;
 }
 
-/// The elements that one thread has together: those of a scale.
+/// Returns the number of elements that must stay on one thread: a scale's block.
 std::int64_t elements_together(const OptimJob& job) {
   return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return is_coded(job, list); }) ? kStateBlock : 1;
 }
@@ -48,7 +48,7 @@ OptimNumbers numbers(const OptimJob& job, const OptimTensors& t) {
           number(job, t, OptimList::lr, job.options.hyper[0])};
 }
 
-/// The settings of the last tensor serve the next one where its numbers are the same.
+/// Caches the last tensor's settings for the next tensor with the same numbers.
 class Settings {
  public:
   explicit Settings(const OptimJob& job) : job_(job) {}
@@ -78,11 +78,11 @@ void loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<double>&
   best(o, s, run);
 }
 
-/// Elements begin..end of one parameter, in memory of type T.
+/// Updates elements begin..end of a parameter, in memory of type T.
 template <class T>
 void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, std::int64_t begin,
                   std::int64_t end) {
-  // Lists that are not there have no place `begin`.
+  // Absent lists stay null.
   const auto in = [&](OptimList list) {
     const auto* p = reinterpret_cast<const T*>(t.in[at(list)]);
     return p == nullptr ? nullptr : p + begin;
@@ -96,16 +96,16 @@ void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensor
                    out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});
 }
 
-/// The lists of a loop, in the order of OptimRun.
+/// Lists of a loop, in the order of OptimRun.
 constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
 
-/// Whether the kind neither reads nor writes the states of this list.
+/// True if the kind neither reads nor writes the states of this list.
 bool leaves(const OptimJob& job, OptimList list) {
   const OptimRecord& record = optim_record(job.options.kind);
   return (list == OptimList::m && record.m < 0) || (list == OptimList::v && record.v < 0);
 }
 
-/// The same with copies in T of what has other types, scaled gradients, results that are unread, and with master
+/// Updates through buffers: converts other types to T, scales gradients, drops unused results, and keeps master
 /// weights.
 template <class T>
 class Blocks {
@@ -113,7 +113,7 @@ class Blocks {
   Blocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, T scale)
       : job_(job), settings_(s), t_(t), scale_(scale), masters_(t.in[at(OptimList::master)] != nullptr) {}
 
-  /// `count` elements from `i` on, at most kBlock.
+  /// Updates `count` elements from `i` on, at most kBlock.
   void run(std::int64_t i, std::int64_t count) {
     const T* in[std::size(kLarge)];
     T* out[std::size(kLarge)];
@@ -163,7 +163,7 @@ class Blocks {
   }
 
   bool is_signed(OptimList list) const { return optim_record(job_.options.kind).code(list) == 's'; }
-  /// States of 8 bits go with parameters of float32 and less.
+  /// 8-bit states occur only with parameters of at most 32 bits.
   const T* decode(OptimList list, std::size_t k, std::int64_t i, std::int64_t count) {
     if constexpr (kType == DType::f32) {
       const auto* codes = reinterpret_cast<const std::uint8_t*>(t_.in[at(list)]) + i;
@@ -198,7 +198,7 @@ void run_in_blocks(const OptimJob& job, const OptimSettings& s, const OptimTenso
   for (std::int64_t i = begin; i < end; i += kBlock) blocks.run(i, std::min(kBlock, end - i));
 }
 
-/// Whether the tensors have this type, and the kind writes all of them.
+/// True if the tensors have this type, and the kind writes all of them.
 bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
   if (job.dtypes[at(OptimList::master)] != DType::invalid || job.dtypes[at(OptimList::grad_scale)] != DType::invalid)
     return false;
@@ -210,7 +210,7 @@ bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
   return true;
 }
 
-/// Of a step that is left out.
+/// Copies operands to results, for a skipped step.
 void copy_unchanged(const OptimJob& job, const OptimTensors& t, std::int64_t begin, std::int64_t end) {
   for (std::size_t k = 0; k < kOptimLists; ++k) {
     const auto list = static_cast<OptimList>(k);

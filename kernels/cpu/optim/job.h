@@ -1,5 +1,5 @@
-// A step over a list of tensors of any sizes, divided among threads by elements: a tensor may be the work of several
-// threads, and a thread may have thousands of tensors.
+// A step over a list of tensors of any sizes. Threads share the elements: several threads may update a tensor, and a
+// thread may update thousands of tensors.
 #pragma once
 
 #include <tern/dtype.h>
@@ -14,13 +14,13 @@
 
 namespace tern::cpu {
 
-/// The memory of one parameter's tensors, by OptimList. Large lists have elements side by side.
+/// The memory of a parameter's tensors, by OptimList. Elements of large lists are adjacent.
 struct OptimTensors {
   std::array<const std::byte*, kOptimLists> in{};
-  std::array<std::byte*, kOptimLists> out{};  ///< null where nobody wants the result
+  std::array<std::byte*, kOptimLists> out{};  ///< null if unused
 };
 
-/// What a job works on.
+/// Access to the tensors of a job.
 class OptimMemory {
  public:
   virtual ~OptimMemory() = default;
@@ -29,14 +29,14 @@ class OptimMemory {
 
 struct OptimJob {
   OptimOptions options;
-  /// Of each list; invalid where there is none. Where states have scales, all parameters have whole blocks of them.
+  /// Type of each list; invalid: absent. Lists with scales consist of whole blocks in every parameter.
   std::array<DType, kOptimLists> dtypes{};
-  std::span<const std::int64_t> ends;  ///< elements of the parameters up to each, running sums
-  bool shared_step = true;             ///< one step for all parameters
+  std::span<const std::int64_t> ends;  ///< running sums of the parameters' element counts
+  bool shared_step = true;             ///< a common step for all parameters
   const OptimMemory* list = nullptr;
 };
 
-/// Runs on the threads of kernels. Numbers that advance are written after all elements.
+/// Runs on the kernel threads. Advanced numbers are written after all elements.
 void run_optim(const OptimJob& job);
 
 }  // namespace tern::cpu

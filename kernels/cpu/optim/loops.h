@@ -1,14 +1,14 @@
-// One step of an optimizer over a run of elements that lie side by side, all of one type.
+// A step of an optimizer over a run of adjacent elements of a single type.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/optim/settings.h"
 
 namespace tern::cpu {
 
-/// Results may lie on what they replace; operands that are absent are null. An absent result is not written.
+/// Operands and results of a step. Results may overwrite their operands; absent operands and results are null.
 template <class T>
 struct OptimRun {
   const T *param = nullptr, *grad = nullptr, *m = nullptr, *v = nullptr, *third = nullptr;
@@ -16,7 +16,9 @@ struct OptimRun {
   std::int64_t count = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(optim_floats, const OptimOptions& o, const OptimSettings& s, const OptimRun<float>& run)
-TERN_LEVEL_FUNCTIONS(optim_doubles, const OptimOptions& o, const OptimSettings& s, const OptimRun<double>& run)
+TERN_LEVEL_FUNCTIONS(narrow_vectors, optim_floats, const OptimOptions& o, const OptimSettings& s,
+                     const OptimRun<float>& run)
+TERN_LEVEL_FUNCTIONS(narrow_vectors, optim_doubles, const OptimOptions& o, const OptimSettings& s,
+                     const OptimRun<double>& run)
 
 }  // namespace tern::cpu

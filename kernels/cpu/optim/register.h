@@ -1,9 +1,9 @@
-// Registration, by kernels/kernel.cpp.
+// Registration for kernels/kernel.cpp.
 #pragma once
 
 #include "kernels/kernel.h"
 
 namespace tern {
-/// The op optim.
+/// Registers the op optim.
 void register_cpu_optim(KernelTable& t);
 }  // namespace tern

@@ -5,7 +5,7 @@
 namespace tern::cpu {
 namespace {
 
-/// Momenta of this step and of the next (Dozat, 2016).
+/// Computes the momenta of this step and of the next (Dozat, 2016).
 void nadam(const OptimOptions& o, const OptimNumbers& n, OptimSettings& s) {
   const double beta1 = o.hyper[1], decay = o.hyper[5];
   const double now = beta1 * (1 - 0.5 * std::pow(0.96, s.step * decay));
@@ -16,7 +16,7 @@ void nadam(const OptimOptions& o, const OptimNumbers& n, OptimSettings& s) {
   s.third = n.lr * next / (1 - s.product * next);
 }
 
-/// The rectification; 0 where the variance is not tractable yet (Liu et al., 2020).
+/// Computes the rectification; 0 while the variance is intractable (Liu et al., 2020).
 void radam(const OptimOptions& o, OptimSettings& s) {
   const double beta2 = o.hyper[2], power = std::pow(beta2, s.step);
   const double longest = 2 / (1 - beta2) - 1, length = longest - 2 * s.step * power / (1 - power);

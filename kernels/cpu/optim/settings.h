@@ -1,4 +1,4 @@
-// The numbers of a step that are the same for all elements: what a kind makes of its options and of the step's number.
+// The numbers of a step common to all elements, derived from a kind's options and the step number.
 #pragma once
 
 #include <array>
@@ -8,23 +8,24 @@
 
 namespace tern::cpu {
 
-/// Of a node, or of a caller without one.
+/// Options from a node or another caller.
 struct OptimOptions {
   OptimKind kind{};
   std::array<double, 6> hyper{};  ///< OptimRecord::hyper
   bool nesterov = false, first = false, advance = false, decoupled = false, maximize = false;
 };
 
-/// What the operands of one number hold.
+/// Values of the single-number operands.
 struct OptimNumbers {
   double step = 1, product = 1;
-  double lr = 0;  ///< in effect
+  double lr = 0;  ///< effective rate
 };
 
-/// Of one step, for the loops. The definition has the same formulas (kernels/portable/text/optim_settings.inc).
+/// Numbers of a step for the loops. The portable definition has the same formulas
+/// (kernels/portable/text/optim_settings.inc).
 struct OptimSettings {
   double rate = 0, second = 0, correction = 1, third = 0;
-  double step = 0, product = 1;  ///< their new values
+  double step = 0, product = 1;  ///< advanced values
 };
 OptimSettings optim_settings(const OptimOptions& o, const OptimNumbers& n);
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/planes/layout.h"
 #include "kernels/cpu/planes/volumes.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -15,14 +15,14 @@ namespace {
 using cpu::WindowAxis;
 
 constexpr std::int64_t kOnePlane = 6 << 10;        // floats of a depthwise band: half of a first cache
-constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats that many output channels share
+constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats shared by many output channels
 constexpr std::int64_t kSmallPlanes = 3 << 10;
 constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
 constexpr std::int64_t kWorthFinishing = 1 << 10;
 constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
 
-/// Collects neighbouring results until they are worth a call.
+/// Collects neighbouring results until a call pays off.
 class Finishing {
  public:
   explicit Finishing(const Finished& f) : finished_(f) {}
@@ -47,25 +47,25 @@ Bands bands_for(const DirectConvolution& c, std::int64_t parts) {
   return bands_of(c.window[1], c.window[2], c.in, c.in == 1 ? kOnePlane : kSeveralPlanes, parts);
 }
 
-/// Elements of a row of the weight.
+/// Returns the elements of a weight row.
 std::int64_t row_of(const DirectConvolution& c) {
   return c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
-/// Some rows of the results of one group's input.
+/// A block of result rows from a single group's input.
 struct Part {
   std::int64_t image = 0, group = 0, top = 0, rows = 0;
 };
 
 constexpr std::int64_t kMostParts = 16;
 
-/// Images that are loaded before the first of them is worked on: loads that reach over several stores wait until
-/// those have left the processor.
+/// Returns the number of images loaded before the first is computed: a load that spans several recent stores waits for
+/// their retirement.
 std::int64_t batch_of(const DirectConvolution& c, std::int64_t input) {
   return c.out > 1 ? 1 : std::clamp<std::int64_t>(kSmallPlanes / input, 1, kMostParts);
 }
 
-/// Every image is one window: each result is the product of a row of the weight with all of the image.
+/// True if every image is a single window: each result is the product of a weight row with the whole image.
 bool is_one_window(const DirectConvolution& c) {
   return std::ranges::all_of(c.window,
                              [](const WindowAxis& a) {
@@ -82,7 +82,8 @@ bool is_volume(const DirectConvolution& c) {
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   const PlaneLoops& loops = plane_loops();
-  const std::int64_t columns = row_of(c), worth_reading = amx::available() ? 1 << 16 : 1 << 14;  // weights of a thread
+  const std::int64_t columns = row_of(c),
+                     worth_reading = tiles::available() ? 1 << 16 : 1 << 14;  // weights of a thread
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t first = i % c.groups * c.out;
     parallel_for((c.out + kRows - 1) / kRows, (worth_reading + kRows * columns - 1) / (kRows * columns),
@@ -102,7 +103,7 @@ bool is_direct(const DirectConvolution& c) {
   if (is_volume(c)) return is_direct_volume(c);
   const WindowAxis &h = c.window[1], &w = c.window[2];
   if (c.in > kMostInputs || row_of(c) > kMostTaps) return false;
-  // Where windows do not overlap or many results share an input, other ways are as good.
+  // Other algorithms are as good without overlap of windows or with many results per input.
   if (c.in > 1 && (h.stride > kMostStride || w.stride > kMostStride)) return false;
   if (c.in == 1 && c.groups == 1 && h.kernel * w.kernel == 1) return false;
   return has_bands(c.window, c.in);
@@ -115,7 +116,7 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const PlaneLoops& loops = plane_loops();
   const std::int64_t images = c.batch * c.groups, threads = Threads::current().count();
-  const std::int64_t cost = c.in * h.kernel * w.kernel * c.out;  // of a position
+  const std::int64_t cost = c.in * h.kernel * w.kernel * c.out;  // products per position
   const bool few = images < 4 * threads && images * h.out * w.out * cost >= 2 * kWorthAThread;
   const Bands bands = bands_for(c, few ? (4 * threads + images - 1) / images : 1);
   const std::vector<std::int64_t> taps = taps_of(bands, h, w, c.in);

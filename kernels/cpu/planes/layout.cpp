@@ -7,12 +7,12 @@ using cpu::WindowAxis;
 
 constexpr std::int64_t kWidest = 1 << 17;  // floats of the narrowest band
 
-/// How far an axis' last element of the window lies behind its first.
+/// Returns the distance between the first and last window elements of an axis.
 std::int64_t extent(const WindowAxis& a) {
   return (a.kernel - 1) * a.dilation;
 }
 
-/// Sets what depends on the number of output rows.
+/// Sets the fields derived from the number of output rows.
 void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
   Layout& l = b.layout;
   b.rows = rows;
@@ -48,7 +48,7 @@ Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, st
   l.phases_h = std::min(h.stride, extent(h) + 1);
   l.phases_w = std::min(w.stride, extent(w) + 1);
   l.reach = w.out + extent(w) / w.stride;
-  // Padding before a row and behind the one above it need not be stored twice.
+  // Consecutive rows share padding: the end of a row is the start of the next.
   const std::int64_t lead = w.before / w.stride,
                      trail = std::max<std::int64_t>(0, l.reach - (w.before + w.in + w.stride - 1) / w.stride);
   l.pitch = std::max(w.out, l.reach - std::min(lead, trail));

@@ -8,15 +8,15 @@ namespace tern::planes {
 namespace {
 
 constexpr std::int64_t kBand = 4 << 10;  // floats
-constexpr std::int64_t kMostStride = 4;  // the windows of a plane lie side by side for larger ones anyway
-constexpr std::int64_t kFewTaps = 9;     // of a window that is not taken apart into its rows
+constexpr std::int64_t kMostStride = 4;  // larger strides gain nothing: windows are mostly disjoint
+constexpr std::int64_t kFewTaps = 9;     // largest window reduced directly, not row by row
 constexpr std::size_t kPaddedSlot = 2, kLinesSlot = 3, kResultSlot = 4;
 
 }  // namespace
 
 bool is_plane_pool(const cpu::Window& window) {
   const auto& [d, h, w] = window;
-  // Elements of a window that no position reaches are the other way's business.
+  // Another kernel handles window elements outside every position's reach.
   if (h.kernel > h.in + 2 * h.before || w.kernel > w.in + 2 * w.before) return false;
   return h.stride <= kMostStride && w.stride <= kMostStride && has_bands(window, 1);
 }
@@ -29,7 +29,7 @@ Pooling::Pooling(const cpu::Window& window, bool max)
   std::fill_n(padded_, floats, max_ ? -std::numeric_limits<float>::infinity() : 0.0F);
   const std::int64_t result = bands_.positions(bands_.rows, w_.out) + kMostTogether * kSlack;
   result_ = thread_buffer<float>(static_cast<std::size_t>(result), kResultSlot);
-  // The first row's largest element wins over its equals below, as if the window were read row by row.
+  // The first row's maximum wins over equal elements below, as in a row-by-row scan of the window.
   if (max_ && h_.kernel * w_.kernel > kFewTaps) {
     cpu::WindowAxis row = h_;
     row.kernel = 1;

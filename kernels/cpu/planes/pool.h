@@ -1,4 +1,4 @@
-// Pooling of float planes: the largest element or the mean of each window, several windows at a time.
+// Pooling of float planes: the maximum or mean of each window, several windows at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace tern::planes {
 
-/// That `Pooling` takes it: at most two dimensions, and windows that are worth loading a padded plane for.
+/// True if `Pooling` takes the window: at most two dimensions, and enough overlap to pay for a padded plane.
 bool is_plane_pool(const cpu::Window& w);
 
-/// What one thread needs to pool plane after plane. Of equal elements the first is taken, in the order of rows; a NaN
-/// is larger than everything. Its buffers are the thread's: it must not outlive the call that made it.
+/// Pools plane after plane on one thread. The first of equal elements wins, in row order; NaN is the largest. Uses the
+/// thread's buffers, so an object must not outlive its call.
 class Pooling {
  public:
   Pooling(const cpu::Window& w, bool max);
 
-  /// y = the largest, or the sum, of each window of plane x.
+  /// y = the maximum, or the sum, of each window of plane x.
   void run(const float* x, float* y);
 
  private:
@@ -25,8 +25,8 @@ class Pooling {
   cpu::WindowAxis h_, w_;
   bool max_;
   Bands bands_;
-  std::vector<std::int64_t> taps_;      ///< of the whole window, or of one of its rows
-  std::vector<std::int64_t> vertical_;  ///< of a column of the rows' results; empty: not taken apart
+  std::vector<std::int64_t> taps_;      ///< taps of the whole window, or of a window row
+  std::vector<std::int64_t> vertical_;  ///< taps of a column of row results; empty: direct reduction
   float *padded_, *lines_ = nullptr, *result_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 /// An instruction of an expression in Polish notation.
 struct Token {
   Scalar op;
-  float number = 0;  ///< of a constant
+  float number = 0;  ///< value of a constant
 };
 
 using enum Scalar;
@@ -55,7 +55,7 @@ constexpr Token kGeluTanh[] = {{mul},
                                {load},
                                {load}};
 
-/// Whether an expression ends with tokens; `load` is one instruction, whatever it is.
+/// Matches the end of an expression with tokens; the token `load` matches any instruction.
 class Ending {
  public:
   Ending(const PointwiseExpr& e, std::span<const Token> tokens) : e_(e), tokens_(tokens) {}
@@ -63,8 +63,8 @@ class Ending {
   std::optional<std::size_t> of(std::size_t last) { return takes(last) && tokens_.empty() ? of_ : std::nullopt; }
 
  private:
-  /// Whether what instruction `i` makes begins the tokens, which are then taken away. Sums and products may have their
-  /// operands the other way round.
+  /// True if instruction `i` matches the front tokens; removes the matched tokens. Sums and products match with
+  /// operands in either order.
   bool takes(std::size_t i) {
     const Instruction& n = e_.code[i];
     if (tokens_.empty() || n.dtype != DType::f32) return false;

@@ -1,5 +1,5 @@
-// The functions that follow convolutions and products most often: each has a loop of its own, as a chain of arithmetic
-// takes as long to find its operands as to compute.
+// The most common functions after convolutions and products. Each has a dedicated loop, since a chain of arithmetic
+// spends as long on operand lookup as on arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ namespace tern::pointwise {
 enum class Activation : std::uint8_t { hardswish, silu, gelu, gelu_tanh };
 inline constexpr int kActivations = 4;
 
-/// Replaces each element of `rows` rows of `columns` floats, `row` apart, by its function: the bits of the expression.
+/// Applies the function to each element of `rows` rows of `columns` floats, `row` apart, with the bits of the
+/// expression.
 using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
 
-/// The function whose value instruction `last` is, as importers write it, and the instruction that it is of.
+/// The function computed by instruction `last`, in the form written by importers, and the instruction of its argument.
 struct ActivationEnd {
   Activation activation;
   std::size_t of;

@@ -12,10 +12,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = std::numbers::pi;
-// From here on the asymptotic series give all digits before their terms grow.
+// Smallest x with full precision from the asymptotic series: the terms vanish before they grow.
 constexpr double kFar = 20;
 
-/// I_n(x) for n 0 or 1 and 0 <= x <= kFar: Abramowitz and Stegun, 9.6.10; every term is positive.
+/// Computes I_n(x) for n 0 or 1 and 0 <= x <= kFar: Abramowitz and Stegun, 9.6.10; every term is positive.
 double i_series(int n, double x) {
   const double z = x * x / 4;
   double term = n == 0 ? 1 : x / 2;
@@ -28,8 +28,8 @@ double i_series(int n, double x) {
   return sum;
 }
 
-/// The sum in Hankel's expansions, 9.7.1 and 9.7.2: of I_n (sign -1, without exp(x) / sqrt(2 pi x)) or K_n (sign 1,
-/// without sqrt(pi / 2x) exp(-x)).
+/// Computes the sum in Hankel's expansions, 9.7.1 and 9.7.2, of I_n (sign -1, without exp(x) / sqrt(2 pi x)) or K_n
+/// (sign 1, without sqrt(pi / 2x) exp(-x)).
 double hankel_sum(int n, double x, double sign) {
   const double mu = 4.0 * n * n;
   double term = 1;
@@ -53,7 +53,7 @@ double i_scaled(int n, double x) {
 }
 double i_plain(int n, double x) {
   if (x <= kFar) return i_series(n, x);
-  // In two factors: exp(x) overflows before the result does.
+  // Multiplies by two factors: exp(x) overflows before the result does.
   const double half = std::exp(x / 2);
   return std::isinf(x) ? x : hankel_sum(n, x, -1) / std::sqrt(2 * kPi * x) * half * half;
 }
@@ -87,7 +87,7 @@ double airy_series(double x) {
   return kAtZero * f - kSlope * g;
 }
 
-/// The coefficients c(k) / zeta^k of 10.4.58, summed with the signs that `step` gives for even and odd k.
+/// The coefficients c(k) / zeta^k of 10.4.58, summed with the signs of `step` for even and odd k.
 struct AirySums {
   double even = 0, odd = 0, alternating = 0;
 };

@@ -1,4 +1,4 @@
-// Finds runs of arithmetic in an expression that one loop can do, the value in registers all the way.
+// Finds runs of arithmetic in an expression for a single loop, with the value in registers throughout.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ using Kind = TileInstruction::Kind;
   X(add, add, add) X(sub, sub, sub_from) X(mul, mul, mul) X(div, div, div_into) \
   X(min, min, min_of) X(max, max, max_of) X(neg, neg, neg) X(abs, abs, abs) \
   X(exp, exp, exp) X(sigmoid, sigmoid, sigmoid) X(tanh, tanh, tanh) X(erf, erf, erf)
-/// X(comparison, link that takes the chain's value where it holds, where it does not, whether left and right change places)
+/// X(comparison, link if the chain's value is chosen when true, when false, whether left and right are swapped)
 #define TERN_CHAIN_CHOICES(X) \
   X(eq, where_eq, where_eq_of, false) X(ne, where_ne, where_ne_of, false) X(lt, where_lt, where_lt_of, false) \
   X(le, where_le, where_le_of, false) X(gt, where_lt, where_lt_of, true) X(ge, where_le, where_le_of, true)
@@ -23,11 +23,11 @@ using Kind = TileInstruction::Kind;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// The operation of an instruction as a link whose chain arrives from instruction `from`.
+/// An instruction as a link of the chain that ends in instruction `from`.
 struct Candidate {
   std::size_t from = 0;
   Link link;
-  std::size_t comparison = kNone;  ///< the instruction of a `where`'s condition, which the link does too
+  std::size_t comparison = kNone;  ///< the comparison of a `where`, also computed by the link
 };
 
 std::size_t operand(const Instruction& n, int k) {
@@ -45,8 +45,8 @@ bool reads(const Instruction& n, std::size_t value) {
 struct Chain {
   std::size_t start = 0, last = 0;
   std::vector<Link> links;
-  std::vector<std::size_t> shared;  ///< instructions whose value others than the next link read
-  int instructions = 0;             ///< with the comparisons
+  std::vector<std::size_t> shared;  ///< instructions with readers besides the next link
+  int instructions = 0;             ///< including comparisons
 };
 
 class Finder {
@@ -64,7 +64,7 @@ class Finder {
  private:
   bool is_float(std::size_t i) const { return code_[i].dtype == DType::f32; }
 
-  /// Instruction i with its operand k as the chain's value.
+  /// Returns instruction i as a link with operand k as the chain's value.
   std::optional<Candidate> candidate(std::size_t i, int k) const {
     const Instruction& n = code_[i];
     if (k >= scalar_info(n.op).operands) return std::nullopt;
@@ -106,8 +106,8 @@ class Finder {
     }
   }
 
-  /// Whether instruction i may follow the last link. A chain is computed where its last instruction stands: whoever
-  /// reads a value that it stores on the way must stand behind.
+  /// True if instruction i may follow the last link. A chain runs at the position of its last instruction: readers of
+  /// stored intermediate values must come later.
   bool continues(std::size_t number, std::size_t i, const Candidate& c) const {
     const Chain& chain = chains_[number];
     if (chain.last != c.from || chain.links.size() >= kMostLinks) return false;
@@ -125,7 +125,7 @@ class Finder {
     std::optional<Candidate> start;
     for (int k = 0; k < 3; ++k) {
       const std::optional<Candidate> c = candidate(i, k);
-      if (!c || !is_float(c->from)) continue;  // abs takes complex numbers too
+      if (!c || !is_float(c->from)) continue;  // abs also takes complex operands
       const std::size_t number = chain_of_[c->from];
       if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
       if (!start || tiled_[start->from].uniform) start = c;
@@ -151,7 +151,7 @@ class Finder {
   const std::vector<Instruction>& code_;
   const std::vector<TileInstruction>& tiled_;
   std::vector<int> uses_;
-  std::vector<std::size_t> chain_of_;  ///< that does the instruction; kNone: its own loop
+  std::vector<std::size_t> chain_of_;  ///< chain of each instruction; kNone: a separate loop
   std::vector<Chain> chains_;
 };
 

@@ -10,14 +10,14 @@
 namespace tern::pointwise {
 namespace {
 
-/// The four products, without C's rules for infinities, which cost a branch and which PyTorch's vectorised code lacks
-/// too.
+/// Multiplies by the four products, without C's rules for infinities: these cost a branch, and PyTorch's vectorized
+/// code lacks them, too.
 template <class T>
 std::complex<T> multiply(std::complex<T> x, std::complex<T> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
-/// Both are scaled by the divisor's larger part first, so that no square overflows.
+/// Scales both parts by the divisor's larger part first, so no square overflows.
 template <class T>
 std::complex<T> divide(std::complex<T> x, std::complex<T> y) {
   const T scale = std::max(std::abs(y.real()), std::abs(y.imag()));
@@ -41,7 +41,7 @@ std::complex<T> power(std::complex<T> x, std::complex<T> y) {
 
 template <class T>
 std::complex<T> expm1(std::complex<T> z) {
-  // exp(a)cos(b) - 1 = expm1(a)cos(b) - 2 sin(b/2)^2 loses nothing near zero.
+  // exp(a)cos(b) - 1 = expm1(a)cos(b) - 2 sin(b/2)^2 keeps all digits near zero.
   const T s = std::sin(z.imag() / 2);
   const T m = std::expm1(z.real());
   return {m * std::cos(z.imag()) - 2 * s * s, std::exp(z.real()) * std::sin(z.imag())};

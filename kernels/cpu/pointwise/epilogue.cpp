@@ -15,25 +15,25 @@
 namespace tern::pointwise {
 namespace {
 
-constexpr std::int64_t kBlock = 2048;  // elements: a few such buffers of floats fit the first-level cache or nearly
+constexpr std::int64_t kBlock = 2048;  // elements: a few float buffers of this size about fit the first-level cache
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// A thread's buffers. Not those of thread_buffer: the kernel that calls may keep its block there.
+/// A thread's buffers, separate from thread_buffer: the calling kernel may hold its block there.
 struct ThreadBuffers {
   std::vector<std::byte> bytes;
-  std::uint64_t owner = 0;  ///< the epilogue whose constants lie here
-  std::vector<Kept> kept;   ///< of the owner's loads
+  std::uint64_t owner = 0;  ///< the epilogue whose constants are stored here
+  std::vector<Kept> kept;   ///< contents of the owner's load buffers
 };
 
 std::byte* aligned(std::vector<std::byte>& bytes) {
   return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) / 64 * 64);
 }
 
-/// The calling thread's worker for up to `count` elements at a time.
+/// Returns the calling thread's worker for up to `count` elements at a time.
 Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
   thread_local ThreadBuffers buffers;
   const std::size_t need = Worker::bytes(program) + 64;
@@ -49,7 +49,7 @@ Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t 
   return made;
 }
 
-/// Recognised from the last instruction backwards.
+/// Matches the expression from the last instruction backwards.
 std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, const TileProgram& program) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   SimpleEpilogue simple{-1, -kInfinity, kInfinity};

@@ -11,7 +11,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTwoOverRootPi = 2 * std::numbers::inv_sqrtpi;
 
-/// The inverse of erfc on (0, 1]: Hastings's approximation (Abramowitz and Stegun, 26.2.23), then Halley's steps.
+/// Inverts erfc on (0, 1]: Hastings's approximation (Abramowitz and Stegun, 26.2.23), then Halley's steps.
 double erfc_inverse(double q) {
   const double t = std::sqrt(-2 * std::log(q / 2));
   double x = (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481))) / std::numbers::sqrt2;
@@ -50,7 +50,7 @@ double ndtri(double p) {
 
 double erfcx(double x) {
   if (x < 10) return std::exp(x * x) * std::erfc(x);
-  // 1 / (x sqrt(pi)) * (1 - 1/(2x^2) + 1*3/(2x^2)^2 - ...): at ten the terms vanish before they grow.
+  // 1 / (x sqrt(pi)) * (1 - 1/(2x^2) + 1*3/(2x^2)^2 - ...): for x >= 10 the terms vanish before they grow.
   const double z = 1 / (2 * x * x);
   double sum = 1;
   double term = 1;

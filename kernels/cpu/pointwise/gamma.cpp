@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/pointwise/special.h"
 
-extern "C" double lgamma_r(double, int*);  // <cmath>'s writes a global
+extern "C" double lgamma_r(double, int*);  // <cmath>'s lgamma writes a global
 
 namespace tern::special {
 namespace {
@@ -15,8 +15,8 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 constexpr int kMostTerms = 20000;
 
-/// Above 0.5 a sum, below it the reflection, whose sine is taken in T: close to a pole PyTorch's float results are
-/// those of a rounded product with pi.
+/// Sums above 0.5; below, reflects with a sine in T: close to a pole PyTorch's float results contain a rounded product
+/// with pi.
 template <class T>
 double trigamma(double x) {
   double sign = 1;
@@ -53,7 +53,7 @@ double lower_series(double a, double x) {
   return density(a, x) * sum;
 }
 
-/// The continued fraction of Abramowitz and Stegun, 6.5.31, by Lentz's method; for x >= a + 1.
+/// Evaluates the continued fraction of Abramowitz and Stegun, 6.5.31, by Lentz's method; for x >= a + 1.
 double upper_fraction(double a, double x) {
   constexpr double tiny = 1e-300;
   double b = x + 1 - a;
@@ -121,9 +121,9 @@ double zeta(double s, double q) {
   if (q <= 0) {
     if (q == std::floor(q)) return kInfinity;
     if (s != std::floor(s)) return kNaN;
-    if (q < -1e6) return kNaN;  // as many terms as that to sum
+    if (q < -1e6) return kNaN;  // the sum would have a million terms or more
   }
-  // Euler and Maclaurin's sum from the first term beyond nine: (2k)! / B(2k), with the terms of the sum before it.
+  // Euler-Maclaurin: sums at least ten terms directly, then corrections with (2k)! / B(2k).
   static constexpr double kDenominators[] = {12.0,
                                              -720.0,
                                              30240.0,

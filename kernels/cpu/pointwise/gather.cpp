@@ -1,4 +1,4 @@
-// Reading a strided operand into a tile.
+// Gathers a strided operand into a tile.
 #include <cstring>
 
 #include "kernels/cpu/pointwise/tile_program.h"
@@ -40,7 +40,7 @@ void gather_as(const TileProgram& program, const Load& load, const std::byte* da
     count -= run;
     if (count == 0) return;
     dst += run * size;
-    // The next row.
+    // Moves to the next row.
     offset -= at[last] * load.strides[last];
     at[last] = 0;
     for (std::size_t d = last; d-- > 0;) {
@@ -72,7 +72,7 @@ void gather_rows_as(const TileProgram& program, const Load& load, const std::byt
       copy_run<T>(dst + i * r.columns * size, data + (r.begin + i * r.row_step) * size, 1, r.columns);
     return;
   }
-  // Divisions for the first row alone: from row to row the position advances by the digits of row_step.
+  // Only the first row needs divisions: further rows add the digits of row_step.
   const auto last = static_cast<std::size_t>(program.rank) - 1;
   Position at = position_of(program, r.begin);
   const Position step = position_of(program, r.row_step);

@@ -1,4 +1,4 @@
-// The kernels of the pointwise family, registered one file at a time.
+// Kernels of the pointwise family, registered one file at a time.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace tern::pointwise {
 
 void register_pointwise(KernelTable& t);
-void register_reproducible_pointwise(KernelTable& t);  ///< with the bits of the portable kernels
+void register_reproducible_pointwise(KernelTable& t);  ///< same bits as the portable kernels
 void register_sources(KernelTable& t);                 ///< full, iota, from_dim
 void register_random(KernelTable& t);
-void register_mx(KernelTable& t);  ///< mx_pack, mx_dequantize
+void register_quantized(KernelTable& t);  ///< mx_pack, dequantize
 
 }  // namespace tern::pointwise

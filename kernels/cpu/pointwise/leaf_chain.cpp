@@ -57,7 +57,7 @@ bool LeafChain::apply(const KernelCall& call, const BlockPlace& block, std::int6
   const auto start = BlockStart::of(inner_, begin, row_step, block.rows, block.columns);
   if (!start) return false;
   if (scaled_) {
-    // What changes no number, whatever it is: a product with 1, and a sum with -0.
+    // Missing leaves become neutral numbers: a factor of 1, and an addend of -0.
     static constexpr float kOne = 1, kNothing = -0.0F;
     const auto leaf = [&](std::ptrdiff_t step, const float& missing) {
       return step < 0 ? LeafNumbers{&missing} : start->numbers(call, steps_[static_cast<std::size_t>(step)].leaf);

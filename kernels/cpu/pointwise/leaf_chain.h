@@ -1,6 +1,6 @@
-// An epilogue that takes the result through one operation after another, each with a leaf: a number, or one for each
-// row, column or element, or a product of two such. So are integers' sums scaled, corrected and bounded. Its loop has
-// no operands to bring together, and so takes a fraction of the time of a tile program for a block of 32 x 32.
+// An epilogue as a sequence of operations on the result, each with a leaf: a number, a number per row, column or
+// element, or a product of two leaves. Integer sums are scaled, corrected and clamped in this form. The loop gathers no
+// operands, so a block of 32 x 32 takes a fraction of a tile program's time.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ class LeafChain {
  public:
   static constexpr std::size_t kMostLinks = 8;
 
-  /// Nothing where what makes instruction `last` is none, or takes other steps than the loops have.
+  /// Returns nullopt if instruction `last` does not end a chain, or if a step has no loop.
   static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program, std::size_t last);
 
   /// Element (i, j) of the block is the output's element number begin + i * row_step + j, as for Epilogue::apply_block.
-  /// False where the block does not consist of parts of rows.
+  /// Returns false if the block does not consist of slices of rows.
   bool apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin, std::int64_t row_step) const;
 
  private:
-  /// The steps of a chain that scales, adds and bounds: -1 where one is missing.
+  /// The steps of a chain that scales, adds and clamps; -1: absent.
   struct Scaled {
     std::ptrdiff_t first = -1, second = -1, addend = -1;
     bool bounded = false;

@@ -1,14 +1,14 @@
-// The loops of leaf chains, compiled once for each instruction set.
+// Loops of leaf chains, compiled once for each instruction set.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::pointwise {
 
-/// What is done to a value x with a leaf; `_from` and `_of` have the leaf as first operand. The last two are those of
-/// results of 8 bits alone (requantize.h); `round`, to nearest and ties to even, takes no leaf.
+/// Operations of a value x with a leaf; `_from` and `_of` take the leaf as first operand. The last two serve 8-bit
+/// results only (requantize.h); `round`, to nearest and ties to even, takes no leaf.
 enum class LeafOp : std::uint8_t { add, sub, sub_from, mul, min, min_of, max, max_of, div, round };
 
 /// Numbers of a block: element (i, j) is at[i * row + j * column]; column is 0 or 1.
@@ -19,10 +19,10 @@ struct LeafNumbers {
 
 struct LeafLink {
   LeafOp op{};
-  LeafNumbers leaf, times;  ///< the leaf is their product where `times` has numbers
+  LeafNumbers leaf, times;  ///< a non-null `times` multiplies the leaf
 };
 
-/// A block of values, and where results go: the same place, or another.
+/// A block of values and the destination of the results, possibly in place.
 struct BlockPlace {
   const float* from = nullptr;
   std::int64_t from_ld = 0;
@@ -36,7 +36,7 @@ struct LeafBlock {
   std::int64_t link_count = 0;
 };
 
-/// min(max(x * first * second + addend, low), high), all of them leaves: the form in which most sums are scaled.
+/// min(max(x * first * second + addend, low), high) with leaves: the usual form of scaled sums.
 struct ScaledBlock {
   BlockPlace at;
   LeafNumbers first, second, addend;
@@ -44,7 +44,7 @@ struct ScaledBlock {
   float low = 0, high = 0;
 };
 
-TERN_LEVEL_FUNCTIONS(run_leaves, const LeafBlock&)
-TERN_LEVEL_FUNCTIONS(run_scaled, const ScaledBlock&)
+TERN_LEVEL_FUNCTIONS(vectors, run_leaves, const LeafBlock&)
+TERN_LEVEL_FUNCTIONS(vectors, run_scaled, const ScaledBlock&)
 
 }  // namespace tern::pointwise

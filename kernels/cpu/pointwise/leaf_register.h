@@ -1,13 +1,13 @@
-// A register of a leaf's numbers, for the loops that are compiled once for each level.
+// Loads a vector of leaf values, for loops compiled once for each level.
 #pragma once
 
 #include "kernels/cpu/pointwise/leaf_loops.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace tern::pointwise {
-namespace {  // files of other instruction sets have their own
+namespace {  // a separate copy for each instruction set
 
-/// Numbers of row `i` from column `j` on, of which `lanes` are there.
+/// Returns the numbers of row `i` from column `j` on; only `lanes` of them exist.
 inline simd::Floats numbers(const LeafNumbers& n, std::int64_t i, std::int64_t j, std::int64_t lanes) {
   const float* at = n.at + i * n.row;
   if (n.column == 0) return simd::spread(*at);

@@ -8,7 +8,7 @@
 namespace tern::pointwise {
 namespace {
 
-/// The operation with the chain's value as first operand, or as second.
+/// Returns the operation with the chain's value as first operand, or as second.
 std::optional<LeafOp> op_of(Scalar op, bool first) {
   switch (op) {
     case Scalar::add: return LeafOp::add;
@@ -27,7 +27,7 @@ class Reader {
       : call_(call), program_(program), code_(call.node->expr.code) {}
 
   LeafSteps steps(std::size_t at) const {
-    // From the last one backwards. A value that is read twice ends no step, and so no chain.
+    // Walks from the last instruction backwards. A value read twice ends the chain.
     LeafSteps found;
     if (is_byte_integer(code_[at].dtype) && code_[at].op == Scalar::convert) at = code_[at].a;
     while (code_[at].dtype == DType::f32) {
@@ -55,7 +55,7 @@ class Reader {
     step.op = *op;
     return true;
   }
-  /// One leaf, or the product of two.
+  /// Reads a leaf, or the product of two leaves.
   bool factors_at(std::size_t i, LeafStep& step) const {
     step = {};
     auto leaf = leaf_at(i);
@@ -96,7 +96,7 @@ class Reader {
     if (code_[i].op != Scalar::constant || code_[i].dtype != DType::f32) return std::nullopt;
     return static_cast<float>(code_[i].number);
   }
-  /// (float(x) - constant) * constant of integers of 8 bits, or less than that.
+  /// Reads (float(x) - constant) * constant of 8-bit integers; either constant may be absent.
   std::optional<Leaf> bytes_at(std::size_t at) const {
     float less = 0, times = 1;
     if (code_[at].op == Scalar::mul) {

@@ -18,7 +18,7 @@ const LoopTable& loop_table() {
 const LoopTable& reproducible_loop_table() {
   static const LoopTable table = [] {
     LoopTable t = loop_table();
-    if (cpu_level() == CpuLevel::baseline) add_plain_loops_fused(t);  // the others are so already
+    if (is_baseline_cpu()) add_plain_loops_fused(t);  // the others are so already
     for_levels(add_text_loops_levels, [&](auto add) { add(t); });
     return t;
   }();

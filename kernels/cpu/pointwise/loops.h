@@ -1,21 +1,21 @@
-// The loops that pointwise expressions are made of: one for each scalar operation and type of arithmetic.
+// The loops of pointwise expressions: a loop for each scalar operation and type of arithmetic.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/pointwise/activation.h"
 #include "schema/pointwise.h"
 
 namespace tern::pointwise {
 
-/// dst[i] = op(a[i], b[i], c[i]) for contiguous runs of `n`. dst may be one of the operands, but may not overlap one
-/// otherwise. Booleans are bytes of 0 or 1. Operands that the operation does not have are not read.
+/// dst[i] = op(a[i], b[i], c[i]) for contiguous runs of `n`. dst may equal an operand, but may not overlap an operand
+/// otherwise. Booleans are bytes of 0 or 1. Absent operands are not read.
 using Loop = void (*)(void* dst, const void* a, const void* b, const void* c, std::int64_t n);
 
-/// An operation of a chain: the chain's value x becomes x + y, y - x (sub_from) and the like, y being the operand.
-/// fma: x * y + left; fma_add: y * left + x. where_lt: x where left < right, y elsewhere; where_lt_of: the reverse.
+/// An operation of a chain: the chain's value x becomes x + y, y - x (sub_from) etc. with operand y. fma: x * y + left;
+/// fma_add: y * left + x. where_lt: x if left < right, else y; where_lt_of: the reverse.
 enum class ChainOp : std::uint8_t {
   // clang-format off
   add, sub, sub_from, mul, div, div_into, min, min_of, max, max_of, neg, abs, fma, fma_add,
@@ -25,28 +25,28 @@ enum class ChainOp : std::uint8_t {
 };
 struct ChainOperand {
   const float* data = nullptr;
-  std::int64_t step = 1;  ///< 0: one value for all elements, repeated for a register or for the whole run
-  std::int64_t row = 0;   ///< floats between rows, where there are such
+  std::int64_t step = 1;  ///< 0: a scalar, repeated for a vector or for the whole run
+  std::int64_t row = 0;   ///< floats between rows
 };
 struct ChainLink {
   ChainOp op{};
-  ChainOperand y, left, right;  ///< those that the operation has not are not read
-  float* keep = nullptr;        ///< where the value goes too that the link makes, for this and later links and others
+  ChainOperand y, left, right;  ///< absent operands are not read
+  float* keep = nullptr;        ///< also stores the link's value here, for later links and other instructions
 };
-/// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be one of the operands. Past the caches if
-/// `stream`: dst is then aligned to 64 bytes, and end_stream() has to follow.
+/// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be an operand. `stream` bypasses the
+/// caches: dst is then aligned to 64 bytes, and end_stream() must follow.
 using ChainLoop = void (*)(float* dst, ChainOperand start, const ChainLink* links, std::size_t count, std::int64_t n,
                            bool stream);
 
-/// The same for rows of elements, those of dst `row` apart: `columns` is a multiple of kChainColumns. What links keep
-/// is dense.
+/// Applies a chain to rows of elements, `row` apart in dst: `columns` is a multiple of kChainColumns. Values kept by
+/// links are dense.
 using ChainRows = void (*)(float* dst, std::int64_t row, ChainOperand start, const ChainLink* links, std::size_t count,
                            std::int64_t rows, std::int64_t columns);
 inline constexpr std::int64_t kChainColumns = 16;
 
 inline constexpr int kLoopScalars = 137;
 inline constexpr int kLoopTypes = 7;
-/// Position of a type of arithmetic in the tables, or -1.
+/// Returns the table index of a type of arithmetic, or -1.
 constexpr int loop_type(DType t) {
   switch (t) {
     case DType::boolean: return 0;
@@ -60,14 +60,14 @@ constexpr int loop_type(DType t) {
   }
 }
 
-/// By operation and by the type of the last operand (the first is a boolean for `where`).
+/// Loops by operation and by the type of the last operand (the first is a boolean for `where`).
 struct LoopTable {
   Loop loops[kLoopScalars][kLoopTypes] = {};
   ChainLoop chain = nullptr;
   ChainRows chain_rows = nullptr;
   ActivationLoop activations[kActivations] = {};
 
-  // Always inlined: the callers are compiled for several instruction sets, and a shared copy would be of one of them.
+  // Always inlined: callers are compiled for several instruction sets; a shared copy would fit only one.
   __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {
     loops[static_cast<std::size_t>(op)][loop_type(t)] = loop;
   }
@@ -77,24 +77,24 @@ struct LoopTable {
   }
 };
 
-/// The table for this processor.
+/// Returns the table for this processor.
 const LoopTable& loop_table();
 
-// Each adds its loops. Of those that two have, the later call's stays.
-void add_math_loops(LoopTable& t);        ///< of the C library's functions: exp, sin, lgamma
-void add_complex_loops(LoopTable& t);     ///< everything of complex numbers
-void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta and the like
+// Add loops to the table. Later calls override earlier loops.
+void add_math_loops(LoopTable& t);        ///< C library functions: exp, sin, lgamma
+void add_complex_loops(LoopTable& t);     ///< all complex loops
+void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta etc.
 void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
 // of the results are the same for all.
-TERN_LEVEL_FUNCTIONS(add_plain_loops, LoopTable& t)
+TERN_LEVEL_FUNCTIONS(vectors, add_plain_loops, LoopTable& t)
 /// With fused multiply-adds even where they are slow: the bits of processors that have them.
 void add_plain_loops_fused(LoopTable& t);
 
-/// The loops whose results docs/reproducible.md defines: the same on every processor, and on devices.
+/// Returns the loops defined by docs/reproducible.md: equal results on every processor and device.
 const LoopTable& reproducible_loop_table();
 // The functions of the texts of portable kernels, for several instruction sets.
-// AVX-512's add to those of AVX2: they are the ones that gain by it.
-TERN_LEVEL_FUNCTIONS(add_text_loops, LoopTable& t)
+// Each level adds to the loops of the level below: the loops that gain by it.
+TERN_LEVEL_FUNCTIONS(vectors, add_text_loops, LoopTable& t)
 
 }  // namespace tern::pointwise

@@ -1,4 +1,4 @@
-// Loops that call the C library's functions.
+// Loops over C library functions.
 #include <cmath>
 
 #include "kernels/cpu/pointwise/loops.h"

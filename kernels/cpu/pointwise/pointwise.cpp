@@ -1,17 +1,17 @@
-// Runs pointwise nodes: tile by tile, one loop for each instruction, the tiles spread over threads.
+// Runs pointwise nodes tile by tile, with a loop for each instruction; threads share the tiles.
 #include <memory>
 
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/pointwise/requantize.h"
-#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/simd/stream.h"
 #include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {
 
-/// The node with its result rounded to bfloat16.
+/// Returns the node with its result rounded to bfloat16.
 Node rounded(const Node& node) {
   Node n = node;
   Instruction convert{Scalar::convert, DType::bf16};
@@ -28,7 +28,7 @@ bool stores_rounded(const KernelCall& call) {
   return call.node->expr.code.back().dtype == DType::f32;
 }
 
-/// Numbers that are quantized have a loop of their own.
+/// A tile program; quantized results have a dedicated loop.
 struct PointwiseProgram : TileProgram {
   PointwiseProgram(const KernelCall& call, const LoopTable& table)
       : TileProgram(call, 0, table), requantizer(Requantizer::of(call, *this)) {}

@@ -1,6 +1,6 @@
-// Orthogonal polynomials of x, of degree n (cut to a whole number; a negative one gives 0), by their recurrences
-// (Abramowitz and Stegun, 22.7), or for Chebyshev's of high degrees within -1..1 by their definition as cosines. They
-// are computed in the operands' type, as PyTorch does.
+// Orthogonal polynomials of x, of degree n (truncated to an integer; a negative degree gives 0), by recurrence
+// (Abramowitz and Stegun, 22.7), or for Chebyshev polynomials of high degrees within -1..1 by their definition as
+// cosines. Computed in the operands' type, as in PyTorch.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,12 +12,12 @@
 namespace tern::pointwise {
 namespace {
 
-constexpr std::int64_t kMaxDegree = 1 << 20;  // a recurrence of more steps than this is not waited for
+constexpr std::int64_t kMaxDegree = 1 << 20;  // longest recurrence; higher degrees give NaN
 
 template <class T>
 constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
 
-/// The recurrence from degrees 0 and 1 on: next(k, q, p) is the polynomial of degree k + 1 from those of k and k - 1.
+/// Runs the recurrence from degrees 0 and 1: next(k, q, p) is the polynomial of degree k + 1 from degrees k and k - 1.
 template <class T, class Next>
 T recur(std::int64_t n, T first, Next next) {
   if (n < 0) return 0;

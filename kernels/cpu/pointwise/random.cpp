@@ -1,11 +1,11 @@
-// Random tensors. The numbers are those of PyTorch on a CUDA device: the same words of Philox for the same seed, in the
-// order in which its kernels take them, so that a seed means the same everywhere.
+// Random tensors. The numbers equal PyTorch's on a CUDA device: the same words of Philox for the same seed, in the
+// order of PyTorch's kernels, so a seed means the same everywhere.
 //
-// There, T threads share the elements. Thread t has the stream of blocks of that number; the session's offset counts
-// blocks. A block makes U numbers (4, or 2 where a number takes two words), and number u of the thread's block b
-// becomes element t + T * (U * b + u). T is the number of elements, rounded up to groups of 256 threads, but no more
-// than the device has room for: here that of one with 132 multiprocessors of 2048 threads (H100, H200), which matters
-// only above 270336 elements. Dropout takes runs of V elements: u < V of block b becomes element V * (t + T * b) + u.
+// PyTorch shares the elements among T threads. Thread t has the stream of blocks number t; the session's offset counts
+// blocks. A block makes U numbers (4, or 2 if a number takes two words), and number u of the thread's block b
+// becomes element t + T * (U * b + u). T is the number of elements, rounded up to groups of 256 threads, but at most
+// the device's capacity: here a device of 132 multiprocessors of 2048 threads (H100, H200), relevant only above
+// 270336 elements. Dropout takes runs of V elements: u < V of block b becomes element V * (t + T * b) + u.
 #include <tern/error.h>
 
 #include <algorithm>
@@ -24,14 +24,14 @@ namespace tern::pointwise {
 namespace {
 
 constexpr std::int64_t kGroup = 256;           // threads
-constexpr std::int64_t kMostGroups = 132 * 8;  // at once
+constexpr std::int64_t kMostGroups = 132 * 8;  // resident groups
 
-/// The part of the session's stream that one tensor takes.
+/// A tensor's share of the session's stream.
 struct PhiloxStream {
   std::uint64_t seed = 0, block = 0;
   std::int64_t threads = 0;
 
-  /// For `n` elements, `unit` of a block; moves the session's offset past them.
+  /// Takes the stream for `n` elements, `unit` per block, and advances the session's offset.
   static PhiloxStream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
     if (call.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
     PhiloxStream s{call.random->seed, call.random->offset,
@@ -44,7 +44,7 @@ struct PhiloxStream {
   }
 };
 
-/// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` numbers of a block, of U.
+/// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` of a block's U numbers.
 template <class V, int U, class Make>
 void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
   const PhiloxStream s = PhiloxStream::take(call, n, U);
@@ -53,7 +53,7 @@ void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t 
     for (std::int64_t g = begin; g < end; ++g) {
       const std::int64_t b = g / groups, first = g % groups * kGroup;
       V values[U][kGroup];
-      const std::int64_t at = first + b * U * s.threads;  // of number 0 of the first thread
+      const std::int64_t at = first + b * U * s.threads;  // element of number 0 of the first thread
       const std::int64_t count = std::clamp<std::int64_t>((n - at + s.threads - 1) / s.threads, 0, U);
       for (std::int64_t t = 0; t < kGroup && count > 0; ++t) {
         V made[U];
@@ -68,7 +68,7 @@ void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t 
   });
 }
 
-/// In [0, 1): what would be 1 is 0.
+/// Uniform in [0, 1): 1 becomes 0.
 void uniform(KernelCall& call) {
   const TensorView& out = call.out[0];
   if (out.dtype == DType::f64) {
@@ -89,7 +89,7 @@ void uniform(KernelCall& call) {
   });
 }
 
-/// In (0, 1], a run of elements for each thread, as long as the count of elements can be divided by: 4, 2, or none.
+/// Uniform in (0, 1]. Each thread takes runs of 4, 2 or 1 elements: the largest run that divides the element count.
 void dropout(KernelCall& call) {
   const TensorView& out = call.out[0];
   const std::int64_t n = out.numel(), run = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
@@ -99,7 +99,7 @@ void dropout(KernelCall& call) {
     });
     return;
   }
-  // A thread that takes pairs uses half of its words; the offset moves on as if it took four.
+  // Runs of two use half of a block's words; the offset still advances as for runs of four.
   const PhiloxStream s = PhiloxStream::take(call, n, 4);
   parallel_for((n / run + kGroup - 1) / kGroup, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
@@ -116,7 +116,7 @@ void dropout(KernelCall& call) {
   });
 }
 
-/// Of mean 1. A logarithm that would be 0 is half the type's epsilon below: exponential numbers are above 0.
+/// Exponential with mean 1. A logarithm of 0 becomes minus half the type's epsilon: exponential numbers are positive.
 void exponential(KernelCall& call) {
   const TensorView& out = call.out[0];
   if (out.dtype == DType::f64) {
@@ -140,7 +140,8 @@ std::uint64_t word64(const PhiloxWords& w, std::size_t i) {
   return std::uint64_t{w[2 * i]} << 32 | w[2 * i + 1];
 }
 
-/// In [low, low + width), 0 standing for 2^64. The remainder, as PyTorch takes it: of one word for a width up to 2^28.
+/// Integers in [low, low + width); a width of 0 means 2^64. Takes the remainder as PyTorch does: of a single word for
+/// widths below 2^28.
 void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
   const TensorView& out = call.out[0];
   if (width != 0 && width < std::uint64_t{1} << 28) {
@@ -158,7 +159,7 @@ void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
   });
 }
 
-/// Fisher and Yates's shuffle: element i is exchanged by the first two words of thread i. Not PyTorch's order, which
+/// Fisher-Yates shuffle: the first two words of thread i exchange element i. The order differs from PyTorch, which
 /// sorts random keys.
 void permutation(KernelCall& call) {
   const TensorView& out = call.out[0];
@@ -188,7 +189,7 @@ void random(KernelCall& call) {
   integers(call, low, static_cast<std::uint64_t>(range[1].value()) - low);
 }
 
-/// The definition is as fast where a number takes more than a logarithm.
+/// The portable definition is as fast for numbers that cost more than a logarithm.
 bool serves(const KernelCall& call) {
   const std::string& kind = call.node->text(AttrKey::kind);
   return kind != "normal" && kind != "poisson" && kind != "binomial" && kind != "gamma";

@@ -6,7 +6,7 @@ void register_cpu_pointwise(KernelTable& t) {
   pointwise::register_pointwise(t);
   pointwise::register_sources(t);
   pointwise::register_random(t);
-  pointwise::register_mx(t);
+  pointwise::register_quantized(t);
 }
 
 }  // namespace tern

@@ -12,8 +12,8 @@ namespace tern::pointwise {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t kPiece = 4096;  // elements of a result without rows that are made at a time
-constexpr float kMostZero = 1 << 16;   // a zero point that it moves by is exact in every step
+constexpr std::int64_t kPiece = 4096;  // elements per step of a result without rows
+constexpr float kMostZero = 1 << 16;   // largest zero point: sums stay exact in every step
 
 /// min(max(x, low), high), low <= high.
 struct Bounds {
@@ -39,7 +39,7 @@ Residual::Kind kind_of(DType d) {
 class Requantizer::Reader {
  public:
   explicit Reader(std::vector<LeafStep> steps) : steps_(std::move(steps)) {
-    for (LeafStep& s : steps_) {  // the sign of a zero and the code of NaN do not reach an integer
+    for (LeafStep& s : steps_) {  // a zero's sign and NaN's code do not reach an integer
       if (s.op == LeafOp::min_of) s.op = LeafOp::min;
       if (s.op == LeafOp::max_of) s.op = LeafOp::max;
     }
@@ -49,7 +49,7 @@ class Requantizer::Reader {
     r_.before_ = leaf(LeafOp::sub);
     r_.first_ = leaf(LeafOp::mul);
     if (r_.first_) r_.second_ = leaf(LeafOp::mul);
-    if (scales_rounding()) {  // one of them is the result's scale
+    if (scales_rounding()) {  // a factor is the result's scale
       --at_;
       (r_.second_ ? r_.second_ : r_.first_).reset();
     }
@@ -64,7 +64,7 @@ class Requantizer::Reader {
       if (*zero != std::rint(*zero) || std::abs(*zero) > kMostZero) return std::nullopt;
       r_.zero_ = static_cast<std::int32_t>(*zero);
     }
-    // A bound of rounded numbers is one of the numbers, if it is whole.
+    // An integer bound of rounded numbers also bounds the numbers themselves.
     const auto zero = static_cast<float>(r_.zero_);
     while (at_ < steps_.size()) {
       const bool least = steps_[at_].op == LeafOp::max;
@@ -82,7 +82,7 @@ class Requantizer::Reader {
  private:
   bool is(LeafOp op, std::size_t at) const { return at < steps_.size() && steps_[at].op == op; }
 
-  /// A factor that was read as one of the sums', and is the one before the rounding.
+  /// True if the factor before the rounding was read as a factor of the sums.
   bool scales_rounding() const {
     return r_.first_ && is(LeafOp::round, at_) && is(LeafOp::mul, at_ - 1) &&
            steps_[at_ - 1].leaf.kind == Leaf::Kind::constant;
@@ -124,7 +124,7 @@ class Requantizer::Reader {
       }
     }
   }
-  /// Products with a positive number, and their rounding, keep an order: bounds before one are bounds behind it.
+  /// Products with a positive factor, and their rounding, preserve order: bounds can move past the product.
   bool read_scale(Bounds& bounds) {
     const bool divides = is(LeafOp::div, at_);
     if (const auto scale = constant(divides ? LeafOp::div : LeafOp::mul)) {
@@ -156,7 +156,7 @@ std::optional<Requantizer> Requantizer::of(const KernelCall& call, const TilePro
     r->start_ = operand == kOwnResult ? 0 : static_cast<std::size_t>(operand);
     return r;
   }
-  if (call.node->op == Op::pointwise) return std::nullopt;  // whose operand stays as it is
+  if (call.node->op == Op::pointwise) return std::nullopt;  // the operand must stay unchanged
   const auto end = activation_end(call.node->expr, of);
   if (!end) return std::nullopt;
   r->activation_ = program.table.activations[static_cast<int>(end->activation)];
@@ -168,7 +168,7 @@ void Requantizer::run(const KernelCall& call) const {
   const std::int64_t count = call.out[0].numel(), row = inner_ == 0 ? count : inner_, piece = std::min(row, kPiece),
                      pieces = (row + piece - 1) / piece;
   const auto* from = call.in[start_].as<const float>();
-  // Whole rows together, or the pieces of long ones.
+  // Stores whole rows, or pieces of long rows.
   parallel_for(count / row * pieces, grain_for(piece), [&](std::int64_t begin, std::int64_t end) {
     if (pieces == 1) return store_block(call, from + begin * row, row, end - begin, row, begin * row, row);
     for (std::int64_t i = begin; i < end; ++i) {

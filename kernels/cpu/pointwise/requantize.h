@@ -1,5 +1,5 @@
-// An epilogue whose value is an integer of 8 bits: sums are scaled, added to, bounded, divided by the result's scale,
-// rounded and moved by its zero point, perhaps behind an activation. So do quantized layers hand on their results.
+// An epilogue with 8-bit integer results, used by quantized layers: sums are scaled, added to, clamped, divided by the
+// result's scale, rounded and moved by its zero point, possibly after an activation.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace tern::pointwise {
 
 class Requantizer {
  public:
-  /// Nothing where the expression is another one.
+  /// Returns nullopt for other expressions.
   static std::optional<Requantizer> of(const KernelCall& call, const TileProgram& program);
 
-  /// Whether blocks that are `row_step` elements of the output apart from row to row can be stored.
+  /// True if blocks with rows `row_step` output elements apart can be stored.
   bool suits(std::int64_t row_step) const { return inner_ == 0 || inner_ == row_step; }
-  /// As Epilogue::store_block.
+  /// Like Epilogue::store_block.
   void store(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
              std::int64_t begin, std::int64_t row_step) const;
-  /// All of a pointwise node, on all threads.
+  /// Runs a pointwise node on all threads.
   void run(const KernelCall& call) const;
 
  private:
@@ -29,7 +29,7 @@ class Requantizer {
   void store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                    std::int64_t begin, std::int64_t row_step) const;
 
-  std::optional<LeafChain> activated_;  ///< what the activation is of, if not of the sums themselves
+  std::optional<LeafChain> activated_;  ///< argument of the activation, unless the sums themselves
   ActivationLoop activation_ = nullptr;
   std::optional<Leaf> before_, first_, second_, addend_, residual_;
   float residual_low_, residual_high_;
@@ -38,7 +38,7 @@ class Requantizer {
   float low_ = 0, high_ = 0;
   std::int32_t zero_ = 0;
   std::int64_t inner_ = 0;  ///< elements of a row of the output
-  std::size_t start_ = 0;   ///< of a pointwise node: the operand that is requantized
+  std::size_t start_ = 0;   ///< pointwise node: operand to requantize
 };
 
 }  // namespace tern::pointwise

@@ -1,4 +1,4 @@
-// Loops around a function of one element, for operations that are compiled once.
+// Loops around a function of a single element, for operations compiled once.
 #pragma once
 
 #include <cstdint>

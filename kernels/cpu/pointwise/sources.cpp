@@ -1,4 +1,4 @@
-// Tensors made from nothing: full, iota, from_dim.
+// Tensors without inputs: full, iota, from_dim.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kChunk = 512;
 constexpr std::int64_t kGrain = 1 << 15;
 
-/// Number `i` of the attribute `value`, which holds integers or floating numbers.
+/// Reads number `i` of the attribute `value`, an array of integers or floating-point numbers.
 struct Values {
   explicit Values(const Node& node) : data(*node.find(AttrKey::value)) {}
   bool integers() const { return std::holds_alternative<Dims>(data); }
@@ -38,7 +38,7 @@ void full(KernelCall& call) {
   const std::int64_t n = out.numel();
   const std::int64_t bytes = run_bytes(out.dtype, n);
   if (bytes == 0) return;
-  // Two elements, so that a packed pair is whole.
+  // Converts two elements to fill a packed pair.
   std::byte element[2 * sizeof(std::complex<double>)] = {};
   if (v.integers()) {
     const std::int64_t twice[] = {v.integer(0), v.integer(0)};

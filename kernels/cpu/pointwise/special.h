@@ -1,4 +1,4 @@
-// Special functions of one or two numbers, in double: float arguments are widened. NaN in gives NaN.
+// Special functions of one or two doubles; float arguments are widened. NaN in gives NaN.
 #pragma once
 
 namespace tern::special {
@@ -6,18 +6,18 @@ namespace tern::special {
 // error_functions.cpp
 double erfinv(double y);
 double erfcx(double x);     ///< exp(x^2) erfc(x)
-double ndtri(double p);     ///< the inverse of the normal distribution
-double log_ndtr(double x);  ///< the logarithm of the normal distribution
+double ndtri(double p);     ///< inverse of the normal distribution function
+double log_ndtr(double x);  ///< logarithm of the normal distribution function
 
 // gamma.cpp
 double lgamma(double x);
 double digamma(double x);
-/// n is a whole number, at least 0; T is the type of the operands.
+/// n is an integer >= 0; T is the type of the operands.
 template <class T>
 double polygamma(double n, double x);
-double zeta(double s, double q);     ///< Hurwitz's
-double igamma(double a, double x);   ///< the lower regularized incomplete gamma function
-double igammac(double a, double x);  ///< the upper one
+double zeta(double s, double q);     ///< Hurwitz zeta
+double igamma(double a, double x);   ///< lower regularized incomplete gamma function
+double igammac(double a, double x);  ///< upper regularized incomplete gamma function
 
 // bessel.cpp
 double i0(double x);

@@ -11,12 +11,12 @@ namespace {
 
 using Kind = TileInstruction::Kind;
 
-constexpr std::size_t kCacheBytes = 32 * 1024;  // of all tiles together: the first-level cache
+constexpr std::size_t kCacheBytes = 32 * 1024;  // bytes of all tile buffers: the first-level cache
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
-constexpr std::int64_t kRowLength = 128;  // rows at least this long are cut into tiles one by one
-constexpr std::int64_t kGrain = 1 << 15;  // additions that are worth a thread
+constexpr std::int64_t kRowLength = 128;  // rows at least this long are divided into tiles separately
+constexpr std::int64_t kGrain = 1 << 15;  // additions per thread
 
 int cost_of(Scalar op) {
   if (op < Scalar::copysign) return op == Scalar::pow || op == Scalar::gcd || op == Scalar::lcm ? 16 : 1;
@@ -39,8 +39,8 @@ std::array<std::byte, 16> constant_bytes(const Instruction& i) {
   return bytes;
 }
 
-/// Which of the node's operands a load reads: an epilogue's first is the node's own result, the others follow the
-/// node's three.
+/// Returns the operand of a load: an epilogue's first load is the node's own result, the others follow the node's three
+/// operands.
 std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
   const auto number = static_cast<std::ptrdiff_t>(load.integer);
   if (node.op == Op::pointwise) return number;
@@ -51,7 +51,7 @@ std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
 
 TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopTable& loops)
     : table(loops), block(least) {
-  std::vector<std::ptrdiff_t> operands;  // that the expression reads, each once
+  std::vector<std::ptrdiff_t> operands;  // operands of the expression, each once
   for (const Instruction& i : call.node->expr.code) {
     if (i.op != Scalar::load) continue;
     const std::ptrdiff_t operand = operand_of(*call.node, i);
@@ -72,7 +72,7 @@ void TileProgram::collapse(const KernelCall& call, const std::vector<std::ptrdif
     Load l;
     l.operand = operand;
     l.element = element_size(in.dtype);
-    // Packed elements do not broadcast (the shape rule says so): they are read in the output's order.
+    // Packed elements never broadcast (by the shape rule): reads follow the output's order.
     l.linear =
         operand == kOwnResult || in.dtype == DType::f4_e2m1 || (in.numel() == total && total != 1 && in.contiguous());
     l.uniform = !l.linear;
@@ -84,7 +84,7 @@ void TileProgram::collapse(const KernelCall& call, const std::vector<std::ptrdif
     }
     loads.push_back(l);
   }
-  // Drop dimensions of one element, then join those that every operand passes through without a jump.
+  // Drops dimensions of size 1, then merges dimensions contiguous in every operand.
   std::size_t kept = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(out.rank); ++d) {
     if (out.sizes[d] == 1) continue;
@@ -182,7 +182,7 @@ void TileProgram::choose_tile() {
   }
   tile = static_cast<std::int64_t>(kCacheBytes / (widest * std::min<std::size_t>(held, 8)));
   tile = std::clamp(tile / 64 * 64, kSmallestTile, kLargestTile);
-  // A chain holds its values in registers.
+  // Chains hold values in registers.
   if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
   by_rows = rank > 1 && inner >= kRowLength && !packed;
@@ -217,7 +217,7 @@ bool TileProgram::needs_slot(const TileInstruction& n) const {
   return block > 0 ? l.operand != kOwnResult : !reads_in_place(l);
 }
 
-/// Values that are the same for all tiles keep their buffer; the others give it away after their last use.
+/// Values equal for all tiles keep their buffers; other values release them after the last use.
 void TileProgram::assign_slots() {
   std::vector<std::size_t> last_use(instructions.size(), 0);
   const auto operands_of = [&](std::size_t i) {
@@ -230,7 +230,7 @@ void TileProgram::assign_slots() {
     v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
     return v;
   };
-  // What a bitcast reads lives as long as the bitcast.
+  // A bitcast's operand lives as long as the bitcast.
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     for (std::size_t k : operands_of(i)) last_use[k] = std::max(last_use[k], i);
   }
@@ -254,7 +254,7 @@ void TileProgram::assign_slots() {
         free.push_back(o.slot);
       }
     };
-    release(true);  // a loop may write over an operand
+    release(true);  // a loop may overwrite its operand
     const bool result = i + 1 == instructions.size() && !n.uniform;
     if (needs_slot(n) && !result) {
       if (!n.uniform && !n.kept && !free.empty()) {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/pointwise/stream.h"
+#include "kernels/cpu/simd/stream.h"
 
 namespace tern::pointwise {
 namespace {
@@ -15,7 +15,7 @@ std::size_t pointer_bytes(const TileProgram& program) {
   return (program.instructions.size() * sizeof(std::byte*) + 63) / 64 * 64;
 }
 
-/// The positions along one axis of consecutive elements.
+/// Computes the positions of consecutive elements along an axis.
 void positions(const TileInstruction& n, std::int64_t start, std::int64_t count, std::int64_t* dst) {
   std::int64_t position = start / n.inner % n.size;
   std::int64_t left = n.inner - start % n.inner;
@@ -37,8 +37,8 @@ std::int64_t offset(const TileProgram& program, const Load& l, std::int64_t posi
   return at;
 }
 
-/// Rows of floats from one distance apart to another. Most are a few cache lines long: a call for each would take as
-/// long as the rest of a simple epilogue.
+/// Copies rows of floats between two row distances. Most rows have a few cache lines: a call per row would take as long
+/// as the rest of a simple epilogue.
 void copy_rows(const float* from, std::int64_t from_step, float* to, std::int64_t to_step, std::int64_t rows,
                std::int64_t columns) {
   constexpr std::int64_t kLine = 16;
@@ -61,7 +61,7 @@ Worker::Worker(const TileProgram& program, const KernelCall& call, std::byte* me
       where_(reinterpret_cast<const std::byte**>(memory)),
       slots_(memory + pointer_bytes(program)),
       loops_(program.table) {
-  // Constants fill their buffers: the memory may serve other workers of the program.
+  // Constants fill their buffers, since other workers of the program may reuse the memory.
   const std::int64_t all = std::max(program.tile, program.block);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const TileInstruction& n = program.instructions[i];
@@ -78,7 +78,7 @@ Worker::Worker(const TileProgram& program, const KernelCall& call, std::byte* me
   }
 }
 
-/// Memory is written past the caches where it is not read, and large.
+/// Bypasses the caches for large results that are not also operands.
 void Worker::stream_result() {
   const TensorView& out = call_.out[0];
   streams_ = run_bytes(out.dtype, program_.total) >= kStreamBytes;
@@ -113,7 +113,7 @@ void Worker::run_tile(const Tile& t) {
     return;
   }
   if (!n.uniform) run(last, t, out);
-  // A result that was not made in place: an operand as it is, or a value that is the same everywhere.
+  // Copies results computed elsewhere: an unchanged operand, or a uniform value.
   if (n.uniform || n.kind == Kind::bitcast) copy(out, where_[last], t.count);
 }
 
@@ -142,13 +142,13 @@ void Worker::run_block(const Block& b) {
   if (!dense) copy_rows(reinterpret_cast<const float*>(own), columns, b.data, b.ld, b.at.rows, columns);
 }
 
-/// Whether the kept operand's buffer holds these rows already; it is taken to hold them from now on.
+/// True if the kept operand's buffer holds these rows already. The caller fills the buffer otherwise.
 bool Worker::holds(std::size_t load, const Rows& at) {
   const Load& l = program_.loads[load];
   std::int64_t inner = 1;
   for (int d = program_.rank - 1; d > l.axis; --d) inner *= program_.sizes[static_cast<std::size_t>(d)];
   const std::int64_t size = program_.sizes[static_cast<std::size_t>(l.axis)];
-  // One element for each row, or one for each column: all other ways to lie are brought together anew.
+  // Supports an element per row or an element per column; other layouts are gathered anew.
   const bool by_rows = at.row_step % inner == 0 && at.begin % inner + at.columns <= inner,
              by_columns = inner == 1 && at.row_step % size == 0 && at.begin % size + at.columns <= size;
   if (!by_rows && !by_columns) {
@@ -176,7 +176,7 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   }
 }
 
-/// With `rows`, what is read where it lies has their distances.
+/// Returns an instruction's value as a chain operand. `rows` sets the row distance of operands read in place.
 ChainOperand Worker::operand(std::size_t instruction, const Block* rows) const {
   const TileInstruction& n = program_.instructions[instruction];
   ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform ? 0 : 1};
@@ -207,7 +207,7 @@ void Worker::run_chain(const TileInstruction& n, std::int64_t elements, std::byt
   loops_.chain(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
 }
 
-/// The one chain of a program, on rows where they lie.
+/// Runs the single chain of a program on rows in place.
 void Worker::run_rows(const Block& b) {
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     const TileInstruction& n = program_.instructions[i];

@@ -1,4 +1,4 @@
-// What one thread needs to run a tile program: buffers, and where each instruction's values lie.
+// Per-thread state of a tile program: buffers, and the location of each instruction's values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Block {
   Rows at;
 };
 
-/// What a kept operand's buffer holds.
+/// Contents of a kept operand's buffer.
 struct Kept {
   std::int64_t first = -1, step = 0, rows = 0, columns = 0;
   friend bool operator==(const Kept&, const Kept&) = default;
@@ -26,15 +26,15 @@ class Worker {
  public:
   static std::size_t bytes(const TileProgram& program);
 
-  /// `memory`: bytes(program), 64-byte aligned. `filled`: a worker of this program had it last, so that it holds the
-  /// program's constants. `count`: elements of the largest tile or block that this worker is to run.
+  /// `memory`: bytes(program), 64-byte aligned. `filled`: the memory's last owner was a worker of this program, so it
+  /// holds the program's constants. `count`: elements of this worker's largest tile or block.
   Worker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
          bool filled = false);
 
-  /// For whole outputs: results that are too large for the caches go past them. end_stream() must follow the last tile.
+  /// Sends large results of whole outputs past the caches. end_stream() must follow the last tile.
   void stream_result();
   void run_tile(const Tile& t);
-  /// What kept operands' buffers hold, one for each of the program's loads; without it all are filled for each block.
+  /// Sets the contents of kept operands' buffers, one per load; without them every block fills all buffers.
   void keep(Kept* kept) { kept_ = kept; }
   /// Replaces the block by the expression's value; at most program.block elements.
   void run_block(const Block& b);
@@ -55,7 +55,7 @@ class Worker {
 
   const TileProgram& program_;
   const KernelCall& call_;
-  const std::byte** where_;  ///< for each instruction
+  const std::byte** where_;  ///< per instruction
   std::byte* slots_;
   const LoopTable& loops_;
   Kept* kept_ = nullptr;

@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-/// The ends of the bins as histc and histogram choose them.
+/// Chooses the ends of the bins like histc and histogram.
 template <class T>
 void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* high) {
   *low = static_cast<T>(c.node->number_at(AttrKey::range, 0));
@@ -35,7 +35,7 @@ void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* hi
 template <class T>
 void histogram(KernelCall& c) {
   const std::int64_t n = c.in[0].numel();
-  // Other types pass through T.
+  // Buffers for operands of other types, converted to T.
   std::vector<T> own, own_weights, own_edges;
   const auto as_t = [](const TensorView& v, std::vector<T>& own_data) -> const T* {
     if (v.dtype == dtype_of_v<T>) return v.as<T>();
@@ -56,14 +56,14 @@ void histogram(KernelCall& c) {
     high = edges.back();
   } else {
     choose_range(c, x, n, &low, &high);
-    const T step = (high - low) / static_cast<T>(bins);  // from both ends, as linspace
+    const T step = (high - low) / static_cast<T>(bins);  // edges count from both ends, as in linspace
     for (std::int64_t i = 0; i <= bins; ++i) {
       edges[static_cast<std::size_t>(i)] =
           i < (bins + 1) / 2 ? low + step * static_cast<T>(i) : high - step * static_cast<T>(bins - i);
     }
   }
   std::vector<double> counts(static_cast<std::size_t>(bins));
-  const bool search = c.node->integer(AttrKey::full) != 0;  // correct the bin against the edges as they were rounded
+  const bool search = c.node->integer(AttrKey::full) != 0;  // correct the bin by a comparison with the rounded edges
   for (std::int64_t i = 0; bins > 0 && i < n; ++i) {
     if (!(x[i] >= low && x[i] <= high)) continue;
     std::int64_t bin;

@@ -1,4 +1,4 @@
-// layer_norm, rms_norm, group_norm and batch_norm. Means and variances are of two passes.
+// layer_norm, rms_norm, group_norm and batch_norm. Means and variances take two passes.
 #include "kernels/cpu/reductions/normalization.h"
 
 #include "kernels/cpu/reductions/reductions.h"
@@ -14,11 +14,11 @@ template <class T>
 Moments moments(const rows::RowLoops<T>& r, const T* x, std::int64_t n, double epsilon) {
   const auto count = static_cast<double>(n);
   const double mean = r.block_sum(x, n) / count;
-  // Distances are taken from the mean as T has it; of (x - m)^2 the mean is that of (x - mean)^2 and (mean - m)^2.
+  // Distances start from m, the mean rounded to T: mean of (x - m)^2 = mean of (x - mean)^2 + (mean - m)^2.
   const T from = static_cast<T>(mean);
   const double off = mean - static_cast<double>(from);
   const double variance = r.block_distances(x, from, n) / count - off * off;
-  return {mean, 1 / std::sqrt((variance < 0 ? 0 : variance) + epsilon)};  // a NaN stays one
+  return {mean, 1 / std::sqrt((variance < 0 ? 0 : variance) + epsilon)};  // NaN stays NaN
 }
 
 template <class T>

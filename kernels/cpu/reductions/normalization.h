@@ -1,16 +1,16 @@
-// What the normalization kernels share: rows and weights as float or double whatever their type.
+// Access shared by the normalization kernels: rows and weights of any type as float or double.
 #pragma once
 
 #include <cmath>
 
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {
 
-/// All of operand i as T, or null where it is absent.
+/// Operand i as T, or null if absent.
 template <class T>
 class Weights {
  public:
@@ -39,7 +39,7 @@ struct RowAccess {
   DType dtype;
   std::int64_t n, size = element_size(dtype);
 
-  /// Row t; `buffer` holds a converted one.
+  /// Returns row t; `buffer` holds a converted row.
   const T* read(const std::byte* data, std::int64_t t, T* buffer) const {
     const std::byte* at = data + t * n * size;
     if (dtype == dtype_of_v<T>) return reinterpret_cast<const T*>(at);
@@ -54,7 +54,7 @@ struct RowAccess {
   }
 };
 
-/// Writes one number of a result that may be unwanted.
+/// Writes a number of an optional result.
 inline void put(const KernelCall& c, std::size_t output, std::int64_t i, double v) {
   if (!c.wants(output)) return;
   const TensorView& o = c.out[output];
@@ -67,7 +67,7 @@ inline std::int64_t product_of_last(const TensorView& x, std::int64_t k) {
   return n;
 }
 
-/// Calls f with float, or with double if operand 0 is of doubles.
+/// Calls f with double if operand 0 has doubles, else with float.
 template <class F>
 void visit_row_type(const KernelCall& c, F&& f) {
   if (c.in[0].dtype == DType::f64) {

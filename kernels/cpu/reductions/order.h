@@ -1,4 +1,4 @@
-// How elements are ordered, NaN above all, and lines of them with their positions.
+// Order of elements, NaN largest, and lines of elements with positions.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tern {
 
-/// An element of a line and where it was.
+/// An element of a line with its original index.
 template <class L>
 struct Keyed {
   L value;

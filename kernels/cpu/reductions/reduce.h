@@ -1,4 +1,4 @@
-// The loops of all reductions of elements of a compute type.
+// Loops of all reductions of elements of a compute type.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ void reduce_argument(KernelCall& c, const ReductionAxes& axes);  ///< argmax, ar
 void reduce_variance(KernelCall& c, const ReductionAxes& axes);
 
 /// A reduction has
-///   Acc, Result            what it keeps, and the type in which it hands the result to the conversion
+///   Acc, Result            accumulator, and type of the result before conversion
 ///   Acc identity() const
-///   void add_run(Acc&, const L*, n, first) const      n elements of one line, the first of them number `first`
-///   void add_each(Acc*, const L*, n, row) const       element number `row` of n lines
-///   void merge(Acc&, const Acc&) const                what came later in the line
+///   void add_run(Acc&, const L*, n, first) const      n elements of a line from element `first` on
+///   void add_each(Acc*, const L*, n, row) const       element `row` of n lines
+///   void merge(Acc&, const Acc&) const                adds a later part of the line
 ///   Result finish(const Acc&, count) const
 template <class L, class Reduction>
 class Reducer {
@@ -51,11 +51,11 @@ class Reducer {
   using Acc = typename Reduction::Acc;
   using Result = typename Reduction::Result;
   static constexpr std::int64_t kParts =
-      16;  ///< of a long line; fixed, so that the result depends on no number of threads
+      16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
-  static constexpr std::int64_t kFew = 16;  ///< lines, or tiles of them, that leave threads idle
+  static constexpr std::int64_t kFew = 16;  ///< fewer lines, or tiles of lines, leave threads idle
 
-  /// Elements begin..end of the line whose first element is at `line`.
+  /// Adds elements begin..end of the line at `line`.
   void accumulate(Acc& acc, RunReader<L>& reader, const std::byte* line, std::int64_t begin, std::int64_t end) const {
     const CollapsedAxes& r = axes_.reduced;
     const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
@@ -86,7 +86,7 @@ class Reducer {
     });
   }
 
-  /// Few long lines: each is cut into parts.
+  /// Splits each of a few long lines into parts.
   void by_parts() const {
     const std::int64_t n = axes_.reduced.count;
     RunWriter<Result> writer(out_.dtype);
@@ -107,13 +107,13 @@ class Reducer {
     }
   }
 
-  /// Neighbouring lines side by side: tiles of them take one element of each line after the other.
+  /// Reduces neighbouring lines together: tiles take one element of each line per step.
   void by_columns() const {
     constexpr std::int64_t kTile = 4096;
     const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
     const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
     const std::int64_t tiles = k.count / inner * per_row;
-    // Few tiles with much below them: parts of each, joined afterwards.
+    // A few deep tiles are split; the parts are merged afterwards.
     const std::int64_t parts = tiles < kFew && r.count >= 64 && r.count * width >= kLong ? kParts : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
     parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "schema/kinds.h"
 
 namespace tern {
@@ -26,7 +26,7 @@ L better(L a, L b) {
   return beats<L, kMax>(b, a) ? b : a;
 }
 
-/// The best of n elements; the first NaN if there is one.
+/// Returns the best of n elements; the first NaN if any.
 template <class L, bool kMax>
 L best_of(const L* v, std::int64_t n) {
   if constexpr (std::is_floating_point_v<L>) {
@@ -51,7 +51,7 @@ struct Extremum {
   using Acc = L;
   using Result = L;
 
-  // Nothing beats a NaN, so it stays. Without ||, so that loops over this need no branch.
+  // NaN beats every number and stays. No ||, so loops need no branch.
   static L join(L a, L b) {
     return (static_cast<int>(beats<L, kMax>(b, a)) | static_cast<int>(is_nan(b))) != 0 ? b : a;
   }
@@ -68,7 +68,7 @@ template <class L, bool kMax>
 struct Argument {
   struct Acc {
     L value;
-    std::int64_t index;  ///< -1: nothing yet
+    std::int64_t index;  ///< -1: empty
   };
   using Result = std::int64_t;
 

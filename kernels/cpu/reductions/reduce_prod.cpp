@@ -1,4 +1,4 @@
-// prod, bit_xor, any and all: reductions by one binary function.
+// prod, bit_xor, any and all: reductions by a binary function.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "schema/kinds.h"

@@ -1,7 +1,7 @@
 // sum and mean.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "schema/kinds.h"
 
 namespace tern {

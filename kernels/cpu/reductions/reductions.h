@@ -1,4 +1,4 @@
-// The kernels that register_cpu_reductions names, one for each op of the family.
+// Kernels registered by register_cpu_reductions, one per op.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -9,7 +9,7 @@ void cpu_reduce(KernelCall& c);
 void cpu_select_reduce(KernelCall& c);
 void cpu_sort(KernelCall& c);
 void cpu_topk(KernelCall& c);
-// Equal elements in the order in which they were, whatever the node says.
+// Keep equal elements in their original order, whatever the node says.
 void cpu_stable_sort(KernelCall& c);
 void cpu_stable_topk(KernelCall& c);
 void cpu_softmax(KernelCall& c);

@@ -1,5 +1,5 @@
-// max and min with positions, median, nanmedian, mode and kthvalue. Where elements are equal the positions are those
-// that PyTorch's CPU kernels give, which follow from the algorithms.
+// max and min with positions, median, nanmedian, mode and kthvalue. Equal elements give the same positions as PyTorch's
+// CPU kernels, since the algorithms agree.
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"

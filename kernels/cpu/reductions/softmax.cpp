@@ -1,20 +1,20 @@
-// softmax and log_softmax: along the last axis row by row, along another one for neighbouring lines side by side.
+// softmax and log_softmax: row by row along the last axis, neighbouring lines together along other axes.
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/reductions/reductions.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/simd/stream.h"
 #include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {
 namespace {
 
-constexpr std::int64_t kRowBytes = 256 << 10;  // of a row that stays in the second cache from one loop to the next
+constexpr std::int64_t kRowBytes = 256 << 10;  // largest row kept in the second cache from loop to loop
 
-/// A row with neighbouring elements in `x`; the result goes to y, which may be x.
+/// Computes a row of adjacent elements; y may be x.
 template <class T>
 void softmax_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t n, bool log) {
   const T top = r.max(x, n);
@@ -26,8 +26,7 @@ void softmax_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t n, b
   }
 }
 
-/// A row that would be read from memory by each loop over it: the sum is made with the largest element so far, and both
-/// sweeps go by parts that stay in the first cache.
+/// Computes a row too long for the cache: sums with a running maximum; both sweeps take parts that fit the first cache.
 template <class T>
 void softmax_long_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t n, bool log, bool past_caches) {
   constexpr std::int64_t kPart = 4096;
@@ -118,7 +117,7 @@ class Softmax {
 
   void by_columns() {
     constexpr std::int64_t kTile = 256;
-    // y is contiguous: the lines inside the axis are neighbours there.
+    // y is contiguous, so lines inside the axis are neighbours in y.
     CollapsedAxes from;
     for (int i = 0; i < axis_; ++i) from.add(x_.size(i), x_.stride(i));
     CollapsedAxes inner;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/levels.h"
 
 namespace tern::cpu {
 namespace {
@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kLanes = 32;
 
-/// x * y + z, rounded once where the processor does that as fast.
+/// x * y + z, as an fma on processors with fast fma.
 template <bool kFused>
 TERN_INLINE float madd(float x, float y, float z) {
   return kFused ? __builtin_fmaf(x, y, z) : x * y + z;
 }
 
-/// Cephes' expf: x = n ln 2 + r, a polynomial in r, and n put into the exponent.
+/// Cephes' expf: x = n ln 2 + r, a polynomial in r, and n added to the exponent.
 template <bool kFused>
 TERN_INLINE float exp_of(float x) {
   const float low = -87.3F;
@@ -91,44 +91,19 @@ TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float ma
   return lanes[0];
 }
 
-#if TERN_X86_LEVELS
-[[gnu::target("avx2")]] float scale_and_max_avx2(float* s, std::int64_t n, float scale, const float* mask) {
-  return scale_and_max_loop(s, n, scale, mask);
-}
-[[gnu::target("avx2,fma")]] float exp_and_sum_avx2(float* s, std::int64_t n, float max) {
-  return exp_and_sum_loop<true>(s, n, max);
-}
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] float scale_and_max_avx512(float* s, std::int64_t n, float scale,
-                                                                                 const float* mask) {
-  return scale_and_max_loop(s, n, scale, mask);
-}
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] float exp_and_sum_avx512(float* s, std::int64_t n, float max) {
-  return exp_and_sum_loop<true>(s, n, max);
-}
-#endif
-
 }  // namespace
 
 float scale_and_max(float* s, std::int64_t n, float scale, const float* mask) {
-#if TERN_X86_LEVELS
-  switch (cpu_level()) {
-    case CpuLevel::avx512: return scale_and_max_avx512(s, n, scale, mask);
-    case CpuLevel::avx2: return scale_and_max_avx2(s, n, scale, mask);
-    case CpuLevel::baseline: break;
-  }
-#endif
-  return scale_and_max_loop(s, n, scale, mask);
+  float max = 0;
+  at_cpu_level([&](auto) __attribute__((always_inline)) { max = scale_and_max_loop(s, n, scale, mask); });
+  return max;
 }
 
 float exp_and_sum(float* s, std::int64_t n, float max) {
-#if TERN_X86_LEVELS
-  switch (cpu_level()) {
-    case CpuLevel::avx512: return exp_and_sum_avx512(s, n, max);
-    case CpuLevel::avx2: return exp_and_sum_avx2(s, n, max);
-    case CpuLevel::baseline: break;
-  }
-#endif
-  return exp_and_sum_loop<false>(s, n, max);
+  float sum = 0;
+  at_cpu_level([&](auto fused)
+                   __attribute__((always_inline)) { sum = exp_and_sum_loop<decltype(fused)::value>(s, n, max); });
+  return sum;
 }
 
 double scale_and_max(double* s, std::int64_t n, double scale, const double* mask) {

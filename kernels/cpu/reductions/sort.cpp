@@ -1,4 +1,4 @@
-// sort and topk: each line with its positions, the values copied from where they came.
+// sort and topk: sort each line with positions; values are copied from their sources.
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"
@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// Calls arrange(line, n) for each line along the axis and writes the first `k` of what it leaves.
+/// Calls arrange(line, n) for each line along the axis and writes the first `k` elements.
 template <class L, class Arrange>
 void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
   const TensorView& x = c.in[0];
@@ -40,7 +40,7 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
   });
 }
 
-/// By value alone: equals come out as PyTorch's CPU kernel leaves them, which runs the same algorithm.
+/// Sorts by value alone, with the algorithm of PyTorch's CPU kernel: equal elements get the same order.
 template <class L, bool kDescending>
 void sort_line(Keyed<L>* line, std::int64_t n) {
   std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
@@ -48,7 +48,7 @@ void sort_line(Keyed<L>* line, std::int64_t n) {
   });
 }
 
-// Positions make every element different, so that the order is that of a stable sort without its memory.
+// Breaks ties by position: the order of a stable sort without its memory.
 template <class L, bool kDescending>
 bool comes_before(const Keyed<L>& a, const Keyed<L>& b) {
   if (kDescending ? descends(a.value, b.value) : ascends(a.value, b.value)) return true;
@@ -59,14 +59,14 @@ template <class L, bool kDescending>
 void stable_sort_line(Keyed<L>* line, std::int64_t n) {
   std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) { return comes_before<L, kDescending>(a, b); });
 }
-/// The first `k` of those.
+/// Moves the first `k` elements of the stable order to the front.
 template <class L, bool kDescending>
 void stable_top_of_line(Keyed<L>* line, std::int64_t n, std::int64_t k) {
   std::partial_sort(line, line + k, line + n,
                     [](const Keyed<L>& a, const Keyed<L>& b) { return comes_before<L, kDescending>(a, b); });
 }
 
-/// The algorithms of PyTorch's CPU kernel, by value alone: ties come out as there.
+/// Runs the algorithms of PyTorch's CPU kernel, by value alone: ties get the same order.
 template <class L, bool kLargest>
 void top_of_line(Keyed<L>* line, std::int64_t n, std::int64_t k) {
   const auto before = [](const Keyed<L>& a, const Keyed<L>& b) {

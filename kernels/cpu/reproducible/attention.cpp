@@ -1,4 +1,4 @@
-// attention: neighbouring queries side by side go through the keys together, in the order of a device's items.
+// attention: neighbouring queries pass through the keys together, in the order of a device's work-items.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@
 namespace tern::reproducible {
 namespace {
 
-/// An operand as the loops read it: where it lies, or converted.
+/// An operand of the loops, in place or converted.
 struct Operand {
   TensorView view;
   bool converted = false;
@@ -60,7 +60,7 @@ Problem describe(const KernelCall& c) {
 
 struct Buffers {
   std::array<std::byte*, 4> in;
-  std::byte *sums, *tops, *totals;  ///< of the parts
+  std::byte *sums, *tops, *totals;  ///< partial values of key ranges
 };
 Buffers buffers(const Problem& p, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type);
@@ -84,8 +84,8 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
-/// Where plane `p` of the result begins in `v`, in elements: axes of one element repeat, and so do heads of keys and
-/// values.
+/// Returns the offset in elements of the result's plane `p` in `v`: axes of one element are broadcast, and so are heads
+/// of keys and values.
 std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p) {
   std::int64_t offset = 0;
   for (int i = out.rank - 3; i >= 0; --i) {
@@ -140,7 +140,7 @@ class Attention {
     return std::is_same_v<T, float> ? attention_loops().lanes_f32 : attention_loops().lanes_f64;
   }
 
-  /// Queries [first, first + lanes) of a plane with the keys of a part.
+  /// Runs queries [first, first + lanes) of a plane against the keys of a range.
   void block(std::int64_t plane, std::int64_t first, std::int64_t part) const {
     const TensorView& out = c_.out[0];
     const std::int64_t rows = std::min<std::int64_t>(lanes(), p_.queries - first);
@@ -208,7 +208,7 @@ class Attention {
     }
   }
 
-  /// kernels/portable/text/attention_join.inc.
+  /// Joins the key ranges like kernels/portable/text/attention_join.inc.
   void join() const {
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     const TensorView& out = c_.out[0];

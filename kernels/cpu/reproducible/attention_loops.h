@@ -1,4 +1,4 @@
-// Attention of neighbouring queries, one in each lane, to some keys: compiled once for each instruction set.
+// Attention of neighbouring queries, one per lane, to some keys: compiled once for each instruction set.
 #pragma once
 
 #include <tern/dtype.h>
@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::reproducible {
 
-constexpr std::ptrdiff_t kKeys = 8;  // that are taken at a time, as in kernels/portable/text/attention.inc
+constexpr std::ptrdiff_t kKeys = 8;  // keys per step, as in kernels/portable/text/attention.inc
 constexpr std::ptrdiff_t kMostLanes = 32;
 
-/// Elements are so many steps apart.
+/// A view with row and column strides in elements.
 template <class T>
 struct Matrix {
   const T* data = nullptr;
@@ -25,15 +25,15 @@ template <class T>
 struct Queries {
   const T* queries = nullptr;                                   ///< [width, lanes]
   Matrix<T> keys, values;                                       ///< [keys, width], [keys, out_width]
-  std::ptrdiff_t rows = 0;                                      ///< how many of the lanes have a row of the mask
-  std::ptrdiff_t width = 0, out_width = 0, begin = 0, end = 0;  ///< the last two: of the keys that are taken
-  const std::ptrdiff_t* ends = nullptr;                         ///< for each lane: the first key that it does not see
+  std::ptrdiff_t rows = 0;                                      ///< lanes with a row of the mask
+  std::ptrdiff_t width = 0, out_width = 0, begin = 0, end = 0;  ///< begin, end: range of keys
+  const std::ptrdiff_t* ends = nullptr;                         ///< per lane: the first hidden key
   T scale = 1;
-  Matrix<T> mask;                  ///< what is added to scores, a row for each lane; or
-  Matrix<bool> visible;            ///< which keys are seen
-  DType rounded = DType::invalid;  ///< what weights are rounded to before they meet values; invalid: nothing
+  Matrix<T> mask;                  ///< addends of scores, a row per lane; or
+  Matrix<bool> visible;            ///< visible keys
+  DType rounded = DType::invalid;  ///< type of the rounded weights before the product with values; invalid: not rounded
   void (*exp)(void* to, const void* a, const void* b, const void* c, std::int64_t n) = nullptr;
-  T *sums = nullptr, *top = nullptr, *total = nullptr;  ///< [out_width, lanes], [lanes] and [lanes]: to be taken on
+  T *sums = nullptr, *top = nullptr, *total = nullptr;  ///< [out_width, lanes], [lanes] and [lanes]: running values
 };
 
 struct AttentionLoops {
@@ -42,9 +42,9 @@ struct AttentionLoops {
   void (*f64)(const Queries<double>& q);
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 const AttentionLoops& attention_loops();
 
-TERN_LEVEL_FUNCTIONS(set_attention, AttentionLoops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set_attention, AttentionLoops* loops)
 
 }  // namespace tern::reproducible

@@ -1,4 +1,4 @@
-// The kernels of products and windows whose bits are those of docs/reproducible.md.
+// Kernels of products and windows with the bits of docs/reproducible.md.
 #pragma once
 
 #include "kernels/kernel.h"

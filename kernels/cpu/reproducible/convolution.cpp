@@ -1,10 +1,10 @@
-// convolution: floats with channels last, where processors have fused multiply-adds; plain products of matrices; all
-// else a plane of the result at a time, element of the kernel after element and channel after channel.
+// convolution: channels last for floats on processors with fma; pointwise convolutions as matrix products; everything
+// else a result plane at a time, kernel element by kernel element and channel by channel.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
 #include "dtypes/storage.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/accumulate.h"
@@ -36,7 +36,7 @@ bool makes_channels_last(const KernelCall& c) {
       std::ranges::all_of(c.in, [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
   if (!floats || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || c.in[1].numel() == 0 || c.out[0].numel() == 0)
     return false;
-  if (cpu_level() == CpuLevel::baseline || c.node->integer(AttrKey::transposed) != 0) return false;
+  if (is_baseline_cpu() || c.node->integer(AttrKey::transposed) != 0) return false;
   return channels_last::suits(with_channels_last(describe_convolution(c)), is_channels_last(x));
 }
 
@@ -44,7 +44,7 @@ bool lies_so(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
 
-/// One line of a plane of sums that the innermost axis of windows makes, for one element of the kernel and one channel.
+/// Computes a line of a plane of sums along the innermost window axis, for a single kernel element and channel.
 template <class T>
 struct Line {
   const WindowAxis& axis;
@@ -58,7 +58,7 @@ struct Line {
     if (begin < end) add(weight, line + axis.position(begin, element), axis.stride, end - begin, sums + begin);
     add_zeros(weight, sums + end, axis.out - end);
   }
-  /// Products with what lies beside the input: they change sums that are not finite, or negative zeros.
+  /// Adds products with the padding: they change non-finite sums and negative zeros.
   void add_zeros(T weight, T* sums, std::int64_t count) const {
     if constexpr (!std::is_integral_v<T>) {
       const T zero = 0;
@@ -67,7 +67,7 @@ struct Line {
   }
 };
 
-/// The element `line` of x's plane where element (d, h) of the kernel meets window line (od, oh); null beside it.
+/// Returns the input line of x's plane under kernel element (d, h) at window line (od, oh); null in the padding.
 template <class T>
 const T* input_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, std::int64_t d, std::int64_t h) {
   const std::int64_t id = w[0].position(od, d), ih = w[1].position(oh, h);
@@ -85,7 +85,7 @@ void for_each_element(const Window& w, F&& f) {
   }
 }
 
-/// The plane of the result that channel `o` of image `n` is, without its bias.
+/// Computes the result plane of channel `o` of image `n`, without bias.
 template <class T>
 void forward_plane(const ConvolutionProblem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
   const Window& w = p.window;
@@ -105,10 +105,10 @@ void forward_plane(const ConvolutionProblem& p, const T* x, const T* weight, std
   });
 }
 
-/// The same of a transposed convolution: the products of each element of the kernel are summed by themselves.
+/// Computes a transposed convolution's plane: sums the products of each kernel element separately.
 template <class T>
 void transposed_plane(const ConvolutionProblem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
-  const Window& w = p.window;  // its results are this one's input
+  const Window& w = p.window;  // its results are the transposed convolution's input
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), size = plane(w, &WindowAxis::out), g = o / p.out;
   const T* group = x + (n * p.groups + g) * p.in * size;
   std::fill_n(y, plane(w, &WindowAxis::in), T(0));
@@ -134,7 +134,7 @@ void transposed_plane(const ConvolutionProblem& p, const T* x, const T* weight, 
   });
 }
 
-/// Every window is one element of x, in order.
+/// True if windows and elements of x correspond one to one, in order.
 bool is_plain(const ConvolutionProblem& p) {
   return !p.transposed && std::ranges::all_of(p.window, [](const WindowAxis& a) {
     return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
@@ -147,7 +147,7 @@ void plain(const ConvolutionProblem& p, const T* x, const T* weight, T* y) {
   for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
     const T *from = x + g * p.in * size, *w = weight + g % p.groups * p.out * p.in;
     T* to = y + g * p.out * size;
-    if (size == 1 && !is_complex(dtype_of_v<T>)) {  // one row of results, so that they lie side by side
+    if (size == 1 && !is_complex(dtype_of_v<T>)) {  // a single row of adjacent results
       product<T>(1, p.out, p.in, {from, 0, 1}, {w, 1, p.in}, to, p.out);
     } else {
       product<T>(p.out, size, p.in, {w, p.in, 1}, {from, size, 1}, to, size);
@@ -191,7 +191,7 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
-/// Operand `i` in `type`: itself, or converted into `buffer`.
+/// Returns operand `i` in `type`: in place, or converted into `buffer`.
 const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::byte* buffer) {
   if (!c.has(i)) return nullptr;
   if (buffer == nullptr) return c.in[i].data;

@@ -1,17 +1,16 @@
-// The innermost loops of sums in a fixed order, compiled once for each instruction set: what they compute does not
-// depend on it.
+// Inner loops of sums in a fixed order, compiled once for each instruction set, with equal results on each.
 #pragma once
 
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/levels.h"
+#include "dtypes/levels.h"
 
 namespace tern::reproducible {
 
-/// sums[i] = v[i * step] * x + sums[i], fused; of complex numbers the parts: re = fma(-x.im, v.im, fma(x.re, v.re,
-/// re)), im = fma(x.im, v.re, fma(x.re, v.im, im)). Integers wrap.
+/// sums[i] = v[i * step] * x + sums[i], as an fma; complex numbers: re = fma(-x.im, v.im, fma(x.re, v.re, re)), im =
+/// fma(x.im, v.re, fma(x.re, v.im, im)). Integers wrap.
 template <class T>
 using AddScaled = void (*)(T x, const T* v, std::ptrdiff_t step, std::ptrdiff_t n, T* sums);
 
@@ -23,7 +22,7 @@ struct Loops {
   AddScaled<std::int64_t> i64;
 };
 
-/// The loops for this processor.
+/// Returns the loops for this processor.
 const Loops& loops();
 
 inline AddScaled<float> add_scaled(float) {
@@ -42,6 +41,6 @@ inline AddScaled<std::int64_t> add_scaled(std::int64_t) {
   return loops().i64;
 }
 
-TERN_LEVEL_FUNCTIONS(set, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set, Loops* loops)
 
 }  // namespace tern::reproducible

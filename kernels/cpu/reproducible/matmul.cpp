@@ -1,8 +1,8 @@
-// matmul: operands in the type of the sums, planes one after the other, then the bias, then the result's type.
+// matmul: operands in the type of the sums, plane by plane, then the bias, then conversion to the result's type.
 #include <array>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/matmul/problem.h"
+#include "kernels/cpu/products/problem.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "threads/parallel.h"
@@ -11,8 +11,8 @@ namespace tern::reproducible {
 namespace {
 
 struct Problem {
-  DType type = DType::f32;  ///< of the sums
-  TensorView a, b;          ///< with the result's rank, as the product reads them
+  DType type = DType::f32;  ///< type of the sums
+  TensorView a, b;          ///< operands with the result's rank, for the product
   bool convert_a = false, convert_b = false, convert_c = false;
 };
 
@@ -32,7 +32,7 @@ Problem describe(const KernelCall& c) {
   p.convert_c = c.out[0].dtype != p.type;
   if (p.convert_a) p.a = dense_like(p.a, p.type);
   if (p.convert_b && !quantized) p.b = dense_like(p.b, p.type);
-  if (quantized) {  // its numbers lie as right_operand says
+  if (quantized) {  // numbers in the order of right_operand
     p.b.dtype = p.type;
     p.b.blocks = {};
   }
@@ -42,7 +42,7 @@ Problem describe(const KernelCall& c) {
 struct Buffers {
   std::byte *a, *b, *c, *bias;
 };
-/// A bias that is the same for all rows is one row of the result.
+/// A bias common to all rows is a single row of the result.
 bool is_row(const TensorView& bias, std::int64_t columns) {
   return bias.numel() == columns && (bias.rank == 0 || bias.size(bias.rank - 1) == columns);
 }
@@ -61,7 +61,7 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
-/// `v` repeated to the sizes of `out`.
+/// Broadcasts `v` to the sizes of `out`.
 TensorView broadcast(const TensorView& v, const TensorView& out) {
   TensorView b = with_rank(v, out.rank);
   for (std::size_t i = 0; i < static_cast<std::size_t>(out.rank); ++i) {
@@ -80,13 +80,13 @@ void multiply(const Problem& p, const TensorView& out, const T* a, const T* b, T
   struct Axis {
     std::int64_t size, a, b;
   };
-  std::array<Axis, kMaxRank> axes;  // the innermost first
+  std::array<Axis, kMaxRank> axes;  // innermost first
   std::size_t count = 0;
   for (int i = r - 3; i >= 0; --i) {
     const std::int64_t size = out.size(i), sa = p.a.size(i) == 1 ? 0 : p.a.stride(i),
                        sb = p.b.size(i) == 1 ? 0 : p.b.stride(i);
     if (size == 1) continue;
-    // Rows that follow those of the plane before, multiplied by the same matrix, are just more rows.
+    // Planes with adjacent rows and a shared right matrix merge into one plane with more rows.
     if (count == 0 && sb == 0 && (m == 1 || sa == m * a_row)) {
       if (m == 1) a_row = sa;
       m *= size;
@@ -107,7 +107,7 @@ void multiply(const Problem& p, const TensorView& out, const T* a, const T* b, T
                  c + i * m * n, n);
     }
   };
-  // Many planes: one each for the threads. Few: the threads share each.
+  // Many planes: each thread computes whole planes. Few planes: threads share each plane.
   const std::int64_t work = m * n * k;
   if (planes >= 2 * Threads::current().count() || work < (1 << 14)) {
     parallel_for(planes, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(work, 1)), plane);

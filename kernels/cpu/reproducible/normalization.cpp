@@ -1,5 +1,5 @@
 // layer_norm, rms_norm, group_norm and batch_norm: ((x - mean) * rstd) * weight + bias in the elements' type, mean and
-// rstd rounded to it from double, sums as ordered_reduce.h makes them.
+// rstd rounded to this type from double, sums in the order of ordered_reduce.h.
 #include "kernels/cpu/reductions/normalization.h"
 
 #include "kernels/cpu/reproducible/ordered_reduce.h"
@@ -45,7 +45,7 @@ void by_last_axes(const KernelCall& c, bool root_mean_square) {
   });
 }
 
-/// A run of one channel.
+/// Normalizes a run of a single channel.
 template <class T>
 void normalize(const T* x, const Moments& m, const Weights<T>& weight, const Weights<T>& bias, std::int64_t channel,
                T* y, std::int64_t n) {

@@ -1,13 +1,13 @@
-// Products of integers of 8 bits are exact, in whatever order they are summed: reproducible kernels leave them to the
-// fastest ones.
+// Products of 8-bit integers are exact in any order of summation: reproducible kernels delegate them to the fastest
+// kernels.
 #pragma once
 
-#include "kernels/cpu/integer/exact.h"
+#include "kernels/cpu/products/int8/exact.h"
 #include "kernels/kernel.h"
 
 namespace tern::reproducible {
 
-/// `InOrder`, but for such products, which `Fastest` computes.
+/// Selects `Fastest` for 8-bit integer products, else `InOrder`.
 template <Kernel (*InOrder)(), Kernel (*Fastest)()>
 struct OrIntegers {
   static bool takes(const KernelCall& c) { return is_byte_integer(c.in[0].dtype) && is_byte_integer(c.in[1].dtype); }

@@ -1,7 +1,7 @@
 // Sums and products of floating numbers as docs/reproducible.md defines them: parts of kPart elements; of a part whole
 // groups of kLanes go to as many lanes, each in order, the lanes are joined by halves, then with what is left of the
-// part in order; parts are joined in order. In double. For sums that is what kernels/cpu/rows/ does with kPart
-// elements.
+// part in order; parts are joined in order. In double. For sums that is what kernels/cpu/reductions/row_loops.h does
+// with kPart elements.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,14 @@
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern {
 
 inline constexpr std::int64_t kPart = 512, kLanes = 16;
 static_assert(kPart == kRun, "a part is read at once");
 
-/// A reduction has: L, Acc; start; term(element, number of its line); join(a, b).
+/// A reduction has: L, Acc; start; term(element, index of its line); join(a, b).
 template <class T>
 struct SumReduction {
   using L = T;
@@ -40,7 +40,7 @@ struct ProductReduction {
     }
   }
 };
-/// Of squared distances from each line's mean.
+/// Sums squared distances from each line's mean.
 template <class T>
 struct DistanceReduction {
   using L = T;
@@ -57,7 +57,7 @@ struct DistanceReduction {
   static Acc join(Acc a, Acc b) { return a + b; }
 };
 
-/// A part of a line, its elements one after the other.
+/// Reduces a part of a line with adjacent elements.
 template <class Reduction>
 typename Reduction::Acc reduce_part(const Reduction& f, const typename Reduction::L* x, std::int64_t n,
                                     std::int64_t line) {
@@ -80,7 +80,7 @@ typename Reduction::Acc reduce_part(const Reduction& f, const typename Reduction
   return Reduction::join(lanes[0], rest);
 }
 
-/// A contiguous line.
+/// Reduces a contiguous line.
 template <class Reduction>
 typename Reduction::Acc reduce_line(const Reduction& f, const typename Reduction::L* x, std::int64_t n,
                                     std::int64_t line = 0) {
@@ -115,7 +115,7 @@ class OrderedReducer {
     if (lines == 0 || count == 0) return totals;
     const std::int64_t inner = columns_ ? axes_.kept.inner_size() : 1, per_row = (inner + width_ - 1) / width_;
     const std::int64_t tiles = lines / inner * per_row;
-    // Few tiles: parts side by side, joined afterwards.
+    // Splits a few tiles into parts, joined afterwards.
     const bool split = tiles < kFew && parts > 1;
     std::vector<Acc> made(static_cast<std::size_t>(split ? tiles * parts * width_ : 0));
     const std::int64_t units = split ? tiles * parts : tiles;
@@ -146,7 +146,7 @@ class OrderedReducer {
   }
 
  private:
-  static constexpr std::int64_t kTile = 128;  ///< neighbouring lines that are worked on together
+  static constexpr std::int64_t kTile = 128;  ///< neighbouring lines per tile
   static constexpr std::int64_t kFew = 16;
   struct Tile {
     std::int64_t first, lines;
@@ -182,7 +182,7 @@ class OrderedReducer {
     return reduce_part(reduction_, together, end - begin, line);
   }
 
-  /// As reduce_part, for some lines side by side.
+  /// Like reduce_part, for several neighbouring lines.
   void part_of_columns(RunReader<L>& reader, const std::byte* base, const Tile& t, std::int64_t begin, std::int64_t end,
                        Acc* lanes, Acc* value) const {
     const std::int64_t whole = (end - begin) / kLanes * kLanes;

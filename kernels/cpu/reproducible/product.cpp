@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "dtypes/cpu_level.h"
+#include "dtypes/cpu_features.h"
+#include "kernels/cpu/products/float32/strided_driver.h"
 #include "kernels/cpu/reproducible/loops.h"
-#include "kernels/cpu/sgemm/sgemm.h"
 #include "threads/parallel.h"
 
 namespace tern::reproducible {
 namespace {
 
-constexpr std::int64_t kColumns = 512;  // of sums that stay in the first cache
+constexpr std::int64_t kColumns = 512;  // columns of sums kept in the first cache
 
 }  // namespace
 
@@ -18,7 +18,7 @@ template <class T>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, std::int64_t ldc) {
   if (m == 0 || n == 0) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (k > 0 && cpu_level() != CpuLevel::baseline)
+    if (k > 0 && !is_baseline_cpu())
       return sgemm_in_order(m, n, k, a.data, a.row, a.column, b.data, b.row, b.column, c, ldc);
   }
   const AddScaled<T> add = add_scaled(T{});

@@ -1,13 +1,13 @@
-// A matrix product whose sums are made in the order of docs/reproducible.md.
+// A matrix product with sums in the order of docs/reproducible.md.
 #pragma once
 
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace tern::reproducible {
 
-/// c [m, n] (rows `ldc` apart) = a [m, k] b [k, n]: each element is one chain of fused multiply-adds from zero in the
-/// order of k (AddScaled says how for complex numbers). Any strides. On several threads, unless called from a parallel
-/// region. T as of gemm.
+/// Computes c [m, n] (rows `ldc` apart) = a [m, k] b [k, n]: each element is a single chain of fmas from zero in the
+/// order of k (AddScaled defines complex numbers). Any strides. Uses several threads, unless called from a parallel
+/// region. T is a type of gemm.
 template <class T>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, std::int64_t ldc);
 

@@ -1,5 +1,5 @@
-// reduce: sums, means, products and variances in the order that docs/reproducible.md defines. What is exact is the
-// CPU's own, but that a zero that wins has no sign.
+// reduce: sums, means, products and variances in the order defined by docs/reproducible.md. Exact reductions use the
+// ordinary CPU kernels, but a winning zero has no sign.
 #include "kernels/cpu/reductions/reduce.h"
 
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// Writes `values` as elements of the result, each as `finish` gives it.
+/// Writes finish(value) for each of `values` to the result.
 template <class R, class A, class Finish>
 void write(const TensorView& out, const std::vector<A>& values, Finish finish) {
   RunWriter<R> writer(out.dtype);

@@ -5,7 +5,7 @@
 namespace tern::reproducible {
 namespace {
 
-/// Sums in one order read floats: a quantized weight is widened first, the matrix of a group at a time.
+/// Ordered sums read floats: a quantized weight is widened first, a group's matrix at a time.
 Widening widening(const KernelCall& c) {
   if (c.in[1].blocks.columns == 0) return {};
   return {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), false};

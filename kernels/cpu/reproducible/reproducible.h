@@ -1,4 +1,4 @@
-// The families of kernels/reproducible.h, one file each. docs/reproducible.md defines what they compute.
+// The families of kernels/reproducible.h, a file each. docs/reproducible.md defines their results.
 #pragma once
 
 #include "kernels/kernel.h"

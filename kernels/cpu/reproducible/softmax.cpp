@@ -1,4 +1,4 @@
-// softmax and log_softmax: line by line, the sum as ordered_reduce.h makes it.
+// softmax and log_softmax: line by line, with sums in the order of ordered_reduce.h.
 #include "kernels/cpu/pointwise/loops.h"
 #include "kernels/cpu/reproducible/ordered_reduce.h"
 #include "kernels/cpu/reproducible/reproducible.h"

@@ -46,13 +46,13 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 }
 
 TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
-  return _mm256_min_ps(high, _mm256_max_ps(low, x));  // the second operand where one is NaN
+  return _mm256_min_ps(high, _mm256_max_ps(low, x));  // NaN gives the second operand
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
   return reinterpret_cast<Whole>(_mm256_cvtps_epi32(x));
 }
 TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
-  const __m256i low = _mm256_set1_epi32(0x0c080400);  // of a half's words, four times
+  const __m256i low = _mm256_set1_epi32(0x0c080400);  // low bytes of four words, four times
   const __m256i quads = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(w), low);
   const __m256i both = _mm256_permutevar8x32_epi32(quads, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
   _mm_storel_epi64(static_cast<__m128i*>(to), _mm256_castsi256_si128(both));

@@ -1,4 +1,4 @@
-// AVX-512 F, BW, DQ and VL. Files that are compiled for AVX512_BF16 besides have a namespace of their own.
+// AVX-512 F, BW, DQ and VL. Files also compiled for AVX512_BF16 have a separate namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -57,9 +57,9 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
   return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
 }
 
-// GCC 12 warns of its own header in the forms without a mask.
+// GCC 12 warns about its own header in the unmasked forms.
 TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
-  return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));  // the second operand where one is NaN
+  return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));  // NaN gives the second operand
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
   return reinterpret_cast<Whole>(_mm512_maskz_cvtps_epi32(0xffff, x));
@@ -104,7 +104,7 @@ TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
 #include "kernels/cpu/simd/bytes.h"
 
 using Longs = long long __attribute__((vector_size(64)));
-/// Two registers of numbers at once, whose halves fill one.
+/// Widens the two vectors' numbers packed in a single vector of halves.
 TERN_SIMD_INLINE void widen_two(__m512i halves, Floats (&to)[2]) {
   const auto all = reinterpret_cast<Longs>(halves);
   const auto low = __builtin_shufflevector(all, all, 0, 1, 2, 3), high = __builtin_shufflevector(all, all, 4, 5, 6, 7);
@@ -115,7 +115,8 @@ TERN_SIMD_INLINE void widen_two_float8_e5m2(const void* from, Floats (&to)[2]) {
   const __m512i codes = _mm512_cvtepu8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
   widen_two(_mm512_slli_epi16(codes, 8), to);
 }
-/// As of one register (bytes.h): the sign, which the conversion repeats, leaves the place above the magnitude.
+/// Like the versions for a single vector (bytes.h): the sign, repeated by the conversion, clears the bit above the
+/// magnitude.
 TERN_SIMD_INLINE void widen_two_float8_e4m3fn(const void* from, Floats (&to)[2]) {
   const __m512i codes = _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
   const __m512i halves = _mm512_and_si512(_mm512_slli_epi16(codes, 7), _mm512_set1_epi16(static_cast<short>(0xbf80)));

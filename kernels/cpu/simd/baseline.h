@@ -1,4 +1,4 @@
-// Any processor: what compilers make of vectors of 16 bytes.
+// Any processor: compilers' code for vectors of 16 bytes.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
 TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
   return a * b + c;
 }
-// The C library fuses where the processor does not.
+// The C library fuses if the processor cannot.
 TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
   for (int i = 0; i < kLanes; ++i) c[i] = __builtin_fmaf(a, b[i], c[i]);
   return c;
@@ -57,7 +57,7 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 
 TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
 #if defined(__SSE2__)
-  return _mm_min_ps(high, _mm_max_ps(low, x));  // the second operand where one is NaN
+  return _mm_min_ps(high, _mm_max_ps(low, x));  // NaN gives the second operand
 #else
   return least(greatest(x, low), high);
 #endif
@@ -77,7 +77,7 @@ TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
   __builtin_memcpy(to, bytes, sizeof bytes);
 }
 
-/// The exponent's bias is 15, not 127; numbers below the normal ones come right by the multiplication too.
+/// The exponent's bias is 15, not 127; the multiplication also normalizes subnormal numbers.
 TERN_SIMD_INLINE Floats widen_halves(Halves narrow) {
   const Words h = __builtin_convertvector(narrow, Words);
   const Floats scaled = reinterpret_cast<Floats>((h & 0x7fff) << 13) * 0x1p112F;
@@ -92,13 +92,13 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
 #include "kernels/cpu/simd/no_look_up.h"
 
 #if defined(__SSE2__)
-/// Four bytes.
+/// Loads four bytes.
 TERN_SIMD_INLINE __m128i load_bytes(const void* from) {
   int bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);
   return _mm_cvtsi32_si128(bytes);
 }
-/// Each byte in the upper ones of a word, which are shifted down with their sign.
+/// Moves each byte to the top of a word, then shifts down with sign extension.
 TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
   const __m128i bytes = load_bytes(from), pairs = _mm_unpacklo_epi8(bytes, bytes);
   return reinterpret_cast<Whole>(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24));

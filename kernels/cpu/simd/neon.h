@@ -1,4 +1,4 @@
-// NEON, which every aarch64 processor has.
+// NEON, present on every aarch64 processor.
 #pragma once
 
 #include <arm_neon.h>
@@ -46,7 +46,7 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 }
 
 TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
-  return vminq_f32(vmaxq_f32(x, low), high);  // NaN where one is NaN
+  return vminq_f32(vmaxq_f32(x, low), high);  // NaN stays NaN
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
   return vcvtnq_s32_f32(x);  // NaN gives 0
@@ -68,7 +68,7 @@ TERN_SIMD_INLINE Floats widen_halves(Halves h) {
 }
 #include "kernels/cpu/simd/no_look_up.h"
 
-/// Four bytes, twice.
+/// Loads four bytes, twice.
 TERN_SIMD_INLINE uint32x2_t load_bytes(const void* from) {
   std::uint32_t bytes;
   __builtin_memcpy(&bytes, from, sizeof bytes);

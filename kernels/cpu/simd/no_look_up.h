@@ -1,4 +1,4 @@
-// For instruction sets whose registers do not look up floats. Included inside their namespaces.
+// Element-wise lookup, for instruction sets without float lookup in registers. Included inside their namespaces.
 
 TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
   Floats v;

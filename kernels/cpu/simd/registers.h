@@ -1,5 +1,5 @@
-// What all instruction sets have in common, by the compiler's vectors. Included by the file of each, inside its
-// namespace, once kBytes is known.
+// Definitions common to all instruction sets, with the compiler's vectors. Included by each file inside its namespace,
+// after kBytes.
 
 inline constexpr int kLanes = kBytes / 4;
 using Floats = float __attribute__((vector_size(kBytes)));
@@ -31,7 +31,7 @@ TERN_SIMD_INLINE void store(double* to, Doubles v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 TERN_SIMD_INLINE Floats spread(float x) {
-  return x - Floats{};  // and not plus: -0 stays -0
+  return x - Floats{};  // minus, since plus would lose -0
 }
 
 TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
@@ -40,7 +40,7 @@ TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
 }
 
-/// Rows become columns; V has four elements of any type.
+/// Transposes four vectors; V has four elements of any type.
 template <class V>
 TERN_SIMD_INLINE void transpose(V (&row)[4]) {
   const V t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),

@@ -1,13 +1,13 @@
-// Registers of floats and what is done with them, in one vocabulary for all instruction sets: a file for each, chosen
-// by what the including file is compiled for. Each has a namespace of its own, since a program links several.
+// Vectors of floats and operations on vectors, with the same names for all instruction sets: a file for each, selected
+// by the including file's compiler flags. Each has a separate namespace, since a program links several.
 //
-// In every namespace:
-//   kBytes, kLanes        of a register: bytes, floats
-//   kRegisters            that the processor has
-//   kFused                whether a multiply-add is one instruction, rounded once
+// Every namespace defines:
+//   kBytes, kLanes        bytes and floats of a vector
+//   kRegisters            number of vector registers
+//   kFused                true if the processor has an fma instruction
 //   Floats, Doubles, Words, Quad (four floats)
 //   load, store           a register; load_some, store_some: its first `count` lanes
-//   store_past_caches     to an aligned place; pointwise/stream.h has the fence
+//   store_past_caches     to an aligned place; simd/stream.h has the fence
 //   spread                a number in all lanes
 //   fused                 a * b + c, in one instruction where there is one
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
@@ -17,14 +17,16 @@
 //   rounded               to Whole, nearest, ties to even, of numbers that int32 holds; NaN gives a multiple of 256
 //   store_low_bytes       the low 8 bits of each of Whole; store_some_low_bytes: of the first `count` lanes
 //   times_power           p * 2^n
-//   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a register of
+//   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a vector of
 //                         elements, exactly
-//   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two registers
-//   widen_halves          a register of codes of binary16
-//   load_places           lanes of a register that would be loaded, each from one of its places
-//   look_up               in a table of 16 floats, by the low four bits; kLooksUp: faster than arithmetic
+//   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two vectors
+//   widen_halves          a vector of binary16 codes
+//   load_places           permutes the lanes of a loaded vector
+//   look_up               looks up the low four bits in a table of 16 floats; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
+
+#include "kernels/cpu/simd/masked.h"
 
 #if defined(__AVX512F__)
 #include "kernels/cpu/simd/avx512.h"

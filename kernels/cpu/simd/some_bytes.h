@@ -1,4 +1,5 @@
-// For instruction sets without masks, behind store_low_bytes. Included by their files, inside their namespaces.
+// Partial byte stores for instruction sets without masks. Included by their files after store_low_bytes, inside their
+// namespaces.
 
 TERN_SIMD_INLINE void store_some_low_bytes(void* to, Whole w, std::ptrdiff_t count) {
   std::uint8_t bytes[kLanes];

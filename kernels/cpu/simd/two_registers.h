@@ -1,4 +1,4 @@
-// Two registers of floats of 8 bits, where instruction sets gain nothing by taking both together. Included by their
+// Widens two vectors of 8-bit floats one by one, for instruction sets without a gain from pairs. Included by their
 // files, inside their namespaces.
 
 TERN_SIMD_INLINE void widen_two_float8_e5m2(const void* from, Floats (&to)[2]) {

@@ -1,4 +1,4 @@
-// adaptive_pool and fractional_pool: windows whose place and size each axis computes.
+// adaptive_pool and fractional_pool: each axis computes position and size of its windows.
 #include <cmath>
 #include <limits>
 
@@ -38,7 +38,7 @@ Sizes sizes_of(const KernelCall& c, std::size_t n) {
   return s;
 }
 
-/// f(element, its position) over a box of the plane.
+/// Calls f(element, position) over a box of the plane.
 template <class T, class F>
 void for_each_in(const Sizes& s, const T* x, Range d, Range h, Range w, F&& f) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
@@ -69,7 +69,7 @@ T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
   T sum = 0;
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
-      T row = 0;  // a sum of its own for each row: shorter chains of rounding
+      T row = 0;  // a separate sum per row shortens chains of rounding
       for_each_in(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row = plus(row, v); });
       sum = plus(sum, row);
     }
@@ -77,7 +77,7 @@ T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
   return sum / static_cast<T>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin));
 }
 
-/// Runs window(plane number) -> ranges over all planes. `windows(plane, axis, i)` gives the range of window i.
+/// Pools all planes. `windows(plane, axis, i)` returns the range of window i.
 template <class T, class Windows>
 void pool(KernelCall& c, const Sizes& s, bool max, Windows&& windows) {
   parallel_for(s.planes, grain_for(s.in_plane + s.out_plane), [&](std::int64_t begin, std::int64_t end) {
@@ -103,14 +103,14 @@ void pool(KernelCall& c, const Sizes& s, bool max, Windows&& windows) {
   });
 }
 
-/// floor(i * in / out), i <= out, without overflow for any sizes that fit memory.
+/// Returns floor(i * in / out), i <= out, without overflow for any sizes that fit memory.
 std::int64_t scaled(std::int64_t i, std::int64_t out, std::int64_t in) {
   return i / out * in + i % out * in / out;
 }
 
-/// The mean of each plane, of floats.
+/// Computes the mean of each float plane.
 void mean_of_planes(KernelCall& c, const Sizes& s) {
-  constexpr std::int64_t kTogether = 16;  // planes that are summed at a time
+  constexpr std::int64_t kTogether = 16;  // planes summed at a time
   const planes::PlaneLoops& loops = planes::plane_loops();
   parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.in_plane * kTogether),
                [&](std::int64_t begin, std::int64_t end) {
@@ -126,7 +126,7 @@ void mean_of_planes(KernelCall& c, const Sizes& s) {
                });
 }
 
-/// The mean of whole images that lie so already.
+/// True for means of whole channels-last images.
 bool makes_channels_last(const KernelCall& c) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const bool mean = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) != PoolKind::max;
@@ -134,7 +134,7 @@ bool makes_channels_last(const KernelCall& c) {
          channels_last::suits(channels_last::Pool{{}, x.size(0), x.size(1)});
 }
 
-/// In order: rows of a window are summed, then the rows.
+/// `InOrder` sums the rows of a window, then the row sums.
 template <bool InOrder>
 void adaptive(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
@@ -167,7 +167,7 @@ void fractional(KernelCall& c) {
     const auto windows = [&](std::int64_t p, std::size_t axis, std::int64_t i) {
       if (axis < 3 - n) return Range{};
       const std::int64_t in = s.in[axis], out = s.out[axis], k = kernel[axis];
-      // The samples name the innermost axis first in two dimensions, and the outermost first in three.
+      // Samples list the innermost axis first in two dimensions, and the outermost first in three.
       const std::int64_t number =
           n == 2 ? static_cast<std::int64_t>(2 - axis) : static_cast<std::int64_t>(axis - (3 - n));
       std::int64_t start = in - k;

@@ -1,7 +1,7 @@
-// fold: the columns of windows, added up where they were cut out.
+// fold: sums the columns of windows at their source positions.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/windows/window.h"
@@ -26,7 +26,7 @@ Window window_of(const KernelCall& c) {
   return w;
 }
 
-/// Adds the lines of one element (d, h, k) of the window, one for each line of windows.
+/// Adds the lines of window element (d, h, k), a line per line of windows.
 template <class T>
 void add_element(const Window& w, std::int64_t d, std::int64_t h, std::int64_t k, const T* from, T* to) {
   std::int64_t begin = 0, end = 0;

@@ -1,5 +1,5 @@
-// grid_sample: for each position of the grid the input elements around it and their weights are found once, then
-// applied to every channel.
+// grid_sample: finds the input elements around each grid position and their weights once, then applies these to every
+// channel.
 #include <tern/error.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace tern::cpu {
 namespace {
 
-/// The type by way of which an element becomes T.
+/// The intermediate type of conversions from an element to T.
 template <class T>
 using float_of = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -31,14 +31,14 @@ using std::floor;
 using std::nearbyint;
 using std::trunc;
 
-/// -1..1 to 0..size-1.
+/// Maps -1..1 to 0..size-1.
 template <class T>
 T unnormalised(T x, std::int64_t size, bool align_corners) {
   if (align_corners) return (x + T(1)) * (T(size - 1) / T(2));
   return (x + T(1)) * (T(size) / T(2)) - T(0.5);
 }
 
-/// x reflected at low and at low + span, as often as it lies outside.
+/// Reflects x at low and at low + span until inside.
 template <class T>
 T reflected(T x, T low, T span) {
   if (span == T(0)) return T(0);
@@ -52,7 +52,7 @@ bool is_nan(T x) {
   return std::isnan(static_cast<float_of<T>>(x));
 }
 
-/// NaN becomes the first place of an image, and the last one of a volume.
+/// Moves x inside according to the padding. NaN becomes position 0 in images and size - 1 in volumes.
 template <class T>
 T padded(T x, std::int64_t size, const Rules& r) {
   if (r.padding == GridPadding::reflection) {
@@ -62,13 +62,13 @@ T padded(T x, std::int64_t size, const Rules& r) {
   return is_nan(x) && r.axes == 3 ? T(size - 1) : std::min(std::max(T(0), x), T(size - 1));
 }
 
-/// What no integer holds (and NaN) lies outside.
+/// Maps NaN, and numbers too large for an integer, to a position outside.
 template <class T>
 T bounded(T x) {
   return abs(x) < T(1e9) ? x : T(-100);
 }
 
-/// Elements of the plane (-1: outside, zero) in rows, and their weights: the sum is that of the rows' sums times `row`.
+/// Elements of the plane (-1: outside, zero) in rows, with weights: the result is the sum of row sums times `row`.
 template <class T>
 struct Samples {
   int rows = 1, columns = 0;
@@ -88,7 +88,7 @@ void cubic_weights(T t, T* w) {
   w[3] = far(T(2) - t);
 }
 
-/// A sum that is no number: elements outside an image are zeros, too, that PyTorch multiplies by weights.
+/// Makes the sum NaN: PyTorch multiplies even elements outside the image, zeros, by NaN weights.
 template <class T>
 void find_nan(T nan, Samples<T>& s) {
   s.rows = s.columns = 1;
@@ -153,7 +153,7 @@ void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Sampl
   }
 }
 
-/// `zero` is where sums start, -0 where the first element alone is kept as it is.
+/// `zero` starts each sum; -0 keeps the sign of a single element.
 template <class T, class Element>
 T apply(const Samples<T>& s, const Element* plane, T zero) {
   T sum = zero;
@@ -205,7 +205,7 @@ void run(KernelCall& c) {
   switch (c.in[0].dtype) {
     case DType::f64: return sample<double, double>(c);
     case DType::f32: return sample<float, float>(c);
-    // PyTorch computes these in the type itself.
+    // PyTorch computes in the type itself.
     case DType::f16: return sample<Rounded<Half>, Half>(c);
     case DType::bf16: return sample<Rounded<BFloat16>, BFloat16>(c);
     default: fail(ErrorCode::unsupported, "grid_sample of " + std::string(name_of(c.in[0].dtype)));

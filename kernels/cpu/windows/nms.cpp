@@ -1,4 +1,4 @@
-// nms, as torchvision's CPU kernel computes it.
+// nms, like torchvision's CPU kernel.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -18,7 +18,7 @@ void nms_as(KernelCall& c) {
   to_dense(c.in[1], dtype_of_v<T>, scores.data());
   std::vector<std::int64_t> order(static_cast<std::size_t>(n)), kept;
   std::iota(order.begin(), order.end(), 0);
-  // NaN before every number, as torch.sort has it.
+  // NaN sorts before every number, as in torch.sort.
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
     const T a = scores[static_cast<std::size_t>(i)], b = scores[static_cast<std::size_t>(j)];
     return a > b || (a != a && b == b);

@@ -1,5 +1,4 @@
-// Planes of a contiguous tensor in the type that windows are computed in: f32 for the small floats, f64, i64 for
-// integers.
+// Planes of a contiguous tensor in the compute type of windows: f32 for small floats, f64, i64 for integers.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +21,12 @@ void visit_plane_type(DType t, F&& f) {
   }
 }
 
-/// A used output of a pool: all have the same sizes.
+/// Returns a used output of a pool; all outputs have the same sizes.
 inline const TensorView& sized_output(const KernelCall& c) {
   return c.out[c.wants(0) || !c.wants(1) ? 0 : 1];
 }
 
-/// `count` elements from element `at`, as T: in place, or converted into `buffer`.
+/// Returns `count` elements from element `at` as T: in place, or converted into `buffer`.
 template <class T>
 const T* read_run(const TensorView& v, std::int64_t at, std::int64_t count, T* buffer) {
   const std::byte* from = v.data + at * element_size(v.dtype);
@@ -36,8 +35,7 @@ const T* read_run(const TensorView& v, std::int64_t at, std::int64_t count, T* b
   return buffer;
 }
 
-/// Where `count` elements at `at` may be computed: in place, or `buffer`; write_run then converts them, unless nobody
-/// wants them.
+/// Returns the target for `count` elements at `at`: the tensor, or `buffer`; write_run then converts a used output.
 template <class T>
 T* run_target(const TensorView& v, std::int64_t at, T* buffer) {
   return v.dtype == dtype_of_v<T> ? reinterpret_cast<T*>(v.data) + at : buffer;

@@ -1,5 +1,5 @@
-// pool: windows over the last axes. Floats by padded planes; else one line of output at a time, element by element of
-// the window, so that the innermost loop runs along the line.
+// pool: windows over the last axes. Floats use padded planes; other types compute an output line at a time, window
+// element by window element, so the inner loop runs along the line.
 #include "kernels/cpu/planes/pool.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Problem {
   Window window;
   std::int64_t planes = 0, in = 0, out = 0;
   bool max = true, count_pads = false;
-  std::int64_t divisor = 0;  ///< 0: none
+  std::int64_t divisor = 0;  ///< 0: absent
 };
 
 Problem describe(const KernelCall& c) {
@@ -52,7 +52,7 @@ Problem describe(const KernelCall& c) {
   return p;
 }
 
-/// Calls f(line of the input, element k of the window, first and last window of the output line that it lies in).
+/// Calls f(input line, window element k, first and last window of the output line with k inside).
 template <class F>
 void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
   std::int64_t d0 = 0, d1 = 0, h0 = 0, h1 = 0;
@@ -61,7 +61,7 @@ void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
   for (std::int64_t d = d0; d < d1; ++d) {
     for (std::int64_t h = h0; h < h1; ++h) {
       const std::int64_t line = w[0].position(od, d) * w[1].in + w[1].position(oh, h);
-      // No element of a window wider than line and padding together is reached by any window.
+      // No window reaches elements beyond line and padding together.
       const std::int64_t reach = (w[2].in - 1 + w[2].before) / w[2].dilation + 1;
       for (std::int64_t k = 0; k < std::min(w[2].kernel, reach); ++k) {
         std::int64_t begin = 0, end = 0;
@@ -96,7 +96,8 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
   });
 }
 
-/// Memory for a line of elements and one of places in the plane. Places as wide as elements make vectors of the loop.
+/// Buffers for a line of elements and a line of positions in the plane. Positions as wide as elements let compilers
+/// vectorize the loop.
 template <class T, class Place>
 struct Line {
   T* values;
@@ -104,7 +105,7 @@ struct Line {
   explicit Line(std::size_t width) : values(thread_buffer<T>(width, 2)), places(thread_buffer<Place>(width, 3)) {}
 };
 
-/// The same, with the place of each result.
+/// Like the other max_line, with the position of each result.
 template <class T, class Place>
 void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index,
               const Line<T, Place>& own) {
@@ -134,7 +135,7 @@ void max_plane(const Window& w, const T* x, T* y, std::int64_t* index) {
   }
 }
 
-/// How many elements window o takes of an axis: those inside, and those inside or in the padding.
+/// Counts the elements of window o along an axis: inside, and inside or in the padding.
 void counts(const WindowAxis& a, std::int64_t o, std::int64_t* inside, std::int64_t* padded) {
   const std::int64_t start = a.position(o, 0), end = std::min(start + a.kernel, a.in + a.before);
   *padded = end - start;
@@ -163,7 +164,7 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
   }
 }
 
-/// The divisor of each mean is a product of one for its row and one for its column.
+/// The divisor of each mean is its row's divisor times its column's.
 class Divisors {
  public:
   explicit Divisors(const Problem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
@@ -185,7 +186,7 @@ class Divisors {
     for (std::int64_t o = 0; p.divisor == 0 && o < a.out; ++o) {
       std::int64_t inside = 0, padded = 0;
       counts(a, o, &inside, &padded);
-      // Sums of nothing stay zero.
+      // Empty sums stay zero.
       v[static_cast<std::size_t>(o)] = static_cast<float>(std::max<std::int64_t>(1, p.count_pads ? padded : inside));
     }
     return v;
@@ -213,7 +214,7 @@ channels_last::Pool with_channels_last(const KernelCall& c) {
   return {describe(c).window, c.in[0].size(0), c.in[0].size(1)};
 }
 
-/// Where the image lies so already.
+/// True for channels-last images.
 bool makes_channels_last(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   const bool bytes = is_byte_integer(dtype) && describe(c).max;
@@ -265,13 +266,13 @@ void pool(KernelCall& c, const Problem& p) {
   });
 }
 
-/// In order: the elements of each window are added one after the other, row by row.
+/// `InOrder` adds the elements of each window sequentially, row by row.
 template <bool InOrder>
 void run(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   const Problem p = describe(c);
   if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
-  if (p.max && c.in[0].dtype == DType::u64) return pool<std::uint64_t>(c, p);  // some are no int64
+  if (p.max && c.in[0].dtype == DType::u64) return pool<std::uint64_t>(c, p);  // int64_t cannot hold all values
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     if constexpr (std::is_same_v<decltype(tag), float>) {
       if (!c.wants(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);

@@ -1,5 +1,5 @@
-// resize: for each axis a table says which input elements make an output element, with which weights; axes are applied
-// one after the other, the innermost first. Positions and weights are those of PyTorch's CPU kernels.
+// resize: a table per axis lists the input elements and weights of each output element; axes are resized in turn, the
+// innermost first. Positions and weights equal PyTorch's CPU kernels.
 #include "kernels/cpu/channels_last/resize.h"
 
 #include <cmath>
@@ -97,7 +97,7 @@ void resize(KernelCall& c) {
   });
 }
 
-/// Images that lie so already; antialiasing reads many lines for one.
+/// True for channels-last images; antialiasing reads too many lines per result line.
 bool makes_channels_last(const KernelCall& c) {
   return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.node->integer(AttrKey::antialias) == 0 &&
          c.out[0].numel() > 0;

@@ -15,11 +15,11 @@ namespace {
 
 struct ResizeAxis {
   std::int64_t in, out;
-  double factor;  ///< output size / input size as given, 0 if not
+  double factor;  ///< output size / input size; 0: not given
   bool align_corners;
-  /// PyTorch has two kernels: a general one, and a direct one for small images, channels last and gradients.
+  /// PyTorch has two kernels: a general kernel, and a direct kernel for small images, channels last and gradients.
   bool direct;
-  bool fused;  ///< the build of PyTorch contracts the position's product and difference
+  bool fused;  ///< PyTorch's build contracts product and difference of the position to an fma
   DType dtype;
 };
 
@@ -35,7 +35,7 @@ T stored(T weight, const ResizeAxis& a) {
   return weight;
 }
 
-/// Input elements per output element.
+/// Returns the input elements per output element.
 template <class T>
 T scale_of(const ResizeAxis& a, bool align_corners) {
   if (align_corners) return a.out > 1 ? static_cast<T>(a.in - 1) / static_cast<T>(a.out - 1) : T(0);
@@ -56,8 +56,8 @@ void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
   *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
 }
 
-/// The general kernel computes in the image's type, double where it is `wide`, but takes the floor of a float. The
-/// direct one multiplies by a float, and takes the sizes' word where they are equal or one is twice the other.
+/// The general kernel computes in the image's type, or double if `wide`, but floors a float. The direct kernel
+/// multiplies by a float, and ignores the factor if out equals in or 2 * in.
 void nearest(ResizeAxis a, bool exact, bool wide, std::vector<std::int64_t>& index) {
   const auto rounded = [&](double x) { return wide ? x : static_cast<double>(static_cast<float>(x)); };
   wide = wide && !a.direct;
@@ -74,7 +74,7 @@ void nearest(ResizeAxis a, bool exact, bool wide, std::vector<std::int64_t>& ind
 template <class T>
 void linear(const ResizeAxis& a, ResizeTable<T>& t) {
   const T scale = scale_of<T>(a, a.align_corners);
-  const bool same = a.in == a.out;  // whatever the factor
+  const bool same = a.in == a.out;  // regardless of the factor
   for (std::int64_t i = 0; i < a.out; ++i) {
     std::int64_t at = i;
     T rest = 0;
@@ -113,8 +113,7 @@ void cubic(const ResizeAxis& a, ResizeTable<T>& t) {
   }
 }
 
-/// The filters that antialiasing widens, as Pillow has them: a triangle, the cubic with A = -0.5, and Lanczos' with
-/// three lobes.
+/// Filters widened by antialiasing, as in Pillow: triangle, cubic with A = -0.5, and Lanczos with three lobes.
 template <class T>
 T filter(T x, ResizeMode mode) {
   x = std::abs(x);
@@ -196,7 +195,8 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   ResizeTable<T> t;
   t.in = a.in;
   t.out = a.out;
-  // PyTorch filters axes one after the other where it has to, and gives bicubic gradients of equal images as they are.
+  // PyTorch filters axis by axis for antialiasing or bytes, and skips axes of equal size. Bicubic gradients of equal
+  // shapes are copies.
   const bool one_by_one = antialias || resizes_bytes(node, x);
   t.identity =
       a.in == a.out &&

@@ -1,5 +1,5 @@
-// For one axis of a resize: which input elements make an output element, with which weights. Positions and weights are
-// those of PyTorch's CPU kernels.
+// A table per axis of a resize: input elements and weights of each output element. Positions and weights equal
+// PyTorch's CPU kernels.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tern::cpu {
 
 /// Output i is the sum over k < taps of weight[i * taps + k] times input index[i * taps + k]. A row ends before the
-/// first index that is negative; index[i * taps] never is.
+/// first negative index; index[i * taps] is never negative.
 template <class T>
 struct ResizeTable {
   std::int64_t in = 1, out = 1, taps = 1;
@@ -21,15 +21,15 @@ struct ResizeTable {
   std::vector<T> weight;
 };
 
-/// Tells whether `node` resizes such elements in PyTorch's arithmetic for images of bytes.
+/// True if `node` resizes these elements in PyTorch's arithmetic for byte images.
 bool resizes_bytes(const Node& node, const TensorView& x);
 
-/// Axis `axis` of a call of resize or resize_gradient. T is float or double; bytes take the double one, but float in
-/// the nearest modes.
+/// Builds the table of axis `axis` for a call of resize or resize_gradient. T is float or double; bytes use double, or
+/// float in the nearest modes.
 template <class T>
 ResizeTable<T> resize_table(const KernelCall& c, int axis);
 
-/// to [count] = the sum over k < taps of weight[k] times from(k) [count], in this order.
+/// Computes to [count] = the sum over k < taps of weight[k] times from(k) [count], in this order.
 template <class T, class From>
 void weighted_sum(const From& from, const T* weight, std::int64_t taps, std::int64_t count, T* to) {
   if (taps == 2) {
@@ -45,7 +45,7 @@ void weighted_sum(const From& from, const T* weight, std::int64_t taps, std::int
   }
 }
 
-/// One axis of `outer` x in x `inner` elements.
+/// Resizes an axis of `outer` x in x `inner` elements.
 template <class T>
 void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t inner, T* y) {
   for (std::int64_t o = 0; o < outer; ++o) {
@@ -65,8 +65,8 @@ void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t
   }
 }
 
-/// PyTorch resizes uint8 images with weights of 15 bits and a precision that the largest of them allows. Elements of
-/// one output that read the same input element have their weights added first.
+/// Quantizes weights as PyTorch does for uint8 images: 15 bits, with a precision set by the largest weight. Weights of
+/// the same input element and output are added first.
 template <class T>
 void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps);
 

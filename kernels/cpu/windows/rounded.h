@@ -1,5 +1,4 @@
-// A number whose every operation is rounded to a small floating type, as PyTorch's kernels that compute in that type
-// do.
+// A number in a small floating type: rounds after every operation, like PyTorch's kernels in the same type.
 #pragma once
 
 #include <cmath>
@@ -30,7 +29,7 @@ struct Rounded {
   friend bool operator==(Rounded a, Rounded b) { return a.value == b.value; }
 };
 
-// Found by argument-dependent lookup beside those of std for float and double.
+// Overloads for argument-dependent lookup, next to std's for float and double.
 template <class S>
 Rounded<S> abs(Rounded<S> x) {
   return std::abs(x.value);

@@ -1,4 +1,4 @@
-# An overlay port that builds the checkout it lies in: vcpkg install tern --overlay-ports=packaging/vcpkg
+# An overlay port building its own checkout: vcpkg install tern --overlay-ports=packaging/vcpkg
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
@@ -24,7 +24,7 @@ vcpkg_cmake_configure(
     -DTERN_WERROR=OFF
     "-DFLATC=${CURRENT_HOST_INSTALLED_DIR}/tools/flatbuffers/flatc${VCPKG_HOST_EXECUTABLE_SUFFIX}"
   MAYBE_UNUSED_VARIABLES
-    TERN_WITH_HTTPLIB  # of the command
+    TERN_WITH_HTTPLIB  # used by the command
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/tern)
@@ -32,7 +32,7 @@ vcpkg_fixup_pkgconfig()
 if("command" IN_LIST FEATURES)
   vcpkg_copy_tools(TOOL_NAMES tern AUTO_CLEAN)
 endif()
-# Pages and examples are in the sources; one of the two libraries is what the triplet asks for.
+# Pages and examples are in the sources; the triplet selects one of the two libraries.
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share" "${CURRENT_PACKAGES_DIR}/share/doc")
 if(shared)
   file(REMOVE "${CURRENT_PACKAGES_DIR}/lib/libtern.a" "${CURRENT_PACKAGES_DIR}/debug/lib/libtern.a")

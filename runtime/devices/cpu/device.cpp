@@ -1,4 +1,4 @@
-// The CPU as a device: memory of the process, native kernels, and streams whose work is done when a call returns.
+// The CPU device: process memory, native kernels, and streams with synchronous calls.
 #include "runtime/devices/device.h"
 
 #include <fmt/format.h>
@@ -14,14 +14,14 @@
 namespace tern {
 namespace {
 
-/// The program's own bytes.
+/// Constants in the program's own bytes.
 class MappedConstants : public Constants {
  public:
   explicit MappedConstants(const Program& program) : source_(program.source) {}
-  /// The planner has the bytes checked that runs read: packed weights are not read.
+  /// Does nothing: the planner checks the bytes read by runs; packed weights are not read.
   void bring(std::span<const std::uint32_t> storages, DeviceStream& stream) override {}
   std::byte* address(std::uint32_t storage, DeviceStream& stream) override {
-    return const_cast<std::byte*>(source_->address(storage));  // never written: the planner sees to it
+    return const_cast<std::byte*>(source_->address(storage));  // the planner never writes to constants
   }
   std::byte* checked(std::uint32_t storage, DeviceStream& stream) override {
     return const_cast<std::byte*>(source_->bytes(storage).data());

@@ -15,7 +15,7 @@ bool is_zero(std::span<const std::byte> bytes) {
   return bytes.front() == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-/// False where the system does not take pages back, as of memory that is locked.
+/// Returns false if the system refuses the pages, for example locked memory.
 bool release_pages(std::byte* begin, std::byte* end) {
   return begin >= end || ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED) == 0;
 }

@@ -1,4 +1,4 @@
-// Initial values of states.
+// Loads initial values of states.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tern {
 
-/// Copies `from` to private anonymous memory at `to`. Many zeros take no memory until they are overwritten: their pages
-/// go back to the system, which gives zeros where it is asked for them again.
+/// Copies `from` to private anonymous memory at `to`. Long runs of zeros take no memory until overwritten: their pages
+/// return to the system, and the system supplies zeros on the next access.
 void load_bytes(std::byte* to, std::span<const std::byte> from);
 
 }  // namespace tern

@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-/// A time.
+/// A CPU event: a time.
 class CpuEvent : public DeviceEvent {
   using Clock = std::chrono::steady_clock;
 

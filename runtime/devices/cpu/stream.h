@@ -1,4 +1,4 @@
-// A stream of the CPU. Its work is done when a call returns.
+// A CPU stream. Calls are synchronous.
 #pragma once
 
 #include "kernels/portable/compiled.h"

@@ -1,4 +1,4 @@
-// A device's memory, divided into blocks that are kept when they are given back.
+// Divides a device's memory into blocks and reuses freed blocks.
 #pragma once
 
 #include <tern/memory.h>
@@ -7,17 +7,16 @@
 
 namespace tern {
 
-/// Not thread-safe: the device locks.
+/// Not thread-safe: the device holds a lock.
 class BlockAllocator {
  public:
   virtual ~BlockAllocator() = default;
-  /// An address, a multiple of 256 from the start of its segment or range; 0 when there is no memory, or none below
-  /// the limit.
+  /// Returns an address aligned to 256 bytes within its segment or range; 0 if memory or the limit is exhausted.
   virtual std::uint64_t allocate(std::uint64_t bytes) = 0;
   virtual void free(std::uint64_t address) = 0;
-  /// Gives memory without blocks in use back to the device.
+  /// Returns memory without used blocks to the device.
   virtual void trim() = 0;
-  /// No more than this many bytes of the device's; 0: no limit.
+  /// Limits the memory taken from the device; 0: no limit.
   void set_limit(std::uint64_t bytes) { stats_.limit = bytes; }
   const DeviceMemoryStats& stats() const { return stats_; }
 
@@ -25,7 +24,7 @@ class BlockAllocator {
   DeviceMemoryStats stats_;
 };
 
-/// Bytes of a block that holds so many.
+/// Size of a block for `bytes` bytes.
 constexpr std::uint64_t block_size(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 256;
   return ((bytes == 0 ? 1 : bytes) + kAlignment - 1) / kAlignment * kAlignment;

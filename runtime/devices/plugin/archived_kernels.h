@@ -1,4 +1,4 @@
-// The kernels that an archive brings compiled, found by the text that they were made from.
+// Compiled kernels of an archive, found by their source text.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace tern {
 class ArchivedKernels {
  public:
   explicit ArchivedKernels(const Program& program);
-  /// The module of that target for the kernel `name` with this text; empty where the archive has none. Fails (bad_file)
-  /// where its bytes are none. Thread-safe.
+  /// Returns the target's module for kernel `name` with this source text; empty if the archive has no such module.
+  /// Fails (bad_file) if the module's bytes are invalid. Thread-safe.
   std::span<const std::byte> find(const std::string& target, const std::string& name, const std::string& text) const;
 
  private:

@@ -8,8 +8,8 @@
 namespace tern {
 namespace {
 
-constexpr std::chrono::milliseconds kSlow{500};   ///< as calls on the host
-constexpr std::chrono::milliseconds kLooks{250};  ///< while there are calls
+constexpr std::chrono::milliseconds kCallTimeoutSlow{500};   ///< equal to the threshold for host calls
+constexpr std::chrono::milliseconds kLooks{250};  ///< polling interval while calls are pending
 
 }  // namespace
 
@@ -70,7 +70,7 @@ void CallTimeout::watch(const std::stop_token& stop) {
       continue;
     }
     const Item& oldest = items_.front();
-    const Clock::time_point next = oldest.begin + (oldest.waits ? timeout_ : std::min(timeout_, kSlow));
+    const Clock::time_point next = oldest.begin + (oldest.waits ? timeout_ : std::min(timeout_, kCallTimeoutSlow));
     changed_.wait_until(lock, stop, std::min(next, Clock::now() + kLooks), [] { return false; });
     if (stop.stop_requested()) return;
     retire();
@@ -82,7 +82,7 @@ void CallTimeout::watch(const std::stop_token& stop) {
       lock.unlock();
       return listener_.expired(call);
     }
-    if (!item.waits && waited >= kSlow) {
+    if (!item.waits && waited >= kCallTimeoutSlow) {
       item.waits = true;
       listener_.waits(item.call);
     }

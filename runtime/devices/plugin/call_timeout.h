@@ -1,4 +1,4 @@
-// Finds calls on a stream that do not end: a thread looks at the oldest one now and then, and when its time is over.
+// Detects stream calls that never end: a thread checks the oldest call regularly and at its deadline.
 #pragma once
 
 #include <tern/device.h>
@@ -17,31 +17,31 @@ namespace tern {
 
 class PluginStream;
 
-/// A collective, or messages of one batch.
+/// A collective or a batch of messages.
 struct DeviceCall {
   CallState state;
-  std::vector<std::uint64_t> records;  ///< of the flight recorder
+  std::vector<std::uint64_t> records;  ///< numbers in the flight recorder
 };
 
-/// What becomes of calls, in their order. Runs on the thread of CallTimeout, or in its `add`.
+/// Observer of calls, notified in call order. Runs on the thread of CallTimeout or inside `add`.
 class CallListener {
  public:
   virtual ~CallListener() = default;
   virtual void ended(const DeviceCall& call) = 0;
-  /// The stream has not come by it for half a second; before it ends or expires.
+  /// Reports a call pending for half a second, before its end or expiry.
   virtual void waits(const DeviceCall& call) = 0;
   virtual void expired(const DeviceCall& call) = 0;
 };
 
 class CallTimeout {
  public:
-  /// If the plugin cannot tell which events have happened, calls end when they are added.
+  /// If the plugin cannot query events, calls count as finished when added.
   CallTimeout(PluginStream& stream, std::chrono::milliseconds timeout, CallListener& listener);
-  /// Nothing waits on the stream any more.
+  /// The stream must have no pending calls.
   ~CallTimeout();
   CallTimeout(const CallTimeout&) = delete;
   CallTimeout& operator=(const CallTimeout&) = delete;
-  /// After the call was put on the stream.
+  /// Adds a call already enqueued on the stream.
   void add(DeviceCall call);
 
  private:
@@ -59,7 +59,7 @@ class CallTimeout {
   PluginStream& stream_;
   std::chrono::milliseconds timeout_;
   CallListener& listener_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable_any changed_;
   std::deque<Item> items_;
   std::vector<tern_device_event> free_;

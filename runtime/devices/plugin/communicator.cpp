@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-/// Tells this process from all others.
+/// Distinguishes this process from all others.
 std::int64_t process_number() {
   static const std::int64_t number = [] {
     std::random_device random;
@@ -30,17 +30,17 @@ std::int64_t process_number() {
   return number;
 }
 
-/// The same in every process of every host (FNV-1a), and never 0.
+/// Equal in every process on every host (FNV-1a), and never 0.
 std::int64_t number_of(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return static_cast<std::int64_t>(hash | 1);
 }
 
-/// The plugin's end of a group, which another thread may abort while it is in use.
-class Place {
+/// The plugin's communicator of a group. Another thread may abort a communicator in use.
+class CommunicatorPlace {
  public:
-  explicit Place(PluginDevice& device) : device_(device), functions_(*device.tables().collectives) {}
+  explicit CommunicatorPlace(PluginDevice& device) : device_(device), functions_(*device.tables().collectives) {}
   void join(const std::uint8_t* id, int rank, int ranks) {
     device_.check(functions_.join(device_.index(), id, rank, ranks, &handle_), "joining a communicator");
     const std::lock_guard lock(mutex_);
@@ -69,19 +69,19 @@ class Place {
   bool here_ = false, aborted_ = false;
 };
 
-/// The name of a plugin's library, as flight records have it.
+/// Library of a plugin as named in flight records.
 std::string_view library_of(std::string_view plugin) {
   return plugin == "cuda" ? "nccl" : plugin == "rocm" ? "rccl" : plugin;
 }
 
-/// What the group and the flight recorder learn of a device's calls.
+/// Reports a device's calls to the group and the flight recorder.
 class CallReport : public CallListener {
  public:
-  CallReport(TransportGroup& group, std::shared_ptr<Place> place, std::string_view library)
+  CallReport(TransportGroup& group, std::shared_ptr<CommunicatorPlace> place, std::string_view library)
       : group_(group),
         place_(std::move(place)),
         flight_{library, group.name(), group.rank(), group.size(), group.in_process()} {}
-  /// Of calls that are on the stream.
+  /// Describes calls already on the stream.
   DeviceCall of(std::span<const Collective> calls, std::uint64_t number) const {
     FlightRecorder& flight = FlightRecorder::process();
     DeviceCall made{state_of(calls[0], number), {}};
@@ -92,7 +92,7 @@ class CallReport : public CallListener {
     return made;
   }
   void ended(const DeviceCall& call) override {
-    if (place_->aborted()) return;  // and so the stream has gone on
+    if (place_->aborted()) return;  // after an abort the stream has moved on
     for (const std::uint64_t r : call.records) FlightRecorder::process().complete(r);
     if (!is_point_to_point(call.state.kind)) group_.watch().made(call.state.number);
     if (std::exchange(waits_, false)) group_.watch().device_waits({});
@@ -115,7 +115,7 @@ class CallReport : public CallListener {
 
  private:
   TransportGroup& group_;
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<CommunicatorPlace> place_;
   FlightRecorder::Place flight_;
   bool waits_ = false;
 };
@@ -135,8 +135,8 @@ class PluginCommunicator : public DeviceCommunicator {
   bool done(tern_device_status status) const;
   PluginStream& stream_;
   const tern_device_collective_functions& functions_;
-  std::shared_ptr<Place> place_;
-  std::shared_ptr<CallReport> report_;  ///< null: the group is the application's own
+  std::shared_ptr<CommunicatorPlace> place_;
+  std::shared_ptr<CallReport> report_;  ///< null for groups implemented by the application
   std::shared_ptr<void> on_failure_;
   std::optional<CallTimeout> timeout_;
   std::vector<tern_device_collective> batch_;
@@ -160,7 +160,7 @@ tern_device_collective for_plugin(const Collective& c) {
 PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group)
     : stream_(stream),
       functions_(*stream.device().tables().collectives),
-      place_(std::make_shared<Place>(stream.device())) {
+      place_(std::make_shared<CommunicatorPlace>(stream.device())) {
   PluginDevice& device = stream.device();
   auto* const known = dynamic_cast<TransportGroup*>(&group);
   if (known != nullptr) {
@@ -173,7 +173,7 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
       {.kind = CollectiveKind::broadcast, .dtype = DType::u8, .count = id.size(), .in = id.data(), .out = id.data()});
   place_->join(id.data(), group.rank(), group.size());
   try {
-    // No rank continues before all have arrived.
+    // No rank continues before the arrival of all ranks.
     const std::uint8_t here = 1;
     std::vector<std::uint8_t> all(static_cast<std::size_t>(group.size()));
     group.run({.kind = CollectiveKind::all_gather, .dtype = DType::u8, .count = 1, .in = &here, .out = all.data()});
@@ -198,7 +198,7 @@ bool PluginCommunicator::done(tern_device_status status) const {
 }
 
 bool PluginCommunicator::run(const Collective& c, std::uint64_t number) {
-  // The table has no others; parts of all_to_all came with messages.
+  // The table covers no other kinds; all_to_all with parts was added together with messages.
   const auto last = functions_.run_batch == nullptr ? CollectiveKind::broadcast : CollectiveKind::all_to_all;
   if (c.kind > last || c.reduce > ReduceOp::bxor) return false;
   const tern_device_collective call = for_plugin(c);

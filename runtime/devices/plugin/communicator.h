@@ -1,4 +1,4 @@
-// Communication of a plugin's devices by themselves ("collective" of tern/device.h).
+// Communication between a plugin's devices ("collective" of tern/device.h).
 #pragma once
 
 #include "runtime/devices/abilities.h"

@@ -25,7 +25,7 @@ void DeviceConstants::bring(std::span<const std::uint32_t> storages, DeviceStrea
       const auto bytes = program_.source->bytes(storage);
       if (bytes.size() < size)
         fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));
-      addresses_[storage] = const_cast<std::byte*>(bytes.data());  // never written: the planner sees to it
+      addresses_[storage] = const_cast<std::byte*>(bytes.data());  // the planner never writes to constants
       continue;
     }
     Buffer& to = copied[storage];

@@ -1,4 +1,4 @@
-// Storages that no function writes, on a plugin's device.
+// Constant storages on a plugin's device.
 #pragma once
 
 #include <mutex>
@@ -9,12 +9,12 @@
 
 namespace tern {
 
-/// Copies on the device; or the program's own bytes, where `in_place` and the device reads the host's memory.
+/// Copies on the device, or the program's own bytes if `in_place` and the device reads host memory.
 class DeviceConstants : public Constants {
  public:
   DeviceConstants(const Program& program, PluginDevice& device, bool in_place);
   void bring(std::span<const std::uint32_t> storages, DeviceStream& stream) override;
-  /// The storage is brought there.
+  /// Uploads the storage if necessary.
   std::byte* address(std::uint32_t storage, DeviceStream& stream) override;
   std::byte* checked(std::uint32_t storage, DeviceStream& stream) override { return address(storage, stream); }
 
@@ -23,7 +23,7 @@ class DeviceConstants : public Constants {
   PluginDevice& device_;
   bool in_place_;
   std::mutex mutex_;
-  std::vector<std::byte*> addresses_;  ///< null: not brought yet
+  std::vector<std::byte*> addresses_;  ///< null: not uploaded yet
   std::vector<Buffer> copies_;
 };
 

@@ -32,7 +32,7 @@ ErrorCode code_of(tern_device_status status) {
   }
 }
 
-/// "512M" as bytes; 0 for nothing.
+/// Parses a size such as "512M"; 0 if unset.
 std::uint64_t memory_limit_of_environment() {
   const char* text = std::getenv("TERN_DEVICE_MEMORY");
   if (text == nullptr || *text == 0) return 0;
@@ -74,7 +74,7 @@ PluginDevice::PluginDevice(const Plugin& plugin, int index)
   may_compile_ = !compiling_is_forbidden();
 }
 
-/// One range of addresses where the device can map memory, else segments.
+/// Uses a single address range if the device can map memory, else segments.
 std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
   const auto* segments = tables_.memory_segments;
   std::uint64_t piece = 0;
@@ -85,7 +85,8 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
     if (piece < kLeast || piece % kLeast != 0 || piece > kUnknown)
       fail(ErrorCode::unsupported,
            fmt::format("{} maps memory in pieces of {} bytes; they must be multiples of {}", name(), piece, kLeast));
-    // Twice what there is: free memory in small blocks does not keep a large one from finding addresses.
+    // Reserves twice the available memory: fragments of free memory then never keep a large block from finding
+    // addresses.
     const std::uint64_t memory = properties_.memory_bytes == 0 ? kUnknown : properties_.memory_bytes;
     const std::uint64_t bytes = (2 * std::min(memory, kUnknown) + piece - 1) / piece * piece;
     tern_device_address begin = 0;
@@ -116,7 +117,7 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
 }
 
 PluginDevice::~PluginDevice() {
-  // Of one that export rehearses on; those that `open` has given stay.
+  // Only devices of export's rehearsals are destroyed; devices returned by `open` live until the process ends.
   try {
     if (allocator_ != nullptr) allocator_->trim();
   } catch (const Error&) {
@@ -169,7 +170,7 @@ void PluginDevice::free_host(std::byte* data) {
 void PluginDevice::free(std::byte* data) {
   if (data == nullptr) return;
   if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);
-  wait();  // whatever uses the block may be under way; a failure there is reported where its results are asked for
+  wait();  // pending work may use the block; the wait for the work's results reports failures
   const std::lock_guard lock(memory_mutex_);
   allocator_->free(reinterpret_cast<std::uint64_t>(data));
 }
@@ -200,7 +201,7 @@ const KernelTable& PluginDevice::kernels(bool reproducible) const {
 }
 
 bool PluginDevice::takes_precision() const {
-  // Those of matrix units, with a vendor's library or without one: archives have the same kernels for both.
+  // Archives hold the same matrix-unit kernels with and without a vendor library.
   return tables_.overrides != nullptr || portable::has_units(target_, DType::bf16, DType::bf16);
 }
 

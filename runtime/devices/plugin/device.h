@@ -24,11 +24,11 @@
 
 namespace tern {
 
-/// A kernel in a module that the device has loaded.
+/// A kernel in a module loaded by the device.
 struct ModuleKernel {
   std::string name;
   bool from_archive = false;
-  std::string refused;  ///< why a module of the archive was not taken
+  std::string refused;  ///< the device's reason for refusing the archive's module
   tern_device_module module = nullptr;
   tern_device_kernel kernel = nullptr;
 
@@ -46,21 +46,21 @@ class PluginDevice : public Device {
   const PluginTables& tables() const { return tables_; }
   int index() const { return index_; }
 
-  /// Throws where `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
+  /// Throws if `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
   void check(tern_device_status status, const char* what) const;
 
   bool maps_memory() const { return maps_memory_; }
   /// 256-byte aligned.
   std::byte* allocate(std::uint64_t bytes) override;
-  /// Waits for all streams that are open, too.
+  /// Waits for all open streams as well.
   void free(std::byte* data) override;
   std::byte* allocate_host(std::uint64_t bytes) override;
   void free_host(std::byte* data) override;
-  /// Waits for all streams that are open.
+  /// Waits for all open streams.
   void wait() noexcept;
   DeviceMemoryStats memory() const override;
   void set_memory_limit(std::uint64_t bytes) override;
-  /// Releases segments without blocks in use, and buffers for uploads.
+  /// Releases unused segments and upload buffers.
   void release_memory() override;
   Staging& staging() { return staging_; }
 
@@ -70,7 +70,7 @@ class PluginDevice : public Device {
   bool takes_precision() const override;
   PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }
 
-  /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
+  /// Returns an archive's compiled kernel, else compiles the source text. Equal keys mean equal texts.
   portable::KernelHandle kernel(const std::string& key, const std::string& name,
                                 const std::function<std::string()>& text);
   std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program) override;
@@ -83,7 +83,7 @@ class PluginDevice : public Device {
  private:
   friend class PluginStream;
   std::unique_ptr<BlockAllocator> make_allocator();
-  /// `target` is that of a compiled kernel, empty for a text.
+  /// `target` of a compiled kernel; empty for source text.
   void load(const std::string& name, const std::string& target, std::span<const char> bytes, ModuleKernel& kernel);
   bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
   void compile(const std::string& name, const std::string& text, ModuleKernel& kernel);
@@ -97,20 +97,19 @@ class PluginDevice : public Device {
   std::unique_ptr<BlockAllocator> allocator_;
   std::unordered_map<std::string, ModuleKernel> kernels_;
   std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
-  std::vector<std::string> kernel_targets_;  ///< of archives' kernels that the device takes, best first
+  std::vector<std::string> kernel_targets_;  ///< targets of archived kernels accepted by the device, best first
   bool may_compile_ = true;
-  std::map<tern_device_stream, bool>
-      streams_;  ///< that are open; true: the device is recording it, nothing is under way
+  std::map<tern_device_stream, bool> streams_;  ///< open streams; true: being recorded, so nothing is pending
   Staging staging_{*this};
   PinnedMemory pinned_{*this};
   PluginParts parts_{*this};
   bool maps_memory_ = false;
 };
 
-/// The targets of archives' kernels that a device takes, best first.
+/// Targets of archived kernels accepted by a device, best first.
 std::vector<std::string> kernel_targets(const tern_device_properties& p);
 
-/// TERN_NO_COMPILE in the environment.
+/// True if TERN_NO_COMPILE is set in the environment.
 bool compiling_is_forbidden();
 
 }  // namespace tern

@@ -13,7 +13,7 @@ PluginEvent::PluginEvent(PluginStream& stream) : device_(stream.device()) {
     stream.enqueue_failure(&failure_);
     device_.check(plugin.event_record(device_.index(), event_, stream.handle()), "recording an event");
   } catch (...) {
-    stream.settle();  // `failure_` is written by then
+    stream.settle();  // `failure_` is final after this wait
     plugin.event_destroy(device_.index(), event_);
     throw;
   }
@@ -21,7 +21,7 @@ PluginEvent::PluginEvent(PluginStream& stream) : device_(stream.device()) {
 
 PluginEvent::~PluginEvent() {
   const tern_device_plugin& plugin = device_.plugin();
-  if (plugin.event_synchronize(device_.index(), event_) != TERN_DEVICE_OK) device_.wait();  // `failure_` is written
+  if (plugin.event_synchronize(device_.index(), event_) != TERN_DEVICE_OK) device_.wait();  // `failure_` is final
   plugin.event_destroy(device_.index(), event_);
 }
 

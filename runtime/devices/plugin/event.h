@@ -20,7 +20,7 @@ class PluginEvent : public DeviceEvent {
  private:
   PluginDevice& device_;
   tern_device_event event_ = nullptr;
-  std::int32_t failure_ = 0;  ///< what kernels before it wrote, once it has happened
+  std::int32_t failure_ = 0;  ///< failure written by earlier kernels, valid after the event has happened
 };
 
 }  // namespace tern

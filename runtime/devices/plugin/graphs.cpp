@@ -31,8 +31,8 @@ tern_device_address address(const std::byte* p) {
 
 std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& put) {
   PluginDevice& d = stream_.device();
-  stream_.failure();           // its memory cannot be made while the device records
-  stream_.set_recorded(true);  // first: another thread that frees memory waits for all streams but recorded ones
+  stream_.failure();           // allocates the failure word now: allocation is impossible during recording
+  stream_.set_recorded(true);  // first: freeing memory waits for all streams except recorded streams
   const tern_device_status begun = d.tables().graphs->begin(d.index(), stream_.handle());
   if (begun != TERN_DEVICE_OK) stream_.set_recorded(false);
   if (begun == TERN_DEVICE_UNSUPPORTED) return nullptr;

@@ -1,4 +1,4 @@
-// Graphs that a plugin's device records ("graph" and "graph_conditional" of tern/device.h).
+// Graphs recorded by a plugin's device ("graph" and "graph_conditional" of tern/device.h).
 #pragma once
 
 #include <tern/device.h>

@@ -1,4 +1,4 @@
-// The kernels of a device: of archives that bring them compiled, else compiled from their text.
+// Kernels of a device: compiled kernels of archives, else kernels compiled from source text.
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <tern/kernels.h>
@@ -75,14 +75,14 @@ bool PluginDevice::load_archived(const std::string& name, const std::string& tex
       if (place == nullptr) continue;
       const std::span<const std::byte> module = place->find(target, name, text);
       if (module.empty()) continue;
-      // The interface promises a zero after the bytes.
+      // The interface requires a zero after the bytes.
       std::vector<char> bytes(module.size() + 1);
       std::memcpy(bytes.data(), module.data(), module.size());
       try {
         load(name, target, std::span(bytes).first(module.size()), kernel);
         kernel.from_archive = true;
         return true;
-      } catch (const Error& e) {  // the archive's next one, else the text is compiled
+      } catch (const Error& e) {  // tries the archive's next module, else compiles the text
         kernel.refused = e.what();
       }
     }

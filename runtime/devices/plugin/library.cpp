@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a plugin of this version has to have: everything up to its last required function.
+/// Smallest table of a plugin of this version: everything up to the last required function.
 constexpr std::size_t kLeastSize = offsetof(tern_device_plugin, get_extension) + sizeof(void*);
 
 std::string why_not(const tern_device_plugin* t) {
@@ -28,7 +28,7 @@ std::string why_not(const tern_device_plugin* t) {
   }
   if (t->size < kLeastSize)
     return fmt::format("its table has {} bytes, less than {}: compile it anew", t->size, kLeastSize);
-  // All members after the name are functions, and all are required.
+  // All members after the name are required functions.
   const auto* functions = reinterpret_cast<void* const*>(&t->last_message);
   const auto* end = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(t) + kLeastSize);
   if (std::any_of(functions, end, [](const void* f) { return f == nullptr; })) return "a required function is missing";
@@ -42,7 +42,7 @@ std::string why_not(const tern_device_plugin* t) {
 void load(Plugin& p) {
   if (std::exchange(p.loaded, true)) return;
   std::error_code ignored;
-  if (fs::exists(p.path, ignored) && !fs::is_regular_file(p.path, ignored)) {  // a pipe would keep dlopen() waiting
+  if (fs::exists(p.path, ignored) && !fs::is_regular_file(p.path, ignored)) {  // dlopen() would block on a pipe
     p.problem = "it is no regular file";
     return;
   }
@@ -73,7 +73,7 @@ void count_devices(Plugin& p) {
   }
 }
 
-/// NAME of libtern_NAME.so; empty for other files.
+/// Returns NAME of libtern_NAME.so; empty for other files.
 std::string name_of_file(const Plugin& p) {
   constexpr std::string_view kPrefix = "/libtern_";
   const std::size_t begin = p.path.rfind('/');
@@ -86,7 +86,7 @@ bool is_library(const fs::path& p) {
   return p.extension() == ".so" || p.extension() == ".dylib";
 }
 
-/// Libraries of a folder in the order of their names, or the one file.
+/// Adds the libraries of a folder in name order, or a single file.
 void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
   std::error_code ignored;
   if (!fs::is_directory(place, ignored)) {
@@ -108,7 +108,7 @@ std::vector<Plugin> find() {
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), path.size() + 1));
-    // A bare name would be looked up in the system's folders, not here.
+    // The dynamic linker searches a bare name in the system's folders.
     if (!path.empty()) add_libraries(fs::absolute(std::string(path)), paths);
   }
   std::error_code ignored;
@@ -124,7 +124,7 @@ std::vector<Plugin> find() {
 
 std::mutex mutex;
 
-/// All libraries that there are, in the order of search.
+/// All existing libraries, in search order.
 std::vector<Plugin>& found_plugins() {
   static std::vector<Plugin> plugins = find();
   return plugins;

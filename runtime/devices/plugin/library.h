@@ -1,4 +1,4 @@
-// The device plugins of this process (tern/device.h): found in folders, loaded when a device or target asks, and kept.
+// Device plugins of this process (tern/device.h): found in folders, loaded on demand, never unloaded.
 #pragma once
 
 #include <tern/device.h>
@@ -10,28 +10,27 @@ namespace tern {
 
 struct Plugin {
   std::string path;
-  const tern_device_plugin* table = nullptr;  ///< null when it was not loaded
-  std::string problem;                        ///< why it was not loaded, or why it has no devices
-  int count = 0;                              ///< of devices
+  const tern_device_plugin* table = nullptr;  ///< null if not loaded
+  std::string problem;                        ///< reason for not being loaded or for having no devices
+  int count = 0;                              ///< number of devices
   bool loaded = false, counted = false;       ///< loading starts no driver; counting does
 
   std::string name() const { return table == nullptr ? std::string() : table->name; }
 };
 
-/// Every library in the folder for plugins beside this one, and in TERN_DEVICE_PATH, loaded and with its devices
-/// counted: this starts every driver. Never fails: what is wrong with a library is its `problem`. Valid for the life of
-/// the process.
+/// Loads every library in the plugin folder next to this library and in TERN_DEVICE_PATH, and counts their devices:
+/// this starts every driver. Never fails: `problem` describes a library's fault. Valid until the process ends.
 const std::vector<Plugin>& device_plugins();
 
-/// The plugin whose devices have this name, or null. A library libtern_NAME.so has devices NAME and is loaded for no
-/// other name: two vendors' compilers may not share a process. Its devices are counted with `count`.
+/// Returns the plugin with devices of this name, or null. The library libtern_NAME.so has devices NAME and is loaded
+/// for no other name: two vendors' compilers may not share a process. `count`: also counts the devices.
 const Plugin* device_plugin(const std::string& name, bool count);
 
-/// The files of plugins, in the order of search, and the plugin of one of them, with its devices counted.
+/// Files of plugins in search order; the plugin of such a file, with counted devices.
 std::vector<std::string> plugin_paths();
 const Plugin& plugin_of_file(const std::string& path);
 
-/// "cuda, xpu": the plugins by their names, or files not yet loaded by theirs. Loads nothing.
+/// Lists the plugins, "cuda, xpu", by name; files not yet loaded by file name. Loads nothing.
 std::string plugin_names();
 
 }  // namespace tern

@@ -23,7 +23,7 @@ namespace {
 tern_device_instruction instruction_of(const Instruction& i) {
   const ScalarInfo& info = scalar_info(i.op);
   tern_device_instruction t{};
-  t.name = info.name.data();  // of a table of literals: a zero follows
+  t.name = info.name.data();  // zero-terminated: a literal of a table
   t.dtype = static_cast<std::int32_t>(i.dtype);
   const std::uint16_t operands[] = {i.a, i.b, i.c};
   for (int k = 0; k < 3; ++k) t.operands[k] = k < info.operands ? operands[k] : -1;
@@ -39,12 +39,13 @@ OpDescription::OpDescription(const Node& node, std::span<const TensorView> in, s
   const OpRecord& info = op_record(node.op);
   op_.size = sizeof op_;
   op_.version = static_cast<std::uint32_t>(info.version);
-  op_.name = info.name.data();  // of a table of literals: a zero follows
+  op_.name = info.name.data();  // zero-terminated: a literal of a table
   for (const Attr& a : node.attrs) add(a);
-  // mx_dequantize has these attributes itself.
-  if (node.op == Op::matmul && in[1].blocks.columns != 0) {
-    add({AttrKey::block, Dims{Dim(in[1].blocks.columns)}});
-    add({AttrKey::layout, Dims{Dim(static_cast<std::int64_t>(in[1].blocks.layout))}});
+  for (const TensorView& v : in) {
+    if (v.blocks.columns == 0) continue;
+    add({AttrKey::block, Dims{Dim(v.blocks.columns)}});
+    add({AttrKey::layout, Dims{Dim(static_cast<std::int64_t>(v.blocks.layout))}});
+    break;
   }
   for (const Instruction& i : node.expr.code) instructions_.push_back(instruction_of(i));
   tensors_.resize(in.size() + out.size());

@@ -1,4 +1,4 @@
-// Nodes and tensors as plugins see them (tern_device_op).
+// Nodes and tensors in the plugins' format (tern_device_op).
 #pragma once
 
 #include <tern/device.h>
@@ -16,7 +16,7 @@ tern_device_tensor tensor_of(const TensorView& v, bool with_address);
 
 class OpDescription {
  public:
-  /// Without addresses. The node's attributes are constants; it outlives this.
+  /// Describes the node without addresses. The node's attributes are constants; the node must outlive the description.
   OpDescription(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
   OpDescription(const OpDescription&) = delete;
   OpDescription& operator=(const OpDescription&) = delete;

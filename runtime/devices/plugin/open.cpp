@@ -11,7 +11,7 @@
 namespace tern {
 PluginDevice& plugin_device(const Plugin& plugin, int index) {
   static std::mutex mutex;
-  // Never destroyed: at the end of the process drivers may be gone already, and memory is theirs to give back.
+  // Never destroyed: drivers may end before static objects, and free their memory themselves.
   static auto& devices = *new std::map<std::pair<const Plugin*, int>, std::unique_ptr<PluginDevice>>;
   const std::lock_guard lock(mutex);
   auto& device = devices[{&plugin, index}];

@@ -1,4 +1,4 @@
-// The devices of plugins that are in use.
+// Open devices of plugins.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tern {
 
-/// "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that do.
+/// Opens "xpu" (the first device) or "xpu:1". If the device does not exist, the error lists the existing devices.
 PluginDevice& open_plugin_device(const std::string& name);
-/// Device `index` of a plugin of device_plugins(). Opened once, for the life of the process.
+/// Device `index` of a plugin of device_plugins(). Opened once, until the process ends.
 PluginDevice& plugin_device(const Plugin& plugin, int index);
 
 }  // namespace tern

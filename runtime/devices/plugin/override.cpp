@@ -21,17 +21,18 @@ const Kernel& portable_kernel(const KernelCall& call) {
   return faster_portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
 }
 
-/// Ops whose overrides may leave matrices to the portable kernels, which take one more operand for that
+/// Ops with overrides that may leave matrices to the portable kernels; the portable kernels then take an extra operand
 /// (kernels/portable/linalg.h).
 bool is_of_matrices(Op op) {
   constexpr Op kOps[] = {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd};
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
-/// The portable kernel for the matrices that an override leaves.
+/// Portable kernel for the matrices left over by an override.
 class Rest {
  public:
-  /// False where the device has no kernel for it: nothing may be compiled, and the archive has those of whole nodes.
+  /// Returns false if the device has no such kernel: compilation is forbidden, and the archive has kernels of whole
+  /// nodes only.
   bool prepare(const KernelCall& call) {
     views_.assign(call.in.begin(), call.in.end());
     TensorView& unfinished = views_.emplace_back();
@@ -52,7 +53,7 @@ class Rest {
     return true;
   }
   std::size_t scratch() const { return scratch_; }
-  /// Of what the override writes, at the beginning of the node's scratch.
+  /// Size of the override's output at the start of the node's scratch memory.
   std::size_t unfinished_bytes() const { return bytes_; }
   void run(const KernelCall& call) {
     std::ranges::copy(call.in, views_.begin());
@@ -72,13 +73,12 @@ class Rest {
     return inner;
   }
 
-  std::vector<TensorView> views_;  ///< of a call's operands, then `unfinished`
+  std::vector<TensorView> views_;  ///< operands of a call, then `unfinished`
   std::unique_ptr<const KernelState> state_;
   std::size_t bytes_ = 0, scratch_ = 0;
 };
 
-/// The interface has threads never run one override at the same time, so a run waits until another session's has been
-/// put on its stream.
+/// The interface forbids concurrent runs of one override: a run waits until another session has enqueued its own.
 class Override : public portable::OwnKernel {
  public:
   Override(PluginDevice& device, const KernelCall& call)
@@ -93,7 +93,7 @@ class Override : public portable::OwnKernel {
   Override(const Override&) = delete;
   Override& operator=(const Override&) = delete;
 
-  /// False where the device refuses the node.
+  /// Returns false if the device refuses the node.
   bool prepare(const KernelCall& call) {
     const tern_device_status status = functions_.prepare(device_.index(), &description_.op(), &handle_, &scratch_);
     if (status != TERN_DEVICE_OK) {
@@ -135,7 +135,7 @@ class Override : public portable::OwnKernel {
   std::uint64_t scratch_ = 0;
 };
 
-/// What a node keeps: the device's own kernel, or the portable kernel's state.
+/// State of a node: the device's own kernel or the portable kernel's state.
 struct OverrideState : KernelState {
   std::unique_ptr<const portable::OwnKernel> own;
   std::unique_ptr<const KernelState> portable;
@@ -157,7 +157,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& call) {
   if (state->own != nullptr) return state;
   if (const Kernel& kernel = portable_kernel(call); kernel.prepare != nullptr) {
     std::unique_ptr<KernelState> inner = kernel.prepare(call);
-    if (inner != nullptr) static_cast<KernelState&>(*state) = *inner;  // what the planner reads
+    if (inner != nullptr) static_cast<KernelState&>(*state) = *inner;  // copies the fields read by the planner
     state->portable = std::move(inner);
   }
   return state;
@@ -175,7 +175,7 @@ void run(KernelCall& call) {
   portable_kernel(call).run(inner);
 }
 
-/// An override has no expression to compute: pointwise nodes are offered in partitions only.
+/// Overrides do not compute expressions: pointwise nodes are offered in partitions only.
 bool may_override(Op op) {
   return has_trait(op, Trait::offered) && op != Op::pointwise;
 }
@@ -196,10 +196,10 @@ KernelTable make_table() {
 
 std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, const KernelCall& call) {
   if (device.tables().overrides == nullptr) return nullptr;
-  // tern_device_tensor says nothing of blocks and scales.
+  // tern_device_tensor cannot describe blocks and scales.
   const auto quantized = [](const TensorView& v) { return v.blocks.columns != 0; };
   if (std::ranges::any_of(call.in, quantized) || std::ranges::any_of(call.out, quantized)) return nullptr;
-  // Parts of results (kernels/portable/library_launches.h).
+  // Results inside larger tensors (kernels/portable/library_launches.h).
   const bool takes_parts = (device.tables().overrides->flags & TERN_DEVICE_OVERRIDE_COLUMNS) != 0;
   const auto whole = [](const TensorView& v) { return v.dtype == DType::invalid || v.contiguous(); };
   if (!takes_parts && !std::ranges::all_of(call.out, whole)) return nullptr;

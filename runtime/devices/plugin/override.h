@@ -1,4 +1,4 @@
-// Kernels of the device's own in place of the portable ones ("override" of tern/device.h).
+// A device's own kernels in place of portable kernels ("override" of tern/device.h).
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace tern {
 
 class PluginDevice;
 
-/// The portable kernels, where each node is first offered to the device.
+/// The portable kernels, with each node offered to the device first.
 const KernelTable& overridden_kernels();
-/// The device's kernel for a node; null where it refuses it.
+/// Returns the device's kernel for a node; null if the device refuses the node.
 std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, const KernelCall& call);
 
 }  // namespace tern

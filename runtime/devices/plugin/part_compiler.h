@@ -1,4 +1,4 @@
-// Parts of a program that a plugin's device compiles ("partition" of tern/device.h).
+// Parts of a program compiled by a plugin's device ("partition" of tern/device.h).
 #pragma once
 
 #include "runtime/devices/part_compiler.h"

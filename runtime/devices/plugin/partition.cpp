@@ -76,7 +76,7 @@ class CompiledPart : public portable::OwnKernel {
   CompiledPart(const CompiledPart&) = delete;
   CompiledPart& operator=(const CompiledPart&) = delete;
 
-  /// False where the device refuses the part.
+  /// Returns false if the device refuses the part.
   bool compile(const PartDescription& description) {
     const tern_device_status status = functions_.compile(device_.index(), description.get(), &handle_, &scratch_);
     if (status == TERN_DEVICE_OK) return handle_ != nullptr;

@@ -5,7 +5,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // pages that no other process can have
+constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // limit, because no other process can use pinned pages
 
 }  // namespace
 

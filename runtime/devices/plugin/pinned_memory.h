@@ -1,5 +1,5 @@
-// Memory of the host that a device copies to and from by itself ("pinned_memory" of tern/device.h). A copy to other
-// memory of the host waits, and is half as fast.
+// Host memory for DMA copies by a device ("pinned_memory" of tern/device.h). Copies to other host memory block the host
+// and are half as fast.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ class PluginDevice;
 class PinnedMemory {
  public:
   explicit PinnedMemory(const PluginDevice& device) : device_(device) {}
-  /// Null where the device has none or gives no more, or Tern has as much as it takes from other processes.
+  /// Returns null if the device has no pinned memory, is out of pinned memory, or Tern has reached its own limit (for
+  /// the sake of other processes).
   std::byte* allocate(std::uint64_t bytes);
-  /// False where it is other memory.
+  /// Returns false for other memory.
   bool free(std::byte* data);
 
  private:

@@ -11,12 +11,12 @@ RangeAllocator::RangeAllocator(std::uint64_t begin, std::uint64_t bytes, Source 
   blocks_[begin] = {mapped_.size() * source_.piece, false};
 }
 
-/// The pieces that a block needs.
+/// Pieces overlapping the block.
 RangeAllocator::Pieces RangeAllocator::around(std::uint64_t address, std::uint64_t bytes) const {
   return {(address - begin_) / source_.piece, (address - begin_ + bytes + source_.piece - 1) / source_.piece};
 }
 
-/// The pieces that only this block needs.
+/// Pieces used by this block alone.
 RangeAllocator::Pieces RangeAllocator::inside(std::uint64_t address, std::uint64_t bytes) const {
   const std::uint64_t first = (address - begin_ + source_.piece - 1) / source_.piece;
   return {first, std::max(first, (address - begin_ + bytes) / source_.piece)};
@@ -39,7 +39,7 @@ std::uint64_t RangeAllocator::unmapped(Pieces pieces) const {
   return count;
 }
 
-/// The free block that needs the least memory to hold `size` bytes at its start; of equals the smallest.
+/// Finds the free block needing the least new memory for `size` bytes at its start; among equals, the smallest block.
 RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
   auto best = blocks_.end();
   std::pair<std::uint64_t, std::uint64_t> least{std::numeric_limits<std::uint64_t>::max(), 0};
@@ -53,7 +53,7 @@ RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
   return best;
 }
 
-/// What was mapped before a failure stays, as memory that is free.
+/// Memory mapped before a failure stays mapped and free.
 bool RangeAllocator::map(Pieces pieces) {
   const std::uint64_t bytes = unmapped(pieces) * source_.piece;
   if (stats_.limit != 0 && (bytes > stats_.limit || stats_.reserved > stats_.limit - bytes)) return false;
@@ -87,7 +87,7 @@ std::uint64_t RangeAllocator::allocate(std::uint64_t bytes) {
     size = block_size(bytes);
     at = best_for(size);
     if (at != blocks_.end() && !map(around(at->first, size))) {
-      trim();  // memory that lies free elsewhere
+      trim();  // unmaps memory lying free elsewhere
       at = best_for(size);
       if (at != blocks_.end() && !map(around(at->first, size))) at = blocks_.end();
     }

@@ -1,5 +1,5 @@
-// One range of addresses that gets memory where blocks lie ("memory_segments" of tern/device.h): a block at its end
-// grows where it is, and any free addresses side by side hold a new one.
+// Allocates from one address range and maps memory only under blocks ("memory_segments" of tern/device.h): a block at
+// the end grows in place, and any adjacent free addresses can hold a new block.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace tern {
 class RangeAllocator : public BlockAllocator {
  public:
   struct Source {
-    std::uint64_t piece = 0;  ///< memory comes and goes in multiples of so many bytes
-    /// False where there is no memory left.
+    std::uint64_t piece = 0;  ///< granularity of mapping in bytes
+    /// Returns false if no memory is left.
     std::function<bool(std::uint64_t address, std::uint64_t bytes)> map;
     std::function<void(std::uint64_t address, std::uint64_t bytes)> unmap;
   };
-  /// The range begins at a multiple of pieces, and is one long.
+  /// The range begins at a multiple of the piece size, and so does its length.
   RangeAllocator(std::uint64_t begin, std::uint64_t bytes, Source source);
 
   std::uint64_t allocate(std::uint64_t bytes) override;
@@ -31,7 +31,7 @@ class RangeAllocator : public BlockAllocator {
     bool used = false;
   };
   using Blocks = std::map<std::uint64_t, Block>;
-  /// Pieces of the range, by number.
+  /// A range of pieces, by number.
   struct Pieces {
     std::uint64_t begin = 0, end = 0;
   };
@@ -41,14 +41,14 @@ class RangeAllocator : public BlockAllocator {
   Blocks::iterator best_for(std::uint64_t size);
   bool map(Pieces pieces);
   void unmap(Pieces pieces);
-  /// Calls `run` with the longest runs of pieces that are mapped, or are not.
+  /// Calls `run` with the longest runs of mapped (or unmapped) pieces.
   template <class Run>
   bool for_runs(Pieces pieces, bool mapped, const Run& run) const;
 
   std::uint64_t begin_;
   Source source_;
-  Blocks blocks_;             ///< by address; they cover the range, and no two that are free lie side by side
-  std::vector<bool> mapped_;  ///< for each piece
+  Blocks blocks_;             ///< keyed by address, covering the range without adjacent free blocks
+  std::vector<bool> mapped_;  ///< a flag per piece
 };
 
 }  // namespace tern

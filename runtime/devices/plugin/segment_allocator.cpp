@@ -5,11 +5,11 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segments double up to this size
+constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segment sizes double up to this size
 
 }  // namespace
 
-/// A new segment with at least this much; its address, or 0.
+/// Adds a segment of at least `bytes` bytes; returns its address or 0.
 std::uint64_t SegmentAllocator::grow(std::uint64_t bytes) {
   for (std::uint64_t size : {std::max(bytes, next_segment_), bytes}) {
     if (stats_.limit != 0 && (size > stats_.limit || stats_.reserved > stats_.limit - size)) continue;

@@ -1,4 +1,4 @@
-// Large segments of a device's memory from the plugin, divided into blocks.
+// Divides large segments of device memory into blocks.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace tern {
 
 class SegmentAllocator : public BlockAllocator {
  public:
-  /// `allocate` gives 0 where there is no memory left.
+  /// `allocate` returns 0 if no memory is left.
   struct Source {
     std::function<std::uint64_t(std::uint64_t bytes)> allocate;
     std::function<void(std::uint64_t address)> free;
@@ -27,14 +27,14 @@ class SegmentAllocator : public BlockAllocator {
   struct Block {
     std::uint64_t size = 0;
     bool used = false;
-    bool starts_segment = false;  ///< no block of the same segment lies before it
+    bool starts_segment = false;  ///< true for the first block of its segment
   };
   using Blocks = std::map<std::uint64_t, Block>;
   std::uint64_t grow(std::uint64_t bytes);
   bool same_segment(Blocks::iterator next) const { return next != blocks_.end() && !next->second.starts_segment; }
 
   Source source_;
-  Blocks blocks_;                                           ///< by address
+  Blocks blocks_;                                           ///< keyed by address
   std::set<std::pair<std::uint64_t, std::uint64_t>> free_;  ///< size and address
   std::uint64_t next_segment_ = 1 << 20;
 };

@@ -27,7 +27,7 @@ class DeviceBlock : public portable::Memory {
   PluginDevice& device_;
 };
 
-tern_device_address address(const std::byte* p) {
+tern_device_address address_stream(const std::byte* p) {
   return reinterpret_cast<tern_device_address>(p);
 }
 
@@ -55,7 +55,7 @@ StreamShare PluginStream::create_on_part(const StreamShare& share) {
   asked.units = static_cast<std::uint32_t>(share.units);
   asked.queues = static_cast<std::uint32_t>(share.queues);
   const tern_device_status status = shares->stream_create(device_.index(), &asked, &stream_);
-  if (status == TERN_DEVICE_INVALID)  // more than there is
+  if (status == TERN_DEVICE_INVALID)  // the share exceeds the device
     fail(ErrorCode::invalid_argument, fmt::format("{}: {}", device_.name(), device_.plugin().last_message()));
   device_.check(status, "making a stream on a part of the device");
   return {static_cast<int>(asked.units), static_cast<int>(asked.queues)};
@@ -101,7 +101,7 @@ void PluginStream::copy(std::byte* to, const std::byte* from, std::uint64_t byte
   if (bytes == 0 || to == from) return;
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::within, bytes);
-  device_.check(device_.plugin().copy_within(device_.index(), stream_, address(to), address(from), bytes),
+  device_.check(device_.plugin().copy_within(device_.index(), stream_, address_stream(to), address_stream(from), bytes),
                 "copying within the device");
 }
 
@@ -110,7 +110,7 @@ void PluginStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t
   refuse_while_recorded("the host's memory is read");
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::to_device, bytes);
-  device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address(to), from, bytes),
+  device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address_stream(to), from, bytes),
                 "copying to the device");
 }
 
@@ -119,7 +119,7 @@ void PluginStream::enqueue_download(void* to, const std::byte* from, std::uint64
   refuse_while_recorded("the host's memory is written");
   idle_ = false;
   const WatchedCall watched(watch_, StreamWatch::Call::to_host, bytes);
-  device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address(from), bytes),
+  device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address_stream(from), bytes),
                 "copying from the device");
 }
 
@@ -164,7 +164,7 @@ bool PluginStream::done() {
     synchronize();
     return true;
   }
-  // What was asked about before and is not over is before all later work.
+  // A pending earlier event precedes all later work.
   std::int32_t happened = 0;
   const bool again = asked_ != nullptr;
   if (again) device_.check(events->query(device_.index(), asked_, &happened), "asking for an event");
@@ -176,7 +176,7 @@ bool PluginStream::done() {
 }
 
 namespace {
-constexpr std::uint64_t kWords = 64, kAnswer = 16;  // bytes that the host waits for; where those of read() begin
+constexpr std::uint64_t kWords = 64, kAnswer = 16;  // bytes awaited by the host; offset of the bytes of read()
 }
 
 void PluginStream::ask_for_failure() {
@@ -220,7 +220,7 @@ void PluginStream::recover() noexcept {
   try {
     finish();
   } catch (const std::exception&) {
-    // Told already, or a consequence of what was.
+    // The error was reported already, or follows from a reported error.
   }
 }
 
@@ -235,8 +235,8 @@ void PluginStream::refuse_while_recorded(const char* what) const {
 void PluginStream::set_recorded(bool recorded) {
   recorded_ = recorded;
   const std::lock_guard lock(device_.streams_mutex_);
-  // A thread that frees memory does not wait for a recorded stream, so nothing may be under way there. An error of that
-  // work is reported by the next wait.
+  // Drains the stream: threads freeing memory do not wait for recorded streams. The next wait reports errors of that
+  // work.
   if (recorded) device_.plugin().stream_synchronize(device_.index(), stream_);
   device_.streams_[stream_] = recorded;
 }

@@ -1,4 +1,4 @@
-// A stream of a plugin's device.
+// A stream on a plugin's device.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   StreamShare share() const override { return share_; }
   portable::Launcher& launcher() override { return *this; }
   tern_device_stream handle() const { return stream_; }
-  /// For functions of the device that put work on it.
+  /// Returns the stream for device functions that enqueue work.
   tern_device_stream used() {
     idle_ = false;
     return stream_;
@@ -52,7 +52,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void read(void* to, const std::byte* from, std::uint64_t bytes) override;
   void settle() noexcept override;
   void recover() noexcept override;
-  /// Enqueues a copy of the failure that kernels may have written: 0, or a number of failure.h.
+  /// Enqueues a copy of the kernels' failure word: 0 or a code of failure.h.
   void enqueue_failure(std::int32_t* to);
 
   std::unique_ptr<DeviceEvent> record() override;
@@ -64,15 +64,15 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void set_watch(StreamWatch* watch) override { watch_ = watch; }
   DeviceRank* rank() override { return device_.tables().collectives == nullptr ? nullptr : &rank_; }
 
-  /// Puts work that the device has recorded on the stream.
+  /// Enqueues work recorded by the device.
   void run_graph(tern_device_graph graph);
-  /// The device records the stream's work, which does not run: the host neither waits nor copies.
+  /// Marks the stream as recorded by the device: work does not run, and the host neither waits nor copies.
   void set_recorded(bool recorded);
 
  private:
   StreamShare create_on_part(const StreamShare& share);
   void refuse_while_recorded(const char* what) const;
-  /// Enqueues a copy of the failure to words_; after a wait, fails with it.
+  /// Enqueues a copy of the failure to words_; the check after the next wait throws the failure.
   void ask_for_failure();
   void check_failure();
 
@@ -80,8 +80,8 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   tern_device_stream stream_ = nullptr;
   StreamShare share_;
   std::unique_ptr<portable::Memory> failure_;
-  HostBuffer words_;                   ///< what the host waits for: the failure, then bytes of read()
-  tern_device_event asked_ = nullptr;  ///< recorded by done(), until it has happened
+  HostBuffer words_;                   ///< words awaited by the host: the failure, then the bytes of read()
+  tern_device_event asked_ = nullptr;  ///< event recorded by done(), until the event has happened
   bool may_have_failed_ = false, recorded_ = false, idle_ = true;
   StreamWatch* watch_ = nullptr;
   PluginGraphs graphs_{*this};

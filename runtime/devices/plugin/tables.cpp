@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-/// T begins with its size, and all its members after `reserved` are functions.
+/// T begins with its size; all members after `reserved` are functions.
 template <class T>
 const T* table(const tern_device_plugin& plugin, const char* name) {
   const auto* table = static_cast<const T*>(plugin.get_extension(name, TERN_DEVICE_EXTENSION_VERSION));

@@ -1,13 +1,13 @@
-// The tables of further functions that a plugin has (tern/device.h).
+// Optional function tables of a plugin (tern/device.h).
 #pragma once
 
 #include <tern/device.h>
 
 namespace tern {
 
-/// Null where the plugin has none.
+/// Members are null if the plugin lacks the table.
 struct PluginTables {
-  /// Fails (unsupported) where a table is shorter than this version of Tern needs.
+  /// Fails (unsupported) if a table is shorter than required by this version of Tern.
   explicit PluginTables(const tern_device_plugin& plugin);
 
   const tern_device_graph_functions* graphs;

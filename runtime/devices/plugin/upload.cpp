@@ -18,7 +18,7 @@ bool Staging::open() {
   try {
     for (Buffer& b : buffers_) {
       const tern_device_status status = pinned->allocate(device_.index(), kBytes, &b.memory);
-      // Without such memory the bytes are copied from where they are.
+      // Copies from the original address if pinned memory is unavailable.
       if (status == TERN_DEVICE_UNSUPPORTED || status == TERN_DEVICE_OUT_OF_MEMORY) {
         b.memory = nullptr;
         close();
@@ -51,7 +51,7 @@ Upload::Upload(PluginStream& stream)
     : stream_(stream), staging_(stream.device().staging()), lock_(staging_.mutex_), staged_(staging_.open()) {}
 
 Upload::~Upload() {
-  stream_.settle();  // copies may read the buffers, or write to memory that goes now
+  stream_.settle();  // pending copies may still read the buffers or write to memory about to be freed
   for (Staging::Buffer& b : staging_.buffers_) b.busy = false;
 }
 

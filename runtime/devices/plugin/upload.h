@@ -1,4 +1,4 @@
-// Uploads storages to a device: reads and hashes the next bytes while the device copies the previous ones.
+// Uploads storages to a device: reads and hashes the next bytes while the device copies the previous bytes.
 #pragma once
 
 #include <tern/device.h>
@@ -15,13 +15,13 @@ namespace tern {
 class PluginDevice;
 class PluginStream;
 
-/// Two buffers of the host from which a device copies by itself ("pinned_memory" of tern/device.h). A device has one
-/// such pair, made when it is first used.
+/// Two host buffers for DMA copies by the device ("pinned_memory" of tern/device.h). A device has one such pair,
+/// allocated on first use.
 class Staging {
  public:
-  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< of each
+  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< size of each buffer
   explicit Staging(const PluginDevice& device) : device_(device) {}
-  /// Gives the buffers back, once no upload uses them.
+  /// Frees the buffers after the current upload.
   void release();
 
  private:
@@ -29,14 +29,14 @@ class Staging {
   struct Buffer {
     void* memory = nullptr;
     tern_device_event copied = nullptr;
-    bool busy = false;  ///< a copy from it is under way, until `copied`
+    bool busy = false;  ///< a copy from the buffer is pending until `copied`
   };
-  /// False where the device has none.
+  /// Returns false if the device has no pinned memory.
   bool open();
   void close() noexcept;
 
   const PluginDevice& device_;
-  std::mutex mutex_;  ///< held by one upload at a time
+  std::mutex mutex_;  ///< held by the current upload
   std::array<Buffer, 2> buffers_;
 };
 
@@ -47,9 +47,9 @@ class Upload {
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
 
-  /// Puts copies of the first `bytes` of a storage on the stream.
+  /// Enqueues copies of the first `bytes` bytes of a storage.
   void add(StorageSource& source, std::uint32_t storage, std::uint64_t bytes, std::byte* to);
-  /// Waits: everything is there.
+  /// Waits until all copies have finished.
   void finish();
 
  private:
@@ -59,7 +59,7 @@ class Upload {
   Staging& staging_;
   std::unique_lock<std::mutex> lock_;
   bool staged_ = false;
-  std::size_t next_ = 0;  ///< the buffer to fill
+  std::size_t next_ = 0;  ///< index of the next buffer to fill
 };
 
 }  // namespace tern

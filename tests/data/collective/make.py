@@ -206,21 +206,21 @@ def cases(size):
     rows = lambda *xs: [y for x in xs for y in (all_gather(x, size), ops.wait_tensor(ops.broadcast(x, size - 1, group)))]
     parts = lambda *xs: [y for x in xs for y in (reduce_scatter(x, "sum", size), reduce_scatter(x, "max", size))]
     yield "all_reduce_floats", Function(floats), lambda r: [[numbers(r, t, 3, 7) for t in FLOATS[:2]]]
-    # gloo's order of additions depends on the place: what cancels in 16 bits would have no digits left
+    # gloo's order of additions depends on the position: cancelling 16-bit sums would have no equal digits
     for name, t in (("half", torch.float16), ("bfloat16", torch.bfloat16)):
         yield f"all_reduce_{name}", Function(floats), lambda r, t=t: [[numbers(r, t, 3, 7).abs() + 0.25]]
     yield "all_reduce_integers", Function(integers), lambda r: [[numbers(r, t, 11) for t in INTEGERS]]
     yield "all_reduce_complex", Function(complexes), lambda r: [[numbers(r, t, 5) for t in (torch.complex64,)]]
     yield "gather_and_broadcast", Function(rows), lambda r: [
         [numbers(r, t, 3, 2) for t in (*FLOATS, *INTEGERS, torch.complex64)]]
-    # what cancels in 16 bits has other digits in another order
+    # cancelling 16-bit sums have other digits in another order
     exact = FLOATS if size == 2 else FLOATS[:2]
     yield "reduce_scatter", Function(parts), lambda r: [[numbers(r, t, 2 * size, 3) for t in (*exact, torch.int32)]]
-    # columns of one product and rows of the next, as tensor-parallel layers have them; views before and after
+    # columns of one product and rows of the next, as in tensor-parallel layers; views before and after
     tensor_parallel = lambda x, a, b: all_reduce(torch.relu(x @ a.t()) @ b.t(), "sum")[:, 1:] + x[:, 1:]
     yield "tensor_parallel", Function(tensor_parallel), lambda r: [
         [numbers(0, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]]
-    # weights in parts, one gathered when it is needed; what gets a gradient is scattered again
+    # sharded weights, gathered on demand; gradients are scattered again
     sharded = lambda x, part: (x @ all_gather(part, size), reduce_scatter(x.t() @ x, "avg", size))
     yield "sharded_weights", Function(sharded), lambda r: [
         [numbers(r, torch.float32, 3, 2 * size), numbers(r + 5, torch.float32, 2, 4)]]
@@ -239,7 +239,7 @@ def cases(size):
         *ops.all_reduce_coalesced([x, y], "sum", group), *ops.all_gather_into_tensor_coalesced([x, y], size, group),
         *ops.reduce_scatter_tensor_coalesced([x, y], "max", size, group))]
     yield "lists", Function(lists), lambda r: [[numbers(r, torch.float32, size, 2), numbers(r + 7, torch.float32, size)]]
-    # A list has one wait; tensors have no elements, or fewer than there are ranks.
+    # A list has a single wait; tensors have no elements, or fewer than the ranks.
     coalesced = lambda *xs: [t for ts in (
         ops.all_reduce_coalesced(list(xs), "sum", group), ops.all_reduce_coalesced_([x + 1 for x in xs], "max", group),
         ops.all_gather_into_tensor_coalesced(list(xs), size, group),
@@ -253,7 +253,7 @@ def cases(size):
     yield "shard_dim", Function(shards), lambda r: [[numbers(r, t, 2 * size, size, 3) for t in (torch.float32, torch.int64)]]
     yield "out", Out(size), lambda r: [
         [numbers(r, torch.float32, 2 * size, 3), torch.zeros(2 * size * size, 3), torch.zeros(2, 3)]]
-    # 16 bits: sums that are exact in each order, of any number of elements
+    # 16 bits: sums with an exact value in each order, of any number of elements
     sixteen = lambda *xs: [y for x in xs for y in (all_reduce(x, "sum"), all_reduce(x, "avg"), all_reduce(x, "min"),
                                                    all_gather(x, size))]
     yield "sixteen_bits", Function(sixteen), lambda r: [
@@ -262,7 +262,7 @@ def cases(size):
                                                   reduce_scatter(x, "max", size))]
     yield "sixteen_bits_scattered", Function(halves), lambda r: [
         [steps(r, t, rows * size, 3) for t in FLOATS[2:] for rows in (0, 1, 5)]]
-    if size > 2:  # rank 1 sends nothing; nobody sends to the last rank
+    if size > 2:  # rank 1 sends nothing; the last rank receives nothing
         count = lambda r, q: 0 if r == 1 or q == size - 1 else (r + 2 * q) % 4
         yield "all_to_all_uneven_bfloat16", Uneven(), lambda r: [
             [numbers(r, torch.bfloat16, sum(count(r, q) for q in range(size)), 3),
@@ -284,7 +284,7 @@ def mesh_cases(size, rank):
     names = [mesh.get_group(axis).group_name for axis in ("tp", "dp")]
     text = lambda groups: "/".join(",".join(map(str, g)) for g in groups)
     groups = f"{names[0]}={text(mesh.mesh.tolist())} {names[1]}={text(mesh.mesh.t().tolist())}"
-    # adding on in another order shows in the last place
+    # another order of additions changes the last bits
     yield "mesh", Mesh(*names, rows), lambda r: [
         [numbers(r // rows, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]
     ], groups
@@ -297,7 +297,7 @@ def run(rank, size, out, rendezvous, part):
         if part not in name:
             continue
         if rank == 0:
-            # The sizes of an uneven call are its own.
+            # An uneven call has sizes of its own rank: rows are dynamic.
             rows = torch.export.Dim.AUTO if isinstance(module, Uneven) else None
             dynamic = ({0: rows}, None, None) if rows else None
             program = export(copy.deepcopy(module), tuple(copy.deepcopy(calls(0)[0])), strict=False,

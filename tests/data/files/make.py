@@ -82,7 +82,8 @@ safetensors.serialize_file(
     None,
 )
 
-# Pairs for the comparison, and what numpy.isclose says of each: close_0 with rtol 1e-3, atol 1e-5, close_1 with atol 0.5 alone.
+# Pairs for the comparison, with results of numpy.isclose: close_0 with rtol 1e-3, atol 1e-5, close_1 with atol 0.5
+# alone.
 INF, NAN = float("inf"), float("nan")
 special = [0.0, -0.0, 1.0, 1.0005, 1.002, -1.0, 1e-6, 2e-5, 1e30, 1e30 * 1.0005, 1e-42, INF, -INF, NAN]
 a, b = (m.ravel() for m in np.meshgrid(np.array(special, "f4"), np.array(special, "f4"), indexing="ij"))

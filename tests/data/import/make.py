@@ -51,7 +51,7 @@ def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, st
 
 torch.manual_seed(0)
 
-# --- as_strided looks at the storage, whatever its operand is a view of
+# --- as_strided reads the storage, for any view
 case("strided_of_transposed", lambda x: x.t().as_strided((4, 3), (2, 1), 1) * 2, (ramp(4, 5),))
 case("strided_of_steps", lambda x: x[:, ::2].as_strided((6,), (1,), 3) + 1, (ramp(4, 5),))
 case("strided_default_offset", lambda x: x[2:, 1].as_strided((2, 2), (5, 1)) + 1, (ramp(4, 5),))
@@ -100,7 +100,7 @@ def write_once(x):
 case("strided_write_to_complex_part", write_to_complex_part, (torch.randn(3, 2, dtype=torch.complex64),))
 case("strided_decomposed", write_once, (ramp(4, 5),), decompose=True)
 
-# --- instance_norm learns running statistics: those of the samples, averaged
+# --- instance_norm learns running statistics: the averages over samples
 
 
 class Learning(nn.Module):
@@ -123,7 +123,7 @@ case("instance_norm_learns_decomposed", Learning(nn.InstanceNorm1d), (torch.rand
 case("instance_norm_learns_dynamic", Learning(nn.InstanceNorm1d), (torch.randn(4, 3, 7),), (torch.randn(2, 3, 7),),
      dynamic=({0: Dim("n", min=2, max=50)},))
 
-# --- bodies of loops may write what they made themselves
+# --- bodies of loops may write their own values
 from torch._higher_order_ops.map import map as map_over
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -153,7 +153,7 @@ case("while_loop_writes_its_own", lambda n, x: while_loop(lambda i, x: i > 0, ha
 case("scan_writes_its_own", lambda h, xs: scan(running, h, xs), (torch.randn(4), torch.randn(5, 4)))
 case("map_writes_its_own", lambda xs, y: map_over(scaled, xs, y), (torch.randn(5, 4), torch.randn(4)))
 
-# --- regions that are compiled once and called often; some find out sizes
+# --- regions, compiled once and called often; some produce sizes
 from torch.compiler import nested_compile_region
 
 
@@ -184,7 +184,7 @@ case("region_finds_out_sizes", twice_positive, (torch.randn(8),), (-torch.rand(8
 case("region_finds_out_places", lambda x: positive_places(x) + positive_places(x).sum(), (torch.randn(4, 5).relu(),), (torch.zeros(4, 5),))
 case("region_called_twice", lambda x: bumped(bumped(x)) + 1, (torch.randn(4, 5),))
 
-# --- sizes that may be 0 or 1: a lower bound of 0 is PyTorch's default, and one of 2 is its own doing
+# --- sizes that may be 0 or 1: a lower bound of 0 is PyTorch's default, and PyTorch itself adds a bound of 2
 class Batched(nn.Module):
     def __init__(self):
         super().__init__()
@@ -209,7 +209,7 @@ case("empty_batch_of_two_sizes", lambda x, y: (x @ y, x.sum(0), y.amax(1), (x * 
      *[(torch.randn(a, 4), torch.randn(4, b)) for a, b in ((3, 5), (0, 5), (1, 1), (0, 1))],
      dynamic=({0: Dim("a", min=0)}, {1: Dim("b", min=1)}))
 
-# --- MX weights, spelled out in different ways; each becomes one MX value, and the results stay bit for bit
+# --- MX weights, spelled out in different ways; each becomes an MX value, and results stay bit for bit
 def table(exponent_bits, mantissa_bits):
     """The numbers of a small float type without infinities, by their bits."""
     bias, numbers = 2 ** (exponent_bits - 1) - 1, []
@@ -279,7 +279,7 @@ case("mx_fp6_e3m2", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3,
 case("mx_fp6_e3m2_decomposed", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2), form="table"), rows, tolerance=0, decompose=True)
 case("mx_not_quite", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2) + 1e-3, form="table"), rows, tolerance=0)
 
-# --- operators that OpInfo has no samples of, or none that export
+# --- operators without OpInfo samples, or without exportable samples
 masked = torch.rand(2, 3, 4, 4) > 0.6
 for name, mask, arguments in (("square", torch.rand(4, 4) > 0.6, (3, 0)), ("padding", torch.rand(2, 4) > 0.5, (3, 1)),
                               ("full", masked, (1, 2)), ("plain", masked, ())):
@@ -307,7 +307,7 @@ def attention_gradient(grad, q, k, v, mask=None, causal=False, scale=None):
 
 many, few = (torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 8)), (torch.randn(2, 2, 7, 8), torch.randn(2, 2, 7, 8))
 unseen = torch.where(torch.rand(2, 1, 5, 7) > 0.7, -torch.inf, torch.randn(2, 1, 5, 7))
-unseen[0, 0, 2] = -torch.inf  # a query that sees no key
+unseen[0, 0, 2] = -torch.inf  # a query without visible keys
 case("attention_gradient", attention_gradient, (*many, torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 8)))
 case("attention_gradient_causal", lambda *x: attention_gradient(*x, None, True, 0.3), (*many, torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 8)))
 case("attention_gradient_of_shared_keys", attention_gradient, (*many, *few))

@@ -13,7 +13,7 @@ from torchao.optim import Adam8bit, AdamW8bit
 from torchao.optim.quant_utils import quantize_8bit_with_qmap, scale_tensor
 from torchao.optim.subclass_8bit import get_qmap_signed, get_qmap_unsigned
 
-SIZES = ((16, 256), (65, 63))  # the second one keeps float32: its last block is not full
+SIZES = ((16, 256), (65, 63))  # the second stays float32: its last block is not full
 STEPS = 6
 CASES = {"adamw": (AdamW8bit, {"lr": 1e-2}),
          "adam": (Adam8bit, {"lr": 1e-2, "weight_decay": 0.1, "betas": (0.8, 0.99)})}
@@ -39,7 +39,7 @@ for sign, values in (("signed", get_qmap_signed()), ("unsigned", get_qmap_unsign
     qmap = torch.tensor(values)
     x = tensors["blocks"] if sign == "signed" else tensors["blocks"].abs()
     scaled, scale = scale_tensor(x, 256)
-    # Where codes change: the middles of neighbours, and the floats beside them.
+    # Boundaries of codes: the middles of neighbours, and adjacent floats.
     middles = (qmap[:-1] + qmap[1:]) / 2
     edges = torch.cat([middles, middles.nextafter(torch.tensor(2.0)), middles.nextafter(torch.tensor(-2.0)), torch.ones(3)])
     tensors |= {f"{sign}.values": qmap, f"{sign}.codes": quantize_8bit_with_qmap(scaled, qmap), f"{sign}.scales": scale,

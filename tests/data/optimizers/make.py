@@ -20,8 +20,7 @@ from recorded import record, save_program, torch_version
 
 warnings.filterwarnings("ignore")
 
-# Optimizer: for each list argument of its function, the state that it holds; and arguments of the function by those of
-# the constructor.
+# Optimizer: the state behind each list argument of its function; and arguments of the function from the constructor's.
 BETAS = {"beta1": lambda o: o["betas"][0], "beta2": lambda o: o["betas"][1]}
 FUNCTIONS = {
     "sgd": ({"momentum_buffer_list": "momentum_buffer"}, {}),
@@ -121,7 +120,7 @@ class ScaledStep(Step):
 def cases(out, wanted):
     for name, variants in OPTIONS.items():
         if name not in FUNCTIONS:
-            continue  # not made of operators on the lists alone
+            continue  # uses more than operators on the lists
         for variant, options in variants.items():
             for how in (("fused",) if name in FUSED else ()) + ("foreach", "loop"):
                 case = f"{name}_{variant}_{how}"
@@ -136,11 +135,11 @@ def cases(out, wanted):
                     module.lists, args = [], (*args[:2], [])
                 try:
                     program = export(module, args, strict=False)
-                except (RuntimeError, AssertionError, TypeError) as error:  # torch.export cannot trace some of them
+                except (RuntimeError, AssertionError, TypeError) as error:  # torch.export cannot trace all optimizers
                     print(f"{case}: not exported: {str(error).splitlines()[0]}")
                     continue
                 save_program(program, f"{out}/{case}.pt2")
-                # PyTorch runs the same operators: float32 of step in other places makes other numbers.
+                # PyTorch runs the same operators: a float32 step elsewhere changes results.
                 reference = module if how == "fused" else program.module()
                 save_file(record(reference, args, "call0."), f"{out}/{case}.safetensors", metadata={"torch": torch_version()})
                 print(case)

@@ -1,6 +1,6 @@
-"""Makes tests/exporter/quantize_goldens.h: check sums of what torchao quantizes numbers to that the test can make, too.
+"""Makes tests/exporter/passes/quantize/goldens.h: check sums of what torchao quantizes numbers to that the test can make, too.
 
-Run with torch 2.12 and torchao 0.18: python tests/data/quantize/make.py > tests/exporter/quantize_goldens.h
+Run with torch 2.12 and torchao 0.18: python tests/data/quantize/make.py > tests/exporter/passes/quantize/goldens.h
 """
 import zlib
 
@@ -107,7 +107,7 @@ def quantized(name, mode, x):
         q = Float8Tensor.from_hp(x)
         codes = q.qdata.view(torch.uint8)
         return [torch.where(codes == 0xFF, 0x7F, codes), q.scale]  # NaN of either sign
-    if x.dtype == torch.float16:  # which torchao does not take
+    if x.dtype == torch.float16:  # unsupported in torchao
         x = x.float()
     if name == "nvfp4":
         outer = per_tensor_amax_to_scale(torch.max(torch.abs(x)))

@@ -259,7 +259,7 @@ def products():
         packed = torch.zeros(n // 8, k // (16 * tiles), 32, tiles // 2, dtype=i64)
         for lane in range(32):
             for word in range(tiles // 2):
-                for place, column in enumerate((0, 8, 16, 24, 1, 9, 17, 25)):  # from the lowest bits on
+                for place, column in enumerate((0, 8, 16, 24, 1, 9, 17, 25)):  # starting at the lowest bits
                     columns = torch.arange(k // (16 * tiles)) * 16 * tiles + word * 32 + lane % 4 * 2 + column
                     packed[:, :, lane, word] |= w[lane // 4 :: 8][:, columns].long() << 4 * place
         packed = torch.where(packed >= 2**31, packed - 2**32, packed).int()
@@ -289,7 +289,7 @@ def swizzled(s):
     return padded.view(rows // 128, 4, 32, columns // 4, 4).permute(0, 3, 2, 1, 4).reshape(-1).view(e8m0)
 
 
-# PyTorch's CPU has neither the operator nor its shape.
+# PyTorch's CPU has neither the operator nor its shape function.
 grouped_v2 = torch.library.Library("aten", "IMPL")
 for key in ("CPU", "Meta"):
     grouped_v2.impl("_scaled_grouped_mm_v2", lambda x, w, *_: torch.empty(x.shape[0], w.shape[2], dtype=bf16, device=x.device), key)
@@ -499,7 +499,7 @@ def everywhere():
             if t == bf16:  # the only type of PyTorch's kernel
                 case(f"all_{name}_experts", lambda m, x, e: torch._grouped_mm(x, experts(m).transpose(1, 2), offs=e), (torch.randn(9, 64).to(t), ends), share=share, **buffers)
             case(f"all_{name}_bmm{end}", lambda m, x: torch.bmm(x, experts(m).transpose(1, 2)), (torch.randn(3, 4, 64).to(t),), share=share, **buffers)
-            with torch.random.fork_rng():  # what follows keeps its numbers
+            with torch.random.fork_rng():  # keeps the random numbers of later cases
                 buffers, experts = make(24, 64, 3, dtype=t)
                 def loop(m, x):
                     w = experts(m)
@@ -518,7 +518,7 @@ def microscaled_groups():
     powers = lambda *sizes: torch.randint(120, 130, sizes, dtype=u8).view(e8m0)
     x, sx, w, sw = torch.randn(m, k).to(e4m3), powers(m, k // 32), torch.randn(groups, n, k).to(e4m3), powers(groups, n, k // 32)
     wide = lambda t, s: (t.double().unflatten(-1, (-1, 32)) * s.double().unsqueeze(-1)).flatten(-2)
-    def padded(s, ends):  # each group in tiles of its own; rows without a group have none
+    def padded(s, ends):  # each group has its own tiles; rows without a group have none
         starts = [0, *ends.tolist()]
         return torch.cat([swizzled(s[a:b]).view(u8) for a, b in zip(starts, ends.tolist()) if b > a]).view(-1, -(-s.shape[1] // 4) * 4).view(e8m0)
     def product(x, sx, ends):
@@ -529,7 +529,7 @@ def microscaled_groups():
     v1 = lambda s, x, sx, ends: torch._scaled_grouped_mm(x, s.w.transpose(1, 2), sx, s.sw, ends, out_dtype=bf16)
     def v2(swizzle):
         return lambda s, x, sx, ends: torch.ops.aten._scaled_grouped_mm_v2(x, s.w.transpose(1, 2), [sx], [3], [swizzle], [s.sw], [3], [swizzle], ends, None, bf16)
-    # The scales of an input lie in tiles that depend on its groups.
+    # The scales of an input lie in tiles depending on its groups.
     golden = lambda x, _, e: product(x, sx if len(x) == m else other_sx, e)
     few, other_sx, few_ends = torch.randn(40, k).to(e4m3), powers(40, k // 32), torch.tensor([7, 24, 40], dtype=i32)
     calls = ((x, padded(sx, ends), ends), (few, padded(other_sx, few_ends), few_ends))

@@ -54,13 +54,13 @@ def case(name, function, *calls, dynamic=None, decompose=False):
 torch.manual_seed(0)
 t, randn = torch.tensor, torch.randn
 
-# --- meshgrid: the first two axes change places
+# --- meshgrid: the first two axes are exchanged
 for name, sizes in (("two", (3, 4)), ("three", (3, 4, 2)), ("one", (3,)), ("no_axes", ((), 4)), ("four", (2, 1, 3, 0))):
     case(f"meshgrid_xy_{name}", lambda *x: torch.meshgrid(*x, indexing="xy"), tuple(randn(n) for n in sizes))
 case("meshgrid_xy_dynamic", lambda x, y: torch.meshgrid(x, y, indexing="xy"), (randn(3), randn(4)), (randn(7), randn(2)),
      dynamic=({0: Dim("a", max=9)}, {0: Dim("b", max=9)}))
 
-# --- embedding_bag: a padding index that counts from the end; the last row is one as well
+# --- embedding_bag: a padding index counted from the end; the last row is padding, too
 bags = (t([1, 6, 2, 0, 6, 6, 2, 4]), randn(7, 3), t([0, 2, 2, 5]))
 for mode in ("sum", "mean", "max"):
     for padding in (-1, -5, -7):
@@ -73,14 +73,14 @@ case("embedding_bag_no_padding", lambda x, w, o: torch.embedding_bag(w, x, o, pa
                                                                       sparse=False, per_sample_weights=None,
                                                                       include_last_offset=False)[0], bags)
 
-# --- padding that crops
+# --- cropping padding
 for mode in ("circular", "reflect", "replicate", "constant"):
     case(f"pad_{mode}_crop_left", lambda x: F.pad(x, (-1, 2), mode=mode), (ramp(2, 3, 5),))
     case(f"pad_{mode}_crop_right", lambda x: F.pad(x, (2, -1), mode=mode), (ramp(3, 5),))
     case(f"pad_{mode}_crop_both", lambda x: F.pad(x, (-1, -2), mode=mode), (ramp(2, 3, 5),))
     case(f"pad_{mode}_crop_planes", lambda x: F.pad(x, (-1, 2, 1, -1), mode=mode), (ramp(2, 3, 4, 5),))
     case(f"pad_{mode}_crop_volumes", lambda x: F.pad(x, (2, -1, -1, 1, -1, -1), mode=mode), (ramp(1, 2, 4, 4, 5),))
-    if mode != "circular":  # PyTorch refuses to export that one
+    if mode != "circular":  # PyTorch refuses to export circular
         case(f"pad_{mode}_crop_dynamic", lambda x: F.pad(x, (-1, 2), mode=mode), (randn(2, 3, 7),), (randn(2, 3, 12),),
              dynamic=({2: Dim("n", min=4, max=20)},))
 case("pad_reflect_beyond_crop", lambda x: F.pad(x, (-3, 4), mode="reflect"), (ramp(1, 2, 5),))
@@ -89,7 +89,7 @@ case("pad_circular_module", nn.CircularPad2d((1, -1, -1, 2)), (ramp(1, 2, 4, 5),
 
 case("pad_circular_operator", lambda x: (aten._pad_circular(x, (-1, 2)), *(aten._pad_enum(x, (1, -1), m) for m in range(4))), (ramp(2, 3, 5),))
 
-# --- what of a tensor of no dimensions is not zero
+# --- nonzero elements of a tensor without dimensions
 for name, x in (("zero", t(0.0)), ("number", t(2.0)), ("true", t(True)), ("false", t(False)), ("integer", t(5))):
     case(f"no_axes_argwhere_{name}", lambda x: torch.argwhere(x), (x,))
     case(f"no_axes_nonzero_{name}", lambda x: torch.nonzero(x), (x,))
@@ -111,23 +111,23 @@ for dtype in (torch.int8, torch.uint8, torch.int16):
 case("wrap_logical", lambda x: (torch.logical_and(x, t(256)), torch.logical_or(x, t(-256)), torch.logical_and(x, t(-255))),
      (t([0, 1, 255], dtype=torch.uint8),))
 
-# --- sizes that are products of a factor
+# --- sizes derived from a factor
 for mode, factor in (("nearest", 1.7), ("bilinear", (0.9, 1.3)), ("bicubic", 0.7)):
     case(f"interpolate_{mode}_factor_dynamic", lambda x: F.interpolate(x, scale_factor=factor, mode=mode) * 2, (randn(1, 2, 5, 6),),
          (randn(1, 2, 10, 6),), (randn(1, 2, 4, 6),), dynamic=({2: Dim("n", min=4, max=50)},))
 
 case("roll_dynamic_empty", lambda x: x.roll(2, 0) + 1, (randn(5, 4),), (randn(0, 4),), (randn(1, 4),), dynamic=({0: Dim("n", min=0, max=40)},))
 
-# --- sums of 16 bits that PyTorch rounds after each step
+# --- sums of 16 bits, rounded by PyTorch after each step
 for dtype in (torch.float16, torch.bfloat16):
     short = str(dtype).split(".")[1]
     x, y = (randn(4, 40) * 3 + 6).to(dtype), (1 + torch.rand(4, 40)).to(dtype)
     case(f"soft_margin_loss_{short}", lambda x, y: F.soft_margin_loss(x, y), (x, y))
     case(f"soft_margin_loss_each_{short}", lambda x, y: F.soft_margin_loss(x, y, reduction="none"), (x, y))
-    # Three additions into one row: a sum that is rounded after each is another one.
+    # Three additions into a row: rounding after each addition changes the sum.
     case(f"index_add_{short}", lambda x, y: torch.index_add(x, 0, t([0, 0, 0, 1]), y), (randn(4, 33).to(dtype) * 3, randn(4, 33).to(dtype)))
 
-# --- windows that lie in the padding altogether; PyTorch's own oneDNN may crash on them
+# --- windows entirely inside the padding; PyTorch's own oneDNN may crash
 torch.backends.mkldnn.set_flags(False)
 for dtype in (torch.float32, torch.bfloat16, torch.float64):
     short = str(dtype).split(".")[1]

@@ -66,7 +66,7 @@ def normal(*sizes, dtype=torch.bfloat16):
     return torch.randn(*sizes).to(dtype)
 
 
-# --- MX: a product with the identity shows every number that the activation is rounded to
+# --- MX: a product with the identity shows every rounded activation
 TYPES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "e2m3": "fp6_e2m3", "e3m2": "fp6_e3m2",
          "e2m1": torch.float4_e2m1fn_x2}
 
@@ -113,7 +113,7 @@ def scaled_product(a, b, aten_op, bias=None):
     return y if bias is None else y + bias.to(a.orig_dtype)
 
 
-nvfp4._addmm_nvfp4_dispatch = scaled_product  # PyTorch has the product for GPUs alone
+nvfp4._addmm_nvfp4_dispatch = scaled_product  # PyTorch has the product only for GPUs
 
 
 def two_levels(w, outer, tiles=False, how=None, activation=None):
@@ -160,11 +160,11 @@ for name, granularity in {"row": PerRow(), "group": PerGroup(16)}.items():
 case("float8_mm", Weights(lambda m, x: torch.mm(x, m.w.t()), w=Float8Tensor.from_hp(torch.randn(50, 64), granularity=PerRow())),
      torch.randn(4, 64), 1e-4)
 
-# --- 2:4 sparse, whose products PyTorch has for GPUs alone: the same numbers as those of the whole weight
+# --- 2:4 sparse (PyTorch has such products for GPUs alone): results equal those of the whole weight
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
     w, b = torch.randn(64, 128).to(dtype), torch.randn(64).to(dtype)
     keep = torch.rand(64, 32, 4).argsort(-1) < 2
-    if dtype == torch.float32:  # one of two
+    if dtype == torch.float32:  # a single nonzero of two
         keep = (torch.rand(64, 32, 2, 2).argsort(-1) < 1).view(64, 32, 4)
     w = w * keep.view(64, 128)
     kept, meta = sparse_semi_structured_from_dense_cutlass(w)

@@ -145,7 +145,7 @@ guarded("nested", Nested(), *[({"a": ramp(n, 3), "b": [ramp(2), ramp(m)]},) for 
         dynamic=({"a": {0: auto}, "b": [None, {0: auto}]},))
 
 
-# --- results that nothing reads, and questions about types that tracing answered
+# --- unread results, and type queries already answered by tracing
 def case(name, module, *calls, dynamic=None, strict=False, tolerance=None, program=None):
     if wanted and name not in wanted:
         return
@@ -175,7 +175,7 @@ case("unused_types", asks_types, (ramp(4, 3), ramp(4, 3)))
 case("unused_sizes", lambda x: torch.tensor([x.shape[0], x.shape[1]]), (ramp(7, 3),), (ramp(5, 4),), dynamic=({0: auto, 1: auto},))
 
 
-# --- dual numbers: the file has the primal computation alone
+# --- dual numbers: the file has only the primal computation
 class Weighted(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -198,7 +198,7 @@ def derivative(name, function, *args, tolerance=None):
     except Exception as e:
         print(name, "is beyond PyTorch's export:", str(e)[:60].replace("\n", " "))
         if os.path.exists(f"{out}/{name}.pt2") and not os.path.exists(f"{out}/{name}.safetensors"):
-            os.remove(f"{out}/{name}.pt2")  # half of one
+            os.remove(f"{out}/{name}.pt2")  # incomplete
 
 
 jvp = torch.func.jvp
@@ -233,7 +233,7 @@ def forward_ad(s, x, v):
 
 derivative("dual_forward_ad", forward_ad, x, v)
 
-# --- what make_fx leaves of derivatives, prims among it
+# --- derivatives traced by make_fx, including prims
 from torch.fx.experimental.proxy_tensor import make_fx
 
 func = torch.func
@@ -312,7 +312,7 @@ case("audio_filters", lambda x, a, b: audio.lfilter(x, a, b, clamp=False),
      (wave.double(), torch.tensor([[1, -0.5, 0.2, 0.05], [2, 0.3, -0.1, 0.4]]).double(),
       torch.tensor([[0.3, 0.1, 0, 0.2], [1, -1, 0.5, 0]]).double()))
 case("audio_overdrive", lambda x: audio.overdrive(x, 12.0, 30.0), (wave,), tolerance=1e-5)
-# torchaudio has no shapes for these two: whoever exports them gives some.
+# torchaudio has no shape functions for these operators: the export provides them.
 torch.library.register_fake("torchaudio::forced_align")(
     lambda p, t, n, m, blank: (t.new_empty(p.shape[0], p.shape[1]), torch.empty_like(p)))
 torch.library.register_fake("torchaudio::rnnt_loss_forward")(

@@ -159,7 +159,7 @@ def conv1d():
     save(export(model, (tokens[:4],), dynamic_shapes=({0: Dim("batch", max=4096)},)), OUT / "conv1d.pt2")
     torch.manual_seed(0)
     names = [n.removesuffix(".weight") for n, _ in model.named_parameters() if n.endswith(".weight") and n != "tokens.weight"]
-    for name in names:  # in the order of the program's states
+    for name in names:  # ordered like the program's states
         setattr(model, name, Adapted(getattr(model, name), 2, 4))
     optimizer = torch.optim.AdamW([p for n in names for p in (getattr(model, n).a, getattr(model, n).b)], lr=1e-2)
     losses = []
@@ -183,7 +183,7 @@ def lora():
     tokens, targets = data["tokens"], data["target"]
     layer = model.layers.layers[0]
     torch.manual_seed(5)
-    # In the order of the program's states.
+    # Ordered like the program's states.
     layer.linear1, layer.linear2 = Adapted(layer.linear1, 3, 6), Adapted(layer.linear2, 3, 6)
     model.head = Adapted(model.head, 2, 2)
     adapted = {"layers.layers.0.linear1": layer.linear1, "layers.layers.0.linear2": layer.linear2, "head": model.head}
@@ -217,7 +217,7 @@ def further():
 
 
 def eight_bits():
-    os.environ["TORCHDYNAMO_DISABLE"] = "1"  # torchao compiles each step; the numbers are those of the operators
+    os.environ["TORCHDYNAMO_DISABLE"] = "1"  # torchao compiles each step; the eager operators give the reference
     import torchao.optim.adam
 
     def step_of_torch(p, grad, step, m, v, largest, lr, beta1, beta2, decay, eps, is_adamw, rounds):
@@ -242,7 +242,7 @@ def eight_bits():
     for name, settings in (("adamw8bit", {}), ("adam8bit", {})):
         losses = train(OUT / "eight_bits.pt2", digits["images"], digits["labels"], 1, name, 2e-3, settings, None)
         cases.append({"model": "eight_bits", "optimizer": name, "lr": 2e-3, "settings": settings, "clip": None,
-                      "losses": losses[:60]})  # later, one other code is seen
+                      "losses": losses[:60]})  # a single code differs later
     (OUT / "eight_bits.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "torchao": "0.18.0",
                                                      "cases": cases}) + "\n")
 

@@ -16,7 +16,7 @@ WITH = {
     "lerp_weight": lambda x, s: torch.lerp(x, x.flip(0), s), "pow_in_place": lambda x, s: x.abs().pow_(s),
     "in_place": lambda x, s: (x.clone().add_(s), x.clone().mul_(s), x.clone().div_(s), x.clone().remainder_(s)),
     "foreach": lambda x, s: torch._foreach_add([x], s) + torch._foreach_mul([x], s) + torch._foreach_div([x], s)}
-# A tensor and a setting, which is a number.
+# A tensor and a numeric setting.
 SETTINGS = {
     "threshold": lambda x, s: F.threshold(x, s, 0.7 * s), "hardshrink": F.hardshrink, "softshrink": F.softshrink,
     "hardtanh": lambda x, s: F.hardtanh(x, -s, s), "leaky_relu": F.leaky_relu, "elu": F.elu, "celu": F.celu,
@@ -39,7 +39,7 @@ def make(case):
     a, b, c = torch.randn(3, 500)
     case("operand_addcdiv_f32", lambda a, b, c: (torch.addcdiv(a, b, c.abs() + 1, value=0.3), a + 0.3 * b / (c.abs() + 1)), (a, b, c))
     special = [v for s in NUMBERS for v in (s, -s, 2 * s, 3 * s)] + [0.0, -0.0, 1.0, -1.0]
-    # Whole vectors: PyTorch rounds elsewhere in the rest of a row.
+    # Whole vectors: PyTorch rounds differently in the remainder of a row.
     x = torch.cat([torch.randn(52) * 2, torch.tensor(special)])
     both = x.half(), x.bfloat16()
     others = [torch.tensor(s, dtype=t) for s in NUMBERS for t in (torch.float32, torch.float64)] + [torch.tensor(2049), torch.tensor(3)]

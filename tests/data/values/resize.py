@@ -6,7 +6,7 @@ from torch.nn.functional import interpolate
 aten = torch.ops.aten
 KINDS = {"u8": torch.uint8, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
-# Sizes, and factors that keep, double or otherwise change an axis.
+# Sizes, and factors: equal, doubled or other.
 IMAGES = {1: ([9], ([1.1], [2.2], [2.0], [0.6])),
           2: ([7, 5], ([1.1, 1.15], [2.1, 2.3], [1.05, 2.0], [1.0, 1.7], [0.7, 1.12])),
           3: ([3, 5, 4], ([1.1, 1.15, 1.2], [2.1, 2.3, 2.2], [1.1, 2.0, 0.6]))}
@@ -47,7 +47,7 @@ def make(case):
                             continue
                         gs = [torch.randn(f(x).shape, dtype=x.dtype) for f in functions]
                         case(f"{name}_gradient", *gradients(functions, x, gs))
-    # PyTorch takes other kernels for large images, where its nearest positions differ from those of small ones.
+    # PyTorch's kernels for large images compute different nearest positions than the kernels for small images.
     for mode in ("nearest", "nearest-exact"):
         for last, channels in ((False, 1), (False, 5), (True, 2), (True, 5)):
             name = f"resize_{mode.replace('-', '_')}_large_{channels}{'_last' * last}"

@@ -83,7 +83,7 @@ def make(case):
         image[2, 3], image[2, 2], image[2, 1] = -INF, NAN, -0.0
         images.append(image)
         if info.bits == 16:
-            continue  # PyTorch's positions of these are what its processor makes of infinities as 16-bit integers
+            continue  # PyTorch's positions here are infinities converted to 16-bit integers by the processor
         grid = (torch.rand(3, 7, 5, 2, generator=generator) * 3 - 1.5).to(dtype)
         for i, v in enumerate((NAN, INF, -INF, 1e30, -1e30, 1.0, -1.0, NAN, 0.0)):
             grid.view(-1)[i * 23] = v

@@ -95,7 +95,7 @@ void expect_gradients(const std::vector<Tensor>& inputs, const BuildNodes& build
     std::copy_n(static_cast<const std::byte*>(t.data()), t.byte_size(), static_cast<std::byte*>(copy.data()));
     moved.push_back(std::move(copy));
   }
-  // The differences of each term are summed, not those of sums: that keeps more digits.
+  // Sums the differences of single terms instead of subtracting sums: more digits survive.
   const auto terms = [&] {
     std::vector<double> all;
     for (const Tensor& t : session.run(moved)) {

@@ -23,7 +23,7 @@ TEST(AttentionGradients, CausalScaledAndShared) {
       std::vector<Attr> attrs = {attr(AttrKey::causal, Dim(causal))};
       if (scaled) attrs.push_back(attr_number(AttrKey::scale, 0.7));
       expect_gradients({noise({3, 2}), noise({4, 2}, 2), noise({4, 3}, 3)}, node(Op::attention, attrs));
-      // Two heads share each head of keys; one batch of keys for all.
+      // Two query heads share each key head; a single batch of keys serves all.
       expect_gradients({noise({2, 4, 3, 2}), noise({1, 2, 4, 2}, 2), noise({2, 2, 4, 3}, 3)},
                        node(Op::attention, attrs));
     }

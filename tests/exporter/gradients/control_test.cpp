@@ -85,7 +85,7 @@ Values recurrence(Builder& b, const Values& in) {
   return control(b, Op::scan_loop, in, {f}, {attr(AttrKey::carried, 1), attr(AttrKey::mapped, 1)});
 }
 
-/// Each body calls the one before twice: 2^20 ways through them, and a backward function for each body.
+/// Each body calls its predecessor twice: 2^20 paths, but a single backward function for each body.
 TEST(ControlGradients, SharedBodiesShareTheirBackwardFunctions) {
   constexpr std::size_t kDepth = 20;
   TestProgram p;
@@ -141,7 +141,7 @@ TEST(ControlGradients, ACondInAScan) {
   });
 }
 
-/// Random numbers in a body are those of the forward run: the gradient of the sum of x u is u, which is y / x.
+/// The backward pass reuses the random numbers of the forward run: the gradient of sum(x u) is u = y / x.
 TEST(ControlGradients, RandomNumbersAreNotDrawnTwice) {
   const auto dropped = [](Builder& g, const Values& v) -> Values {
     const ValueId u =
@@ -160,7 +160,7 @@ TEST(ControlGradients, RandomNumbersAreNotDrawnTwice) {
       if (op == Op::map_loop) {
         y = b.squeeze(control(b, op, {b.unsqueeze(in[0], 0)}, {f}, {attr(AttrKey::mapped, 1)})[0], 0);
       }
-      // The gradient of `second` is y: both sides of the test in one run.
+      // The gradient of `second` is y, so a single run gives both sides of the comparison.
       return {y, b.expr("s * y", {{"s", in[1]}, {"y", y}}, kType)};
     };
     const Tensor x = noise({6}, 1, 1, 2);

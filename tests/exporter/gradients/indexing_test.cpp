@@ -1,4 +1,4 @@
-// Gradients of what reads and writes at positions.
+// Gradients of gathers and scatters.
 #include <gtest/gtest.h>
 
 #include "exporter/gradients/notes.h"
@@ -36,7 +36,7 @@ TEST(IndexGradients, Writes) {
   }
 }
 
-TEST(IndexGradients, RepeatedPlacesAsInPyTorch) {  // each value gets the gradient of its place, also one that lost
+TEST(IndexGradients, RepeatedPlacesAsInPyTorch) {  // overwritten values get their position's gradient, too
   const auto g = gradients_of({noise({2}), noise({3}, 2), integers({3}, {0, 0, 1})},
                               [](Builder& b, const Values& in) { return Values{b.add(Op::index_put, in)}; });
   EXPECT_EQ(g[0], (std::vector<double>{0, 0}));

@@ -14,7 +14,7 @@ using Values = std::vector<ValueId>;
 
 constexpr DType kTypes[] = {DType::f64, DType::c128};
 
-/// x with 3 added to its diagonal: far from singular.
+/// x with 3 added to the diagonal: far from singular.
 ValueId regular(Builder& b, ValueId x) {
   return b.expr("x + 3 * o", {{"x", x}, {"o", identity(b, b.size(x, -1), b.dtype(x))}}, b.dtype(x));
 }
@@ -23,7 +23,7 @@ ValueId positive(Builder& b, ValueId x) {
   const ValueId square = b.matmul(x, adjoint(b, x));
   return b.expr("x + o", {{"x", square}, {"o", identity(b, b.size(x, -1), b.dtype(x))}}, b.dtype(x));
 }
-/// x with its rows scaled by 1, 2, ...: eigenvalues lie apart.
+/// x plus 2, 4, ... on the diagonal: the eigenvalues lie apart.
 ValueId spread(Builder& b, ValueId x) {
   const Dim n = b.size(x, -2);
   const ValueId scale = b.reshape(b.iota(n, DType::f64, 1), {n, 1});
@@ -120,7 +120,8 @@ TEST(LinalgGradients, LeastSquares) {
   }
 }
 
-// Vectors are determined up to a factor of size 1: losses are of |v|^2 and of products in which it cancels.
+// Eigenvectors are determined up to a factor of magnitude 1: the losses use |v|^2 and products independent of the
+// factor.
 
 TEST(LinalgGradients, HermitianEigenvalues) {
   for (const DType t : kTypes) {

@@ -1,4 +1,4 @@
-// Gradients of what moves elements.
+// Gradients of data movement.
 #include <gtest/gtest.h>
 
 #include "exporter/microscaling/round.h"
@@ -11,7 +11,7 @@ using testing::expect_gradients;
 using testing::noise;
 using Values = std::vector<ValueId>;
 
-/// The squares of what `move` makes, so that each place has another gradient.
+/// Squares the result of `move`, so that each position has a different gradient.
 void expect_moves(std::vector<std::vector<std::int64_t>> sizes,
                   const std::function<ValueId(Builder&, const Values&)>& move, DType dtype = DType::f64) {
   std::vector<Tensor> inputs;
@@ -65,9 +65,8 @@ TEST(MovementGradients, WritesIntoAPart) {
   });
 }
 
-/// Activations beside MX weights: PyTorch takes the gradient of the product that it would be without rounding, also
-/// where elements are saturated (1.99 is 510 times 2^-8, and 448 the largest of float8_e4m3fn) or have no numbers
-/// between them.
+/// Activations beside MX weights: PyTorch takes the gradient of the unrounded product, even for saturated elements
+/// (1.99 is 510 times 2^-8; float8_e4m3fn ends at 448) and between representable numbers.
 TEST(MovementGradients, RoundedActivations) {
   for (const DType element : {DType::f8_e4m3fn, DType::f8_e5m2, DType::f6_e2m3, DType::f4_e2m1}) {
     Tensor x = noise({2, 3, 64});

@@ -1,4 +1,4 @@
-// Derivatives of the scalar operations, and the values that PyTorch gives where a function has none.
+// Derivatives of the scalar operations, and PyTorch's values where a function has none.
 #include "schema/pointwise.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::noise;
 using Values = std::vector<ValueId>;
 
 struct Formula {
-  std::string text;  ///< of x, and of y if it names it
+  std::string text;  ///< an expression of x and, optionally, y
   double low = -1, high = 1;
   double tolerance = 1e-6;
 };
@@ -81,7 +81,7 @@ TEST(PointwiseGradients, OfComplexNumbers) {
   for (const Formula& f : kRealOfComplex) check(f, DType::c128, DType::f64);
 }
 
-/// The slope of a formula at x, made as PyTorch's operator `op` is.
+/// The slope of a formula at x, with PyTorch's operator `op` as its origin.
 double slope(const std::string& text, double x, const std::string& op = {}, double y = 0) {
   const auto g = gradients_of({doubles({1}, {x}), doubles({1}, {y})}, [&](Builder& b, const Values& v) -> Values {
     b.program().origins.push_back({op, {}, {}});
@@ -91,7 +91,7 @@ double slope(const std::string& text, double x, const std::string& op = {}, doub
   return g[0][0];
 }
 
-// What torch.autograd gives, torch 2.12.
+// Results of torch.autograd, torch 2.12.
 TEST(PointwiseGradients, WhereThereIsNoDerivative) {
   EXPECT_EQ(slope("abs(x)", 0), 0);
   EXPECT_EQ(slope("max(x, 0)", 0, "aten.relu.default"), 0);
@@ -129,7 +129,7 @@ TEST(PointwiseGradients, WhereThereIsNoDerivative) {
   EXPECT_EQ(slope("isnan(y) ? nan : x == 0 ? 0 : x * log(y)", 0, "aten.xlogy.Tensor", 2), std::log(2.0));
 }
 
-/// Narrow numbers are computed wide and rounded once; a sum over broadcast axes is rounded after it.
+/// Narrow types are computed wide and rounded once; a sum over broadcast axes is rounded afterwards.
 TEST(PointwiseGradients, OfNarrowNumbers) {
   for (DType t : {DType::f16, DType::bf16}) {
     const auto g =
@@ -149,7 +149,7 @@ TEST(PointwiseGradients, OfNarrowNumbers) {
   }
 }
 
-/// A part that was not chosen, or an exponential that overflows, makes no NaN.
+/// An unselected branch or an overflowing exponential makes no NaN.
 TEST(PointwiseGradients, NoNanBesideWhatWasChosen) {
   EXPECT_EQ(slope("x > 20 ? x : log1p(exp(x))", 1000), 1);
   EXPECT_EQ(slope("log1p(exp(x))", 1000), 1);

@@ -24,7 +24,7 @@ TEST(ProductGradients, BroadcastBatchesAndBias) {
   expect_gradients({noise({2, 1, 2, 3}), noise({3, 3, 4}, 2), noise({2, 1}, 3)}, product);
 }
 
-/// A linear layer: the weight lies transposed, and all batches share it.
+/// A linear layer: all batches share the transposed weight.
 Values linear(Builder& b, const Values& in) {
   return {b.add(Op::matmul, {in[0], b.permute(in[1], {1, 0}), in[2]})};
 }
@@ -37,7 +37,7 @@ TEST(ProductGradients, LinearLayers) {
                    linear);
 }
 
-/// The gradient of such a weight is one product, without a copy: x^T g would have to be transposed.
+/// The weight's gradient is a single product without a copy: x^T g would need a transpose.
 TEST(ProductGradients, AWeightsGradientIsOneProduct) {
   testing::TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 5, 3}), w = p.input(DType::f32, {4, 3}), bias = p.input(DType::f32, {4});

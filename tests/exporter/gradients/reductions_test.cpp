@@ -37,7 +37,7 @@ TEST(ReductionGradients, ProductsWithZeros) {
   expect_gradients({doubles({3, 4}, {1, 0, 3, 2, 0, 0, 5, 1, 2, 3, 4, 5})}, reduction("prod", {1}));
 }
 
-/// The products of the others are as wide as the result: in float32 those of the last element would be 0.
+/// Products of the other elements are as wide as the result: in float32 the last element's would be 0.
 TEST(ReductionGradients, AProductWiderThanItsOperand) {
   const auto g = gradients_of({doubles({4}, {1e-30, 1e-30, 1e30, 1e30})}, [](Builder& b, const Values& v) -> Values {
     return {b.reduce(b.cast(v[0], DType::f32), "prod", {0}, false, DType::f64)};

@@ -59,7 +59,7 @@ TEST(GradientRegistry, AFormulaOfPyTorchThatIsMissing) {
   EXPECT_NE(message.find("a formula of its own"), std::string::npos) << message;
 }
 
-/// Sizes of a file must not decide how many nodes there are.
+/// Sizes in a file must not decide the number of nodes.
 TEST(GradientRegistry, ReflectionsWithoutEnd) {
   TestProgram p;
   const std::int64_t many = 30000;
@@ -77,7 +77,7 @@ TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
   EXPECT_EQ(refusal(p, y, x), "none");
 }
 
-/// What holds for an operator's derivative does not for the derivative of its gradient.
+/// A rule for an operator's derivative does not apply to the derivative of the gradient.
 TEST(GradientRegistry, NodesOfGradientsHaveOriginsOfTheirOwn) {
   TestProgram p;
   p.program().origins = {{"aten.relu.default", "head", "model.py:7"}};

@@ -42,7 +42,7 @@ TEST(SamplingGradients, GridsOfEveryMode) {
   }
 }
 
-TEST(SamplingGradients, Boxes) {  // one beyond the image, one smaller than an element
+TEST(SamplingGradients, Boxes) {  // a box beyond the image, a box smaller than an element
   const Tensor boxes = doubles({4, 5}, {1, 0.3, 0.2, 3.4, 2.9, 0, -2, 1, 1.5, 7, 1, 2, 2, 2.1, 2.2, 0, 1, 0, 4, 3});
   for (const RoiKind kind : {RoiKind::align, RoiKind::pool, RoiKind::position_align, RoiKind::position_pool}) {
     for (const std::int64_t samples : {0, 2}) {

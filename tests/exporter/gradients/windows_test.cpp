@@ -25,7 +25,7 @@ std::vector<Attr> windows(Sizes strides, Sizes dilations, Sizes before, Sizes af
 TEST(WindowGradients, ConvolutionOfEveryGeometry) {
   const testing::BuildNodes plain = node(Op::convolution, windows({1, 1}, {1, 1}, {0, 0}, {0, 0}, 1));
   expect_gradients({noise({2, 3, 4, 5}), noise({2, 3, 2, 3}, 2), noise({2}, 3)}, plain);
-  // Strides that leave elements out at the end, uneven padding, dilation, groups.
+  // Strides that skip the last elements, uneven padding, dilation, groups.
   expect_gradients({noise({2, 4, 7, 8}), noise({6, 2, 2, 3}, 2)},
                    node(Op::convolution, windows({3, 2}, {2, 1}, {1, 2}, {0, 1}, 2)));
   expect_gradients({noise({2, 3, 9}), noise({3, 1, 3}, 2), noise({3}, 3)},
@@ -37,14 +37,14 @@ TEST(WindowGradients, ConvolutionOfEveryGeometry) {
 TEST(WindowGradients, ConvolutionOfManyChannels) {  // a product for each element of the kernel
   expect_gradients({noise({1, 33, 3, 4}), noise({2, 33, 2, 2}, 2)},
                    node(Op::convolution, windows({1, 2}, {1, 1}, {1, 0}, {0, 1}, 1)));
-  // Windows that lie densely in their image: over the whole of it at once.
+  // Dense windows: the convolution runs over the whole image at once.
   expect_gradients({noise({1, 64, 1, 20}), noise({2, 32, 1, 2}, 2)},
                    node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 2)));
   expect_gradients({noise({2, 33, 1, 20}), noise({2, 33, 1, 2}, 2)},
                    node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 1)));
 }
 
-/// Products of 16 bits copy what they read by strides.
+/// Products of 16 bits copy strided operands.
 TEST(WindowGradients, ConvolutionOf16BitsReadsOneImageAtATime) {
   testing::TestProgram p;
   Builder& b = p.b();

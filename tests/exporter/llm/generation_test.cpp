@@ -1,5 +1,5 @@
-// Which programs become archives that generate tokens, and what the others are told. A small decoder: its logits are
-// the sum of the cache's rows up to each token, so they are known by hand.
+// Programs that become archives for token generation, and the errors of all others. The logits of this small decoder
+// are the sums of the cache's rows up to each token, so the expected values are easy to derive.
 #include <gtest/gtest.h>
 
 #include "exporter/llm/add_generation.h"
@@ -18,7 +18,7 @@ struct Shape {
   bool dynamic = true, cache = true, mask = false;
 };
 
-/// tokens [batch, n], position [1] -> logits [1, n, 4]: the number of each token among those so far.
+/// tokens [batch, n], position [1] -> logits [1, n, 4]: the count of each token so far.
 TestProgram decoder(const Shape& shape) {
   TestProgram p;
   Builder& b = p.b();
@@ -106,7 +106,7 @@ TEST(Generation, RefusesInputsWhoseNamesSayTheyAreSomethingElse) {
   EXPECT_NE(told("position_ids", "input_ids").find("seems to be a position"), std::string::npos);
 }
 
-/// Attention with a mask over keys and values that are a cache, or a constant of the same length.
+/// Masked attention over keys and values from a cache, or from a constant of the same length.
 std::size_t nodes_that_read_filled_slots(bool of_cache) {
   constexpr std::int64_t kMany = 200;
   TestProgram p = decoder({});
@@ -153,7 +153,7 @@ TEST(Specialise, CopiesWithASizeFixedAndBoundSymbolsFresh) {
   EXPECT_TRUE(out[0].is(3));
   EXPECT_GE(b.pool().symbol_of(out[1]), 0);
   EXPECT_NE(out[1], found);
-  EXPECT_EQ(p.program().functions[0].values[static_cast<std::size_t>(x)].type.shape[0], n);  // as it was
+  EXPECT_EQ(p.program().functions[0].values[static_cast<std::size_t>(x)].type.shape[0], n);  // unchanged
 }
 
 TEST(Specialise, DropsRelationsThatTheSizeDecides) {

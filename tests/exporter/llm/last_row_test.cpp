@@ -1,4 +1,4 @@
-// The last row of logits: what leads to the others is not computed.
+// The last row of logits: no node computes the other rows.
 #include "exporter/llm/last_row.h"
 
 #include <gtest/gtest.h>
@@ -30,10 +30,10 @@ class LastRow : public ::testing::Test {
     n.attrs = {attr(AttrKey::k, axes), attr_number(AttrKey::epsilon, 0)};
     const ValueId y = p.b().add(std::move(n)).front();
     drop_unread(y);
-    p.output(y);  // its reader
+    p.output(y);  // reads y
     return y;
   }
-  /// As an imported program has it: results that nothing reads are absent.
+  /// Marks unread results as absent, like the importer.
   void drop_unread(ValueId y) {
     for (ValueId& v : p.program().functions[0].nodes.back().outputs) v = v == y ? v : kNoValue;
   }
@@ -53,7 +53,7 @@ TEST_F(LastRow, GoesBeforeNorms) {
   }
   Session session(p.model().prepare());
   const std::vector<Tensor>& results = session.run({floats({1, 2, 2}, {9, 9, 6, 0})});
-  // 7 and 1: the root of their mean square is 5, and each lies 3 from their mean.
+  // 7 and 1: the root of their mean square is 5, and each is 3 away from their mean.
   EXPECT_EQ(values_of(results[1]), (std::vector<float>{1.4F, 0.2F}));
   EXPECT_EQ(values_of(results[3]), (std::vector<float>{1, -1}));
 }

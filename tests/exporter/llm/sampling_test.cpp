@@ -1,4 +1,4 @@
-// Tokens that a program draws, against the probabilities of softmax, top-k and top-p computed here in double.
+// Sampled tokens against the probabilities of softmax, top-k and top-p, computed here in double.
 #include "exporter/llm/sampling.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::vector<float> logits_of(const Case& c) {
   return logits;
 }
 
-/// What transformers' processors leave: temperature, then top-k, then top-p of what top-k left.
+/// Probabilities after transformers' processors: temperature, then top-k, then top-p of the remaining tokens.
 std::vector<double> probabilities(const std::vector<float>& logits, const Case& c) {
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
@@ -81,8 +81,9 @@ std::int64_t token(Session& session, const std::vector<Tensor>& inputs) {
 
 class Sampling : public ::testing::TestWithParam<Case> {};
 
-/// Pearson's statistic over tokens of which at least five are expected, the others as one. It exceeds its mean by five
-/// standard deviations once in millions; the seed is fixed, so the test passes always or never.
+/// Pearson's statistic over tokens with an expected count of at least five; all other tokens count together. The
+/// statistic exceeds its mean by five standard deviations once in millions; the seed is fixed, so the test passes
+/// always or never.
 TEST_P(Sampling, DrawsByTheProbabilities) {
   const Case& c = GetParam();
   const std::vector<float> logits = logits_of(c);
@@ -126,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(, Sampling,
                                            Case{"both", 40, 1, 0.8F, 12, 0.7F},
                                            Case{"top_k_of_all", 40, 1, 1, 40, 0.9F}, Case{"large", 2000, 2},
                                            Case{"large_top_k", 2000, 2, 1, 20},
-                                           Case{"large_top_p", 2000, 3, 1, 0, 0.5F},          // the candidates reach it
-                                           Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},  // they do not
+                                           Case{"large_top_p", 2000, 3, 1, 0, 0.5F},          // candidates reach top_p
+                                           Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},  // candidates miss top_p
                                            Case{"large_both_sorted", 600, 1, 1, 500, 0.5F}),
                          [](const auto& info) { return info.param.name; });
 

@@ -1,5 +1,5 @@
-// Decoders over slots, against the same decoder for one text in sessions of its own, and nodes of several texts against
-// the node for each text.
+// Decoders over slots against sessions with a single sequence each, and nodes over several sequences against a node per
+// sequence.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,8 +31,8 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
 
 constexpr std::int64_t kTexts = 3, kSlots = 4, kPlaces = 5, kWidth = 4;
 
-/// token [1, 1], place [1] of one text -> y [1, kWidth]: made by `body` of x [1, kWidth], a row of a table, of the
-/// cache [1, kPlaces, kWidth] after its update, and of the place.
+/// token [1, 1], place [1] of a single sequence -> y [1, kWidth]: the result of `body` for x [1, kWidth] (a row of a
+/// table), the updated cache [1, kPlaces, kWidth] and the place.
 struct OneText {
   TestProgram p;
   ValueId x = kNoValue, cache = kNoValue, place = kNoValue;
@@ -55,7 +55,8 @@ OneText one_text(const Body& body) {
   return t;
 }
 
-/// Two steps of three of four slots, the second without one of them, give what one text gives in sessions of its own.
+/// Two steps with three of four slots (the second step without one of the three) equal sessions with a single sequence
+/// each.
 template <class Body>
 void expect_alike(const Body& body) {
   OneText alone = one_text(body), together = one_text(body);
@@ -176,7 +177,7 @@ TEST(Slots, ListsOfATextThatNeedEachOther) {
       const ValueId all = b.constant(DType::f32, {kWidth, kWidth}, table.data());
       return b.index_select(all, b.reshape(places, {count}), 0);
     };
-    // Each list is read before the other's sum, which is made of its sum: no list's nodes come first.
+    // Each list is read before the other's sum depends on its sum: no order of whole lists works.
     const ValueId low = rows("x < 0.5", 8), high = rows("x > -0.5", 9);
     const auto sum = [&](ValueId x) { return b.reduce(x, "sum", {0}, false, DType::f32); };
     const ValueId of_low = sum(low), of_high = sum(high);
@@ -191,7 +192,7 @@ TEST(Slots, RowsOfACacheGoToOthers) {
   expect_alike([](OneText& t, Builder& b) {
     const std::vector<std::int64_t> two = {1, 3};
     const ValueId to = b.constant(DType::i64, {2}, two.data()), first = b.full({2}, 0, DType::i64);
-    const ValueId row = b.reshape(b.slice(t.cache, 1, 2, 1), {kWidth});  // one row for two places
+    const ValueId row = b.reshape(b.slice(t.cache, 1, 2, 1), {kWidth});  // a single row for two places
     const ValueId all = b.add(Op::index_put, {t.cache, row, first, to});
     t.p.program().functions[0].writebacks[0].value = all;
     return b.reduce(all, "sum", {1}, false, DType::f32);
@@ -226,7 +227,7 @@ TEST(Slots, OpsWithoutARuleRunForEachText) {
 }
 
 TEST(Slots, AWholeStateMayBeNew) {
-  // A cache that rolls, as a sliding window's does.
+  // A rolling cache, as in a sliding window.
   const auto body = [](OneText& t, Builder& b) {
     const ValueId rolled = b.concat({b.slice(t.cache, 1, 1, kPlaces - 1), b.reshape(t.x, {1, 1, kWidth})}, 1);
     t.p.program().functions[0].writebacks[0].value = rolled;
@@ -276,7 +277,7 @@ TEST(Slots, RefusesWhatTextsCannotShare) {
             std::string::npos);
 }
 
-/// What a session draws, computed from its seed: equal to its last bit.
+/// A session's draws, computed from its seed, are equal in every bit.
 TEST(SessionDraw, IsWhatTheSessionDraws) {
   TestProgram drawing, computing;
   drawing.output(drawing.b().add(Op::random, {}, {attr_text(AttrKey::kind, "uniform"), attr_dtype(DType::f64)}));

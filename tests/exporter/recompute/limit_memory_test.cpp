@@ -1,4 +1,4 @@
-// Values that are made again instead of being held: fewer bytes, the same results, nothing repeated that must not be.
+// Values computed again instead of held: fewer bytes, equal results, no repeated side effects.
 #include "exporter/recompute/limit_memory.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr int kLayers = 8;
 constexpr std::int64_t kRows = 64, kColumns = 32;
 constexpr std::uint64_t kLayerBytes = kRows * kColumns * sizeof(float);
 
-/// The gradient of `layers` of a product, tanh and dropout by x: it reads what each layer made, the last layer first.
+/// The gradient of `layers` of a product, tanh and dropout by x: reads each layer's values, the last layer first.
 struct Network {
   TestProgram p;
 
@@ -108,7 +108,7 @@ TEST(LimitMemory, KeepsBitsWithFewerBytes) {
   EXPECT_EQ(n.count(Op::random), std::size_t{kLayers}) << "no number is drawn twice";
 }
 
-/// Products and pointwise values of the same sizes, held until they are read in the reverse order.
+/// Products and pointwise values of the same sizes, held until reads in reverse order.
 TEST(LimitMemory, TakesTheCheapestFirst) {
   constexpr std::int64_t kSize = 256;
   TestProgram p;

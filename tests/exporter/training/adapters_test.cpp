@@ -1,4 +1,4 @@
-// Which weights get low-rank adapters, and what a file may say of them.
+// Weights that get low-rank adapters, and the rules for adapter files.
 #include "exporter/training/adapters.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::TestProgram;
 
-/// Two layers x W^T, and a table that rows are taken from.
+/// Two layers x W^T, and a table with a lookup.
 struct Layers {
   TestProgram p;
   std::vector<std::string> left_out;
@@ -79,7 +79,7 @@ TEST(Adapters, SayWhyARuleGivesNone) {
 }
 
 TEST(Adapters, LeaveOutTiedWeights) {
-  Layers l;  // second's bytes under another name, which another layer reads
+  Layers l;  // another layer reads second's bytes under a second name
   Builder& b = l.p.b();
   const ValueId other = l.parameter("tied", {3, 4}, std::vector<float>(12));
   l.p.program().states.back().storage = l.p.program().states[1].storage;

@@ -1,4 +1,4 @@
-// Steps of several ranks that share a batch: what they tell each other and when, and what each of them ends with.
+// Steps of several ranks that share a batch: messages, their order, and final states.
 #include "exporter/training/data_parallel.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class Layers {
   TestProgram p_;
 };
 
-/// What a rank has after its steps.
+/// A rank's state after its steps.
 struct Trained {
   std::vector<double> losses;
   std::vector<std::vector<float>> states;
@@ -126,7 +126,7 @@ TEST(DataParallel, BuffersAreThoseOfRankZero) {
   EXPECT_NEAR(all[1].states[2][0], sum, 1e-4);
 }
 
-/// A step of two ranks, of which the second has no samples: the parameters of each of them.
+/// A step of two ranks, the second without samples: the parameters of each rank.
 std::vector<std::vector<float>> step_without_samples(TestProgram& p, const std::string& loss, std::size_t parameters,
                                                      const std::vector<std::int64_t>& sample,
                                                      const std::vector<std::int64_t>& target) {
@@ -174,7 +174,7 @@ std::vector<std::vector<float>> step_without_samples(TestProgram& p, const std::
   return values;
 }
 
-/// The loss of no samples is NaN, and so is the gradient of what it is multiplied by.
+/// A loss without samples is NaN, and so are the gradients of its factors.
 TEST(DataParallel, AnOwnLossOfNoSamplesDoesNotCount) {
   TestProgram p;
   Builder& b = p.b();
@@ -185,7 +185,7 @@ TEST(DataParallel, AnOwnLossOfNoSamplesDoesNotCount) {
   EXPECT_EQ(step_without_samples(p, "none", 1, {0, 2}, {})[0], std::vector<float>({1.5F}));
 }
 
-/// 32 channels and an image much larger than the kernel: the gradient of the weight is products over all places.
+/// 32 channels and an image much larger than the kernel: the gradient of the weight is products over all positions.
 TEST(DataParallel, ConvolutionsTakeNoSamples) {
   TestProgram p;
   Builder& b = p.b();
@@ -196,11 +196,11 @@ TEST(DataParallel, ConvolutionsTakeNoSamples) {
   p.output(b.add(Op::convolution, {x, weight, kNoValue},
                  {attr(AttrKey::strides, one), attr(AttrKey::dilations, one), attr(AttrKey::before, none),
                   attr(AttrKey::after, none), attr(AttrKey::groups, Dim(1))}));
-  // d/dw of the mean of (0 - 1)^2 over 38 places is -2 for each element.
+  // d/dw of the mean of (0 - 1)^2 over 38 positions is -2 for each element.
   EXPECT_EQ(step_without_samples(p, "mse", 1, {0, 32, 40}, {0, 1, 38})[0], std::vector<float>(96, 1.0F));
 }
 
-/// Nodes of a step between the start of the first bucket of gradients and its wait.
+/// Nodes of a step between the start of the first gradient bucket and its wait.
 TEST(DataParallel, BucketsTravelWhileTheBackwardPassGoesOn) {
   Layers small(4), large(std::uint64_t{1} << 20);
   const auto starts = [](const Function& f) {
@@ -208,7 +208,7 @@ TEST(DataParallel, BucketsTravelWhileTheBackwardPassGoesOn) {
   };
   EXPECT_EQ(starts(small.step()), 5) << "count, loss, running sum, two gradients";
   EXPECT_EQ(starts(large.step()), 4) << "both gradients in one bucket";
-  // The gradient of the second layer's weight is sent before that of the first is computed.
+  // The step sends the gradient of the second layer's weight before computing the first layer's.
   const auto& nodes = small.step().nodes;
   std::vector<std::size_t> calls;
   std::size_t last_product = 0;

@@ -1,5 +1,5 @@
-// Steps of parameters before the end of a function: behind their gradients and the last reader of the old values, with
-// the bits of one step at the end.
+// Parameter steps before the end of a function: after their gradients and the last reader of the old values,
+// bit-identical to a step at the end.
 #include "exporter/training/early_steps.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::TestProgram;
 
-constexpr std::int64_t kWide = 768;  // a square of floats is more than the megabytes that are stepped together
+constexpr std::int64_t kWide = 768;  // a square of floats exceeds the megabytes of a joint step
 constexpr const char* kNames[] = {"first", "tied", "last"};
 
 /// x first tied tied^T last, trained: the second weight is read twice, the second time transposed.
@@ -113,7 +113,7 @@ TEST(EarlySteps, WaitForViewsOfTheOldValues) {
   const auto last = static_cast<std::int64_t>(f.nodes.size()) - 1;
   EXPECT_EQ(last_reader(f, f.nodes.size(), {read}), last);
   EXPECT_EQ(last_reader(f, f.nodes.size(), {unread}), -1);
-  // The gradient that is known first belongs to the parameter that is stepped last.
+  // The gradient computed first belongs to the parameter stepped last.
   EXPECT_EQ(early_steps(b, {read, unread}, {of_read, of_unread}), (std::vector<std::vector<std::size_t>>{{0}, {1}}));
   const std::size_t first = f.nodes.size();
   const ValueId stepped = b.expr("p - g", {{"p", read}, {"g", of_read}}, DType::f32);

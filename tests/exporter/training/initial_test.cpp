@@ -1,5 +1,5 @@
-// The first numbers of adapters: those of torch.nn.init.kaiming_uniform_(matrix, a=math.sqrt(5)) after
-// torch.manual_seed(5), torch 2.12.1.
+// Initial adapter weights: torch.nn.init.kaiming_uniform_(matrix, a=math.sqrt(5)) after torch.manual_seed(5), torch
+// 2.12.1.
 #include "exporter/training/initial.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which parameters are trained: tied weights are one, and views of one storage must not overlap.
+// Trained parameters: tied weights count once, and views of a storage must not overlap.
 #include "exporter/training/parameters.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// Two parameters of one storage of eight floats; the function reads both.
+/// Two parameters in a storage of eight floats; the function reads both.
 struct TwoViews {
   testing::TestProgram p;
 
@@ -61,7 +61,7 @@ TEST(TrainParameters, MayLieSideBySideInAStorage) {
 TEST(TrainParameters, AreRefusedWhereTheyOverlap) {
   EXPECT_NE(TwoViews({5}, {1}, 3).refusal().find("state0 and state1 share bytes"), std::string::npos);
   EXPECT_NE(TwoViews({2, 2}, {4, 1}, 1).refusal().find("share bytes"), std::string::npos);
-  // A step would change the frozen one.
+  // A step would change the frozen parameter.
   EXPECT_NE(TwoViews({5}, {1}, 3).refusal({"state0"}).find("share bytes"), std::string::npos);
 }
 

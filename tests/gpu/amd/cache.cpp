@@ -20,7 +20,7 @@ fs::path folder() {
   return name == nullptr ? "" : name;
 }
 
-// Size and time of a file: another build of the emulator finds nothing that this one has kept.
+// Size and time of a file: another build of the emulator misses this build's entries.
 std::string stamp(const fs::path& path) {
   std::error_code error;
   const auto size = fs::file_size(path, error);

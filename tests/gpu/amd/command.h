@@ -1,4 +1,4 @@
-// Runs a command and keeps what it says.
+// Runs a command and captures its output.
 #ifndef TERN_TESTS_GPU_AMD_COMMAND_H
 #define TERN_TESTS_GPU_AMD_COMMAND_H
 
@@ -9,17 +9,17 @@
 namespace tern::gpu::amd {
 
 struct CommandResult {
-  int status = 0;     // of the command, or -1 after a signal
-  std::string error;  // its standard error
+  int status = 0;     // exit status, or -1 after a signal
+  std::string error;  // standard error
 };
 
-// `arguments[0]` is the path of the program. `log` is a file that the command's standard error passes through.
+// `arguments[0]` is the path of the program. `log` is a temporary file for the command's standard error.
 CommandResult run_command(const std::vector<std::string>& arguments, const std::filesystem::path& log);
 
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// A folder that is removed with the object.
+// A folder deleted with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder();

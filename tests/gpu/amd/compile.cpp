@@ -12,8 +12,7 @@ namespace tern::gpu::amd {
 namespace fs = std::filesystem;
 namespace {
 
-// What the build's precompiled headers are made with (CMakeLists.txt); a text with other options reads the headers
-// themselves.
+// Options of the build's precompiled headers (CMakeLists.txt); sources with other options compile the headers again.
 constexpr std::string_view kStandard = "-std=c++17";
 
 std::vector<std::string> front_end(const CompileRequest& request, const fs::path& text, const fs::path& ir,
@@ -42,8 +41,8 @@ std::vector<std::string> front_end(const CompileRequest& request, const fs::path
   return command;
 }
 
-// The bits are those of the IR: no contraction, no fast math. The level of x86 has fused multiply-adds and conversions
-// of 16 bits.
+// Keeps the bits of the IR: no contraction, no fast math. The level of x86 has fused multiply-adds and conversions of
+// 16 bits.
 std::vector<std::string> back_end(const fs::path& ir, const fs::path& library) {
   return {clang(),
           "-x",
@@ -78,7 +77,7 @@ std::string content(const CompileRequest& request) {
   return all + request.text;
 }
 
-// Without the temporary folder: messages name the text as the request does.
+// Removes the temporary folder: messages name the source like the request.
 std::string named(std::string log, const fs::path& folder) {
   const std::string prefix = (folder / "text").string() + '/';
   for (std::size_t at = log.find(prefix); at != std::string::npos; at = log.find(prefix, at))
@@ -122,7 +121,7 @@ CompileResult compile(const CompileRequest& request) {
     return {false, "", front.error + request.name + ": error: the emulator's own IR does not compile: " + back.error};
   }
   CompileResult result{true, read_file(library), front.error};
-  if (result.log.empty()) keep_cached(key, result.library);  // one with warnings says them again
+  if (result.log.empty()) keep_cached(key, result.library);  // warnings must repeat
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Compiles the text of HIP kernels for the host's processor, by way of the IR that clang optimizes for an AMD GPU.
+// Compiles HIP source for the host's processor, through the IR that clang optimizes for an AMD GPU.
 #ifndef TERN_TESTS_GPU_AMD_COMPILE_H
 #define TERN_TESTS_GPU_AMD_COMPILE_H
 
@@ -10,16 +10,16 @@ namespace tern::gpu::amd {
 
 struct CompileRequest {
   std::string text;
-  std::string name = "kernel.hip";  // as messages name the text
+  std::string name = "kernel.hip";  // name of the source in messages
   std::string architecture = "gfx942";
   std::vector<std::string> options;                          // for clang
-  std::vector<std::pair<std::string, std::string>> headers;  // name and text of files that the text includes
+  std::vector<std::pair<std::string, std::string>> headers;  // name and contents of included files
 };
 
 struct CompileResult {
   bool ok = false;
-  std::string library;  // a shared library that exports tern_emulated_kernels (tests/gpu/kernel.h)
-  std::string log;      // warnings and errors of clang, or what cannot be emulated
+  std::string library;  // a shared library with the export tern_emulated_kernels (tests/gpu/kernel.h)
+  std::string log;      // warnings and errors of clang, or the unsupported feature
 };
 
 // Safe to call from several threads. Uses the cache (cache.h).

@@ -1,4 +1,4 @@
-// Compiles HIP texts for the emulated GPU: emulate_hip FILE|FOLDER... compiles all on two threads, and prints the
+// Compiles HIP sources for the emulated GPU: emulate_hip FILE|FOLDER... compiles all on two threads, and prints the
 // errors and the time. emulate_hip --ir FILE prints the translation of LLVM's IR of a GPU.
 #include <atomic>
 #include <chrono>

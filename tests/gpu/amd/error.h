@@ -1,4 +1,4 @@
-// What the emulator cannot do with a kernel, in words for the person who wrote the kernel or extends the emulator.
+// Unsupported features of a kernel, described for the author of the kernel or of the emulator.
 #ifndef TERN_TESTS_GPU_AMD_ERROR_H
 #define TERN_TESTS_GPU_AMD_ERROR_H
 

@@ -57,7 +57,7 @@ constexpr std::pair<Status, CUresult> kCodes[] = {
     {Status::unknown, CUDA_ERROR_UNKNOWN},
 };
 
-// What a call fails with when a test asks for a failure: the error that a real device answers in this place.
+// Error of each function for an injected failure: a real device's error.
 constexpr std::pair<const char*, Status> kFailures[] = {
     {"cuInit", Status::no_device},
     {"cuDriverGetVersion", Status::invalid_value},

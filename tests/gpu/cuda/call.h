@@ -1,4 +1,4 @@
-// What surrounds every function of the driver API: the lock, counters, failures that tests ask for, error codes.
+// Common parts of every driver API function: the lock, counters, injected failures, error codes.
 #pragma once
 
 #include <utility>
@@ -10,16 +10,16 @@ namespace tern::emulator::cuda {
 
 CUresult code_of(Status status);
 
-// Why the last call of this thread was refused.
+// Reason for the last refusal on this thread.
 const std::string& last_why();
 
-// The driver's version: TERN_EMULATOR_DRIVER, or that of the header.
+// The driver's version: TERN_EMULATOR_DRIVER, or the header's.
 int driver_version();
 
-// Counts the call and decides whether it goes on. Ends in finish().
+// Counts the call and decides if its body runs. Ends in finish().
 class Call {
  public:
-  // `since`: the CUDA version that has the function.
+  // `since`: the first CUDA version with the function.
   Call(const char* name, int since);
   ~Call();
   Call(const Call&) = delete;
@@ -49,7 +49,7 @@ CUresult call(const char* name, int since, Body&& body) {
   }
 }
 
-// Handles are numbers that look like pointers.
+// Handles are numbers disguised as pointers.
 template <class T>
 uint64_t number(T* handle) {
   return reinterpret_cast<uint64_t>(handle);
@@ -59,7 +59,7 @@ T handle(uint64_t number) {
   return reinterpret_cast<T>(number);
 }
 
-// Refuses null where the API needs an address for a result, or an array.
+// Refuses null in place of the address of a result or an array.
 template <class T>
 T& need(T* pointer, const char* what) {
   if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);

@@ -18,7 +18,7 @@ class Capture : public Emulated {
     return count;
   }
   void event(CUevent& result) { SUCCEEDS(cuEventCreate(&result, CU_EVENT_DISABLE_TIMING)); }
-  // `call` is illegal in a capture, which it invalidates.
+  // `call` is illegal in a capture and invalidates the capture.
   template <class Call>
   void invalidates(CUresult expected, Call call) {
     begin();
@@ -65,7 +65,7 @@ TEST_F(Capture, LaunchesOfOneGraphAreOrderedOnAnyStreams) {
   SUCCEEDS(cuGraphLaunch(executable, other));
   EXPECT_EQ(read(other), 2);
   SUCCEEDS(cuGraphLaunch(executable, stream));
-  SUCCEEDS(cuGraphExecDestroy(executable));  // it is freed when it is done
+  SUCCEEDS(cuGraphExecDestroy(executable));  // freed after its last run
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(executable, stream));
   EXPECT_EQ(read(stream), 3);
   SUCCEEDS(cuGraphDestroy(graph));

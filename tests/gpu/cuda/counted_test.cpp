@@ -1,10 +1,10 @@
-// Launches that are counted: what the report of a program's cost reads. Their figures are tested in ../ptx/tests.
+// Counted launches, input of a program's cost report. ../ptx/tests checks their figures.
 #include "tests/gpu/cuda/support.h"
 
 #ifdef TERN_EMULATOR_PTX
 namespace {
 
-// Each thread adds one to its number, of a block of 4.
+// Each thread in a block of 4 adds one to its number.
 constexpr char kText[] = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -85,9 +85,9 @@ TEST_F(Counted, LaunchesHaveTheirTagsInGraphsToo) {
 TEST_F(Counted, LargeLaunchesRunInPart) {
   start(100);
   put(1, 100);
-  EXPECT_EQ(read(stream), 9);  // the first block, and eight that are recorded
+  EXPECT_EQ(read(stream), 9);  // the first block, and eight recorded blocks
   put(2, 100);
-  EXPECT_EQ(read(stream), 9);  // known: it does not run
+  EXPECT_EQ(read(stream), 9);  // already known: does not run
   put(3, 10);
   EXPECT_EQ(read(stream), 19);  // small enough to run as a whole
   const std::vector<tern_emulator_launch> launches = take();
@@ -98,7 +98,7 @@ TEST_F(Counted, LargeLaunchesRunInPart) {
   EXPECT_EQ(launches[2].counts->ran_whole, 1u);
 }
 
-// Libraries that a test compiles itself have no code that counts.
+// Libraries compiled by tests have no counting code.
 TEST_F(Counted, OthersRunAsTheyDo) {
   start(0);
   for (int i = 0; i < 2; ++i) SUCCEEDS(launch(add, memory, 3, stream));

@@ -18,7 +18,8 @@ std::string report() {
   return machine.counters.json();
 }
 
-// Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
+// Writes the report when the library is unloaded: after the destructors of its users, which were loaded later or depend
+// on the library.
 struct AtExit {
   ~AtExit() { write_report(Machine::get().counters, report()); }
 } at_exit;

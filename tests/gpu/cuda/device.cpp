@@ -16,7 +16,7 @@ struct Attribute {
   uint64_t value;
 };
 
-// All that are known; others are refused, so that nobody relies on a figure that was made up.
+// All supported attributes; others are refused, so that no test relies on an invented figure.
 const std::vector<Attribute>& attributes() {
   static const Properties& p = properties();
   static const std::vector<Attribute> result = {

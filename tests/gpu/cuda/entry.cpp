@@ -1,4 +1,4 @@
-// Addresses of functions by name and version. Functions that are newer than the driver are absent.
+// Addresses of functions by name and version. Functions newer than the driver are absent.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -10,7 +10,7 @@ using namespace tern::emulator::cuda;
 
 namespace {
 
-// The name without its version, the CUDA version that has the function (cudaTypedefs.h), and the function.
+// The name without its version, the first CUDA version with the function (cudaTypedefs.h), and the function.
 struct Entry {
   const char* name;
   int since;
@@ -117,7 +117,7 @@ const Entry kEntries[] = {
 // "If the specified CUDA version is greater than the driver version, the API will return CUDA_ERROR_INVALID_VALUE."
 // "The API will return CUDA_SUCCESS and set the returned pfn to NULL if the requested driver function is not supported
 // on the platform, no ABI compatible driver function exists for the specified cudaVersion or if the driver symbol is
-// invalid." It works before cuInit.
+// invalid." Works before cuInit.
 CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
                                      CUdriverProcAddressQueryResult* status) {
   return call("cuGetProcAddress_v2", 12000, [&](Machine&) {
@@ -145,8 +145,8 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int ve
     }
   });
 }
-// Undocumented. NVRTC looks for libcuda.so.1 when it compiles, asks for a table of it, and reads the table's size,
-// which it expects first. This table has none of the functions.
+// Undocumented. NVRTC looks for libcuda.so.1 during compilation, requests an export table, and reads the table's size,
+// the first entry. This table is empty.
 CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
   static const size_t empty[] = {sizeof(size_t), 0};
   *table = static_cast<const void*>(empty);

@@ -14,7 +14,7 @@ std::span<const uint64_t> numbers(const CUgraphNode* nodes, size_t count) {
   return {reinterpret_cast<const uint64_t*>(nodes), count};
 }
 
-// Nothing but plain dependencies is emulated.
+// Only plain dependencies are emulated.
 void check_edges(const CUgraphEdgeData* edges, size_t count) {
   const CUgraphEdgeData plain{};
   for (size_t i = 0; edges != nullptr && i < count; ++i) {
@@ -24,7 +24,7 @@ void check_edges(const CUgraphEdgeData* edges, size_t count) {
   }
 }
 
-// The context of a node: what the caller names, or the current one.
+// The context of a node: the caller's, or the current context.
 std::shared_ptr<Context> context_of(Machine& machine, CUcontext context) {
   return context != nullptr ? machine.context(number(context)) : machine.current();
 }
@@ -38,7 +38,7 @@ Launch kernel_of(Machine& machine, const Parameters& p) {
   return launch;
 }
 
-// One row: the machine copies bytes, not boxes.
+// A single row: the machine copies bytes, not boxes.
 Copy copy_of(Machine& machine, const CUDA_MEMCPY3D& p) {
   if (p.Height != 1 || p.Depth != 1) {
     refuse(p.Height == 0 || p.Depth == 0 ? Status::invalid_value : Status::not_supported,
@@ -81,7 +81,7 @@ void check_unused(const CUgraphNodeParams& p, size_t used) {
 
 uint64_t add_conditional(Machine& machine, uint64_t graph, std::span<const uint64_t> dependencies,
                          CUDA_CONDITIONAL_NODE_PARAMS& p) {
-  // IF with two bodies, and SWITCH, came with CUDA 12.8.
+  // IF with two bodies, and SWITCH, exist since CUDA 12.8.
   const bool newer = p.type == CU_GRAPH_COND_TYPE_SWITCH || (p.type == CU_GRAPH_COND_TYPE_IF && p.size == 2);
   if (newer && driver_version() < 12080) {
     refuse(Status::invalid_value, "conditional type %d with %u bodies needs a driver of CUDA 12.8; this one has %d",
@@ -139,7 +139,7 @@ CUgraphNodeType type_of(const Node& node) {
                                               : CU_GRAPH_NODE_TYPE_MEMSET;
 }
 
-// Graph functions answer CUDA_ERROR_INVALID_VALUE, not CUDA_ERROR_INVALID_HANDLE, for a handle that is none.
+// Graph functions return CUDA_ERROR_INVALID_VALUE, not CUDA_ERROR_INVALID_HANDLE, for an invalid handle.
 template <class Body>
 CUresult graph_call(const char* name, int since, Body&& body) {
   return call(name, since, [&](Machine& machine) {
@@ -168,7 +168,7 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
 CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
   return graph_call("cuGraphInstantiateWithFlags", 11040, [&](Machine& machine) {
     need(executable, "phGraphExec");
-    // Without memory nodes, automatic frees change nothing; nor do priorities of nodes.
+    // Graphs have no memory nodes, so automatic frees change nothing; nor do priorities of nodes.
     const unsigned long long known =
         CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     if ((flags & ~known) != 0) refuse(Status::not_supported, "flags 0x%llx are not emulated", flags & ~known);
@@ -277,7 +277,7 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAtt
     const auto n = machine.node(number(node));
     if (type_of(*n) != CU_GRAPH_NODE_TYPE_KERNEL) refuse(Status::invalid_value, "the node is no kernel node");
     need(value, "value");
-    // Those that change no result.
+    // Accepts attributes that change no result.
     if (key != CU_LAUNCH_ATTRIBUTE_PRIORITY && key != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW &&
         key != CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
       refuse(Status::not_supported, "attribute %d of a kernel node is not emulated", static_cast<int>(key));

@@ -76,7 +76,7 @@ class Graphs : public Emulated {
   std::map<CUgraph, CUgraphNode> lasts;
 };
 
-// Nodes without dependencies have no order, and the one that was added last goes first.
+// Nodes without dependencies have no order; the last added node runs first.
 TEST_F(Graphs, OnlyDependenciesGiveAnOrder) {
   CUgraphNode node = nullptr;
   SUCCEEDS(kernel(graph, add, memory, 3, {}, &node));

@@ -17,7 +17,7 @@ unsigned alignment() {
   return settings().major >= 9 ? 8 : 2;
 }
 
-// What CUdevResource keeps out of sight: that this driver made it, of which device, by which split.
+// Hidden contents of CUdevResource: a mark of this driver, the device, the split.
 struct Origin {
   uint64_t made;
   int device;
@@ -58,14 +58,14 @@ void resource_of(CUdevResource& resource, int device, unsigned multiprocessors, 
     return;
   }
 #if CUDA_VERSION >= 13010
-  // Work queues came with CUDA 13.1.
+  // Work queues exist since CUDA 13.1.
   if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG && driver_version() >= 13010) {
     resource = {};
     resource.type = type;
     const Origin origin{kMade, device, 0};
     std::memcpy(resource._internal_padding, &origin, sizeof(origin));
     resource.wqConfig.device = device;
-    resource.wqConfig.wqConcurrencyLimit = 8;  // of CUDA_DEVICE_MAX_CONNECTIONS, unless that is set
+    resource.wqConfig.wqConcurrencyLimit = 8;  // default of CUDA_DEVICE_MAX_CONNECTIONS
     resource.wqConfig.sharingScope = CU_WORKQUEUE_SCOPE_DEVICE_CTX;
     return;
   }
@@ -161,7 +161,7 @@ CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* result, CUdevResou
       refuse(Status::invalid_resource_configuration, "resources of different %s",
              devices.size() > 1 ? "devices" : "splits");
     }
-    // Without multiprocessors of its own, a green context has all of them.
+    // A green context without its own multiprocessors has all of them.
     if (multiprocessors == 0) multiprocessors = properties().multiprocessors;
     *result = handle<CUdevResourceDesc>(machine.add_descriptor(multiprocessors));
   });

@@ -26,7 +26,7 @@ constexpr std::pair<int, int> kVersions[] = {
     {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}, {13010, 91}, {13020, 92},
 };
 
-// 0: this table does not know the driver.
+// Newest PTX version of the driver; 0: unknown driver.
 int newest_text() {
   int result = 0;
   for (const auto& [driver, text] : kVersions) {
@@ -35,7 +35,7 @@ int newest_text() {
   return result;
 }
 
-// What follows a directive: "9.0" of ".version 9.0".
+// The value of a directive: "9.0" of ".version 9.0".
 std::string directive(std::string_view text, const char* name) {
   const size_t at = text.find(name);
   if (at == std::string_view::npos) return "";
@@ -61,7 +61,7 @@ void check_text(std::string_view text) {
            newest % 10, driver_version());
   }
   const int capability = settings().major * 10 + settings().minor;
-  const bool exact = suffix == 'a';  // code of one architecture
+  const bool exact = suffix == 'a';  // code for a single architecture
   if (target > capability || (exact && target != capability)) {
     refuse(Status::no_binary, "PTX for %s does not run on a device of compute capability %d.%d", wanted.c_str(),
            settings().major, settings().minor);

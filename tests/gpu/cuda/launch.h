@@ -1,4 +1,4 @@
-// Kernels with their parameters, as the driver API gives them.
+// Kernels and parameters in the driver API's form.
 #pragma once
 
 #include "tests/gpu/cuda/call.h"

@@ -1,4 +1,4 @@
-// Machine code, which is not executed: a text is kept for each, and stands for it.
+// Machine code is not executed: cached PTX stands for each binary.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace tern::emulator::cuda {
 
-// The size of an ELF file that begins there, by its headers.
+// The size of the ELF file at `image`, from its headers.
 uint64_t elf_bytes(const void* image);
 
-// The name of the file with its PTX: the FNV-1a hash of 64 bits of its bytes, as 16 hexadecimal digits, and ".ptx".
+// The file name of the binary's PTX: the 64-bit FNV-1a hash of its bytes in 16 hexadecimal digits, and ".ptx".
 std::string text_name(const void* image);
 
 }  // namespace tern::emulator::cuda

@@ -6,7 +6,7 @@ using namespace tern::emulator::cuda;
 
 namespace {
 
-// The properties of memory objects that the machine has: pinned memory of one device, not shared.
+// Supported properties of memory objects: pinned memory of a device, not shared.
 int device_of(Machine& machine, const CUmemAllocationProp* properties) {
   const CUmemAllocationProp& p = need(properties, "prop");
   if (p.type != CU_MEM_ALLOCATION_TYPE_PINNED) refuse(Status::invalid_value, "prop->type is %d, not PINNED", p.type);
@@ -30,8 +30,8 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   });
 }
 
-// "For all other pointers, this API may perform implicit synchronization." It may, so a caller that relies on it is
-// wrong: here it does not.
+// "For all other pointers, this API may perform implicit synchronization." Callers must not rely on synchronization:
+// the emulator does none.
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
   return call("cuMemFree_v2", 3020, [&](Machine& machine) {
     machine.current();

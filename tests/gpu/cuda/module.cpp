@@ -41,7 +41,7 @@ struct Logs {
     }
   }
 
-  // "this field is updated with" the bytes that were written.
+  // "this field is updated with" the number of written bytes.
   static void write(const std::string& text, char* buffer, size_t bytes, void** written) {
     const size_t kept = buffer == nullptr || bytes == 0 ? 0 : std::min(text.size(), bytes - 1);
     if (buffer != nullptr && bytes != 0) {
@@ -52,7 +52,7 @@ struct Logs {
   }
 };
 
-// Translating takes long: other threads go on meanwhile.
+// Translation takes long: other threads continue meanwhile.
 class Unlocked {
  public:
   explicit Unlocked(std::recursive_mutex& lock) : lock_(lock) { lock_.unlock(); }

@@ -143,7 +143,7 @@ TEST_F(Modules, TextsAreTranslated) {
         cuModuleLoadData(&translated, ".version 8.0\n.target sm_80\n.visible .entry x() { no.such; }\n"));
 }
 
-// A header of machine code without sections stands for a CUBIN: its hash names the text that is executed.
+// An ELF header without sections stands for a CUBIN: its hash names the PTX to execute.
 TEST(Binaries, RunTheTextThatIsKeptForThem) {
   std::string binary(64, 0);
   binary.replace(0, 7, "\177ELF\2\1\1");

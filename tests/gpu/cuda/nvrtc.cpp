@@ -1,6 +1,6 @@
-// NVRTC for emulated devices that take machine code: the real compiler, TERN_EMULATOR_NVRTC, whose functions it hands
-// on. When that makes machine code, this has it make PTX of the same text, too, and keeps it in the folder
-// TERN_EMULATOR_CUBINS, where the emulated driver looks for what to execute.
+// NVRTC for emulated devices with machine code: forwards to the real compiler, TERN_EMULATOR_NVRTC. Compiles the source
+// of machine code to PTX as well, into the folder TERN_EMULATOR_CUBINS, from which the emulated driver executes the
+// PTX.
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ std::map<nvrtcProgram, Text>& texts() {
   return all;
 }
 
-// A whole file or none, whoever else writes it.
+// Writes a whole file or none, even with concurrent writers.
 void keep(const std::string& name, const std::string& ptx) {
   const std::lock_guard<std::mutex> guard(lock);
   const fs::path folder = setting("TERN_EMULATOR_CUBINS"), part = folder / (name + "." + std::to_string(getpid()));
@@ -75,8 +75,8 @@ std::string ptx_of(const Text& text, const std::vector<const char*>& options) {
   return ptx;
 }
 
-// The twin of machine code that was made with these options. "sm_90" names an architecture whose machine code is made,
-// "compute_90" the same one for PTX.
+// Compiles the PTX twin of machine code with the same options. "sm_90" selects machine code, "compute_90" PTX of the
+// same architecture.
 void keep_twin(nvrtcProgram program, int count, const char* const* options) {
   const std::string key = "--gpu-architecture=";
   std::vector<const char*> changed(options, options + count);

@@ -1,5 +1,5 @@
-// Functions that cuDNN wants in a driver before it makes plans. Libraries of kernels load but have no code: nothing of
-// them runs.
+// Driver functions that cuDNN needs for making plans. Libraries of kernels load but have no code: their kernels never
+// run.
 #include "tests/gpu/cuda/header.h"
 
 namespace {

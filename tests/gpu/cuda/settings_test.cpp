@@ -1,4 +1,4 @@
-// What the environment changes, each in a process of its own; entry points; failures on request; counters.
+// Environment variables, each in its own process; entry points; injected failures; counters.
 #include <cstring>
 
 #include "tests/gpu/cuda/support.h"
@@ -6,8 +6,8 @@
 
 namespace {
 
-// Runs `body` where a variable of the environment has a value. Gtest starts this test again in another process, so
-// nothing may touch the machine before.
+// Runs `body` with an environment variable set. Gtest starts the test again in another process, so no test may touch
+// the machine before.
 template <class Body>
 [[noreturn]] void child(const char* variable, const char* value, Body body) {
   setenv(variable, value, 1);

@@ -15,7 +15,7 @@ TEST_F(Streams, WorkRunsWhenItIsWaitedForAndNotBefore) {
   EXPECT_EQ(figures().launches, before + 1);
 }
 
-// Streams without an event between them have no order: the one that is waited for goes first.
+// Streams without a common event have no order: the awaited stream runs first.
 TEST_F(Streams, AreIndependent) {
   zero(stream);
   SUCCEEDS(cuStreamSynchronize(stream));
@@ -44,7 +44,7 @@ TEST_F(Streams, AWaitSeesTheRecordBeforeIt) {
   SUCCEEDS(cuEventRecord(event, stream));
   SUCCEEDS(cuStreamWaitEvent(other, event, 0));
   SUCCEEDS(launch(add, memory, 1, stream));
-  SUCCEEDS(cuEventRecord(event, stream));  // not what `other` waits for
+  SUCCEEDS(cuEventRecord(event, stream));  // not awaited by `other`
   SUCCEEDS(launch(multiply, memory, 5, other));
   EXPECT_EQ(read(other), 0);
   EXPECT_EQ(read(stream), 1);

@@ -1,4 +1,4 @@
-// What the tests of the emulated driver share.
+// Shared by tests of the emulated driver.
 #pragma once
 
 #include <cuda.h>
@@ -48,7 +48,7 @@ class Emulated : public testing::Test {
     SUCCEEDS(cuModuleGetFunction(&count_down, module, "count_down"));
   }
 
-  // The end of the context destroys what is left.
+  // The end of the context destroys all remaining objects.
   void TearDown() override {
     ASSERT_EQ(cuDevicePrimaryCtxRelease(device), CUDA_SUCCESS);
     ASSERT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);

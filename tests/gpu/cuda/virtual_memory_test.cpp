@@ -76,7 +76,7 @@ TEST_F(VirtualMemory, WorkCrossesFromOneMappingIntoTheNext) {
   SUCCEEDS(cuMemSetAccess(range, 2 * unit, &access, 1));
   SUCCEEDS(cuMemsetD8Async(range, 3, 2 * unit, stream));
   EXPECT_EQ(read(stream, range + unit), 0x03030303);
-  // A part of a mapping is not unmapped, two whole ones are.
+  // Unmapping a part of a mapping fails; unmapping two whole mappings succeeds.
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(range, unit / 2));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(range, 3 * unit));
   SUCCEEDS(cuMemUnmap(range, 2 * unit));

@@ -23,7 +23,7 @@ void Block::enter() {
   Fiber& fiber = block.fibers_[block.running_];
   fiber.ended = true;
   switch_to(fiber.context, block.scheduler_);
-  std::abort();  // nothing goes on with a thread that has ended
+  std::abort();  // an ended thread never continues
 }
 
 void Block::run() {
@@ -75,7 +75,7 @@ tern_fibers_votes Block::barrier(std::uint32_t id, std::uint32_t threads, bool v
       ready(waiter.thread);
     }
     barrier = {};
-    // Those that waited run first, so that a thread meets what it left behind.
+    // Waiting threads run first, so that the last thread sees their effects.
     if (waits) yield();
   } else if (waits) {
     barrier.waiting.push_back({running_, &votes});

@@ -1,4 +1,4 @@
-// The threads of a running block: which can run, and what the others wait for.
+// The threads of a running block: runnable threads, and the waits of all others.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Block {
   explicit Block(const tern_fibers& of);
   void run();
 
-  // For the thread that runs.
+  // Called by the running thread.
   void yield();
   tern_fibers_votes barrier(std::uint32_t id, std::uint32_t threads, bool vote, int line, bool waits);
   void exchange(std::uint64_t mask, tern_fibers_combine combine, std::uint64_t key, void* user, std::uint32_t* words,
@@ -33,7 +33,7 @@ class Block {
   struct Fiber {
     Context context;
     bool ended = false;
-    std::string waits_for;  // "" if it can run
+    std::string waits_for;  // "" if runnable
   };
   struct Barrier {
     std::uint32_t arrived = 0, yes = 0;
@@ -64,7 +64,7 @@ class Block {
   Context scheduler_;
   std::uint32_t running_ = 0;
   std::map<std::uint32_t, Barrier> barriers_;
-  std::vector<std::list<Exchange>> exchanges_;  // of each warp
+  std::vector<std::list<Exchange>> exchanges_;  // per warp
 };
 
 }  // namespace tern::fibers

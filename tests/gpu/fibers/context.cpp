@@ -34,7 +34,7 @@ tern_fibers_switch:
 
 void prepare(Context& context, char* stack, std::size_t bytes, void (*entry)()) {
   auto* top = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t{15});
-  *--top = nullptr;  // where entry's caller would be: it starts as after a call, 8 bytes off a multiple of 16
+  *--top = nullptr;  // return address of entry: entry starts as after a call, 8 bytes off a multiple of 16
   *--top = reinterpret_cast<void*>(entry);
   for (int i = 0; i < 6; ++i) *--top = nullptr;
   context.stack_pointer = top;

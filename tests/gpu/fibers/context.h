@@ -1,4 +1,4 @@
-// A stack with what runs on it, and switching among them.
+// Stacks with suspended functions, and switches between stacks.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tern::fibers {
 
 #if defined(__x86_64__)
 
-// The stack pointer; the registers that a call keeps are on the stack.
+// The stack pointer; callee-saved registers are on the stack.
 struct Context {
   void* stack_pointer = nullptr;
 };
@@ -24,9 +24,9 @@ struct Context {
 
 #endif
 
-// A context that calls entry() on a stack; entry never returns.
+// Makes a context that calls entry() on a stack; entry never returns.
 void prepare(Context& context, char* stack, std::size_t bytes, void (*entry)());
-// Goes on with `to`, until something switches to `from`.
+// Continues with `to`, until a switch to `from`.
 void switch_to(Context& from, Context& to);
 
 }  // namespace tern::fibers

@@ -12,7 +12,7 @@ namespace {
 
 std::mutex mutex;
 std::vector<char*>& free_stacks() {
-  static auto* stacks = new std::vector<char*>;  // to the end of the process, whatever runs then
+  static auto* stacks = new std::vector<char*>;  // lives until the end of the process, even after destructors
   return *stacks;
 }
 

@@ -1,4 +1,4 @@
-// Stacks for fibers, each behind a page without access. They are kept for the next block.
+// Stacks for fibers, each behind a page without access. Later blocks reuse the stacks.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace tern::fibers {
 
 inline constexpr std::size_t kStackBytes = 256 << 10;
 
-// Some stacks, taken from those that are free.
+// Stacks taken from the free list.
 class Stacks {
  public:
   explicit Stacks(std::size_t count);

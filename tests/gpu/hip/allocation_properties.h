@@ -4,7 +4,7 @@
 
 namespace tern::gpu::hip {
 
-/// hipMemAllocationProp from ROCm 6 on; that of the headers of 5 has other members in another order.
+/// hipMemAllocationProp from ROCm 6 on; the headers of ROCm 5 order other members differently.
 struct AllocationProperties {
   hipMemAllocationType type;
   hipMemAllocationHandleType handle_types;

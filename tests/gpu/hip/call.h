@@ -1,4 +1,4 @@
-// How each function of HIP's API enters the machine, and what it returns.
+// Entry of each HIP API function into the machine, and its result.
 #ifndef TERN_TESTS_GPU_HIP_CALL_H
 #define TERN_TESTS_GPU_HIP_CALL_H
 
@@ -16,17 +16,17 @@ using emulator::refuse;
 using emulator::Status;
 
 hipError_t to_error(Status status);
-// Why the last call of this thread was refused.
+// Reason for the last refusal on this thread.
 const std::string& last_why();
 
-// The call that runs on this thread, until it returns.
+// The running call of this thread.
 class Call {
  public:
   Call(const char* name, Machine& machine);
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  bool fails() const { return fails_; }  // as a test has asked for
+  bool fails() const { return fails_; }  // failure requested by a test
   hipError_t refused(Status status, const std::string& why);
 
  private:
@@ -38,8 +38,8 @@ class Call {
 
 void initialize(Machine& machine);
 
-// Runs `work(machine)` and turns its refusal into an error. "Most HIP APIs implicitly initialize the HIP runtime"
-// (hipInit). `injected` is the error of a call that a test lets fail.
+// Runs `work(machine)` and converts its refusal to an error. "Most HIP APIs implicitly initialize the HIP runtime"
+// (hipInit). `injected` is the error of an injected failure.
 template <class Work>
 hipError_t call(const char* name, Status injected, const Work& work) {
   Machine& machine = Machine::get();

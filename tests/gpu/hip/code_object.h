@@ -1,5 +1,5 @@
-// What the stand-in for hiprtc gives as a code object, and the stand-in for HIP's runtime loads: a header, then a
-// shared library that exports tern_emulated_kernels (tests/gpu/kernel.h).
+// Code objects made by the stand-in for hiprtc and loaded by the stand-in for HIP's runtime: a header, then a shared
+// library with the export tern_emulated_kernels (tests/gpu/kernel.h).
 #ifndef TERN_TESTS_GPU_HIP_CODE_OBJECT_H
 #define TERN_TESTS_GPU_HIP_CODE_OBJECT_H
 
@@ -14,9 +14,9 @@ namespace tern::gpu::hip {
 struct CodeObjectHeader {
   char magic[24];
   char architecture[24];
-  std::uint64_t bytes;  // of the library
+  std::uint64_t bytes;  // size of the library
 };
-// It begins as bundles of clang do, which hiprtc may give too, so that the rules of archives take it.
+// The magic of clang's bundles, a valid output of hiprtc, so that the rules of archives accept the code object.
 inline constexpr char kCodeObjectMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 
 inline std::string code_object(const std::string& architecture, const std::string& library) {
@@ -32,7 +32,7 @@ struct CodeObject {
   std::string_view library;
 };
 
-// Of an image whose size only its header tells, as that of hipModuleLoadData; nothing if it is none.
+// Reads an image whose size is known only from its header, as for hipModuleLoadData; nullopt for other images.
 inline std::optional<CodeObject> read_code_object(const void* image) {
   CodeObjectHeader header;
   if (std::memcmp(image, kCodeObjectMagic, sizeof header.magic) != 0) return std::nullopt;

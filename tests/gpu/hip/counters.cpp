@@ -16,7 +16,7 @@ auto with_counters(const Work& work) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.lock);
   machine.count();
-  machine.counters.figures.contexts = 0;  // programs of HIP's runtime neither make nor release them
+  machine.counters.figures.contexts = 0;  // programs of HIP's runtime neither make nor release contexts
   return work(machine.counters);
 }
 
@@ -24,9 +24,10 @@ std::string report() {
   return with_counters([](const auto& counters) { return counters.json(); });
 }
 
-// Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
+// Writes the report when the library is unloaded: after the destructors of its users, which were loaded later or depend
+// on the library.
 struct AtExit {
-  AtExit() { tern::emulator::settings(); }  // which has to outlive this
+  AtExit() { tern::emulator::settings(); }  // must outlive this object
   ~AtExit() {
     const std::string text = report();
     with_counters([&](const auto& counters) {

@@ -1,4 +1,4 @@
-// Figures of the emulated device: those of an AMD Instinct MI300X (AMD CDNA 3 architecture white paper, data sheet).
+// Figures of the emulated device, an AMD Instinct MI300X (AMD CDNA 3 architecture white paper, data sheet).
 #ifndef TERN_TESTS_GPU_HIP_DEVICE_FIGURES_H
 #define TERN_TESTS_GPU_HIP_DEVICE_FIGURES_H
 

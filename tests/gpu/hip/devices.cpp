@@ -17,7 +17,7 @@ void copy_text(char* to, std::size_t bytes, const std::string& text) {
   text.copy(to, bytes - 1);
 }
 
-// As devices of gfx9 say it, with the features that are on.
+// The name of gfx9 devices, with enabled features.
 std::string architecture_name() {
   const std::string name = architecture();
   return name == "gfx942" || name == "gfx90a" ? name + ":sramecc+:xnack-" : name;
@@ -71,13 +71,12 @@ constexpr Attribute kAttributes[] = {
     {hipDeviceAttributePageableMemoryAccess, 0},
     {hipDeviceAttributeCooperativeLaunch, 0},
     {hipDeviceAttributeMemoryPoolsSupported, 0},
-    // Of a later header: hipDeviceAttributeVirtualMemoryManagementSupported, "Device supports virtual memory
+    // Defined in later headers: hipDeviceAttributeVirtualMemoryManagementSupported, "Device supports virtual memory
     // management".
     {static_cast<hipDeviceAttribute_t>(hipDeviceAttributeMemoryPoolsSupported + 1), 1},
 };
 
-// hipDeviceProp_tR0600 of HIP 6 and 7: its size, and where hip_runtime_api.h of HIP 7.1 has the members that are filled
-// in.
+// hipDeviceProp_tR0600 of HIP 6 and 7: its size, and the offsets of the filled members in hip_runtime_api.h of HIP 7.1.
 namespace r0600 {
 constexpr std::size_t kSize = 1472;
 enum Offset : std::size_t {
@@ -168,7 +167,7 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
   });
 }
 
-// The function of HIP 5; programs that are compiled for HIP 6 and later call hipGetDevicePropertiesR0600.
+// The function of HIP 5; programs compiled for HIP 6 and later call hipGetDevicePropertiesR0600.
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* p, int device) {
   return call(__func__, [&](Machine& machine) {
     machine.check_device(device);

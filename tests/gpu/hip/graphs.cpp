@@ -37,7 +37,7 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
   return call(__func__, [&](Machine& machine) { machine.begin_capture(handle(stream), mode_of(mode), 0, {}); });
 }
 
-// Of HIP 6 and later: "Begins graph capture on a stream to an existing graph. dependencies - Dependencies of the first
+// HIP 6 and later: "Begins graph capture on a stream to an existing graph. dependencies - Dependencies of the first
 // node captured in the stream. Can be NULL if numDependencies is 0. dependencyData is currently not supported and has
 // to be passed as nullptr."
 extern "C" __attribute__((visibility("default"))) hipError_t hipStreamBeginCaptureToGraph(

@@ -1,4 +1,4 @@
-// The stand-in for hiprtc, through its C interface as a plugin finds it.
+// The stand-in for hiprtc, through its C interface as used by the plugin.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hip/hiprtc.h>
@@ -59,7 +59,7 @@ TEST(Hiprtc, MessagesAreTheCompilers) {
 
 TEST(Hiprtc, RefusesOptionsThatItDoesNotHave) {
   for (const char* option :
-       {"--fmad=false", "--use_fast_math", "-arch=sm_90", "-no-such-option"}) {  // NVRTC's, or nobody's
+       {"--fmad=false", "--use_fast_math", "-arch=sm_90", "-no-such-option"}) {  // NVRTC's options, or unknown options
     EXPECT_EQ(compile(kText, {option}).status, HIPRTC_ERROR_COMPILATION) << option;
   }
   for (const char* option : {"-c", "-o", "-S", "--cuda-host-only", "other.hip"}) {

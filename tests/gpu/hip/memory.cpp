@@ -1,4 +1,4 @@
-// Memory and copies. The rules are those of hip_runtime_api.h, quoted beside each.
+// Memory and copies, following the rules of hip_runtime_api.h, quoted beside each function.
 #include "tests/gpu/hip/allocation_properties.h"
 #include "tests/gpu/hip/call.h"
 
@@ -123,8 +123,8 @@ hipError_t hipMemGetAllocationGranularity(size_t* granularity, const hipMemAlloc
     *required(granularity, "granularity") = Memory::kGranularity;
   });
 }
-// "addr - requested starting address of the range": a wish, which the emulator does not grant. "flags - currently
-// unused, must be zero", here and below.
+// "addr - requested starting address of the range": only a hint, ignored by the emulator. "flags - currently unused,
+// must be zero", here and below.
 hipError_t hipMemAddressReserve(void** ptr, size_t size, size_t alignment, void*, unsigned long long flags) {
   return call(__func__, Status::out_of_memory, [&](Machine& machine) {
     no_flags(flags);

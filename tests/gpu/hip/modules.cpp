@@ -15,7 +15,7 @@ using namespace tern::gpu::hip;
 
 namespace {
 
-// The dynamic loader wants a file, with a name that it has not seen: it takes an equal name for the same library.
+// The dynamic loader needs a file with a new name: an equal name would mean the same library.
 class LibraryFile {
  public:
   explicit LibraryFile(std::string_view bytes) {
@@ -102,7 +102,7 @@ hipError_t hipModuleUnload(hipModule_t module) {
 hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
   return call(__func__, [&](Machine& machine) {
     const std::uint64_t found = machine.function(handle(module), required(name, "kname"));
-    machine.function(found)->most_dynamic = kLocalBytes;  // without opting in
+    machine.function(found)->most_dynamic = kLocalBytes;  // unless opted in
     *required(function, "function") = pointer<hipFunction_t>(found);
   });
 }

@@ -7,9 +7,9 @@
 namespace tern::gpu::hip {
 namespace {
 
-// hiprtc hands options to its compiler, which makes a code object of a string: no option may choose another kind of
-// input or output, or another side of the compilation. HIP documentation, "Programming for HIP runtime compiler": "the
-// compilation options ... are the same as those of the compiler".
+// hiprtc forwards options to its compiler, which turns a string into a code object: no option may choose another kind
+// of input or output, or another side of the compilation. HIP documentation, "Programming for HIP runtime compiler":
+// "the compilation options ... are the same as those of the compiler".
 constexpr std::string_view kRefused[] = {"-o",
                                          "-c",
                                          "-S",
@@ -55,7 +55,7 @@ RtcOptions read_options(const std::vector<std::string>& options) {
       names_architecture = true;
     }
     if (names_architecture) continue;
-    // An option whose value is an argument of its own.
+    // An option with a separate value argument.
     if ((option == "-I" || option == "-D" || option == "-U" || option == "-include") && i + 1 < options.size()) {
       result.clang.push_back(option);
       result.clang.push_back(options[++i]);
@@ -67,7 +67,8 @@ RtcOptions read_options(const std::vector<std::string>& options) {
     }
     result.clang.push_back(option);
   }
-  // gfx942:sramecc+:xnack-, as hipDeviceProp_t::gcnArchName says it: the features do not change what kernels compute.
+  // gfx942:sramecc+:xnack-, the form of hipDeviceProp_t::gcnArchName: the features do not change the results of
+  // kernels.
   result.architecture = result.architecture.substr(0, result.architecture.find(':'));
   return result;
 }

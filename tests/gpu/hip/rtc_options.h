@@ -10,7 +10,7 @@ namespace tern::gpu::hip {
 struct RtcOptions {
   std::string architecture;
   std::vector<std::string> clang;
-  std::string refused;  // why; empty if all are fine
+  std::string refused;  // reason; empty if all options are accepted
 };
 
 RtcOptions read_options(const std::vector<std::string>& options);

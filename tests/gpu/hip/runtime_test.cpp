@@ -1,4 +1,4 @@
-// The stand-in for HIP's runtime: programs of a few calls, as an application writes them.
+// The stand-in for HIP's runtime: small programs in the style of an application.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hip/hip_runtime_api.h>
@@ -92,7 +92,7 @@ TEST_F(Runtime, AKernelRuns) {
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(values[i], 2 * (i + 1));
 }
 
-// Both are called twice.
+// Two kernels with the same name, "twice".
 TEST_F(Runtime, ModulesHaveKernelsOfTheirOwn) {
   const std::string code =
       compiled("extern \"C\" __global__ void twice(const int* x, int* y, int n) { y[threadIdx.x] = -x[threadIdx.x]; }");

@@ -1,5 +1,4 @@
-// What the environment says about the emulated AMD GPU, on top of what the machine reads
-// (tests/gpu/machine/settings.h).
+// Environment variables of the emulated AMD GPU, in addition to the machine's (tests/gpu/machine/settings.h).
 #ifndef TERN_TESTS_GPU_HIP_SETTINGS_H
 #define TERN_TESTS_GPU_HIP_SETTINGS_H
 
@@ -7,7 +6,7 @@
 
 namespace tern::gpu::hip {
 
-// TERN_EMULATOR_HIP_ARCHITECTURE: gfx942, or another one that the compiler and the device libraries know.
+// TERN_EMULATOR_HIP_ARCHITECTURE: gfx942, or another architecture supported by the compiler and the device libraries.
 std::string architecture();
 
 struct Version {

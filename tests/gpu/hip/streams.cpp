@@ -12,7 +12,7 @@ using namespace tern::gpu::hip;
 namespace {
 
 std::set<std::uint64_t>& streams() {  // under the machine's lock
-  // For ever: streams may be destroyed behind the objects of this library.
+  // Never freed: streams may be destroyed after the objects of this library.
   static std::set<std::uint64_t>& all = *std::make_unique<std::set<std::uint64_t>>().release();
   return all;
 }
@@ -35,7 +35,7 @@ hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
   });
 }
 // "Each active bit represents using one CU. The first 32 bits represent the first 32 CUs, and so on. If its size is
-// greater than physical CU number [...], the extra elements are ignored." A mask without a unit is refused here.
+// greater than physical CU number [...], the extra elements are ignored." The emulator refuses an empty mask.
 hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t words, const uint32_t* mask) {
   return call(__func__, [&](Machine& machine) {
     required(stream, "stream");

@@ -1,4 +1,4 @@
-// What the stand-in for cuDNN gives to its kernel for graphs of products, pointwise operations and reductions.
+// Kernel parameters of the stand-in for cuDNN, for graphs of products, pointwise operations and reductions.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace tern::stand_in {
 
 struct AttentionCall {
-  void (*work)(const void* graph);  ///< of the library, with what it keeps
+  void (*work)(const void* graph);  ///< owned by the library
   const void* graph;
   std::uint64_t workspace, workspace_bytes;
 };

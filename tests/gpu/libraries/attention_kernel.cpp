@@ -1,4 +1,4 @@
-// The kernel of the stand-in for cuDNN's attention: what it computes is the library's.
+// The kernel of the stand-in for cuDNN's attention: calls back into the library.
 #include <cstring>
 
 #include "tests/gpu/libraries/attention_call.h"

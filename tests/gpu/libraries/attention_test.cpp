@@ -1,4 +1,4 @@
-// Attention that a session runs by cuDNN: which nodes it takes, and what they make beside sums of doubles.
+// Attention run by cuDNN in a session: accepted nodes, and results against sums of doubles.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tern/graph.h>
@@ -35,7 +35,7 @@ std::uint64_t launches() {
   return count == nullptr ? 0 : count(stand_in::kAttentionKernel);
 }
 
-/// Numbers that float16 and bfloat16 have, all in [-2, 2].
+/// Values exact in float16 and bfloat16, all in [-2, 2].
 std::vector<float> numbers(std::int64_t count, unsigned seed) {
   std::vector<float> all;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -50,12 +50,12 @@ struct Case {
   std::int64_t batch = 2, heads = 4, groups = 4, queries = 3, keys = 5, width = 8;
   bool is_causal = false;
   std::optional<double> scale = {};
-  /// Of the scores, as float32: true keys are 1 in a boolean mask.
+  /// Mask of the scores, as float32: visible keys are 1 in a boolean mask.
   Dims mask_shape = {};
   std::vector<float> mask = {};
   DType mask_dtype = DType::boolean;
-  bool is_permuted = false;       ///< operands lie as [batch, rows, heads, width]
-  std::int64_t first_column = 0;  ///< of q, k and v in wider ones
+  bool is_permuted = false;       ///< operands are stored as [batch, rows, heads, width]
+  std::int64_t first_column = 0;  ///< start of q, k and v inside wider tensors
 
   [[nodiscard]] std::vector<std::int64_t> sizes(std::int64_t h, std::int64_t rows) const {
     const std::int64_t columns = width + first_column * 16;
@@ -70,7 +70,7 @@ struct Case {
   }
 };
 
-std::unique_ptr<Session> kept;  // ends after what the plugin has made since the process began
+std::unique_ptr<Session> kept;  // destroyed after all objects that the plugin made since the start of the process
 
 class AttentionTest : public ::testing::Test {
  protected:
@@ -155,7 +155,7 @@ class AttentionTest : public ::testing::Test {
     return all;
   }
 
-  /// Runs it twice; cuDNN's calls in the second run.
+  /// Runs the session twice; returns cuDNN's calls in the second run.
   static std::uint64_t check(const Case& c, PrepareOptions options = {}) {
     options.device = device();
     Session session(model(c).prepare(options));
@@ -195,7 +195,7 @@ TEST_F(AttentionTest, LayoutsAndAddresses) {
 
 TEST_F(AttentionTest, Masks) {
   const std::uint64_t one = is_cuda() ? 1 : 0;
-  // The first query sees no key, the second one the last key alone.
+  // The first query sees no key, the second query only the last key.
   const std::vector<float> seen = {0, 0, 0, 0, 0, /**/ 0, 0, 0, 0, 1, /**/ 1, 0, 1, 1, 0};
   EXPECT_EQ(check({.mask_shape = {3, 5}, .mask = seen}), one);
   EXPECT_EQ(check({.dtype = DType::bf16, .groups = 2, .is_causal = true, .mask_shape = {1, 1, 3, 5}, .mask = seen}),
@@ -221,7 +221,7 @@ TEST_F(AttentionTest, Masks) {
       const float lowest = mask == DType::f16    ? -65504.0f
                            : mask == DType::bf16 ? -3.3895313892515355e38f
                                                  : std::numeric_limits<float>::lowest();
-      // Hidden keys beside the lowest numbers, which are seen.
+      // Hidden keys beside the lowest finite values, which stay visible.
       const std::vector<float> added = {kHidden, lowest,  0.5f,         -1,      kHidden, /**/ lowest, kHidden, lowest,
                                         kHidden, kHidden, /**/ kHidden, kHidden, kHidden, kHidden,     kHidden};
       EXPECT_EQ(check({.dtype = dtype, .groups = 1, .mask_shape = {3, 5}, .mask = added, .mask_dtype = mask}), one);

@@ -1,4 +1,4 @@
-// What the stand-in for cuDNN gives to its kernel: a convolution whose descriptors were found right.
+// Kernel parameters of the stand-in for cuDNN: a validated convolution.
 #pragma once
 
 #include <tern/dtype.h>

@@ -23,7 +23,7 @@ double to_tf32(double value) {
   return std::bit_cast<float>(bits & ~0x1FFFu);
 }
 
-/// The element `i` of a box of `sizes`, as its position along each of `count` axes.
+/// Converts element index `i` of a box of `sizes` to its position along each of `count` axes.
 void position(std::int64_t i, const std::int64_t* sizes, int count, std::int64_t* at) {
   for (int a = count; a-- > 0; i /= sizes[a]) at[a] = i % sizes[a];
 }

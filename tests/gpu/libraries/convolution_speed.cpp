@@ -1,10 +1,10 @@
-// convolution_speed SECONDS [--plan] [--small] [--only TEXT]: the engines that cuDNN's heuristics propose for the
-// convolutions of three models, and their time on the first CUDA device, for `./dev gpu-check`. A line for each engine
-// that may run: model, batch, type, convolution (channels x side x side > features, window / stride, groups), graph
-// (plain, or fused with bias and ReLU), heuristic and place in it, engine, numerical and behaviour notes, workspace in
-// KiB, milliseconds of planning, microseconds by the device's clock, and `taken` at the engine that Tern takes. A line
-// that begins with `=` sums up each convolution. --plan: plans for a described H100, without a device and times.
-// --small: tiny images, to see that it works. --only: lines that would contain TEXT. It ends after SECONDS.
+// convolution_speed SECONDS [--plan] [--small] [--only TEXT]: engines proposed by cuDNN's heuristics for the
+// convolutions of three models, and their time on the first CUDA device, for `./dev gpu-check`. Prints a line for each
+// usable engine: model, batch, type, convolution (channels x side x side > features, window / stride, groups), graph
+// (plain, or fused with bias and ReLU), heuristic and rank, engine, numerical and behaviour notes, workspace in KiB,
+// milliseconds of planning, microseconds by the device's clock, and `taken` at Tern's engine. A line starting with `=`
+// sums up each convolution. --plan: plans for a described H100, without a device and times. --small: tiny images, as a
+// smoke test. --only: lines that would contain TEXT. Ends after SECONDS.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using namespace tern::gpu;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kAlignment = 16;
-constexpr std::size_t kMostEngines = 10;  // of one graph that are timed
+constexpr std::size_t kMostEngines = 10;  // timed engines per graph
 
 struct Type {
   const char* name;
@@ -43,7 +43,7 @@ struct Options {
   std::string only;
 };
 
-/// cuDNN is not there.
+/// cuDNN is missing.
 struct Missing {};
 
 struct Cudnn {
@@ -119,7 +119,7 @@ std::uint64_t bytes_of(const Shape& s, std::uint32_t element) {
   return static_cast<std::uint64_t>(s.sizes[0] * s.strides[0]) * element;
 }
 
-/// Numbers of the type between -1 and 1.
+/// Values of the type between -1 and 1.
 std::vector<char> numbers(const Type& type) {
   std::vector<char> bytes;
   std::minstd_rand random(1);
@@ -131,7 +131,7 @@ std::vector<char> numbers(const Type& type) {
   return bytes;
 }
 
-/// Microseconds, nothing where the engine fails.
+/// Microseconds, or nullopt if the engine fails.
 std::optional<double> measure(const Cudnn& cudnn, SpeedDevice& device, const Convolution& c, const CudnnPlan& plan,
                               const Operands& at, Address workspace) {
   std::vector<std::int64_t> ids = {kConvolutionX, kConvolutionW, kConvolutionY};
@@ -146,7 +146,7 @@ std::optional<double> measure(const Cudnn& cudnn, SpeedDevice& device, const Con
       [&] { return cudnn.api.execute(cudnn.target.handle, plan.plan.handle(), pack.handle()) == kSuccess; });
 }
 
-/// The times of one graph's engines.
+/// The times of a graph's engines.
 struct Times {
   double taken = 0, best = 0;
   std::string best_engine;

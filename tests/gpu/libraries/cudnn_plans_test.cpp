@@ -1,7 +1,7 @@
-// The real cuDNN makes the plans that devices/gpu asks for, for a described H100 and without any device: it supports
-// the convolutions, reads the descriptors as they are meant, and its kernels fit the device. Nothing runs.
-// TERN_TEST_CUDNN names the library, else it is that of the CUDA Toolkit; without one the tests are skipped. cuDNN
-// wants a driver to be there: tests/scripts/device.sh cuda.
+// The real cuDNN makes the plans of devices/gpu for a described H100, without any device: cuDNN must support the
+// convolutions and read the descriptors correctly, and its kernels must fit the device. No kernel runs. TERN_TEST_CUDNN
+// names the library; default: the CUDA Toolkit's. Without cuDNN the tests are skipped. cuDNN needs a driver:
+// tests/scripts/device.sh cuda.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class CudnnPlans : public ::testing::Test {
     if (target.device != nullptr) api.descriptor_destroy(target.device);
   }
 
-  /// What cuDNN says of the plan, as JSON; empty without one.
+  /// cuDNN's JSON of the plan; empty without a plan.
   std::string plan(const Convolution& c, std::int64_t alignment = 16) {
     return json_of(convolution_plan(api, target, c, alignment));
   }
@@ -81,7 +81,7 @@ TEST_F(CudnnPlans, EveryTypeHasOne) {
   for (const Case t : {Case{kF16, 2}, {kBf16, 2}, {kF32, 4}}) {
     for (int kind = 0; kind < 8; ++kind) {
       Convolution c = block(t.type, t.bytes, (kind & 1) != 0 ? 64 : 1, (kind & 2) != 0);
-      // cuDNN 9.19 fuses ReLU with float16 alone where no bias is before it: then Tern's kernel makes it.
+      // cuDNN 9.19 fuses ReLU without a preceding bias only for float16: otherwise Tern's kernel applies ReLU.
       c.has_relu = (kind & 4) != 0;
       if (c.has_relu && !c.has_bias) continue;
       for (const std::int64_t alignment : {std::int64_t{16}, std::int64_t{t.bytes}})
@@ -115,13 +115,13 @@ TEST_F(CudnnPlans, ExactOnesUseNoTensorCores) {
   EXPECT_NE(exact.substr(exact.find("\"engine\"")), any.substr(any.find("\"engine\"")));
 }
 
-/// The number of the engine in what cuDNN says of a plan.
+/// The engine number in cuDNN's JSON of a plan.
 std::int64_t engine_of(const std::string& json) {
   const std::size_t at = json.find(R"("engineId":)");
   return at == std::string::npos ? -1 : std::atoll(json.c_str() + at + 11);
 }
 
-// For this one cuDNN 9.20 proposes 23 engines with tensor cores before the first without.
+// cuDNN 9.20 proposes 23 engines with tensor cores before the first without.
 TEST_F(CudnnPlans, ExactOnesAreTheHeuristics) {
   Convolution c = block(kF32, 4, 1, true);
   c.has_relu = true;
@@ -136,7 +136,7 @@ TEST_F(CudnnPlans, ExactOnesAreTheHeuristics) {
 }
 
 TEST_F(CudnnPlans, EnginesThatCompileGiveWay) {
-  Convolution c = block(kBf16, 2, 64, false);  // as in MobileNet: cuDNN 9.20 compiles its first engine for it
+  Convolution c = block(kBf16, 2, 64, false);  // MobileNet: cuDNN 9.20 compiles its first engine for the graph
   const cudnn::Descriptor graph = cudnn_graph(target, convolution_operations(api, c, 16));
   for (const CudnnEngine& e : cudnn_engines(api, target, graph, cudnn::kModeA)) {
     if (e.index != engine_of(plan(c))) continue;
@@ -152,7 +152,7 @@ TEST_F(CudnnPlans, ThereIsNoneForSizesThatDisagree) {
   EXPECT_EQ(plan(c), "");
 }
 
-/// Two texts of 16 heads, keys of 4 groups.
+/// Two sequences of 16 heads, with keys of 4 groups.
 Attention heads(int type, std::int64_t queries, std::int64_t keys, std::int64_t width) {
   Attention a;
   a.type = type;
@@ -163,7 +163,7 @@ Attention heads(int type, std::int64_t queries, std::int64_t keys, std::int64_t 
   a.scale = 0.125f;
   return a;
 }
-/// A mask of each text, or of each head, added as numbers of the type.
+/// A mask per sequence, or per head, added as values of the type.
 Attention masked(Attention a, bool for_each_head, int type) {
   a.mask = contiguous({2, 16, a.q.sizes[2], a.k.sizes[2]});
   if (!for_each_head) a.mask.strides[1] = 0;
@@ -211,7 +211,7 @@ TEST_F(CudnnPlans, CompiledOnesComeBackFromTheDisk) {
 
 TEST_F(CudnnPlans, AttentionMeansWhatItSays) {
   Attention a = causal(masked(heads(cudnn::kBfloat16, 100, 203, 64), false, cudnn::kFloat));
-  a.q.strides = {100 * 16 * 64, 64, 16 * 64, 1};  // as [batch, rows, heads, width]
+  a.q.strides = {100 * 16 * 64, 64, 16 * 64, 1};  // stored as [batch, rows, heads, width]
   const std::string json = plan(a);
   for (const char* part :
        {R"("dim":[2,16,100,64],"stride":[102400,64,1024,1])", R"("dim":[2,4,64,203],"stride":[51968,12992,1,64])",

@@ -1,11 +1,11 @@
-// An H100 as cuDNN wants devices described: it plans for them without one.
+// An H100 in cuDNN's description format: cuDNN plans without a device.
 #pragma once
 
 #include "devices/gpu/cuda/cudnn_api.h"
 
 namespace tern::gpu {
 
-// What cuDNN 9.8 and later want to know of a device, 9.28 its memoryBusWidth, too; the values are those of an H100 SXM.
+// Properties required by cuDNN 9.8 and later, and memoryBusWidth by 9.28; the values belong to an H100 SXM.
 inline constexpr char kH100[] = R"({"deviceVer": 900, "maxGridSize": [2147483647, 65535, 65535],
   "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32,
   "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024,
@@ -14,7 +14,7 @@ inline constexpr char kH100[] = R"({"deviceVer": 900, "maxGridSize": [2147483647
   "smClockRateKHz": 1980000, "memClockRateKHz": 2619000, "memoryBusWidth": 5120, "l2CacheSize": 52428800,
   "cudaDeviceId": 0, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
 
-/// A descriptor that the caller destroys; null where cuDNN does not take it.
+/// A descriptor owned by the caller; null if cuDNN refuses the description.
 inline CudnnDescriptor described_h100(const CudnnApi& api) {
   constexpr int kDeviceKind = 38, kDeviceJson = 2702, kTypeChar = 24;  // cudnn_graph.h
   CudnnDescriptor device = nullptr;

@@ -1,5 +1,5 @@
-// How a stand-in for a vendor's library reaches the emulated driver, as the real one does: it loads kernels and
-// launches them on the caller's stream, so that late streams and captures see them.
+// The stand-ins use the emulated driver like the real libraries: load kernels and launch on the caller's stream, so
+// that late streams and captures see the launches.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,19 @@
 
 namespace tern::stand_in {
 
-/// The driver of this process, which the plugin has opened.
+/// The driver of this process, opened by the plugin.
 const gpu::Api& driver();
 
-/// The function of this name in the stand-ins' kernels, in the device that is current on this thread; null if the
-/// driver refuses it.
+/// The named function in the stand-ins' kernels, on the thread's current device; null if the driver refuses.
 gpu::Function load(const char* name);
 
-/// Launches it with one parameter.
+/// Launches the function with a single parameter.
 gpu::Status launch(gpu::Function function, const void* parameter, gpu::Stream stream);
 
-/// Whether this call is to fail: TERN_STAND_IN_FAILS is a part of the function's name.
+/// True for an injected failure: TERN_STAND_IN_FAILS is a part of the function's name.
 bool is_to_fail(const char* function);
 
-/// Ends the process with a message: a call that breaks a rule of the library's manual.
+/// Ends the process with a message: the call breaks a rule of the library's manual.
 [[noreturn]] void misuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace tern::stand_in

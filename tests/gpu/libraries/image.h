@@ -1,4 +1,4 @@
-// The stand-ins' kernels as the emulated driver loads them.
+// The stand-ins' kernels in the emulated driver's format.
 #pragma once
 
 #include <string>

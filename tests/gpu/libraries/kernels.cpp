@@ -1,4 +1,4 @@
-// A library as translators of kernels make them: the emulated driver loads it.
+// A library in the format of the kernel translators, loaded by the emulated driver.
 #include "tests/gpu/libraries/kernels.h"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ constexpr tern_emulated_kernel kKernels[] = {
 
 }  // namespace
 
-/// What it does is the library's, whose calls keep what they need.
+/// Calls back into the library, whose calls own their data.
 void tern::stand_in::collective(const tern_emulated_launch* launch) {
   CollectiveCall call{};
   std::memcpy(&call, launch->parameters, sizeof call);

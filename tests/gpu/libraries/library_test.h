@@ -1,5 +1,5 @@
-// How many calls of the vendor's library a session makes. TERN_TEST_NEEDS names the device (tests/scripts/device.sh
-// sets up the rest).
+// Counts a session's calls of the vendor's library. TERN_TEST_NEEDS names the device (tests/scripts/device.sh sets up
+// the rest).
 #pragma once
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ inline const char* device() {
   return std::getenv("TERN_TEST_NEEDS");
 }
 
-/// A function of the emulated driver, which a session has opened by now.
+/// A function of the emulated driver, already opened by a session.
 template <class F>
 F* emulator(const char* name) {
   void* driver = dlopen(std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
@@ -44,7 +44,7 @@ class LibraryTest : public ::testing::Test {
     unsetenv("TERN_ROCM_ROWS");
   }
 
-  /// The calls of libraries in one run.
+  /// Library calls of a run.
   std::uint64_t run(const Model& model, const std::vector<Tensor>& inputs, PrepareOptions options = {}) {
     options.device = device();
     Session session(model.prepare(options));
@@ -55,7 +55,7 @@ class LibraryTest : public ::testing::Test {
     return launches_of_libraries() - before;
   }
 
-  /// Each of these functions fails once while the session runs, which says `text`; the next run is right again.
+  /// Fails each of these functions once during a run: the error contains `text`, and the next run is correct.
   static void expect_failures(Session& session, const std::vector<Tensor>& inputs, const std::vector<float>& expected,
                               std::initializer_list<const char*> functions, const char* text) {
     for (const char* function : functions) {
@@ -72,7 +72,7 @@ class LibraryTest : public ::testing::Test {
   }
 
   std::vector<float> result;
-  std::uint64_t parts = 0;  ///< that the plugin compiled
+  std::uint64_t parts = 0;  ///< parts compiled by the plugin
 };
 
 /// x [2, 3] times the transpose of [2, 3], plus a vector.

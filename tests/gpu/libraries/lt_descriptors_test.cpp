@@ -1,5 +1,5 @@
-// The real cuBLASLt takes every attribute that devices/gpu sets, in the size that it is set in; its descriptors need no
-// device. TERN_TEST_CUBLASLT names the library, else it is that of the CUDA Toolkit; without one the test is skipped.
+// The real cuBLASLt accepts every attribute set by devices/gpu, with its size; descriptors need no device.
+// TERN_TEST_CUBLASLT names the library; default: the CUDA Toolkit's. Without cuBLASLt the test is skipped.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The functions of cuBLASLt (libcublasLt.so.13) and hipBLASLt (libhipblaslt.so) that Tern calls. They check everything
-// that they are given, and launch one kernel on the caller's stream.
+// The functions of cuBLASLt (libcublasLt.so.13) and hipBLASLt (libhipblaslt.so) called by Tern. They check all
+// arguments, and launch a single kernel on the caller's stream.
 #include <algorithm>
 #include <cstring>
 
@@ -24,15 +24,15 @@ struct Handle {
   Function product;
 };
 
-/// What an algorithm of the stand-ins says of itself.
+/// Contents of the stand-ins' opaque algorithms.
 struct Algorithm {
   std::uint32_t magic;
-  std::uint32_t splits;  // with partial sums of the result's type
+  std::uint32_t splits;  // partial sums in the result's type
   std::uint32_t alignments[4];
 };
 static_assert(sizeof(Algorithm) <= sizeof(LtAlgorithm));
 constexpr std::uint32_t kMagic = 0x7465726e;
-constexpr std::uint64_t kWorkspace = 4096;  // of products of many terms
+constexpr std::uint64_t kWorkspace = 4096;  // bytes, for products of many terms
 constexpr std::int64_t kManyTerms = 64;
 
 std::uint64_t number(const void* pointer) {
@@ -187,7 +187,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->alpha = factor(alpha, description);
   call->beta = factor(beta, description);
   if (description.scale_a != 0) {
-    // As the heuristic saw them.
+    // Must match the heuristic's alignments.
     const std::uint32_t alignment = call->scales_rows || call->scales_blocks ? 16 : sizeof(float);
     check_address(description.scale_a, alignment, "the scale of A");
     check_address(description.scale_b, alignment, "the scale of B");
@@ -201,7 +201,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   return launch(static_cast<Handle*>(handle)->product, &*call, stream) == kSuccess ? kSuccess : names::kLtInvalidValue;
 }
 
-// As CUDA 13.1 has it; hipBLASLt 1.1.
+// Versions: CUDA 13.1; hipBLASLt 1.1.
 #ifdef TERN_STAND_IN_CUDA
 extern "C" __attribute__((visibility("default"))) std::size_t cublasLtGetVersion() {
   return 130100;

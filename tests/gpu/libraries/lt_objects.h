@@ -23,7 +23,7 @@ struct Description {
   std::int32_t trans_a = gpu::names::kLtNormal, trans_b = gpu::names::kLtNormal;
   std::uint32_t epilogue = 1;  // CUBLASLT_EPILOGUE_DEFAULT, HIPBLASLT_EPILOGUE_DEFAULT
   std::uint64_t bias = 0;
-  std::int32_t bias_type = -1;  // that of D
+  std::int32_t bias_type = -1;  // -1: D's type
   std::uint64_t scale_a = 0, scale_b = 0;
   std::int32_t scale_mode_a = 0, scale_mode_b = 0;
   static constexpr std::uint32_t kMagic = 0x1a402;
@@ -38,7 +38,7 @@ struct Preference {
   static constexpr std::uint32_t kMagic = 0x1a403;
 };
 
-/// The object behind a handle; what is no living one of the kind is misuse.
+/// The object behind a handle; a dead handle or another kind is misuse.
 template <class T>
 T& object(void* handle, const char* function);
 

@@ -113,7 +113,7 @@ std::optional<ProductCall> read(const Problem& x) {
   check_same(x.c.columns, x.d.columns, "C's columns and D's");
   for (const Layout* l : {&x.a, &x.b, &x.c})
     check_same(static_cast<ull>(l->batch), static_cast<ull>(x.d.batch), "batches");
-  // Matrices of a batch must not overlap where they are written.
+  // Written matrices of a batch must not overlap.
   if (x.d.batch > 1 && x.d.batch_offset < x.d.leading * static_cast<std::int64_t>(x.d.columns))
     misuse("the matrices D of a batch overlap");
   p.batch = x.d.batch;

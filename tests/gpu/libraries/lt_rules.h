@@ -1,4 +1,4 @@
-// What a product of cuBLASLt or hipBLASLt must keep, and which ones the stand-ins run.
+// Rules for products of cuBLASLt and hipBLASLt, and products supported by the stand-ins.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ struct Problem {
   const Layout &a, &b, &c, &d;
 };
 
-/// The product without addresses. Ends the process where the descriptors break a rule; nothing where the library has
-/// no such product (..._STATUS_NOT_SUPPORTED).
+/// The product without addresses. Ends the process if the descriptors break a rule; nullopt if the library has no such
+/// product (..._STATUS_NOT_SUPPORTED).
 std::optional<ProductCall> read(const Problem& problem);
 
-/// The bytes that each address of the product is a multiple of, for its types to be supported at all: 1, 4 or 16.
+/// Required alignment in bytes of each address of the product for its types: 1, 4 or 16.
 std::uint32_t needed_alignment(const ProductCall& call);
 
 }  // namespace tern::stand_in

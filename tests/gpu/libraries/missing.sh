@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What `tern devices` says of libraries that are missing, too new for the driver, or left out: missing.sh TERN. The emulated
-# driver of CUDA is there (tests/scripts/device.sh cuda).
+# Reports of `tern devices` about libraries that are missing, too new for the driver, or disabled: missing.sh TERN.
+# Needs the emulated CUDA driver (tests/scripts/device.sh cuda).
 set -uo pipefail
 tern=$1
 # shellcheck source=tests/scripts/count.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/count.sh"
-# says TEXT VARIABLE=VALUE...: the line of cuda's libraries has it.
+# says TEXT VARIABLE=VALUE...: expects TEXT in the line about cuda's libraries.
 says() {
   local text=$1
   shift

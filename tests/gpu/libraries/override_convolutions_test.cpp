@@ -1,4 +1,4 @@
-// Convolutions that a session runs by the vendor's library: how many it took, and what it made of them.
+// Convolutions run by the vendor's library in a session: their number and results.
 #include <tern/graph.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::uint64_t launches_of_ends() {
   return launches == nullptr ? 0 : launches("tern_end");
 }
 
-/// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
+/// A channel of 3 x 3, a 2 x 2 window with a row of padding before, and a bias.
 Model convolution(bool has_relu) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1, 1, 3, 3}), w = p.input(DType::f32, {1, 1, 2, 2}),
@@ -36,7 +36,7 @@ std::vector<Tensor> images(float last, float bias) {
 TEST_F(LibraryTest, ConvolutionsAreTheLibrarys) {
   const bool cuda = std::string(device()) == "cuda";
   const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
-  // MIOpen pads both ends alike, so the row before the image alone is none of its.
+  // MIOpen pads both ends equally, so it cannot pad only before the image.
   EXPECT_EQ(run(convolution(false), images(eleven, 10)), cuda ? 1u : 0u);
   EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
   PrepareOptions options;
@@ -54,7 +54,7 @@ TEST_F(LibraryTest, ConvolutionsEndInRelu) {
   EXPECT_TRUE(std::isnan(result.back())) << "ReLU of a NaN";
 }
 
-/// Two images of 4 channels of 3 x 3 in 2 groups, the window 2 x 2, padded by one all around, at every second place.
+/// Two images of 4 channels of 3 x 3 in 2 groups, a 2 x 2 window, padding of one on all sides, stride 2.
 enum class Images { packed, channels_last, parts_of_wider_ones };
 Model groups(DType dtype, bool has_bias, bool has_relu, Images images = Images::packed) {
   TestProgram p;
@@ -101,13 +101,13 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
               expected.push_back(has_relu ? std::max(sum, 0.0f) : sum);
             }
       EXPECT_EQ(result, expected) << name_of(dtype) << kind;
-      // Whole numbers, all of them in each type.
+      // Integers, exact in each type.
       std::vector<float> last;
       for (std::size_t n = 0; n < 2; ++n)
         for (std::size_t at = 0; at < 9; ++at)
           for (std::size_t c = 0; c < 4; ++c) last.push_back(pixels[(n * 4 + c) * 9 + at]);
       inputs[0] = floats({2, 3, 3, 4}, last);
-      // MIOpen gets what is packed, for it does not tell strides apart.
+      // MIOpen gets packed images only, since it ignores strides.
       const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
       EXPECT_EQ(run(groups(dtype, has_bias, has_relu, Images::channels_last), inputs), calls);
       EXPECT_EQ(result, expected) << "channels last";
@@ -122,7 +122,7 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
   }
 }
 
-/// The number that the type has for it.
+/// Rounds the value to the type.
 float in(DType dtype, float value) {
   std::uint16_t bits = 0;
   convert(&value, DType::f32, &bits, dtype, 1);
@@ -130,7 +130,7 @@ float in(DType dtype, float value) {
   return value;
 }
 
-// As PyTorch on GPUs: the library rounds the sums, one launch adds the bias and rounds again.
+// PyTorch on GPUs: the library rounds the sums, a second launch adds the bias and rounds again.
 TEST_F(LibraryTest, BiasAndReluOf16BitsAreOneMoreLaunch) {
   enum Result { packed, channels_last, part_of_a_wider_one };
   constexpr std::int64_t kChannels = 3, kPlane = 15, kImages = 2;  // 90 elements: no whole number of eight

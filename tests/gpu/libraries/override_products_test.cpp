@@ -1,4 +1,4 @@
-// Products that a session runs by the vendor's library: how many it took, and what it made of them.
+// Products run by the vendor's library in a session: their number and results.
 #include <tern/graph.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ TEST_F(LibraryTest, ALinearLayerIsOneProductWithItsBias) {
   EXPECT_EQ(result, kLinear);
 }
 
-/// linear() and an activation as its exporter writes it.
+/// linear() and an activation, as exported.
 Model activated(const char* expression, bool is_read_twice) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
@@ -29,7 +29,7 @@ Model activated(const char* expression, bool is_read_twice) {
   if (is_read_twice) p.output(y);
   return p.model();
 }
-/// As activated(), with ReLU of what the other type makes of the sums.
+/// activated() with ReLU, with sums converted to the type in between.
 Model rounded(DType between) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
@@ -41,7 +41,7 @@ constexpr char kGelu[] = "0.5 * self * (1 + tanh(0.79788456080286535588 * (self 
 
 TEST_F(LibraryTest, ActivationsAreParts) {
   const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
-                                      floats({2}, {-1, 1})};  // gives -3, 5, -3, 14
+                                      floats({2}, {-1, 1})};  // results -3, 5, -3, 14
   for (const bool is_read_twice : {false, true}) {
     EXPECT_EQ(run(activated("max(self, 0)", is_read_twice), inputs), 1u);
     EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
@@ -60,7 +60,7 @@ TEST_F(LibraryTest, ActivationsAreParts) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(run(activated("max(self, 0)", false), {inputs[0], inputs[1], floats({2}, {nan, 1})}), 1u);
   EXPECT_TRUE(std::isnan(result[0])) << "ReLU of a NaN";
-  // As Hugging Face's models write it, over a product whose rows were joined.
+  // The form of Hugging Face's models, over a product with joined rows.
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 2});
   const ValueId y = p.b().reshape(p.b().matmul(x, w), {Dim(1), Dim(2), Dim(2)});
@@ -188,7 +188,7 @@ TEST_F(LibraryTest, WholeNumbersOf8Bits) {
     std::int64_t rows, depth, first;
     bool is_transposed, is_taken;
   };
-  // On NVIDIA's GPUs rows and depth are multiples of four, and the right operand is a transposed one.
+  // NVIDIA's GPUs need rows and depth in multiples of four, and a transposed right operand.
   for (const Case c : {Case{3, 12, 0, true, true},
                        {3, 12, 4, true, true},
                        {3, 12, 1, true, !cuda},
@@ -261,7 +261,7 @@ TEST_F(LibraryTest, PartsOfASumKeepTheirDigits) {
 }
 
 TEST_F(LibraryTest, RowsThatBeginAnywhere) {
-  // The second row of x begins at 4 bytes times 3: a vectorised algorithm must not be chosen for it.
+  // The second row of x begins at 4 bytes times 3: no vectorised algorithm may be chosen.
   TestProgram p;
   const ValueId x = p.input(DType::f32, {3, 3}), y = p.input(DType::f32, {3, 1});
   p.output(p.b().matmul(p.b().slice(x, 0, Dim(1), Dim(2)), y));
@@ -292,7 +292,7 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
     Precision precision;
     std::uint64_t calls;
   };
-  // Hopper's sums of float8 have too few digits for float32, where nothing permits rounding.
+  // Hopper's sums of float8 have too few digits for float32 unless rounding is permitted.
   for (const Case& c : {Case{DType::bf16, Precision::exported, 1},
                         {DType::f16, Precision::exported, 1},
                         {DType::f32, Precision::exported, cuda ? 0u : 1u},
@@ -300,7 +300,7 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
                         {DType::f32, Precision::bfloat16, 1}}) {
     PrepareOptions options;
     options.precision = c.precision;
-    // The library takes addresses that are multiples of 16, and Tern copies others.
+    // The library needs addresses that are multiples of 16; Tern copies all others.
     for (const std::int64_t first : {0, 1, 16}) {
       EXPECT_EQ(run(bytes(own, first, c.result), inputs, options), c.calls) << first << name_of(c.result);
       ASSERT_EQ(result.size(), 32u);
@@ -361,7 +361,7 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
       PrepareOptions options;
       options.device = device();
       options.precision = precision;
-      // A product whose scales are none of its own has a float32 result.
+      // A product with separate scales has a float32 result.
       const bool is_terns = cuda && precision == Precision::exported && (c.result == DType::f32 || c.parts == 0);
       Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
       session.run(inputs);
@@ -407,7 +407,7 @@ TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], 64 * scales[1 + i / 16] * scales[17 + i % 16]) << i;
 }
 
-/// Elements around zero that float8 holds, and codes of scales around 1.
+/// Elements around zero, exact in float8, and codes of scales around 1.
 std::vector<float> small_numbers(std::int64_t count, int seed) {
   std::vector<float> all;
   for (std::int64_t i = 0; i < count; ++i) all.push_back(static_cast<float>((i * 7 + seed) % 13 - 6) / 2);
@@ -420,16 +420,16 @@ Tensor codes(std::int64_t rows, std::int64_t blocks, int seed) {
   return t;
 }
 
-/// The numbers of a matrix [rows, k] in blocks of 32, whose scales are a value of their own.
+/// A matrix [rows, k] in blocks of 32 with scales as a separate value.
 ValueId in_blocks(TestProgram& p, std::int64_t rows, std::int64_t k, DType numbers, DType element = DType::f8_e4m3fn) {
   const ValueId elements = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(k)}), element),
                 scales = p.input(DType::u8, {Dim(rows), Dim(k / 32)});
   const std::vector<Attr> format = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))};
   const ValueId packed = p.b().add(Op::mx_pack, {elements, scales}, format);
-  return p.b().add(Op::mx_dequantize, {packed}, {attr_dtype(numbers), format[0], format[1]});
+  return p.b().add(Op::dequantize, {packed}, {attr_dtype(numbers)});
 }
 
-/// Whether the emulated device multiplies blocks with scales.
+/// True if the emulated device multiplies scaled blocks.
 bool has_blocks() {
   const char* capability = std::getenv("TERN_EMULATOR_CAPABILITY");
   return std::string(device()) == "cuda" && capability != nullptr && std::atoi(capability) >= 10;
@@ -465,7 +465,7 @@ TEST_F(LibraryTest, MicroscaledProducts) {
     session.run(inputs);
     const std::uint64_t before = launches_of_libraries();
     const std::vector<Tensor> found = session.run(inputs);
-    EXPECT_EQ(launches_of_libraries() - before, 2u);  // without blocks, products of the widened numbers
+    EXPECT_EQ(launches_of_libraries() - before, 2u);  // else products of the widened values
     EXPECT_EQ(session.stats().partitions, has_blocks() ? 2u : 0u);
     for (std::size_t k = 0; k < 2; ++k) {
       const std::vector<float> a = values_of(expected[k]), b = values_of(found[k]);
@@ -476,7 +476,7 @@ TEST_F(LibraryTest, MicroscaledProducts) {
   }
 }
 
-/// A constant weight is read as it lies in the archive, its scales in tiles; the activations have three axes.
+/// A constant weight is read in the archive's layout, its scales in tiles; the activations have three axes.
 TEST_F(LibraryTest, MicroscaledWeights) {
   constexpr std::int64_t kColumns = 32, kDepth = 96;
   TestProgram p;
@@ -484,8 +484,8 @@ TEST_F(LibraryTest, MicroscaledWeights) {
                 scales = p.input(DType::u8, {2, 8, Dim(kDepth / 32)});
   const std::vector<Attr> rows = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))},
                           tiles = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(1))};
-  const ValueId x = p.b().add(Op::mx_dequantize, {p.b().add(Op::mx_pack, {elements, scales}, rows)},
-                              {attr_dtype(DType::bf16), rows[0], rows[1]});
+  const ValueId x =
+      p.b().add(Op::dequantize, {p.b().add(Op::mx_pack, {elements, scales}, rows)}, {attr_dtype(DType::bf16)});
   std::vector<std::uint8_t> weight, of_tiles;
   for (std::int64_t i = 0; i < kColumns * kDepth; ++i) weight.push_back(static_cast<std::uint8_t>(i * 11 % 112));
   for (int i = 0; i < 512; ++i) of_tiles.push_back(static_cast<std::uint8_t>(125 + i % 4));
@@ -507,14 +507,15 @@ TEST_F(LibraryTest, MicroscaledWeights) {
   here.reproducible = true;
   Session definition(p.model().prepare(here));
   const std::vector<float> expected = values_of(definition.run(inputs)[0]);
-  EXPECT_EQ(run(p.model(), inputs), 1u);  // without blocks, of the dequantized weight
+  EXPECT_EQ(run(p.model(), inputs), 1u);  // else the dequantized weight
   EXPECT_EQ(parts, has_blocks() ? 1u : 0u);
   ASSERT_EQ(result.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(result[i], expected[i], std::fabs(expected[i]) * 0x1p-16 + 0.05) << i;
 }
 
-/// Products of many rows by an int8 weight: its numbers are brought into scratch for the library, 32 MiB at a time.
+/// Products of many rows by an int8 weight: Tern dequantizes the weight into scratch memory for the library, 32 MiB at
+/// a time.
 TEST_F(LibraryTest, QuantizedWeights) {
   struct Case {
     std::int64_t rows, columns, depth;
@@ -543,7 +544,7 @@ TEST_F(LibraryTest, QuantizedWeights) {
   }
 }
 
-/// Products of float32 by 16 bits: the weight is widened, or the rows are rounded where the precision permits that.
+/// Products of float32 by 16 bits: the weight is widened, or the rows are rounded if the precision permits.
 TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
   constexpr std::int64_t kRows = 9, kColumns = 64, kDepth = 80;
   for (const DType type : {DType::bf16, DType::f16}) {
@@ -552,7 +553,7 @@ TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
       TestProgram p;
       const ValueId x = p.input(DType::f32, {kRows, kDepth}), w = p.input(type, {kColumns, kDepth});
       p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)}));
-      // 1 + 2^-12 is a number of float32 alone.
+      // 1 + 2^-12 is exact only in float32.
       Tensor weight(type, {kColumns, kDepth});
       std::ranges::fill(weight.span<std::uint16_t>(), type == DType::bf16 ? 0x3f80 : 0x3c00);
       PrepareOptions options;
@@ -566,7 +567,7 @@ TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
   }
 }
 
-/// What else reads the widened operand needs it, and blocks of 16 are none of the library's.
+/// Other readers need the widened operand, and the library has no blocks of 16.
 TEST_F(LibraryTest, OtherMicroscaledProductsAreTerns) {
   TestProgram p;
   const ValueId x = in_blocks(p, 16, 32, DType::f32), w = in_blocks(p, 16, 32, DType::f32);

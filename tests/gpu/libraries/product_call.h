@@ -1,4 +1,4 @@
-// What the stand-ins for cuBLASLt and hipBLASLt give to their kernel: a product whose descriptors were found right.
+// Kernel parameters of the stand-ins for cuBLASLt and hipBLASLt: a validated product.
 #pragma once
 
 #include <tern/dtype.h>
@@ -21,14 +21,14 @@ struct ProductCall {
   MatrixCall a, b, c, d;
   std::uint64_t bias, workspace;   ///< 0: none
   std::uint64_t scale_a, scale_b;  ///< float32, 0: none
-  bool scales_rows;                ///< one for each row of op(A) and column of op(B), otherwise one for all
+  bool scales_rows;                ///< a scale for each row of op(A) and column of op(B); false: a scale for all
   bool scales_blocks;              ///< or a power of two for each 32 elements along k, in tiles
   std::int64_t m, n, k, batch;
   std::uint64_t workspace_bytes;
   double alpha, beta;
   std::uint32_t activation;  ///< bits of cublasLtEpilogue_t: 2 ReLU, 32 GELU
   Rounding rounding;
-  bool splits;  ///< adds two parts of a sum after it has rounded them to the result's type
+  bool splits;  ///< adds two partial sums after rounding both to the result's type
   bool single;  ///< sums are rounded to float
 };
 

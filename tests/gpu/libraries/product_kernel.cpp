@@ -1,5 +1,5 @@
 // The kernel of the stand-ins for cuBLASLt and hipBLASLt: D = alpha op(A) op(B) + beta C + bias, summed in double and
-// rounded once. It runs when the stream does.
+// rounded once. Runs in stream order.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@ using namespace tern;
 using namespace tern::stand_in;
 using emulator::pointer;
 
-/// What tensor cores make of a float32 operand: nearest, ties to even, `kept` bits of the fraction.
+/// Rounds a float32 operand like tensor cores: nearest, ties to even, `kept` bits of the fraction.
 double rounded(double value, int kept) {
   auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   const int dropped = 23 - kept;
@@ -47,7 +47,7 @@ std::uint64_t place(const MatrixCall& m, std::int64_t batch, std::int64_t column
   return m.address + static_cast<std::uint64_t>((batch * m.batch_offset + column * m.leading) * element_size(m.dtype));
 }
 
-/// op(m), whose columns are contiguous.
+/// op(m) with contiguous columns.
 std::vector<double> read(const MatrixCall& m, std::int64_t batch, std::int64_t rows, std::int64_t columns) {
   std::vector<double> all;
   if (!m.transposed) {
@@ -66,17 +66,16 @@ std::vector<double> read(const MatrixCall& m, std::int64_t batch, std::int64_t r
   return all;
 }
 
-/// NVIDIA's and AMD's GELU is the one with tanh.
+/// GELU of NVIDIA and AMD uses tanh.
 double activated(double x, std::uint32_t activation) {
   if (activation == 2) return x > 0 || x != x ? x : 0;
   if (activation == 32) return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
   return x;
 }
 
-/// The numbers of op(m)^T, whose rows of `k` elements follow each other, times the scales of their blocks. "Scaling
-/// factors
-/// [...] are stored in tiles of 128x4": a tile has, one after the other, four scales of rows 0, 32, 64 and 96, then
-/// those of rows 1, 33, 65 and 97, and so on; tiles follow each other along the rows first.
+/// Multiplies op(m)^T, with contiguous rows of `k` elements, by the scales of its blocks. "Scaling factors [...] are
+/// stored in tiles of 128x4": a tile has four scales each of rows 0, 32, 64 and 96, then of rows 1, 33, 65 and 97, and
+/// so on; tiles follow each other along the rows first.
 void scale_blocks(std::uint64_t scales, std::int64_t rows, std::int64_t k, bool rows_last,
                   std::vector<double>* values) {
   const auto* bytes = pointer<const std::uint8_t>(scales);
@@ -115,7 +114,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
       const double* column = a.data() + l * p.m;
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column[i] * factor;
     }
-    // C is read only where beta is not 0: what lies there may be NaN.
+    // C is read only if beta is not 0: C may be NaN.
     std::vector<double> added(sums.size());
     if (p.beta != 0) added = read(p.c.dtype, place(p.c, batch, j), p.m);
     if (p.scale_a != 0 && !p.scales_blocks) scale(p, j, &sums);
@@ -133,7 +132,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
 void tern::stand_in::product(const tern_emulated_launch* launch) {
   ProductCall p;
   std::memcpy(&p, launch->parameters, sizeof p);
-  // A workspace is the library's: nobody may count on what lies there.
+  // Overwrites the workspace: callers must not rely on its contents.
   if (p.workspace != 0) std::memset(pointer(p.workspace), 0xA5, p.workspace_bytes);
   std::vector<double> bias;
   if (p.bias != 0) bias = read(p.d.dtype, p.bias, p.m);

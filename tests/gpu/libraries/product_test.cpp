@@ -1,5 +1,5 @@
-// How strides become matrices and batches of the vendors' libraries: each product is computed from what product_of says
-// and from the tensors themselves.
+// Conversion of strides into matrices and batches of the vendors' libraries: each product is computed from product_of's
+// result and from the tensors themselves.
 #include "devices/gpu/libraries/product.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ Tensor contiguous(const Integers& sizes) {
   return t;
 }
 
-/// The last two axes change places.
+/// Exchanges the last two axes.
 Tensor transposed(Tensor t) {
   const std::size_t n = t.sizes.size();
   std::swap(t.sizes[n - 1], t.sizes[n - 2]);
@@ -40,7 +40,7 @@ tern_device_tensor described(const Tensor& t) {
   return d;
 }
 
-/// The places of all elements of a tensor that is broadcast to `sizes`, in order.
+/// The positions of all elements of a tensor broadcast to `sizes`, in order.
 Integers places(const Tensor& t, const Integers& sizes) {
   const std::int64_t count = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
   Integers all;
@@ -57,7 +57,7 @@ Integers places(const Tensor& t, const Integers& sizes) {
   return all;
 }
 
-/// An element at a place: any function that tells places apart.
+/// The element at a position: a function with different values at different positions.
 std::int64_t element(std::int64_t place, std::int64_t salt) {
   return (place * 7919 + salt) % 1009;
 }
@@ -65,7 +65,7 @@ std::int64_t element(std::int64_t place, std::int64_t salt) {
 struct Case {
   std::string name;
   Tensor a, b;
-  Tensor c{};  ///< without sizes: none
+  Tensor c{};  ///< absent without sizes
   std::size_t calls = 1;
   std::int32_t batch = 1;
 };
@@ -176,7 +176,7 @@ const Case kCases[] = {
     {"batch_with_matrix", contiguous({6, 3, 4}), contiguous({6, 4, 5}), contiguous({6, 3, 5}), 1, 6},
     {"batch_shares_addend", contiguous({6, 3, 4}), contiguous({6, 4, 5}), contiguous({3, 5}), 1, 6},
     {"batch_with_vector", contiguous({6, 3, 4}), contiguous({6, 4, 5}), contiguous({5}), 1, 6},
-    // As attention reads its heads: [batch, row, head, width] with the axes in another order.
+    // Heads of attention: [batch, row, head, width] with permuted axes.
     {"heads", {{2, 3, 5, 4}, {60, 4, 12, 1}}, {{2, 3, 4, 5}, {60, 4, 1, 12}}, {}, 2, 3},
     {"groups_of_heads", contiguous({2, 2, 3, 3, 4}), {{2, 2, 1, 4, 5}, {40, 20, 20, 5, 1}}, {}, 1, 4},
 };

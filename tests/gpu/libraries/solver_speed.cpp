@@ -1,6 +1,6 @@
 // solver_speed DEVICE SECONDS [--small]: the time of each factorization by Tern's kernels and by both routines of the
-// vendor, for `./dev gpu-check`. A line for each batch: kind, type, side, matrices, and milliseconds by the device's
-// clock: own, small, large. --small: tiny batches, to see that it works. It ends after SECONDS.
+// vendor, for `./dev gpu-check`. Prints a line for each batch: kind, type, side, matrices, and milliseconds by the
+// device's clock: own, small, large. --small: tiny batches, as a smoke test. Ends after SECONDS.
 #include <tern/tern.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ struct Type {
   DType dtype;
 };
 constexpr Type kTypes[] = {{'s', DType::f32}, {'d', DType::f64}, {'c', DType::c64}, {'z', DType::c128}};
-// The coarse ones first: where time ends, what was measured is spread.
+// Ordered so that an early end leaves measurements over the whole range.
 constexpr std::int64_t kSides[] = {32, 128, 16, 512, 8, 64, 256, 4};
-constexpr std::int64_t kElements = 1 << 22;  // of a batch that fills the device
+constexpr std::int64_t kElements = 1 << 22;  // elements of a batch that fills the device
 constexpr int kRuns = 5;
 constexpr double kHopeless = 10, kForEver = 1e9;  // times the milliseconds of Tern's kernels; milliseconds
-constexpr double kFirst = 200;                    // milliseconds that a library may take to make handles
+constexpr double kFirst = 200;                    // milliseconds allowed for making handles
 
 template <class T>
 void fill(Tensor& t, std::int64_t n) {
@@ -49,7 +49,7 @@ void fill(Tensor& t, std::int64_t n) {
   }
 }
 
-/// Symmetric and positive definite: each factorization takes them.
+/// Symmetric and positive definite: valid for each factorization.
 Tensor matrices(DType type, std::int64_t count, std::int64_t n) {
   Tensor t(type, {count, n, n});
   if (type == DType::f32) fill<float>(t, n);
@@ -59,7 +59,7 @@ Tensor matrices(DType type, std::int64_t count, std::int64_t n) {
   return t;
 }
 
-/// Milliseconds of the fastest run of the node, or of the first where that takes longer than `hopeless`.
+/// Milliseconds of the node's fastest run, or of the first run if slower than `hopeless`.
 double measure(const char* device, const Kind& kind, DType type, std::int64_t count, std::int64_t n, double hopeless) {
   TestProgram p;
   const ValueId x = p.input(type, {Dim(count), Dim(n), Dim(n)});
@@ -71,7 +71,7 @@ double measure(const char* device, const Kind& kind, DType type, std::int64_t co
   Session session(p.model().prepare(options));
   const std::vector<Tensor> inputs = {matrices(type, count, n)};
   double least = 0;
-  for (int i = 0; i <= kRuns; ++i) {  // the first one makes handles
+  for (int i = 0; i <= kRuns; ++i) {  // the first run makes handles
     session.set_profiling(true);      // from zero
     session.run(inputs);
     double ms = 0;

@@ -1,5 +1,5 @@
-// Factorizations that a session runs by the vendor's solvers: what they leave, and what the residuals are.
-// TERN_TEST_NEEDS names the device (tests/scripts/device.sh sets up the rest).
+// Factorizations run by the vendor's solvers in a session: unsupported cases and residuals. TERN_TEST_NEEDS names the
+// device (tests/scripts/device.sh sets up the rest).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tern/graph.h>
@@ -167,7 +167,7 @@ class SolverTest : public ::testing::Test {
     Session session(p.model().prepare(options));
     session.run({tensor(batch, type)});  // the driver is open then
     const std::uint64_t before = launches(stand_in::kSolverKernel);
-    std::vector<Tensor> results;  // of their own: the session ends
+    std::vector<Tensor> results;  // copies: the session ends
     for (const Tensor& t : session.run({tensor(batch, type)})) {
       results.emplace_back(t.dtype(), t.sizes());
       std::memcpy(results.back().data(), t.data(), t.byte_size());
@@ -176,11 +176,11 @@ class SolverTest : public ::testing::Test {
     return results;
   }
 
-  std::uint64_t calls = 0;  ///< of the libraries' solvers in the last run
+  std::uint64_t calls = 0;  ///< solver calls in the last run
 };
 
 constexpr const char* kRoutines[] = {"small", "large"};
-constexpr double kBound = 32;  // in units of epsilon, for matrices of about this many elements
+constexpr double kBound = 32;  // units of epsilon, for matrices of about this many elements
 
 Attr flag(AttrKey key, bool on) {
   return attr(key, Dim(on ? 1 : 0));
@@ -190,7 +190,7 @@ Attr choice(AttrKey key, E value) {
   return attr(key, Dim(static_cast<std::int64_t>(value)));
 }
 
-/// Hermitian; `shift` makes it positive definite. Nobody may read the other triangle than `upper` says.
+/// Hermitian; positive definite with a large `shift`. Solvers must read only the triangle selected by `upper`.
 Matrix hermitian(std::int64_t n, DType type, unsigned seed, double shift) {
   const Matrix b = random(n, n, type, seed);
   Matrix a = adjoint(b);
@@ -216,7 +216,7 @@ std::vector<int> integers(const Tensor& t) {
   return {s.begin(), s.end()};
 }
 
-/// Each of these is compiled, so there are few; the cases of `tern conform` have the rest.
+/// Each case is compiled, so the list is short; `tern conform` covers the other cases.
 constexpr struct {
   DType type;
   const char* routine;
@@ -227,7 +227,7 @@ constexpr struct {
     {DType::c64, "large", false, true},
     {DType::c128, "small", true, false},
 };
-/// Calls `test` for each, and with its number.
+/// Calls `test` for each case, with its index.
 template <class Test>
 void for_all(const Test& test) {
   std::size_t number = 0;
@@ -378,7 +378,7 @@ TEST_F(SolverTest, SingularValuesAlone) {
 }
 
 TEST_F(SolverTest, WorkspacesHaveABound) {
-  // The stand-ins want 100 MiB for a matrix: two go into each call.
+  // The stand-ins request 100 MiB per matrix: a call takes two matrices.
   use("small");
   std::vector<Matrix> batch;
   for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
@@ -505,7 +505,7 @@ TEST_F(SolverTest, TheTableChooses) {
   EXPECT_EQ(calls, 1u);
 }
 
-/// Functions of the libraries, each in the middle of its name, that make a solver, and such that run it.
+/// Library functions that create a solver, and functions that run a solver, by a part of their names.
 struct Functions {
   std::vector<const char*> preparing, running;
 };
@@ -579,9 +579,9 @@ TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
   options.device = device();
   const auto prepared = eigenvalues(4).prepare(options);
   const std::vector<Tensor> inputs = {tensor(std::vector<Matrix>(3, hermitian(4, DType::f32, 1, 0)), DType::f32)};
-  std::vector<std::unique_ptr<Session>> sessions;  // all alive, so that one of them has a stream of no other test
+  std::vector<std::unique_ptr<Session>> sessions;  // all alive, so that a session has a stream of no other test
   sessions.push_back(std::make_unique<Session>(prepared, Stream(device())));
-  sessions.back()->run(inputs);  // the solver is made
+  sessions.back()->run(inputs);  // creates the solver
   const std::vector<const char*> creators = is_cuda() ? std::vector<const char*>{"cusolverDnCreate", "cublasCreate"}
                                                       : std::vector<const char*>{"rocblas_create"};
   for (const char* function : creators) {
@@ -604,7 +604,7 @@ TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
   }
 }
 
-/// Handles of the stand-ins that are there.
+/// Number of live handles of the stand-ins.
 int handles() {
   int all = 0;
   for (const char* file : is_cuda() ? std::vector<const char*>{"libcusolver.so.12", "libcublas.so.13"}
@@ -635,7 +635,7 @@ TEST_F(SolverTest, HandlesEndWithTheirStream) {
       EXPECT_EQ(handles(), before + (is_cuda() ? 2 : 1));
     }
     EXPECT_EQ(handles(), before);
-    // One that does not go is nobody's fault, and the stream goes.
+    // A failing destruction is ignored, and the stream is destroyed.
     Session last(prepared, Stream(device()));
     last.run(inputs);
     setenv("TERN_STAND_IN_FAILS", is_cuda() ? "cusolverDnDestroy" : "rocblas_destroy", 1);
@@ -682,7 +682,7 @@ TEST_F(SolverTest, EveryLaunchMayFail) {
       emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(launch, 0);
       EXPECT_EQ(values_of(session.run(inputs)[0]), expected) << n;
     }
-    EXPECT_EQ(errors, 5u);  // packed, factored, unpacked, finished, and Tern's kernel for the rest
+    EXPECT_EQ(errors, 5u);  // packed, factored, unpacked, finished, and Tern's kernel for the failed matrices
   }
 }
 

@@ -8,9 +8,9 @@
 namespace tern::gpu {
 namespace {
 
-constexpr int kCalls = 10;        // in a graph
-constexpr int kMeasurements = 3;  // of which the least counts
-constexpr double kLong = 2000;    // microseconds from which on one call is measured alone
+constexpr int kCalls = 10;        // calls per graph
+constexpr int kMeasurements = 3;  // the minimum counts
+constexpr double kLong = 2000;    // microseconds; longer calls are measured singly
 
 }  // namespace
 
@@ -39,7 +39,7 @@ SpeedDevice::SpeedDevice() {
   check(api_.event_create(&to_, 0), "cuEventCreate");
 }
 
-// The rest ends with the process.
+// The process end releases all other objects.
 SpeedDevice::~SpeedDevice() {
   for (const Address a : memory_) api_.free(a);
 }
@@ -77,7 +77,7 @@ double SpeedDevice::elapsed(const std::function<void()>& work) {
   return 1e3 * milliseconds;
 }
 
-/// Null where the calls cannot be captured.
+/// Null if the calls cannot be captured.
 GraphExec SpeedDevice::capture(const std::function<bool()>& work, int calls) {
   if (api_.capture_begin == nullptr || api_.graph_instantiate == nullptr) return nullptr;
   check(api_.capture_begin(stream_, kRelaxed), "cuStreamBeginCapture");

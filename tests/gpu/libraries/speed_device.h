@@ -1,4 +1,4 @@
-// The first CUDA device, for programs that time calls of libraries: memory, a stream, and the device's clock.
+// The first CUDA device, for programs that time library calls: memory, a stream, and the device's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tern::gpu {
 
 class SpeedDevice {
  public:
-  /// Makes the device's primary context the thread's. Throws std::runtime_error, with a message, where there is none.
+  /// Makes the device's primary context current. Throws std::runtime_error with a message without a device.
   SpeedDevice();
   ~SpeedDevice();
   SpeedDevice(const SpeedDevice&) = delete;
@@ -22,13 +22,13 @@ class SpeedDevice {
   [[nodiscard]] Stream stream() const { return stream_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// Memory that free_all() frees, filled with `pattern` again and again if there is one. Throws std::runtime_error.
+  /// Memory owned until free_all(), filled with repetitions of `pattern` unless empty. Throws std::runtime_error.
   Address allocate(std::uint64_t bytes, const std::vector<char>& pattern);
   void free_all();
 
-  /// Microseconds of one call of `work`, which puts launches on the stream and returns whether it could; the least of a
-  /// few measurements of calls in a graph, or one after the other where they cannot be captured. Nothing where a call
-  /// fails; throws std::runtime_error where the device does.
+  /// Microseconds of a call of `work`, which adds launches to the stream and returns true on success: the minimum of a
+  /// few measurements of calls in a graph, or of successive calls if capture fails. nullopt if a call fails; throws
+  /// std::runtime_error if the device fails.
   std::optional<double> microseconds(const std::function<bool()>& work);
 
  private:

@@ -29,7 +29,7 @@ void clear(uint64_t begin, uint64_t bytes) {
 
 void AddressSpace::begin_use() {
   if (base_ != 0) return;
-  // 8 TiB, or what ThreadSanitizer leaves.
+  // 8 TiB, or the space left by ThreadSanitizer.
   void* place = MAP_FAILED;
   for (size_ = 1ull << 43; size_ > 1ull << 32; size_ /= 2) {
     place = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -41,7 +41,7 @@ void AddressSpace::begin_use() {
 }
 
 void AddressSpace::record(uint64_t begin, uint64_t end, bool accessible, const std::string& state) {
-  // Cuts what the range overlaps.
+  // Cuts overlapped regions.
   auto at = regions_.lower_bound(begin);
   if (at != regions_.begin() && std::prev(at)->second.end > begin) {
     Region& before = std::prev(at)->second;
@@ -119,7 +119,7 @@ void AddressSpace::unmap(uint64_t begin, uint64_t bytes, const std::string& stat
 }
 
 std::string AddressSpace::wrong(uint64_t begin, uint64_t bytes) const {
-  // A range may go on from one mapping into the next.
+  // A range may continue into the next mapping.
   for (uint64_t at = begin; at < begin + bytes;) {
     auto next = regions_.upper_bound(at);
     if (next == regions_.begin()) return history(at);

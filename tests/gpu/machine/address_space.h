@@ -8,7 +8,7 @@
 
 namespace tern::emulator {
 
-// Fresh memory holds it: NaN in every float type, -1 in integers.
+// Byte of fresh memory: NaN in every float type, -1 in integers.
 constexpr int kFresh = 0xFF;
 
 class AddressSpace {
@@ -21,26 +21,26 @@ class AddressSpace {
 
   explicit AddressSpace(const char* what) : what_(what) {}
 
-  // An inaccessible range of addresses, followed by a page that stays inaccessible.
+  // An inaccessible range of addresses, followed by a permanently inaccessible page.
   uint64_t reserve(uint64_t bytes, uint64_t alignment, const std::string& state);
-  // Readable and writable memory that holds kFresh; it ends as close to an inaccessible page as 256-byte alignment
-  // allows, so that kernels fault behind it.
+  // Readable and writable memory filled with kFresh; ends as close to an inaccessible page as 256-byte alignment
+  // allows, so that kernels fault past the end.
   uint64_t allocate(uint64_t bytes, const std::string& state);
-  // Makes the range inaccessible for good. Returns its bytes; 0 if no live region begins there.
+  // Makes the range permanently inaccessible. Returns its bytes; 0 if no live region begins at `begin`.
   uint64_t release(uint64_t begin, const std::string& state);
 
-  // For ranges of reserve(): the memory of a file appears there, and disappears again.
+  // Ranges of reserve(): maps and unmaps the memory of a file.
   void map(uint64_t begin, uint64_t bytes, int file, const std::string& state);
   void set_access(uint64_t begin, uint64_t bytes, bool read, bool write, const std::string& state);
   void unmap(uint64_t begin, uint64_t bytes, const std::string& state);
 
   bool contains(uint64_t address) const { return address >= base_ && address < base_ + size_; }
-  // Empty if all of the range is accessible, or what is wrong with its first wrong address.
+  // Empty if the whole range is accessible, else a description of the first inaccessible address.
   std::string wrong(uint64_t begin, uint64_t bytes) const;
-  // The history of one address. It takes no lock: for the handler of faults.
+  // The history of an address. Takes no lock, for the handler of faults.
   std::string history(uint64_t address) const;
 
-  // Makes accessible regions inaccessible to everybody, and accessible again.
+  // Makes accessible regions inaccessible to all threads, and accessible again.
   void close();
   void open();
 
@@ -50,7 +50,7 @@ class AddressSpace {
 
   const char* what_;
   uint64_t base_ = 0, size_ = 0, next_ = 0, serial_ = 0;
-  std::map<uint64_t, Region> regions_;  // by begin; they do not overlap
+  std::map<uint64_t, Region> regions_;  // keyed by begin; disjoint
 };
 
 }  // namespace tern::emulator

@@ -1,4 +1,4 @@
-// Capture: what a stream is told becomes nodes of a graph, and what other calls may do meanwhile.
+// Capture: work of a stream becomes nodes of a graph; and the calls allowed during a capture.
 #include <algorithm>
 #include <set>
 
@@ -142,7 +142,7 @@ void Machine::update_dependencies(uint64_t handle, std::span<const uint64_t> nod
   const std::shared_ptr<Stream> stream = this->stream(handle);
   if (!stream->capture) refuse(Status::illegal_state, "the stream does not capture");
   if (stream->capture->invalid) refuse(Status::capture_invalidated, "%s", stream->capture->why.c_str());
-  // `nodes` may be the stream's own array, as cuStreamGetCaptureInfo gives it.
+  // `nodes` may be the stream's own array, returned by cuStreamGetCaptureInfo.
   std::vector<uint64_t> next(nodes.begin(), nodes.end());
   for (uint64_t dependency : next) {
     if (node(dependency)->graph != stream->capture->graph.get()) {

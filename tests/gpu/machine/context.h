@@ -1,4 +1,4 @@
-// Contexts of the emulated machine, and which one is current on a thread.
+// Contexts of the emulated machine, and the current context of a thread.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace tern::emulator {
 
 struct Context {
   uint64_t handle = 0;
-  uint64_t part = 0;  // of a green context: its handle as such
+  uint64_t part = 0;  // handle of a green context as such
   int device = 0;
   bool alive = true;
-  uint64_t retained = 0;             // of a primary context
-  std::shared_ptr<Context> primary;  // of a green context; null in a primary one
+  uint64_t retained = 0;             // retain count of a primary context
+  std::shared_ptr<Context> primary;  // null in a primary context
   unsigned multiprocessors = 0;
 };
 

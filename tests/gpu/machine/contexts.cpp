@@ -1,4 +1,4 @@
-// Contexts: which exist, which is current on a thread, and what ends with them.
+// Contexts: creation, the current context of a thread, and destruction with all owned objects.
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -9,10 +9,10 @@
 namespace tern::emulator {
 namespace {
 
-constexpr unsigned kMultiprocessors = 132;  // of an H100
+constexpr unsigned kMultiprocessors = 132;  // number of an H100
 
-/// The contexts of this thread. Other objects of the thread may call the driver when they end with it, so these outlive
-/// them: as a driver's do.
+/// The contexts of this thread. Other thread-local objects may call the driver during their destruction, so the stacks
+/// outlive all threads, like a driver's.
 std::vector<std::shared_ptr<Context>>& stack() {
   static std::mutex mutex;
   static auto& all = *new std::deque<std::vector<std::shared_ptr<Context>>>;
@@ -68,7 +68,7 @@ void Machine::release_primary(int device) {
   end_context(*primary);
 }
 
-// A reset destroys all that belongs to the context. Work that still waits never runs: nobody can see its results.
+// A reset destroys all objects of the context. Pending work never runs: its results are invisible.
 void Machine::end_context(Context& context) {
   auto count = [&](const char* what, uint64_t number) {
     if (number != 0) counters.leaked[what] += number;

@@ -14,7 +14,7 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// Addresses count by their place in a line of 128 bytes.
+// Addresses are keyed by their offset in a line of 128 bytes.
 std::string key_of(const Launch& launch, const Memory& memory) {
   std::string key = launch.module->path + ' ' + launch.function->kernel->name + ' ';
   append(key, launch.grid);
@@ -53,7 +53,7 @@ void CountedLaunches::run(const Launch& launch, tern_emulated_launch call, bool 
     counted.counts.most_work = most_work_;
     call.counts = &counted.counts;
   }
-  // Of kernels without code that counts, there are no blocks.
+  // Kernels without counting code report no blocks.
   if (is_new || counted.counts.ran_whole != 0 || counted.counts.blocks == 0) launch.function->kernel->run(&call);
   tern_emulator_launch result = {};
   result.tag = launch.tag;

@@ -1,4 +1,4 @@
-// Launches that are counted (../counts.h), in the order in which they ran.
+// Counted launches (../counts.h), in execution order.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace tern::emulator {
 
 class Memory;
 
-// What launches have that this thread puts on streams.
+// Tag of later launches of this thread.
 void set_tag(uint64_t tag);
 uint64_t current_tag();
 
 class CountedLaunches {
  public:
-  // Translations made from now on count, or do not where `most_work` is negative.
+  // Starts or, for a negative `most_work`, stops counting in later translations.
   void start(double most_work) {
     on_ = most_work >= 0;
     most_work_ = most_work;
   }
   bool on() const { return on_; }
-  // Runs the kernel, or only blocks of it (tern_emulated_counts::most_work). One that has run before with the same
-  // sizes is not counted again: its counts are taken over, also where they depend on data.
+  // Runs the kernel, or only some blocks (tern_emulated_counts::most_work). A repeated launch with equal sizes is not
+  // counted again: its counts are reused, even data-dependent counts.
   void run(const Launch& launch, tern_emulated_launch call, bool in_graph, const Memory& memory);
-  // Those since the last call, valid until the next.
+  // Launches since the last call, valid until the next call.
   const std::vector<tern_emulator_launch>& take();
 
  private:
@@ -38,7 +38,7 @@ class CountedLaunches {
   };
   bool on_ = false;
   double most_work_ = 0;
-  std::map<std::string, Counted> known_;  // by all that decides how a launch goes to memory
+  std::map<std::string, Counted> known_;  // keyed by everything that determines a launch's memory accesses
   std::vector<tern_emulator_launch> launches_, taken_;
 };
 

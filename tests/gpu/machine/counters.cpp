@@ -33,7 +33,7 @@ constexpr Figure kFigures[] = {
     {"peak_pinned", &tern_emulator_figures::peak_pinned},
     {"queued", &tern_emulator_figures::queued},
 };
-// Those that nobody has destroyed.
+// Objects not yet destroyed.
 constexpr Figure kAlive[] = {
     {"allocations", &tern_emulator_figures::allocations},
     {"pinned_allocations", &tern_emulator_figures::pinned_allocations},

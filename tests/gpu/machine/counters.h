@@ -1,4 +1,4 @@
-// Counts what the program does, and fails the calls that a test names.
+// Counts the program's calls, and fails calls on request.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class Counters {
  public:
   Counters();
 
-  // One more call of the function. True if it has to fail.
+  // Counts a call of the function. True for an injected failure.
   bool call(const char* function);
   void fail(const std::string& function, uint64_t n);
   void refused(const char* function, bool mistake);
@@ -26,16 +26,16 @@ class Counters {
   uint64_t launches(const std::string& kernel) const;
 
   tern_emulator_figures figures = {};
-  // Objects that were alive when their context ended, by kind.
+  // Objects alive at the end of their context, by kind.
   std::map<std::string, uint64_t> leaked;
 
  private:
   std::map<std::string, uint64_t> calls_, refused_, launches_;
-  std::map<std::string, uint64_t> fail_;  // calls until the failing one
+  std::map<std::string, uint64_t> fail_;  // calls until the injected failure
 };
 
-// Writes the report of TERN_EMULATOR_REPORT. Where one process has the drivers of several vendors, the one that ran
-// kernels has the last word.
+// Writes the report of TERN_EMULATOR_REPORT. In a process with drivers of several vendors, the driver that ran kernels
+// writes last.
 void write_report(const Counters& counters, const std::string& report);
 
 }  // namespace tern::emulator

@@ -12,9 +12,9 @@ extern "C" {
 
 typedef struct tern_emulator_figures {
   uint64_t calls;      /* of the API */
-  uint64_t refused;    /* calls that returned an error */
-  uint64_t mistakes;   /* of them, those that only a mistake of the caller explains */
-  uint64_t launches;   /* kernels that ran, in graphs and out of them */
+  uint64_t refused;    /* failed calls */
+  uint64_t mistakes;   /* failed calls caused only by a mistake of the caller */
+  uint64_t launches;   /* executed kernels, inside and outside of graphs */
   uint64_t bytes_in;   /* copied from the host to a device */
   uint64_t bytes_out;  /* copied from a device to the host */
   uint64_t bytes_over; /* copied on a device */
@@ -23,38 +23,38 @@ typedef struct tern_emulator_figures {
   uint64_t small_copies_in, small_copies_out; /* of at most 16 bytes: numbers, predicates */
   uint64_t memory, peak_memory;               /* bytes of a device in use, in memory objects too */
   uint64_t pinned, peak_pinned;
-  /* What is alive. */
+  /* Live objects. */
   uint64_t allocations, pinned_allocations, memory_objects, mappings, reservations;
   uint64_t contexts, streams, events, modules, graphs, executables;
-  uint64_t queued; /* operations that wait in streams */
+  uint64_t queued; /* operations queued in streams */
 } tern_emulator_figures;
 
 void tern_emulator_counters(tern_emulator_figures* figures);
 /* Calls of an API function, launches of a kernel. */
 uint64_t tern_emulator_calls(const char* function);
 uint64_t tern_emulator_launches(const char* kernel);
-/* The n-th call (from 1) of the function from now on fails once. n = 0: none does. */
+/* Fails the n-th call (from 1) of the function from now on, once. n = 0: no failure. */
 void tern_emulator_fail(const char* function, uint64_t n);
-/* Why the last call of this thread was refused. */
+/* Reason for the last refusal on this thread. */
 const char* tern_emulator_why(void);
-/* From now on kernels are translated so that they count (tests/gpu/counts.h), and launches are kept with what they did.
- * Large ones do not run as a whole: see tern_emulated_counts::most_work. Negative: no longer. The CUDA driver's alone
- * has these three. */
+/* Turns counting on: later kernels are translated with counting code (tests/gpu/counts.h), and launches are recorded
+ * with their counts. Large launches run partly: see tern_emulated_counts::most_work. Negative: turns counting off. Only
+ * the CUDA driver has these three functions. */
 void tern_emulator_count(double most_work);
-/* Launches that this thread puts on streams and into graphs from now on have this tag. */
+/* Sets the tag of later launches of this thread, on streams and in graphs. */
 void tern_emulator_tag(uint64_t tag);
 typedef struct tern_emulator_launch {
   uint64_t tag;
   const char* kernel;
-  const char* text; /* PTX of its module */
+  const char* text; /* PTX of the kernel's module */
   uint32_t grid[3], block[3];
   uint32_t static_bytes, dynamic_bytes; /* of shared memory */
-  uint32_t in_graph;                    /* 1: it ran as part of one */
-  const tern_emulated_counts* counts;   /* which equal launches share */
+  uint32_t in_graph;                    /* 1: ran as part of a graph */
+  const tern_emulated_counts* counts;   /* shared by equal launches */
 } tern_emulator_launch;
-/* Those that ran since the last call, in order. Valid until the next call. */
+/* Launches executed since the last call, in order. Valid until the next call. */
 const tern_emulator_launch* tern_emulator_take(uint64_t* count);
-/* The counters as JSON, as TERN_EMULATOR_REPORT gets them at exit. Valid until the next call on this thread. */
+/* The counters as JSON, equal to TERN_EMULATOR_REPORT's at exit. Valid until the next call on this thread. */
 const char* tern_emulator_report(void);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ constexpr size_t kStack = 64 << 10;
 thread_local std::string running;
 struct sigaction before_segv, before_bus;
 
-// A fiber's own stack may be what overflowed.
+// The handler needs its own stack: the fault may be an overflow of a fiber's stack.
 void have_stack() {
   thread_local const std::unique_ptr<char[]> stack = [] {
     stack_t old{};

@@ -1,14 +1,14 @@
-// Says what a kernel did wrong when it touches memory that it must not touch.
+// Reports a kernel's access to inaccessible memory.
 #pragma once
 
 #include <string>
 
 namespace tern::emulator {
 
-// Handles SIGSEGV and SIGBUS from now on; faults elsewhere go to the handler that was there before.
+// Installs a handler for SIGSEGV and SIGBUS; faults elsewhere go to the previous handler.
 void install_fault_handler();
 
-// While it lives, this thread runs device work of this name.
+// Names the device work of this thread during its lifetime.
 class Running {
  public:
   explicit Running(std::string what);

@@ -1,4 +1,4 @@
-// Graphs and their nodes, and captures into them.
+// Graphs, nodes, and captures into graphs.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Conditional {
   uint64_t condition = 0;  // handle
   Condition type = Condition::if_;
   std::vector<std::shared_ptr<Graph>> bodies;
-  std::vector<uint64_t> handles;  // of the bodies: the array is given to callers
+  std::vector<uint64_t> handles;  // handles of the bodies; callers get the array
 };
 
 using What = std::variant<Empty, Work, Child, Conditional>;
@@ -37,27 +37,27 @@ struct Node {
   std::shared_ptr<Context> context;  // of work
   std::vector<uint64_t> dependencies;
   What what;
-  std::map<int, uint64_t> attributes;  // by the API's number; values are not interpreted
+  std::map<int, uint64_t> attributes;  // keyed by the API's number; values are not interpreted
 };
 
 struct Graph {
   uint64_t handle = 0;
-  Graph* parent = nullptr;  // of a body or a child: the graph that its node is in
-  bool owned = false;       // by a node: not to be destroyed by callers
+  Graph* parent = nullptr;  // the graph with the node of this body or child
+  bool owned = false;       // owned by a node: callers must not destroy the graph
   std::vector<std::shared_ptr<Node>> nodes;
-  unsigned capturing = 0;    // captures that add to it
-  uint64_t executables = 0;  // that exist
+  unsigned capturing = 0;    // captures into the graph
+  uint64_t executables = 0;  // live executable graphs
   Graph* root() { return parent == nullptr ? this : parent->root(); }
 };
 
 struct ConditionalHandle {
   uint64_t handle = 0;
-  std::weak_ptr<Graph> graph;  // that it was created for
+  std::weak_ptr<Graph> graph;  // the graph at creation
   std::shared_ptr<Context> context;
   bool assign = false;  // the default, at each launch
   uint32_t first = 0;
-  bool used = false;  // by a node
-  // In a launch.
+  bool used = false;  // has a node
+  // State during a launch.
   bool defined = false;
   uint32_t value = 0;
 };
@@ -76,10 +76,10 @@ struct Capture {
   std::string why;
 };
 
-// A graph as it was when it was instantiated.
+// A snapshot of a graph at its instantiation.
 struct Executable {
   uint64_t handle = 0;
-  std::shared_ptr<Graph> graph;  // a copy, its bodies and children too, with nodes in the order of execution
+  std::shared_ptr<Graph> graph;  // a copy with its bodies and children, nodes in execution order
   std::weak_ptr<Graph> source;
   std::vector<std::shared_ptr<ConditionalHandle>> conditions;
   std::shared_ptr<Record> last;  // launch

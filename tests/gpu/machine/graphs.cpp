@@ -10,7 +10,7 @@
 namespace tern::emulator {
 namespace {
 
-// All graphs in nodes of this one, at any depth, and itself.
+// Visits the graph and all graphs in its nodes, at any depth.
 void for_graphs(const std::shared_ptr<Graph>& graph, const std::function<void(const std::shared_ptr<Graph>&)>& visit) {
   visit(graph);
   for (const auto& node : graph->nodes) {
@@ -29,7 +29,7 @@ bool has_conditional(const std::shared_ptr<Graph>& graph) {
   return result;
 }
 
-// Only dependencies give an order: of the nodes that may run, the one that was added last goes first.
+// Only dependencies give an order: of the runnable nodes, the last added node runs first.
 void order(Graph& graph) {
   std::map<uint64_t, size_t> place;
   std::vector<std::vector<size_t>> after(graph.nodes.size());
@@ -50,10 +50,10 @@ void order(Graph& graph) {
       if (--before[next] == 0) ready.push(next);
     }
   }
-  graph.nodes = std::move(result);  // a node follows earlier ones only, so none is left
+  graph.nodes = std::move(result);  // a node follows only earlier nodes, so the result is complete
 }
 
-// A copy of all nodes, with the same handles: nobody looks these up again.
+// A copy of all nodes, with the same handles: no API call looks up a copy's handles.
 std::shared_ptr<Graph> copy_of(const Graph& graph, Graph* parent) {
   auto result = std::make_shared<Graph>();
   result->handle = graph.handle;

@@ -28,7 +28,7 @@ enum class Kind : uint64_t {
 
 const char* name_of(Kind kind);
 
-// The kind of a value that looks like a handle of this machine, or 0.
+// The kind of a value in the form of this machine's handles, or 0.
 inline uint64_t kind_of(uint64_t handle) {
   return handle >> 56 == 0x7E ? handle >> 48 & 0xFF : 0;
 }

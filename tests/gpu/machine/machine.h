@@ -1,5 +1,5 @@
-// The emulated machine: one for a process. APIs of vendors are thin layers over it. Every function of Machine runs
-// under its lock, and refuses by throwing Failure.
+// The emulated machine, a single instance per process. Vendors' APIs are thin layers over the machine. Every function
+// of Machine runs under its lock, and refuses by throwing Failure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tern::emulator {
 
-// The name of the API function that runs on this thread, for messages and histories.
+// The name of the API function running on this thread, for messages and histories.
 const char* current_call();
 
 class Machine {
@@ -42,7 +42,7 @@ class Machine {
   // Refused on a thread without a current context.
   std::shared_ptr<Context> current() const;
   std::shared_ptr<Context> context(uint64_t handle) const;
-  // Of a part of a device's multiprocessors. Retains the primary context.
+  // A context with some of a device's multiprocessors. Retains the primary context.
   uint64_t create_part(int device, unsigned multiprocessors);
   void destroy_part(uint64_t part);
   std::shared_ptr<Context> part(uint64_t handle) const { return parts_.get(handle); }
@@ -50,7 +50,7 @@ class Machine {
   // Streams and events (streams.cpp).
   uint64_t create_stream(const std::shared_ptr<Context>& context, unsigned flags);
   void destroy_stream(uint64_t stream);
-  std::shared_ptr<Stream> stream(uint64_t handle) const;  // that is not detached
+  std::shared_ptr<Stream> stream(uint64_t handle) const;  // not detached
   void synchronize(uint64_t stream);
   void query(uint64_t stream);  // refuses with not_ready
   uint64_t create_event(const std::shared_ptr<Context>& context, unsigned flags, bool timing);
@@ -62,7 +62,7 @@ class Machine {
   void query_event(uint64_t event);
   float elapsed(uint64_t start, uint64_t end);
 
-  // Work (submit.cpp). While the stream captures, it becomes a node.
+  // Work (submit.cpp). Becomes a node while the stream captures.
   void copy(Direction direction, uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream);
   void fill(const Fill& fill, uint64_t stream);
   void launch(Launch launch, uint64_t stream);
@@ -82,9 +82,9 @@ class Machine {
   // 0 if the capture was invalidated, with a refusal.
   uint64_t end_capture(uint64_t stream);
   CaptureMode exchange_mode(CaptureMode mode);
-  // Adds to or replaces what the next node of a capturing stream follows.
+  // Extends or replaces the dependencies of a capturing stream's next node.
   void update_dependencies(uint64_t stream, std::span<const uint64_t> nodes, bool replace);
-  // Refuses a call that is unsafe while a capture goes on, and invalidates the captures that forbid it.
+  // Refuses an unsafe call during a capture, and invalidates the captures that forbid the call.
   void unsafe();
 
   // Graphs (graphs.cpp).
@@ -108,18 +108,18 @@ class Machine {
   // The handler of cudaGraphSetConditional.
   void set_condition(uint64_t handle, uint32_t value);
 
-  // Multiprocessors that a part will have; lives as long as the process.
+  // Number of multiprocessors for a part; lives as long as the process.
   uint64_t add_descriptor(unsigned multiprocessors);
   unsigned descriptor(uint64_t handle) const { return *descriptors_.get(handle); }
-  void count();  // what is alive, into counters
+  void count();  // updates the counters of live objects
 
  private:
   Machine();
-  ~Machine() = delete;  // lives until the process ends: other threads and handlers may still use it
+  ~Machine() = delete;  // lives until the process ends: other threads and handlers may still access the machine
 
   void run_one(Stream& stream);
   void give_way();
-  // For queries, which never wait.
+  // Used by queries, which never wait.
   void run_one_beside(const std::shared_ptr<Stream>& stream);
   void run(const Work& work);
   void run(const Graph& graph, const Executable& executable);
@@ -147,10 +147,10 @@ class Machine {
   Handles<Executable, Kind::executable> executables_;
   Handles<ConditionalHandle, Kind::conditional> conditions_;
   Handles<unsigned, Kind::descriptor> descriptors_;
-  std::vector<std::shared_ptr<Stream>> orphans_;  // destroyed with work in them
+  std::vector<std::shared_ptr<Stream>> orphans_;  // destroyed with pending work
   std::vector<std::shared_ptr<Capture>> captures_;
   const Executable* running_ = nullptr;
-  uint64_t clock_ = 0;  // microseconds that were counted
+  uint64_t clock_ = 0;  // counted microseconds
   uint64_t last_capture_ = 0;
 };
 

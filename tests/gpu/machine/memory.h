@@ -36,7 +36,7 @@ class Memory {
   void free(uint64_t address, const char* by);
   uint64_t allocate_pinned(const std::shared_ptr<Context>& context, uint64_t bytes, const char* by);
   void free_pinned(uint64_t address, const char* by);
-  // All of a context. Returns how many there were.
+  // Frees all memory of a context. Returns the number of allocations.
   uint64_t free_all(const Context& context);
 
   uint64_t reserve(uint64_t bytes, uint64_t alignment, const char* by);
@@ -50,7 +50,7 @@ class Memory {
   uint64_t total(int device) const;
   uint64_t free_bytes(int device) const;
 
-  // Refuses a range that is not all accessible device memory.
+  // Refuses a range unless all of it is accessible device memory.
   void check_device(uint64_t address, uint64_t bytes, const char* what) const;
   bool is_device(uint64_t address) const { return device_.contains(address); }
   bool is_pinned(uint64_t address, uint64_t bytes) const;
@@ -74,7 +74,7 @@ class Memory {
   void use(int device, uint64_t bytes);
   void unuse(int device, uint64_t bytes);
   void drop(const std::shared_ptr<Physical>& physical);
-  // Those that tile the range exactly, or a refusal.
+  // Mappings that tile the range exactly, or a refusal.
   std::pair<std::map<uint64_t, Mapping>::iterator, std::map<uint64_t, Mapping>::iterator> tiles(uint64_t address,
                                                                                                 uint64_t bytes);
 

@@ -1,4 +1,4 @@
-// Modules: libraries of translated kernels, and the functions in them.
+// Modules: libraries of translated kernels, and their functions.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Module {
   void* library = nullptr;
   const tern_emulated_kernel* kernels = nullptr;
   uint32_t count = 0;
-  std::string path, text;  // of the library; what it was translated from, where that is known
-  std::map<std::string, std::shared_ptr<Function>> functions;  // that were asked for
+  std::string path, text;                                      // path of the library; its source, if known
+  std::map<std::string, std::shared_ptr<Function>> functions;  // requested functions
 
   Module() = default;
   Module(const Module&) = delete;
@@ -31,12 +31,12 @@ struct Module {
 
 struct Function {
   uint64_t handle = 0;
-  std::weak_ptr<Module> module;  // while it is loaded
+  std::weak_ptr<Module> module;  // while loaded
   const tern_emulated_kernel* kernel = nullptr;
-  uint32_t most_dynamic = 48 << 10;  // bytes of dynamic local memory that a launch may ask for
+  uint32_t most_dynamic = 48 << 10;  // limit of dynamic local memory per launch, in bytes
 };
 
-// Opens a shared library that exports tern_emulated_kernels. Refuses anything else with Status::invalid_image.
+// Opens a shared library with the export tern_emulated_kernels. Refuses anything else with Status::invalid_image.
 std::shared_ptr<Module> open_module(const std::string& path);
 
 }  // namespace tern::emulator

@@ -1,4 +1,4 @@
-// Runs work: an operation of a stream after the other, and before a wait the work that it waits for.
+// Runs work: the operations of a stream in order, and before a wait the awaited work.
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -26,14 +26,14 @@ void trap(void* /*machine*/, const char* kernel, const char* why) {
   fatal("kernel %s: %s", kernel, why);
 }
 
-// It waits for other processes; meanwhile other threads may call the API, as beside a real device.
+// True for a kernel that waits for other processes; meanwhile other threads may call the API, as with a real device.
 bool waits(const Launch& launch) {
   return std::strcmp(launch.function->kernel->name, "stand_in_collective") == 0;
 }
 
 constexpr tern_emulated_services kServices = {set_conditional, trap};
 
-// The counted clock: what work would take on a device of a simple kind, in microseconds.
+// The counted clock: duration of work on a simple model device, in microseconds.
 uint64_t duration(const Work& work) {
   if (const auto* copy = std::get_if<Copy>(&work)) return 1 + copy->bytes / 50000;
   if (const auto* fill = std::get_if<Fill>(&work)) return 1 + fill->count * fill->element / 1000000;
@@ -48,14 +48,14 @@ void Machine::run_all(Stream& stream) {
 }
 
 void Machine::run_until(const std::shared_ptr<Record>& record) {
-  const std::shared_ptr<Stream> stream = record->stream;  // running may let go of it
+  const std::shared_ptr<Stream> stream = record->stream;  // running may release the record's reference
   while (!record->done) {
     if (stream->queue.empty() && !stream->running) fatal("work waits for an event of a context that was destroyed");
     run_one(*stream);
   }
 }
 
-// The lock is held once: functions of the API that run work are called by no others.
+// The lock is held only once: no API function calls another API function that runs work.
 void Machine::give_way() {
   lock.unlock();
   std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -74,7 +74,7 @@ void Machine::run_one_beside(const std::shared_ptr<Stream>& stream) {
 }
 
 void Machine::run_one(Stream& stream) {
-  if (stream.running) return give_way();  // another thread runs it
+  if (stream.running) return give_way();  // another thread runs the stream
   stream.running = true;
   Operation operation = std::move(stream.queue.front());
   stream.queue.pop_front();

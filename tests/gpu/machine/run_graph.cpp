@@ -8,7 +8,7 @@ namespace tern::emulator {
 
 using ull = unsigned long long;
 
-// Its nodes are in the order of execution (instantiate()).
+// Nodes are in execution order (instantiate()).
 void Machine::run(const Graph& graph, const Executable& executable) {
   for (const auto& node : graph.nodes) run(*node, executable);
 }

@@ -43,7 +43,7 @@ Settings read() {
 }  // namespace
 
 const Settings& settings() {
-  static const Settings* result = new Settings(read());  // the report at exit still reads it
+  static const Settings* result = new Settings(read());  // never freed: read by the report at exit
   return *result;
 }
 

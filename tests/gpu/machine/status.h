@@ -1,4 +1,4 @@
-// The failures of the emulated machine, in words that no vendor's API owns.
+// Failures of the emulated machine, independent of any vendor's API.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ enum class Status {
   unknown,
 };
 
-// A call that is refused, with the reason.
+// A refused call, with the reason.
 struct Failure {
   Status status;
   std::string why;
@@ -50,10 +50,10 @@ struct Failure {
 // Throws Failure.
 [[noreturn]] void refuse(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// Prints why the program is wrong in a way that a real device would not survive, and ends the process.
+// Prints the program's error, fatal on a real device, and ends the process.
 [[noreturn]] void fatal(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// True where only a mistake of the caller leads to the status.
+// True if only a mistake of the caller causes the status.
 bool is_mistake(Status status);
 
 }  // namespace tern::emulator

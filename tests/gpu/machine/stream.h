@@ -1,4 +1,4 @@
-// Streams and events: queues of work that has not run yet.
+// Streams and events: queues of pending work.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Stream;
 struct Capture;
 struct Executable;
 
-// One recording of an event: done once all work that was in the stream before it is done.
+// A recording of an event: done once all earlier work of the stream is done.
 struct Record {
-  std::shared_ptr<Stream> stream;  // until it is done
+  std::shared_ptr<Stream> stream;  // until done
   bool done = false;
   bool asked = false;  // a query has answered "not ready"
-  uint64_t time = 0;   // of the counted clock, in microseconds
+  uint64_t time = 0;   // time on the counted clock, in microseconds
 };
 
 struct Signal {
@@ -40,14 +40,14 @@ struct Stream {
   uint64_t handle = 0;
   std::shared_ptr<Context> context;
   unsigned flags = 0;
-  bool detached = false;        // its green context is gone
+  bool detached = false;        // its green context was destroyed
   std::vector<uint32_t> units;  // HIP's mask of compute units; empty: all
   bool asked = false;           // a query has answered "not ready" since the last work was queued
-  bool running = false;         // an operation, which may wait for other processes without the machine's lock
+  bool running = false;         // an operation runs, possibly waiting for other processes without the machine's lock
   std::deque<Operation> queue;
-  // While it captures.
+  // State during a capture.
   std::shared_ptr<Capture> capture;
-  std::vector<uint64_t> dependencies;  // nodes that the next one follows; the array is given to callers
+  std::vector<uint64_t> dependencies;  // dependencies of the next node; callers get the array
 };
 
 struct Event {
@@ -56,7 +56,7 @@ struct Event {
   unsigned flags = 0;
   bool timing = true;
   std::shared_ptr<Record> record;  // null before the first
-  // Last recorded in a capture: its nodes. The capture may have ended.
+  // Nodes of the last recording in a capture. The capture may have ended.
   std::shared_ptr<Capture> capture;
   std::vector<uint64_t> dependencies;
 };

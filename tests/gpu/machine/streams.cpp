@@ -1,4 +1,4 @@
-// Streams and events. Work runs as late as it may: only when a call has to wait for it, and only that work.
+// Streams and events. Work runs as late as possible: only when a call waits for the work, and no other work.
 #include <algorithm>
 
 #include "tests/gpu/machine/machine.h"
@@ -62,7 +62,7 @@ void Machine::query(uint64_t handle) {
   refuse_capturing(*stream, "queries");
   unsafe();
   if (stream->queue.empty() && !stream->running) return;
-  // Each query finds that one more operation has run, so a loop of queries ends, after as long as possible.
+  // Each query runs another operation, so a loop of queries ends, after as long as possible.
   if (stream->asked) run_one_beside(stream);
   stream->asked = true;
   refuse(Status::not_ready, "work waits in the stream");
@@ -87,7 +87,7 @@ void Machine::destroy_event(uint64_t handle) {
 void Machine::record(uint64_t event_handle, uint64_t stream_handle) {
   const std::shared_ptr<Event> event = events_.get(event_handle);
   if (stream_handle <= 1) {
-    // Nothing can be put on the default stream here, and it does not wait for non-blocking streams, as plugins make.
+    // Plugins only make non-blocking streams, and the default stream never has work.
     event->capture = nullptr;
     event->dependencies.clear();
     event->record = std::make_shared<Record>();
@@ -175,7 +175,7 @@ void Machine::query_event(uint64_t handle) {
   unsafe();
   if (!event->record || event->record->done) return;
   const std::shared_ptr<Record> record = event->record;
-  const std::shared_ptr<Stream> stream = record->stream;  // running may let go of it
+  const std::shared_ptr<Stream> stream = record->stream;  // running may release the record's reference
   if (record->asked) run_one_beside(stream);
   record->asked = true;
   refuse(Status::not_ready, "work before the event has not run");

@@ -1,4 +1,4 @@
-// Work that is put into a stream: what is checked when it is called, and what is read then.
+// Work submitted to a stream: checks at the call, and data read at the call.
 #include <cstring>
 
 #include "tests/gpu/machine/machine.h"

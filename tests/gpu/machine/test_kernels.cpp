@@ -1,4 +1,4 @@
-// Kernels for the tests of the machine, written by hand: a library as translators make them.
+// Handwritten kernels for the tests of the machine: a library in the translators' format.
 #include <cstdint>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// The parameters: at most three addresses or numbers of 64 bits.
+// The parameters: at most three addresses or 64-bit numbers.
 struct Parameters {
   uint64_t a, b, c;
 };
@@ -24,7 +24,7 @@ uint64_t threads(const tern_emulated_launch* launch) {
   return result;
 }
 
-// Adds b to each of the numbers at a, one a thread.
+// Adds b to each of the numbers at a, a number per thread.
 void add(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
   for (uint64_t i = 0; i < threads(launch); ++i) tern::emulator::pointer<int>(p.a)[i] += static_cast<int>(p.b);
@@ -42,7 +42,7 @@ void condition(const tern_emulated_launch* launch) {
   launch->services->set_conditional(launch->machine, p.a, *tern::emulator::pointer<const uint32_t>(p.b));
 }
 
-// Takes one from the number at b, and sets condition a to whether anything is left.
+// Decrements the number at b, and sets condition a to true unless the number is 0.
 void count_down(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
   launch->services->set_conditional(launch->machine, p.a, --*tern::emulator::pointer<uint32_t>(p.b) != 0 ? 1 : 0);

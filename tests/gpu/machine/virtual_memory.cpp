@@ -1,4 +1,4 @@
-// Memory objects and the addresses they are mapped at. The rules are those of cuda.h, "Virtual Memory Management".
+// Memory objects and their mapped addresses, by the rules of cuda.h, "Virtual Memory Management".
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ Physical::~Physical() {
 }
 
 // cuMemAddressReserve: "The size and address parameters must be a multiple of the host page size and the alignment must
-// be a power of two or zero for default alignment." The granularity is stricter, and devices want it in practice.
+// be a power of two or zero for default alignment." The granularity is stricter, and real devices require it.
 uint64_t Memory::reserve(uint64_t bytes, uint64_t alignment, const char* by) {
   if (bytes == 0) refuse(Status::invalid_value, "a reservation of no bytes");
   check_granularity("the size of a reservation", bytes);
@@ -98,7 +98,7 @@ void Memory::drop(const std::shared_ptr<Physical>& physical) {
 }
 
 // cuMemMap: "This range must be an address reservation previously reserved with cuMemAddressReserve, and offset + size
-// must be less than the size of the memory allocation" (it may be equal); "Note: currently must be zero" of offset;
+// must be less than the size of the memory allocation" (equal is valid, too); offset: "Note: currently must be zero";
 // "cuMemMap can only create mappings on VA range reservations that are not currently mapped."
 void Memory::map(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle, const char* by) {
   const std::shared_ptr<Physical> physical = physicals_.get(handle);

@@ -1,4 +1,4 @@
-// What streams and graph nodes do: kernels, copies, fills.
+// Work of streams and graph nodes: kernels, copies, fills.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Launch {
   std::vector<char> parameters;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   uint32_t local_bytes = 0;
-  uint64_t tag = 0;  // of whoever counts
+  uint64_t tag = 0;  // set by the counting program
 };
 
 enum class Direction { in, out, over };
@@ -25,7 +25,7 @@ enum class Direction { in, out, over };
 struct Copy {
   Direction direction = Direction::over;
   uint64_t to = 0, from = 0, bytes = 0;
-  // The source of a copy from pageable memory outside of a graph: it was read when the copy was queued.
+  // The source of a copy from pageable memory outside of a graph, read when the copy was queued.
   std::shared_ptr<std::vector<char>> staged;
   bool pinned = false;  // the host's side was pinned memory
 };
@@ -38,7 +38,7 @@ struct Fill {
 
 using Work = std::variant<Launch, Copy, Fill>;
 
-// For messages: "kernel scale", "a copy of 12 bytes to the host".
+// Text for messages: "kernel scale", "a copy of 12 bytes to the host".
 std::string text(const Work& work);
 
 }  // namespace tern::emulator

@@ -1,4 +1,4 @@
-// A launch of a kernel, with the block of parameters that translated kernels read.
+// A kernel launch with the parameter block read by translated kernels.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct Size {
 };
 
 struct Bound {
-  std::uint64_t address = 0;  // of the host
+  std::uint64_t address = 0;  // host address
   std::vector<char> bytes;    // else
 };
 
-// `bound` gives what lies at an index of a buffer, or stops the program. Stops at sizes that the pipeline does not
-// take.
+// `bound` returns the binding of a buffer index, or ends the program. Ends the program for sizes that the pipeline
+// refuses.
 Launch launch_of(Pipeline& pipeline, Size threads, Size group, const std::function<Bound(std::uint32_t index)>& bound);
 
 }  // namespace tern::emulator::metal

@@ -9,7 +9,7 @@ namespace {
 
 struct Descriptor {
   unsigned long reserved, size;
-  // If the block has the flag kHasHelpers: they copy and destroy what it has captured.
+  // Present with the flag kHasHelpers: copy and destroy the captured variables.
   void (*copy)(void* to, const void* from);
   void (*dispose)(const void* block);
 };
@@ -42,7 +42,7 @@ void call_block(Block* block, void* argument) {
 
 }  // namespace tern::emulator::metal
 
-// What the compiler refers to: the class of a block on the stack.
+// The class of a block on the stack, referenced by the compiler.
 extern "C"
     __attribute__((visibility("default"))) void* _NSConcreteStackBlock[32];  // NOLINT(bugprone-reserved-identifier)
 void* _NSConcreteStackBlock[32];                                             // NOLINT(bugprone-reserved-identifier)

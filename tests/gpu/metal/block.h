@@ -1,4 +1,4 @@
-// Blocks of Apple's C dialects, as clang lays them out ("Block Implementation Specification" of clang's documentation).
+// Blocks of Apple's C dialects in clang's layout ("Block Implementation Specification" of clang's documentation).
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@ namespace tern::emulator::metal {
 
 struct Block;
 
-// A copy that outlives the function that wrote the block, and its end.
+// Makes a copy that outlives the block's function, and destroys the copy.
 Block* copy_block(const Block* block);
 void end_block(Block* block);
-// Of a block that takes one object.
+// Calls a block with a single object parameter.
 void call_block(Block* block, void* argument);
 
 }  // namespace tern::emulator::metal

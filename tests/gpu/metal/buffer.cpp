@@ -34,14 +34,14 @@ std::uint64_t Buffer::gpu_address() {
 
 Object* new_buffer(int device, std::uint64_t bytes, std::uint64_t options) {
   // MTLResourceOptions: shared storage, default cache, default (tracked) hazards are all zero. The stand-in orders all
-  // commands of a queue, so it cannot show what untracked hazards do.
+  // commands of a queue, so it cannot show effects of untracked hazards.
   if (options != 0)
     fatal("a buffer with options 0x%llx: the stand-in has shared, tracked buffers",
           static_cast<unsigned long long>(options));
   if (fails(current_method())) return nullptr;
   Machine& machine = Machine::get();
   context_of(device);
-  // MTLDevice: a buffer that cannot be made is nil. One of no bytes is a mistake that Metal's validation reports.
+  // MTLDevice: nil without memory. An empty buffer is a mistake reported by Metal's validation.
   if (bytes == 0) fatal("%s: a buffer of no bytes", current_method());
   if (bytes > machine.memory.free_bytes(device)) return nullptr;
   return std::make_unique<Buffer>(device, bytes).release();

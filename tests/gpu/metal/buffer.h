@@ -1,4 +1,4 @@
-// MTLBuffer in shared storage: memory of the emulated machine, which is poisoned when fresh and faults when freed.
+// MTLBuffer in shared storage: memory of the emulated machine, poisoned when fresh, inaccessible when freed.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Buffer : Object {
   std::uint64_t address = 0, bytes = 0;  // the address is the host's
 };
 
-// newBufferWithLength:options: and its like: null if there is no memory.
+// newBufferWithLength:options: and similar methods: null without memory.
 Object* new_buffer(int device, std::uint64_t bytes, std::uint64_t options);
 std::uint64_t allocated_bytes(int device);
 

@@ -1,4 +1,4 @@
-// Classes as objects: what messages such as alloc go to.
+// Classes as objects, the receivers of messages such as alloc.
 #pragma once
 
 #include <map>
@@ -8,10 +8,10 @@
 
 namespace tern::emulator::metal {
 
-// The object of a class that answers messages, null for other names. All are there from the first call on.
+// The class object with methods, or null for unknown names. All exist from the first call on.
 Object* class_object(const std::string& name);
 
-// By each file with such classes.
+// Called by each file with class objects.
 void add_class_object(const char* name, std::map<std::string, Imp> methods);
 void add_foundation_classes();
 void add_compiler_classes();

@@ -1,5 +1,5 @@
-// The rules are those of Apple's documentation of MTLCommandBuffer, MTLCommandQueue and MTLCommandEncoder; Metal's
-// validation layer stops a program that breaks one, and so does the stand-in.
+// Follows Apple's documentation of MTLCommandBuffer, MTLCommandQueue and MTLCommandEncoder; like Metal's validation
+// layer, the stand-in ends a program that breaks a rule.
 #include "tests/gpu/metal/command_buffer.h"
 
 #include <memory>
@@ -56,14 +56,14 @@ CommandBuffer::~CommandBuffer() {
   for (Block* handler : handlers) end_block(handler);
 }
 
-// One encoder at a time; signals and waits go between encoders; nothing goes into a command buffer that was committed.
+// Allows a single open encoder, signals and waits only between encoders, and no encoding after commit.
 void CommandBuffer::need_open(const char* what) const {
   if (is_committed) fatal("%s: the command buffer was committed", what);
   if (encoder != nullptr) fatal("%s: an encoder of the command buffer is open (endEncoding)", what);
 }
 
 Object* CommandBuffer::compute_encoder(std::uint64_t dispatch_type) {
-  // MTLDispatchTypeConcurrent lets commands of one encoder overlap; the stand-in has only serial ones.
+  // MTLDispatchTypeConcurrent lets commands of an encoder overlap; the stand-in has only serial encoders.
   if (dispatch_type != 0) fatal("%s: the stand-in has serial encoders only", current_method());
   need_open(current_method());
   return encoder = new_compute_encoder(*this);
@@ -91,7 +91,7 @@ void CommandBuffer::add_handler(const Block* handler) {
   handlers.push_back(copy_block(handler));
 }
 
-// Work goes into the machine's stream, where it runs as late as it may.
+// Work goes into the machine's stream, and runs as late as possible.
 void CommandBuffer::commit() {
   need_open("commit");
   is_committed = true;
@@ -108,7 +108,7 @@ void CommandBuffer::commit() {
                          machine.copy(Direction::over, copy.to, copy.from, copy.bytes, queue->stream);
                      },
                      [&](const EventSignal& signal) {
-                       // After a failure only the host signals, and it needs a handler for that.
+                       // After a failure only the host signals, in a handler.
                        if (!failure.empty() && handlers.empty()) return;
                        const std::uint64_t event = new_event(*queue.get());
                        machine.record(event, queue->stream);
@@ -152,7 +152,7 @@ std::uint64_t CommandBuffer::status() {
   if (!is_committed) return kNotEnqueued;
   if (!finished()) {
     try {
-      Machine::get().query_event(end);  // each further query lets one more command run
+      Machine::get().query_event(end);  // each further query runs another command
     } catch (const Failure&) {
       return kCommitted;
     }

@@ -1,4 +1,4 @@
-// MTLCommandBuffer and what is encoded into one.
+// MTLCommandBuffer and its encoded commands.
 #pragma once
 
 #include <cstdint>
@@ -52,13 +52,13 @@ struct CommandBuffer : Object {
   void completed();
 
   Ref<Queue> queue;
-  Object* encoder = nullptr;  // that is open
+  Object* encoder = nullptr;  // the open encoder
   std::vector<Command> commands;
-  std::vector<Ref<Object>> kept;  // until it has completed: buffers, pipelines
+  std::vector<Ref<Object>> kept;  // held until completion: buffers, pipelines
   bool is_committed = false, is_completed = false;
   std::string failure;
   std::uint64_t begin = 0, end = 0;  // events of the machine
-  std::vector<Block*> handlers;      // of its completion
+  std::vector<Block*> handlers;      // completion handlers
 
  private:
   void need_open(const char* what) const;

@@ -75,7 +75,7 @@ Class& function_class() {
 KernelFunction::KernelFunction(Ref<Library> from, MachineFunction given)
     : Object(function_class()), library(std::move(from)), function(std::move(given)) {}
 
-// Null where the library has no function of the name.
+// Null without a function of the name.
 Object* Library::function(Object* name) {
   Machine& machine = Machine::get();
   try {
@@ -90,7 +90,7 @@ struct LibraryPipeline : Pipeline {
   LibraryPipeline(Ref<Library> from, MachineFunction given) : Pipeline(std::move(given)), library(std::move(from)) {
     module = library->module;
   }
-  Ref<Library> library;  // a pipeline outlives the library that it was made of
+  Ref<Library> library;  // a pipeline outlives its library
 };
 
 Class& pipeline_class() {
@@ -117,7 +117,7 @@ Object* new_library(int device, const std::string& text, Object* options, Object
   translate.flush = flush != nullptr && *flush == '1';
   translate.include = TERN_METAL_PROJECT;
   translate.fibers = TERN_METAL_FIBERS;
-  // MTLLanguageVersion3_0: without a version, texts are in the system's newest.
+  // MTLLanguageVersion3_0: sources without a version use the system's newest.
   constexpr std::uint64_t kVersion3 = 3 << 16;
   if (given != nullptr && given->version != 0 && given->version < kVersion3)
     fatal("the stand-in compiles Metal's language from version 3.0 on");

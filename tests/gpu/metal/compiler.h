@@ -20,7 +20,7 @@ struct Pipeline : Object {
   std::shared_ptr<Module> module;
 };
 
-// newLibraryWithSource:options:error: null options are the default ones.
+// newLibraryWithSource:options:error: null means default options.
 Object* new_library(int device, const std::string& text, Object* options, Object** error);
 // newComputePipelineStateWithFunction:error:
 Object* new_pipeline(Object* function, Object** error);

@@ -1,5 +1,5 @@
-// What tests read in process, and the report at exit (TERN_EMULATOR_REPORT): calls that can fail, launches, copies, and
-// the objects that nobody has released.
+// Counters for tests in process, and the report at exit (TERN_EMULATOR_REPORT): fallible calls, launches, copies, and
+// unreleased objects.
 #include <cstdio>
 #include <fstream>
 #include <memory>

@@ -123,7 +123,7 @@ extern "C" __attribute__((visibility("default"))) Object* MTLCopyAllDevices() {
   return array.release();
 }
 
-// metal-cpp refers to these; the plugin calls none of them.
+// Referenced by metal-cpp; the plugin calls none of these.
 extern "C" __attribute__((visibility("default"))) Object* MTLCreateSystemDefaultDevice() {
   const auto& all = all_devices();
   return all.empty() ? nullptr : all.front();

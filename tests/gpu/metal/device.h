@@ -1,4 +1,4 @@
-// MTLDevice: an emulated GPU like those of Apple silicon.
+// MTLDevice: an emulated GPU, similar to Apple silicon.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The rules are those of Apple's documentation of the encoders, and of the Metal Feature Set Tables.
+// Follows Apple's documentation of the encoders, and the Metal Feature Set Tables.
 #include "tests/gpu/metal/encoders.h"
 
 #include <array>
@@ -13,7 +13,7 @@ using ull = unsigned long long;
 
 struct Encoder : Object {
   Encoder(Class& type, CommandBuffer& buffer) : Object(type), buffer(&buffer) {}
-  // MTLCommandEncoder: an encoder has to be ended before it is released.
+  // MTLCommandEncoder: an encoder must end before its release.
   ~Encoder() {
     if (open) fatal("an encoder is released that was not ended (endEncoding)");
   }
@@ -93,7 +93,7 @@ void ComputeEncoder::set_buffer(Object* object, std::uint64_t offset, std::uint6
   b = {Ref(given), offset, {}, given != nullptr};
 }
 
-// "setBytes": for at most 4 KB, which are copied.
+// "setBytes": copies at most 4 KB.
 void ComputeEncoder::set_bytes(const void* bytes, std::uint64_t length, std::uint64_t index) {
   Binding& b = binding(index);
   if (length == 0 || length > 4096) fatal("setBytes: %llu bytes; 1 to 4096 are possible", static_cast<ull>(length));
@@ -120,7 +120,7 @@ void BlitEncoder::copy(Object* from, std::uint64_t from_offset, Object* to, std:
   need_open();
   auto *source = static_cast<Buffer*>(from), *target = static_cast<Buffer*>(to);
   if (source == nullptr || target == nullptr) fatal("copyFromBuffer: a buffer is null");
-  // In macOS, offsets and the size are multiples of 4.
+  // macOS: offsets and the size are multiples of 4.
   if ((from_offset | to_offset | bytes) % 4 != 0)
     fatal("copyFromBuffer: %llu bytes from offset %llu to offset %llu; in macOS all three are multiples of 4",
           static_cast<ull>(bytes), static_cast<ull>(from_offset), static_cast<ull>(to_offset));

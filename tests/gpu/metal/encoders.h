@@ -5,7 +5,7 @@
 
 namespace tern::emulator::metal {
 
-// Autoreleased, as the command buffer's methods return them.
+// Autoreleased, like results of the command buffer's methods.
 Object* new_compute_encoder(CommandBuffer& buffer);
 Object* new_blit_encoder(CommandBuffer& buffer);
 

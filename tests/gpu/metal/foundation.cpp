@@ -90,7 +90,7 @@ Object* allocate_pool(Object*, Selector) {
 }  // namespace
 
 Object* autorelease(Object* object) {
-  // NSAutoreleasePool: without a pool the object leaks, and the system says so.
+  // NSAutoreleasePool: without a pool the object leaks, with a system message.
   if (pools.empty())
     fatal("%s autoreleases a %s on a thread without a pool", current_method(), object->isa->name.c_str());
   pools.back().push_back(object);

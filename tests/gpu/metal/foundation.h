@@ -1,4 +1,4 @@
-// The classes of Foundation that the plugin uses.
+// The classes of Foundation used by the plugin.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct Error : Object {
   Object* localized_description() { return string(text); }
   std::string text;
 };
-// Autoreleased, into `place` unless it is null.
+// Stores an autoreleased error in `place`, unless null.
 void give_error(Object** place, std::string description);
 
 struct Array : Object {

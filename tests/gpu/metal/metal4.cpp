@@ -1,5 +1,5 @@
-// The rules are those of Apple's documentation of Metal 4: nothing is retained or ordered by itself, and kernels reach
-// only what residency sets of the queue hold.
+// Follows Apple's documentation of Metal 4: no automatic retention or ordering, and kernels reach only the residency
+// sets of the queue.
 #include "tests/gpu/metal/metal4.h"
 
 #include <algorithm>
@@ -34,12 +34,12 @@ struct ResidencySet : Object {
     const Buffer& buffer = *std::prev(after)->second.get();
     return address < buffer.address + buffer.bytes;
   }
-  std::map<std::uint64_t, Ref<Buffer>> next, now;  // by address of the host
+  std::map<std::uint64_t, Ref<Buffer>> next, now;  // keyed by host address
 };
 
 struct Allocator : Object {
   Allocator();
-  // For command buffers that have finished.
+  // All its command buffers must have finished.
   void reset();
   std::uint64_t running = 0, open = 0;
 };
@@ -67,12 +67,12 @@ struct SetDescriptor : Object {
 
 struct LaunchAt {
   Launch launch;
-  std::vector<std::uint64_t> addresses;  // of the host, that have to be resident
+  std::vector<std::uint64_t> addresses;  // host addresses that must be resident
 };
 struct CopyAt {
   std::uint64_t to, from, bytes;
 };
-// Commands between two barriers, which may run in any order.
+// Commands between two barriers, executable in any order.
 using Group = std::vector<std::variant<LaunchAt, CopyAt>>;
 
 struct CommandBuffer4 : Object {
@@ -81,7 +81,7 @@ struct CommandBuffer4 : Object {
   Object* encoder();
   void end();
 
-  Ref<Allocator> allocator;  // from begin to the next
+  Ref<Allocator> allocator;  // held from begin to the next begin
   Object* open = nullptr;
   enum class State { fresh, begun, ended } state = State::fresh;
   std::vector<Group> groups;
@@ -133,7 +133,7 @@ struct CommitFeedback : Object {
   double begin, end;
 };
 
-// One commit that may not have finished.
+// A possibly unfinished commit.
 struct Commit {
   std::uint64_t begin, end;  // events of the machine
   std::string failure;
@@ -264,7 +264,7 @@ Queue4::~Queue4() {
   Machine::get().destroy_stream(stream);
 }
 
-// MTL4CommandAllocator reset: the memory of its command buffers is used again, so they must have finished.
+// MTL4CommandAllocator reset: the memory of its command buffers is reused, so all must have finished.
 void Allocator::reset() {
   if (running != 0 || open != 0) fatal("an allocator is reset while a command buffer of it runs or is open");
 }
@@ -308,7 +308,7 @@ void ComputeEncoder4::barrier(std::uint64_t after, std::uint64_t before, std::ui
 
 Group& ComputeEncoder4::group() {
   if (!open) fatal("%s: the encoder was ended", current_method());
-  // Without one the work overlaps with that of earlier command buffers, which the stand-in does not run so.
+  // Work without a barrier overlaps with earlier command buffers; the stand-in does not support overlaps.
   if (!ordered) fatal("%s: no barrier orders it after the queue's earlier work", current_method());
   if (buffer->groups.empty()) buffer->groups.emplace_back();
   return buffer->groups.back();
@@ -338,7 +338,7 @@ void ComputeEncoder4::copy(Object* from, std::uint64_t from_offset, Object* to, 
   group().emplace_back(CopyAt{target->address + to_offset, source->address + from_offset, bytes});
 }
 
-// Commands that no barrier keeps apart run in the other order.
+// Commands not separated by a barrier run in reverse order.
 void Queue4::submit(const CommandBuffer4& buffer) {
   const auto need = [&](std::uint64_t address, const char* what) {
     if (std::none_of(sets.begin(), sets.end(), [&](const auto& set) { return set->holds(address); }))
@@ -376,7 +376,7 @@ void Queue4::commit(Object* const* buffers, std::uint64_t count, Object* options
   commits.push_back(std::move(made));
 }
 
-// Also after a failure: if the queue does not signal then, a handler of the feedback does.
+// After a failure the queue may not signal: a handler of the feedback signals instead.
 void Queue4::signal(Object* event, std::uint64_t value) {
   static_cast<SharedEvent*>(event)->add_signal(value, recorded());
 }
@@ -384,7 +384,7 @@ void Queue4::wait(Object* event, std::uint64_t value) {
   Machine::get().wait(stream, static_cast<SharedEvent*>(event)->need_signal(value));
 }
 
-// Handlers come after the work, on a thread of Metal's own. Here they come when a program next looks at an event.
+// Handlers run after the work, on a thread of Metal's. Here handlers run when a program next reads an event.
 void Queue4::feedback() {
   Machine& machine = Machine::get();
   while (!commits.empty() && machine.event(commits.front().end)->record->done) {

@@ -1,4 +1,4 @@
-// The classes of Metal 4 that the plugin uses, from macOS 26 on.
+// The classes of Metal 4 used by the plugin, from macOS 26 on.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ Object* new_command_buffer4();
 Object* new_argument_table4(Object* descriptor);
 Object* new_residency_set();
 
-// Tells programs of command buffers that have finished.
+// Reports finished command buffers to the program.
 void give_feedback();
 
 }  // namespace tern::emulator::metal

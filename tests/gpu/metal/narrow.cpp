@@ -1,6 +1,6 @@
-// The plugin `narrow`: the device of examples/device without float64, so that the bits of emulated Metal can be
-// compared with those of another compiler's language. (The CPU computes in float64 what such devices define in
-// float32.) What it compiles is kept, as the emulated GPUs' kernels are.
+// The plugin `narrow`: the device of examples/device without float64, a reference for the bits of emulated Metal in
+// another compiler's language. (The CPU computes in float64 where such devices use float32.) Compiled kernels are
+// cached, like the emulated GPUs' kernels.
 #include <tern/device.h>
 
 #define tern_device_library tern_example_device_library
@@ -16,7 +16,7 @@ namespace {
 tern_device_status narrow_properties(std::int32_t device, tern_device_properties* p) {
   const tern_device_status status = properties(device, p);
   p->features = TERN_DEVICE_HOST_MEMORY;
-  p->vector_floats = 0;  // texts depend on it: those of a GPU
+  p->vector_floats = 0;  // kernel sources depend on the value: same as on a GPU
   return status;
 }
 

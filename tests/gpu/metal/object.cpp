@@ -13,7 +13,7 @@ std::map<std::string, std::unique_ptr<Class>>& classes() {
 
 thread_local const char* method_now = "";
 
-// Freed objects stay a while, so that a message to one is found out.
+// Number of freed objects retained to detect messages to dead objects.
 constexpr std::size_t kZombies = 65536;
 
 void bury(Object* object) {
@@ -39,7 +39,7 @@ struct Messages {
     release(self);
   }
   static bool responds(Object* self, Selector, Selector asked) { return self->isa->methods.count(asked) != 0; }
-  // Asked where an object does not respond: whether another answers for it.
+  // Called for an unknown selector: asks for another responder.
   static Object* signature(Object*, Selector, Selector) { return nullptr; }
   static Object* autorelease_message(Object* self, Selector) {
     const MethodCall call("autorelease");

@@ -1,4 +1,4 @@
-// Objects of the stand-in for the Objective-C runtime: a class with its methods, and a count of references.
+// Objects of the stand-in for the Objective-C runtime: a class with methods, and a reference count.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct Class {
 
 struct Object {
   explicit Object(Class& type);
-  Class* isa;  // first: metal-cpp reads it
+  Class* isa;  // first: metal-cpp reads the member
   std::int64_t references = 1;
 };
 
-// Their rules are those of Apple's "Advanced Memory Management Programming Guide": who gets an object from alloc,
-// new... or copy, or retains it, releases it once; what other functions return is the innermost pool's.
+// Follows Apple's "Advanced Memory Management Programming Guide": the caller of alloc, new..., copy or retain releases
+// the object once; other results belong to the innermost pool.
 void retain(Object* object);  // null: nothing
 void release(Object* object);
 // Returns the object.
@@ -56,7 +56,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// The name of the method that runs on this thread, for messages.
+// The name of the method running on this thread, for messages.
 const char* current_method();
 
 class MethodCall {
@@ -76,7 +76,7 @@ void destroy(Object* object) {
   static_cast<T*>(object)->~T();
 }
 
-// method<&Buffer::contents>() is what a message calls.
+// method<&Buffer::contents>() is the function called by a message.
 template <auto function>
 struct Method;
 template <class T, class R, class... A, R (T::*function)(A...)>
@@ -95,14 +95,13 @@ Imp method() {
   return reinterpret_cast<Imp>(&Method<function>::call);
 }
 
-// The class of a name, with the methods of a table beside retain, release and autorelease. Lives as long as the
-// process.
+// The class of a name, with the table's methods, retain, release and autorelease. Lives as long as the process.
 Class& make_class(const char* name, void (*destroy)(Object*), std::map<std::string, Imp> methods);
 
-// Whether a test has asked this call to fail (TERN_EMULATOR_FAIL=newCommandQueue:2).
+// True if a test requested a failure of this call (TERN_EMULATOR_FAIL=newCommandQueue:2).
 bool fails(const char* selector);
 
-// Every class that has objects, with their number.
+// Number of live objects of every class.
 std::map<std::string, std::uint64_t> alive();
 
 }  // namespace tern::emulator::metal

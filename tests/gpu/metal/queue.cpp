@@ -8,7 +8,7 @@
 namespace tern::emulator::metal {
 namespace {
 
-// MTLDevice newCommandQueue: at most 64 command buffers that have not completed; a call for one more blocks.
+// MTLDevice newCommandQueue: at most 64 uncompleted command buffers; another creation blocks.
 constexpr std::uint64_t kMostOpen = 64;
 
 Class& queue_class() {

@@ -1,4 +1,4 @@
-// MTLCommandQueue: a stream of the emulated machine. Command buffers that were committed run when something waits.
+// MTLCommandQueue: a stream of the emulated machine. Committed command buffers run when a call waits.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct Queue : Object {
   ~Queue();
 
   Object* command_buffer();
-  // Lets go of command buffers that have finished.
+  // Releases finished command buffers.
   void reap();
 
   int device;
-  std::uint64_t stream = 0;                  // of the machine
-  std::deque<Ref<CommandBuffer>> committed;  // in order, not finished
-  std::uint64_t open = 0;                    // command buffers that were made and have not finished
+  std::uint64_t stream = 0;                  // the machine's stream
+  std::deque<Ref<CommandBuffer>> committed;  // unfinished, in order
+  std::uint64_t open = 0;                    // unfinished command buffers
 };
 
 Object* new_queue(int device);

@@ -1,5 +1,5 @@
-// The functions of the Objective-C runtime that metal-cpp calls. A message to null does nothing and returns zero; an
-// unknown selector ends the process with its name.
+// The functions of the Objective-C runtime called by metal-cpp. A message to null returns zero; an unknown selector
+// ends the process with its name.
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -22,7 +22,7 @@ TERN_EXPORT const char* sel_getName(const char* selector) {
   return selector;
 }
 
-// Null for a class that this system does not have, as most of those that metal-cpp asks for.
+// Null for unsupported classes, the majority of metal-cpp's classes.
 TERN_EXPORT Object* objc_lookUpClass(const char* name) {
   return class_object(name);
 }
@@ -43,8 +43,8 @@ extern "C" __attribute__((visibility("hidden"))) void tern_metal_no_struct(void*
         self == nullptr ? "null" : self->isa->name.c_str(), selector);
 }
 
-// Calls tern_metal_find with the first two arguments, keeps all registers that hold arguments, and jumps to what it
-// found. Structs in arguments lie on the stack, which is as it was.
+// Calls tern_metal_find with the first two arguments, preserves all argument registers, and jumps to the found
+// function. Struct arguments stay on the unchanged stack.
 asm(R"(
 .text
 .globl objc_msgSend

@@ -22,7 +22,7 @@ SharedEvent::~SharedEvent() {
   for (const auto& [value, event] : signals) Machine::get().destroy_event(event);
 }
 
-// Each look lets one more command run before the next signal.
+// Each read runs another command before the next signal.
 std::uint64_t SharedEvent::signaled() {
   Machine& machine = Machine::get();
   std::uint64_t last = 0;
@@ -57,7 +57,7 @@ bool SharedEvent::wait_until(std::uint64_t value, std::uint64_t) {
 void SharedEvent::add_signal(std::uint64_t value, std::uint64_t event) {
   if (!signals.empty() && signals.rbegin()->first >= value)
     fatal("a shared event is set to %d, and was set to more before", static_cast<int>(value));
-  // Earlier ones are over by then; the last two tell of the present.
+  // Earlier signals have happened by then; the last two describe the present.
   constexpr std::size_t kKept = 64;
   signals[value] = event;
   while (signals.size() > kKept && Machine::get().event(signals.begin()->second)->record->done) {

@@ -1,4 +1,4 @@
-// MTLSharedEvent: a number that grows, which command buffers set and wait for.
+// MTLSharedEvent: a growing number, set and awaited by command buffers.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct SharedEvent : Object {
   ~SharedEvent();
 
   std::uint64_t signaled();
-  // By the host.
+  // Called by the host.
   void set_signaled(std::uint64_t value);
   bool wait_until(std::uint64_t value, std::uint64_t milliseconds);
 
-  // The machine's event is recorded where the number becomes `value`.
+  // Records that the machine's event sets the number to `value`.
   void add_signal(std::uint64_t value, std::uint64_t event);
-  // The event that is recorded where the number becomes `value` or more. Stops the program if no command buffer that
-  // was committed so far does that.
+  // The machine's event recorded where the number reaches `value`. Ends the program if no committed command buffer
+  // signals the value.
   std::uint64_t need_signal(std::uint64_t value) const;
 
   std::map<std::uint64_t, std::uint64_t> signals;  // events of the machine by value

@@ -15,7 +15,7 @@ struct Kernel {
   std::vector<std::string> parameters;  // their attributes: "buffer(0)", "thread_position_in_grid"
 };
 
-// Those between the parenthesis at `begin` and its partner, as they stand.
+// Parameters between the parenthesis at `begin` and its partner, unchanged.
 std::vector<std::string> parameters_from(const std::string& text, std::size_t begin) {
   std::vector<std::string> all(1);
   int depth = 0;
@@ -33,7 +33,7 @@ std::vector<std::string> parameters_from(const std::string& text, std::size_t be
   throw std::runtime_error("a kernel's parameters do not end");
 }
 
-// What stands between [[ and ]].
+// The attribute between [[ and ]].
 std::string attribute_of(const std::string& parameter, const std::string& kernel) {
   const std::size_t begin = parameter.find("[["), end = parameter.find("]]");
   if (begin != std::string::npos && end != std::string::npos && begin < end)
@@ -41,7 +41,7 @@ std::string attribute_of(const std::string& parameter, const std::string& kernel
   throw std::runtime_error("kernel " + kernel + ": the parameter '" + parameter + "' has no attribute");
 }
 
-// A text may name its kernel in a macro that it uses later.
+// Finds kernels; a macro may expand to a kernel's name.
 std::vector<Kernel> kernels_of(const std::string& text) {
   const std::string before = "kernel void ";
   std::vector<Kernel> all;
@@ -72,7 +72,7 @@ std::string argument(const Kernel& k, std::size_t i) {
   return "Buffer<" + type + ">::get(launch, \"" + k.name + "\", " + std::to_string(index) + ")";
 }
 
-// Whether items of a group work together. Each text of Tern's begins with macros for that, whose lines do not count.
+// True if items of a group cooperate. Ignores the macro definitions at the start of Tern's sources.
 bool uses_groups(const std::string& text) {
   std::vector<std::string> words = {"TERN_BARRIER", "TERN_SHUFFLE_XOR"};
   if (text.find("#define TERN_BARRIER") == std::string::npos) words = {"threadgroup_barrier(", "simd_shuffle_xor("};
@@ -85,7 +85,7 @@ bool uses_groups(const std::string& text) {
   return false;
 }
 
-// Items of a group that work together run on fibers, those of others one after the other.
+// Cooperating items of a group run on fibers, all others one after the other.
 std::string run_of(const Kernel& k, bool groups) {
   std::string call = k.name + "(";
   for (std::size_t i = 0; i < k.parameters.size(); ++i) call += (i == 0 ? "" : ", ") + argument(k, i);
@@ -95,7 +95,7 @@ std::string run_of(const Kernel& k, bool groups) {
   return one + run + (groups ? "run_groups" : "run_items") + "(launch, item_" + k.name + ", \"" + k.name + "\");\n}\n";
 }
 
-// The indices of buffers stand where kernels of other GPUs have offsets of parameters.
+// Buffer indices replace the parameter offsets of other GPUs' kernels.
 std::string record_of(const Kernel& k, std::string& tables) {
   std::string entries;
   std::size_t count = 0;
@@ -127,11 +127,11 @@ std::string library_of_metal(const std::string& text, const TranslateOptions& op
   compile.depends = {shim + "/metal_stdlib", shim + "/call.h", shim + "/block.h", shim + "/groups.h"};
   compile.language = emulated::Language::metal;
   if (groups) compile.library = options.fibers;
-  // Measured by others on an M4: Metal fuses a * b + c whatever the math mode, and only this pragma stops it
+  // Reported for an M4: Metal fuses a * b + c in any math mode, and only this pragma prevents fusion
   // (github.com/mathiasbourgoin/Sarek, pull request 315).
   const bool separate = text.find("#pragma METAL fp contract(off)") != std::string::npos;
   compile.flags = {"-fvisibility=hidden", "-fno-builtin"};  // a kernel may have the name of a function of the C library
-  // The compiler fuses only where it takes the time to.
+  // The compiler fuses only with expensive optimizations.
   if (!separate) compile.flags.insert(compile.flags.end(), {"-ffp-contract=fast", "-fexpensive-optimizations"});
   if (options.flush) compile.flags.emplace_back("-DTERN_METAL_FLUSH=1");
   if (options.fast_math) compile.flags.emplace_back("-ffast-math");

@@ -1,4 +1,5 @@
-// Metal's language as C++: the text over a stand-in for Metal's library, and functions that call its kernels.
+// Translates Metal's language to C++: the source over a stand-in for Metal's library, and functions that call its
+// kernels.
 #pragma once
 
 #include <string>
@@ -6,14 +7,14 @@
 namespace tern::emulator::metal {
 
 struct TranslateOptions {
-  bool fast_math = true;  // as MTLCompileOptions has it by default
+  bool fast_math = true;  // MTLCompileOptions's default
   bool flush = false;     // subnormal floats to zero
   std::string include;    // the folder of the project
   std::string fibers;     // the library of tests/gpu/fibers
 };
 
 // The path of a shared library with the kernels (tests/gpu/kernel.h). Throws std::runtime_error with the compiler's
-// messages, or with what of a kernel the stand-in does not know.
+// messages, or with the unsupported feature.
 std::string library_of_metal(const std::string& text, const TranslateOptions& options);
 
 }  // namespace tern::emulator::metal

@@ -8,7 +8,7 @@
 namespace tern::gpu_model {
 
 Emulator::Emulator() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);  // stays open: the plugin uses it
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);  // stays open for the plugin
   const auto find = [&](const char* name) {
     void* function = library == nullptr ? nullptr : dlsym(library, name);
     if (function == nullptr)

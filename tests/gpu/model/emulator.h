@@ -10,13 +10,13 @@ namespace tern::gpu_model {
 
 class Emulator {
  public:
-  // Finds the emulated driver, as the plugin does: libcuda.so.1 by LD_LIBRARY_PATH. Fails (tern::Error) where that is
-  // no emulated one.
+  // Finds the emulated driver like the plugin: libcuda.so.1 by LD_LIBRARY_PATH. Throws tern::Error for any other
+  // driver.
   Emulator();
 
-  // From now on kernels count; see tern_emulated_counts::most_work.
+  // Turns counting on; see tern_emulated_counts::most_work.
   void count(double most_work) const { count_(most_work); }
-  // Of launches that this thread makes from now on.
+  // Tags later launches of this thread.
   void tag(std::uint64_t tag) const { tag_(tag); }
   tern_emulator_figures figures() const {
     tern_emulator_figures figures{};

@@ -1,5 +1,5 @@
-// gpu_model [OPTION...] [MODEL...]: counts what programs do on the emulated CUDA device, as JSON on standard output.
-// Run by tests/scripts/gpu_model.py.
+// gpu_model [OPTION...] [MODEL...]: counts the work of programs on the emulated CUDA device, and prints JSON. Run by
+// tests/scripts/gpu_model.py.
 #include <fmt/format.h>
 #include <tern/error.h>
 

@@ -1,4 +1,4 @@
-// Figures as JSON, for tests/scripts/gpu_model.py, which explains them.
+// Figures as JSON for tests/scripts/gpu_model.py, with explanations there.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,8 +11,8 @@
 namespace tern::gpu_model {
 
 struct Assembler {
-  std::string ptxas;  // empty: there is none, and so no resources
-  std::string cache;  // folder for PTX and what ptxas says of it; empty: none, and no ptxas
+  std::string ptxas;  // empty: no ptxas, and so no resources
+  std::string cache;  // folder for PTX and ptxas's output; empty: no cache, and no ptxas
 };
 
 nlohmann::json to_json(const Measured& measured, const Program& program, const Assembler& assembler);

@@ -25,7 +25,7 @@ CountedLaunch copied(const tern_emulator_launch& from) {
   return to;
 }
 
-// What is written has to be read, too.
+// Written bytes are also read.
 NodeCall between_nodes(const CountedLaunch& launch) {
   NodeCall call;
   call.op = "copy";
@@ -35,7 +35,7 @@ NodeCall between_nodes(const CountedLaunch& launch) {
 
 void add_launches(Measured& measured, std::span<const tern_emulator_launch> launches,
                   const std::vector<NodeCall>& calls) {
-  std::map<std::uint64_t, std::size_t> places;  // of nodes, by tag
+  std::map<std::uint64_t, std::size_t> places;  // index of nodes, by tag
   for (const tern_emulator_launch& one : launches) {
     CountedLaunch launch = copied(one);
     ++measured.launches;
@@ -47,7 +47,7 @@ void add_launches(Measured& measured, std::span<const tern_emulator_launch> laun
     }
     measured.nodes[places[one.tag]].launches.push_back(std::move(launch));
   }
-  // Libraries of vendors compute them, or they are empty.
+  // Nodes without launches run in vendors' libraries, or are empty.
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!places.contains(i + 1)) measured.nodes.push_back({calls[i], {}});
   }
@@ -71,7 +71,7 @@ Measured measure(const std::shared_ptr<const Program>& program, const std::strin
   tern_emulator_figures before{}, after{};
   const auto start = [&] {
     session.stream().synchronize();
-    emulator.take();  // tables of kernels, that are filled once
+    emulator.take();  // kernel tables, filled only once
     before = emulator.figures();
   };
   try {

@@ -20,20 +20,20 @@ struct CountedLaunch {
 };
 
 struct CountedNode {
-  NodeCall call;  // op "copy": one between nodes, that a layout or a result needs
+  NodeCall call;  // op "copy": between nodes, for a layout or a result
   std::vector<CountedLaunch> launches;
 };
 
 struct Measured {
-  std::vector<CountedNode> nodes;  // in the order of their first launches; those without launches follow
+  std::vector<CountedNode> nodes;  // ordered by first launch; nodes without launches follow
   std::uint64_t launches = 0;
-  std::uint64_t graphs = 0;          // that the device holds: with 1, a run is one launch for the host
-  std::uint64_t outside_graphs = 0;  // launches that the host makes one by one
-  double copied_bytes = 0;           // by copies on the device, which are no kernels
-  std::string no_graph;              // why the run could not be captured
+  std::uint64_t graphs = 0;          // executable graphs: with a single graph, a run is a single launch for the host
+  std::uint64_t outside_graphs = 0;  // single launches by the host
+  double copied_bytes = 0;           // device copies, not kernels
+  std::string no_graph;              // reason for a failed capture
 };
 
-// Captures one run of the program as a graph, and replays it once. A run that cannot be captured runs as it is.
+// Captures a run of the program as a graph, and replays the graph once. Runs uncapturable programs directly.
 Measured measure(const std::shared_ptr<const Program>& program, const std::string& function,
                  const std::vector<Tensor>& inputs, const Emulator& emulator);
 

@@ -24,18 +24,18 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
 }
 
-// What ptxas -v says of a module.
+// The output of ptxas -v for a module.
 std::string messages(const std::string& ptx, const std::string& ptxas, const std::string& cache) {
   const std::string source = kept_text(ptx, cache), kept = source + "as", log = fmt::format("{}.{}", kept, getpid());
   if (fs::exists(kept)) return read(kept);
   const std::string command =
-      fmt::format("{} -v -arch=sm_90 -o /dev/null {} 2>{}", quoted(ptxas), quoted(source), quoted(log));
+      fmt::format("{} -v -arch=sm_90 -o /dev/null {} 2>{}", quote(ptxas), quote(source), quote(log));
   const bool succeeded = std::system(command.c_str()) == 0;
   const std::string text = read(log);
   if (!succeeded) fail(ErrorCode::runtime, fmt::format("{} refuses {}: {}", ptxas, source, text.substr(0, 2000)));

@@ -14,7 +14,7 @@ namespace {
 using enum DType;
 using Sizes = std::vector<std::int64_t>;
 
-// Adds inputs and nodes; gives the result.
+// Adds inputs and nodes; returns the result.
 using Make = ValueId (*)(Builder& b, DType type);
 ValueId input(Builder& b, DType type, const Sizes& sizes) {
   const ValueId v = b.add_value({type, Dims(sizes.begin(), sizes.end())});
@@ -123,7 +123,7 @@ ValueId cumsum_vocabulary(Builder& b, DType t) {
 ValueId cumsum_rows(Builder& b, DType t) {
   return cumsum(b, t, {128, 1024});
 }
-ValueId heads(Builder& b, DType t) {  // a permutation that is a result, and so a copy
+ValueId heads(Builder& b, DType t) {  // a permuted result, so a copy
   return b.permute(input(b, t, {1, 128, 12, 64}), {0, 2, 1, 3});
 }
 ValueId cache(Builder& b, DType t) {
@@ -259,8 +259,8 @@ std::string name_of_row(const Row& row, DType type) {
   return fmt::format("{}, {}", row.name, tern::name_of(type));
 }
 
-// Numbers around zero; positions count up, and stay below those of any table here. Square matrices of a batch are
-// positive definite where `definite`.
+// Numbers around zero; positions count up within every table's size. Square matrices of a batch are positive definite
+// if `definite`.
 Tensor filled(const TensorType& type, bool definite) {
   Sizes sizes;
   for (const Dim& d : type.shape) sizes.push_back(d.value());

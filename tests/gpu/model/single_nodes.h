@@ -1,4 +1,4 @@
-// Programs of one node, of sizes that models have.
+// Programs with a single node, in sizes of real models.
 #pragma once
 
 #include <tern/tern.h>
@@ -13,12 +13,12 @@ namespace tern::gpu_model {
 
 struct SingleNode {
   std::string name;   // "layer_norm, 128 x 768, bfloat16"
-  std::string group;  // pointwise, norm, softmax, reduction, movement, product, attention: what its targets are
+  std::string group;  // pointwise, norm, softmax, reduction, movement, product, attention: selects the targets
   std::shared_ptr<const Program> program;
   std::vector<Tensor> inputs;
 };
 
-// Without their data, which make() adds: the list itself is small.
+// Names only; make_single_node() adds the data.
 std::vector<std::string> single_node_names();
 SingleNode make_single_node(const std::string& name);
 

@@ -1,4 +1,4 @@
-// Which multiprocessors the parts of a GPU get.
+// Multiprocessors assigned to the parts of a GPU.
 #include "devices/gpu/groups.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Compiles if the declarations of products in devices/gpu are those of cublasLt.h.
+// Compiles if the declarations of products in devices/gpu equal cublasLt.h's.
 #include <cublasLt.h>
 
 #include "devices/gpu/libraries/lt_api.h"

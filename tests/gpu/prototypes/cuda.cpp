@@ -1,4 +1,4 @@
-// Compiles if the declarations of devices/gpu are those of NVIDIA's headers: cuda.h and nvrtc.h.
+// Compiles if the declarations of devices/gpu equal NVIDIA's headers, cuda.h and nvrtc.h.
 #include <cuda.h>
 #include <nvrtc.h>
 

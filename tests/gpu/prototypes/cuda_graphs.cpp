@@ -1,5 +1,5 @@
-// Compiles if the declarations of conditional nodes in devices/gpu/cuda are those of cuda.h. A file of its own: cuda.h
-// gives the names without a version to the newest functions.
+// Compiles if the declarations of conditional nodes in devices/gpu/cuda equal cuda.h's. A separate file: cuda.h gives
+// unversioned names to the newest functions.
 #include <cuda.h>
 
 #include "devices/gpu/cuda/conditional_api.h"

@@ -1,4 +1,4 @@
-// Compiles if the declarations of green contexts in devices/gpu/cuda are those of cuda.h.
+// Compiles if the declarations of green contexts in devices/gpu/cuda equal cuda.h's.
 #include <cuda.h>
 
 #include "devices/gpu/cuda/green_api.h"

@@ -1,4 +1,4 @@
-// Compiles if the declarations of cuDNN's graph API in devices/gpu are those of cudnn_graph.h.
+// Compiles if the declarations of cuDNN's graph API in devices/gpu equal cudnn_graph.h's.
 #include <cudnn_graph.h>
 
 #include "devices/gpu/cuda/cudnn_api.h"

@@ -1,4 +1,4 @@
-// Compiles if the declarations of factorizations in devices/gpu are those of cusolverDn.h and cublas_v2.h.
+// Compiles if the declarations of factorizations in devices/gpu equal cusolverDn.h's and cublas_v2.h's.
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 

@@ -1,4 +1,4 @@
-// Compiles if the declarations of devices/gpu are those of AMD's headers, of the version that is installed.
+// Compiles if the declarations of devices/gpu equal AMD's installed headers.
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1  // templates of the same names
 #include <hip/hip_runtime_api.h>
@@ -21,7 +21,7 @@ TERN_GPU_COMPILER_FUNCTIONS(SAME)
 
 static_assert(same_call<gpu::MaskedStreamCreate, decltype(&::hipExtStreamCreateWithCUMask)>);
 
-#if HIP_VERSION_MAJOR >= 6  // Before, the struct was another one; the plugin maps memory from ROCm 7.2 on.
+#if HIP_VERSION_MAJOR >= 6  // The struct differed before; the plugin maps memory from ROCm 7.2 on.
 static_assert(offsetof(gpu::MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
 static_assert(sizeof(gpu::MemoryProperties) >= sizeof(hipMemAllocationProp));
 #endif

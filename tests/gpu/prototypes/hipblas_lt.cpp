@@ -1,4 +1,4 @@
-// Compiles if the declarations of products in devices/gpu are those of hipblaslt.h.
+// Compiles if the declarations of products in devices/gpu equal hipblaslt.h's.
 #define __HIP_PLATFORM_AMD__ 1
 #include <hipblaslt/hipblaslt.h>
 

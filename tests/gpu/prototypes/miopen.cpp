@@ -1,4 +1,4 @@
-// Compiles if the declarations of MIOpen in devices/gpu are those of miopen.h.
+// Compiles if the declarations of MIOpen in devices/gpu equal miopen.h's.
 #include <miopen/miopen.h>
 
 #include <cstddef>

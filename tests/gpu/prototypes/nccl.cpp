@@ -1,11 +1,11 @@
-// Compiles if the declarations of collectives in devices/gpu are those of nccl.h.
+// Compiles if the declarations of collectives in devices/gpu equal nccl.h's.
 #include <nccl.h>
 
 #include "devices/gpu/libraries/nccl_api.h"
 
 namespace tern::testing {
 
-/// As same_call.h has it, but the number of a group is a struct.
+/// Like same_call.h, except for the group's number, a struct.
 static_assert(sizeof(gpu::NcclId) == sizeof(ncclUniqueId));
 static_assert(offsetof(gpu::NcclConfig, magic) == offsetof(ncclConfig_t, magic));
 static_assert(offsetof(gpu::NcclConfig, version) == offsetof(ncclConfig_t, version));

@@ -1,4 +1,4 @@
-// Compiles if the declarations of NVSHMEM in devices/gpu are those of its headers.
+// Compiles if the declarations of NVSHMEM in devices/gpu equal its headers.
 #include <cuda_runtime.h>
 #include <nvshmem_host.h>
 
@@ -22,7 +22,7 @@ static_assert(gpu::NvshmemArguments{}.version == (1 << 16) + sizeof(nvshmemx_ini
 static_assert(gpu::NvshmemAttributes{}.version == (1 << 16) + sizeof(nvshmemx_init_attr_v1));
 static_assert(gpu::kNvshmemById == NVSHMEMX_INIT_WITH_UNIQUEID && gpu::kNvshmemWorld == NVSHMEM_TEAM_WORLD);
 
-/// As same_call, but nothing may be returned.
+/// Like same_call, but also allows void results.
 template <class Ours, class Theirs>
 constexpr bool same = same_call<Ours, Theirs>;
 template <class... A>

@@ -1,4 +1,4 @@
-// Compiles if the declarations of factorizations in devices/gpu are those of rocsolver.h and rocblas.h.
+// Compiles if the declarations of factorizations in devices/gpu equal rocsolver.h's and rocblas.h's.
 #define __HIP_PLATFORM_AMD__ 1
 #include <rocblas/rocblas.h>
 #include <rocsolver/rocsolver.h>

@@ -1,5 +1,5 @@
-// Whether two function types are called in the same way: equally many parameters, of the same size and kind (number in
-// a register of integers, or floating point), and results of the same size.
+// True if two function types have the same calling convention: equally many parameters of the same size and kind
+// (integer register or floating point), and results of the same size.
 #pragma once
 
 #include <cstddef>

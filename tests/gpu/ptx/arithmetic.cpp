@@ -1,4 +1,4 @@
-// Instructions that compute a result from values: a table of rules, each for a function of device/ that is named
+// Instructions that compute a result from values: a table of rules, each for a function of device/ named
 // opcode_choices_type.
 #include <string>
 
@@ -16,9 +16,9 @@ constexpr std::string_view kExtremes = "f16 f16x2 bf16 bf16x2 f32 f64";
 
 struct Rule {
   std::string_view opcode;
-  // Words between spaces. "a|b" needs one of them, as part of the function's name; "?a" may be there, as part of the
-  // name; "~a" may be there and means nothing here; "+round", "+ftz", "+sat", "+relu" may be there and work on every
-  // operation in the same way.
+  // Words between spaces. "a|b" requires one word of several, part of the function's name; "?a" is optional, part of
+  // the name; "~a" is optional and ignored; "+round", "+ftz", "+sat", "+relu" are optional and modify every operation
+  // in the same way.
   std::string_view qualifiers;
   std::string_view types;
   // The result and the operands: t of the type, w twice as wide, u of u32, s of s32, p a predicate.
@@ -83,7 +83,7 @@ constexpr Rule kRules[] = {
     {"tanh", "~approx", "f32 f16 f16x2 bf16 bf16x2", "tt"},
 };
 
-// Calls with each word of a text.
+// Calls `call` with each word.
 template <class Call>
 void each_word(std::string_view text, char separator, Call call) {
   while (!text.empty()) {
@@ -104,7 +104,7 @@ struct Wraps {
   bool ftz = false, sat = false, relu = false;
 };
 
-// Takes the rule's qualifiers; false if it needs one that is not there.
+// Takes the rule's qualifiers; false if a required qualifier is missing.
 bool take(const Rule& rule, Decoder& instruction, std::string& name, Wraps& wraps) {
   bool fits = true;
   each_word(rule.qualifiers, ' ', [&](std::string_view word) {
@@ -159,7 +159,7 @@ void write(const Rule& rule, const Type& type, const std::string& name, const Wr
   std::string function = name;
   if (rule.opcode == "mad" && !wraps.rounding.empty()) function = "fma";
   function += wraps.rounding + "_" + std::string(type.name);
-  // Of three values, "min.f32 d, a, b, c" is that of two and of the third.
+  // "min.f32 d, a, b, c" of three values applies the function of two values twice.
   const bool extreme = rule.opcode == "min" || rule.opcode == "max";
   const bool of_three = extreme && type.kind != TypeKind::kSigned && instruction.operands() == 4;
   std::vector<std::string> values;

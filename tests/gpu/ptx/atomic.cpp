@@ -44,7 +44,7 @@ void write_atomic(Decoder& instruction, FunctionWriter& writer) {
   }
 }
 
-// Threads run one after the other, and each sees what those before it have written.
+// Threads run one after the other, and each thread sees all earlier writes.
 void write_fence(Decoder& instruction, FunctionWriter& writer) {
   const std::string_view order = instruction.one_of({"sc", "acq_rel", "acquire", "release"});
   const std::string_view scope = instruction.one_of({"cta", "cluster", "gpu", "sys", "gl"});

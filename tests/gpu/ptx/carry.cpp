@@ -59,7 +59,7 @@ void write_dot(Decoder& instruction, FunctionWriter& writer) {
                     ", " + writer.value(instruction.operand(3), word) + ")");
 }
 
-// One instruction with .cc has another handler than the same without.
+// An instruction with .cc has another handler than without.
 template <void (*Carry)(Decoder&, FunctionWriter&)>
 void write_if_carry(Decoder& instruction, FunctionWriter& writer) {
   Decoder look = instruction;

@@ -7,8 +7,8 @@ namespace tern::emulated {
 namespace {
 
 struct Comparison {
-  std::string function;  // in C, without the type
-  std::string join;      // how a third operand, a predicate, is combined: an operator of C, or none
+  std::string function;  // name in C, without the type
+  std::string join;      // combination with a third operand, a predicate: an operator of C, or none
   bool flushes;
 };
 
@@ -42,7 +42,7 @@ const Type& half_of(const Type& type) {
   return type_named(type.name.substr(0, type.name.size() - 2));
 }
 
-// "p = (a CmpOp b) BoolOp c; q = !(a CmpOp b) BoolOp c". Of pairs p is of the low halves, q of the high ones.
+// "p = (a CmpOp b) BoolOp c; q = !(a CmpOp b) BoolOp c". For pairs, p compares the low halves, q the high halves.
 void write_setp(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
   const Type& predicate = type_named("pred");
@@ -73,7 +73,7 @@ void write_setp(Decoder& instruction, FunctionWriter& writer) {
   }
 }
 
-// All ones, or 1.0 of a float, where the comparison is true.
+// All ones, or 1.0 as a float, if the comparison is true.
 void write_set(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
   const Type& result = instruction.type();

@@ -29,7 +29,7 @@ void write_ret(Decoder& instruction, FunctionWriter& writer) {
 }
 
 void write_exit(Decoder&, FunctionWriter& writer) {
-  // A device function cannot return from its kernel; NVRTC writes exit there behind a trap alone.
+  // A device function cannot exit its kernel; NVRTC writes exit there only after a trap.
   writer.statement(writer.function().is_entry
                        ? "return;"
                        : "tern_ptx_trap(" + writer.where() + ", \"exit in a device function is not supported\");");
@@ -49,7 +49,7 @@ std::string loaded(const std::string& type, const std::string& address) {
   return "*(" + type + "*)(" + address + ")";
 }
 
-// The functions of CUDA's device runtime; false if it is none that is known.
+// The functions of CUDA's device runtime; false for unknown functions.
 bool write_runtime_call(const std::string& name, const std::vector<std::string>& arguments, FunctionWriter& writer) {
   if (name == "cudaGraphSetConditional" && arguments.size() == 2) {
     writer.statement("tern_ptx_set_conditional(T, " + loaded("u64", arguments[0]) + ", " + loaded("u32", arguments[1]) +

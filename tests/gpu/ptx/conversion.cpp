@@ -24,7 +24,7 @@ struct Modes {
   bool ftz, sat, finite, relu;
 };
 
-// A value of a float format as f64, which holds all of them exactly.
+// A value of a float format as f64, exact for all formats.
 std::string as_f64(const Type& type, const std::string& value, const Modes& modes) {
   if (type.name == "f64") return value;
   if (type.name == "f32") return "(f64)" + (modes.ftz ? "ftz_f32(" + value + ")" : value);
@@ -35,7 +35,7 @@ std::string as_f64(const Type& type, const std::string& value, const Modes& mode
   return "tern_ptx_decode(TERN_" + std::string(type.format) + ", " + value + ")";
 }
 
-// The nearest that some have a function for, else by tern_ptx_encode.
+// Rounds to nearest by a function if the format has one, else by tern_ptx_encode.
 std::string from_f64(const Type& type, const std::string& value, const Modes& modes) {
   const std::string mode = modes.rounding.empty() ? "rn" : modes.rounding;
   std::string result;

@@ -1,4 +1,4 @@
-// What instructions count, in kernels that do.
+// Counting code of instructions, in counting kernels.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tern::emulated {
 
-// A statement that counts the floating-point operations of the instruction: an fma is two, any other arithmetic one, of
-// each value of a register. Those of tensor cores count separately. Empty for other instructions.
+// A statement that counts the floating-point operations of the instruction: an fma is two, any other arithmetic
+// operation one, for each value of a register. Tensor core operations count separately. Empty for other instructions.
 std::string count_operations(const Instruction& instruction);
 
-// The name of device.h's tern_access_kind of an instruction that goes to memory.
+// The name of device.h's tern_access_kind for a memory instruction.
 std::string_view access_kind(const Instruction& instruction);
 
 }  // namespace tern::emulated

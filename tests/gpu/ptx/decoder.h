@@ -1,5 +1,5 @@
-// An instruction while it is translated. It keeps count of the qualifiers and operands that were looked at, so that
-// none is passed over in silence. Copies look at the same instruction.
+// An instruction during its translation. Tracks examined qualifiers and operands, so that none is silently ignored.
+// Copies refer to the same instruction.
 #pragma once
 
 #include <initializer_list>
@@ -19,13 +19,13 @@ class Decoder {
 
   const std::string& opcode() const { return instruction_->opcode; }
   bool has(std::string_view qualifier);
-  // The first of the words that the instruction has; "" if none.
+  // The first of the words present in the instruction; "" if none.
   std::string_view one_of(std::initializer_list<std::string_view> words);
-  // As one_of, and fails if there is none.
+  // Like one_of, but fails without a match.
   std::string_view need(std::initializer_list<std::string_view> words);
-  // The last qualifier that was not taken yet, which has to be a type.
+  // The last remaining qualifier, which must be a type.
   const Type& type();
-  // As type(); null if that is no type or none is left.
+  // Like type(); null if the last qualifier is no type, or none remains.
   const Type* type_if();
   std::size_t operands() const { return instruction_->operands.size(); }
   const Operand& operand(std::size_t i);

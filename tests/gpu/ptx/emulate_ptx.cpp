@@ -1,4 +1,4 @@
-// emulate_ptx [--compile] FILE...: translates PTX; one file without --compile is written as C to standard output.
+// emulate_ptx [--compile] FILE...: translates PTX; without --compile prints the C of a single file.
 #include <cstdio>
 #include <cstring>
 #include <exception>

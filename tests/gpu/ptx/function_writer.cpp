@@ -32,7 +32,7 @@ std::string from_bits(const Type& type, const std::string& bits) {
   return cast(type.c, bits);
 }
 
-// Of a float constant of another width.
+// Converts a float constant to another width.
 std::uint64_t converted(std::uint64_t bits, int from, int to) {
   if (from == to) return bits;
   float single;
@@ -124,7 +124,7 @@ void FunctionWriter::declare(const Variable& variable, Level& level) {
     local_bytes_ += size_of(variable);
     declarations_ += "char " + name + "[" + size + "] __attribute__((aligned(" +
                      std::to_string(std::max(alignment_of(variable), 8)) + ")));\n";
-    // What is read before it is written shows.
+    // Makes reads of unwritten memory visible.
     declarations_ += "__builtin_memset(" + name + ", 0xa5, " + size + ");\n";
     level.variables[variable.name] = {variable.space, "(u64)" + name};
   } else {
@@ -267,7 +267,7 @@ std::string FunctionWriter::place(std::string_view space, const Operand& operand
   const std::string at = address(operand);
   if (space == "param") return "(char*)(" + at + ")";
   const std::string size = std::to_string(bytes);
-  // A shared address may be a register of 32 bits, which wraps around.
+  // A shared address may be a register of 32 bits and wraps around.
   const std::string place =
       space == "shared"
           ? "at_shared(" + where() + ", (u32)(" + at + "), " + size + ")"

@@ -1,4 +1,4 @@
-// Writes the C of one PTX function: its registers and variables by scope, values of operands, and assignments.
+// Writes the C of a PTX function: its registers and variables by scope, values of operands, and assignments.
 #pragma once
 
 #include <set>
@@ -30,8 +30,8 @@ class FunctionWriter {
   void assign(const Operand& to, const Type& type, const std::string& value);
   // The address of `[...]`, a u64.
   std::string address(const Operand& operand);
-  // A char* for an access of so many bytes: "(at(...) + offset)". Of an unnamed space: generic. Where kernels count, it
-  // counts the access.
+  // A char* for an access of `bytes` bytes: "(at(...) + offset)". An empty space means generic. Counting kernels count
+  // the access.
   std::string place(std::string_view space, const Operand& operand, int bytes);
   void statement(const std::string& c);
   // "T, line": the first arguments of most functions of the device's library.
@@ -46,7 +46,7 @@ class FunctionWriter {
   // The carry flag, a variable of the function, is used.
   void note_carry() { uses_carry_ = true; }
   void note_call(const std::string& name) { calls_.insert(name); }
-  // Of .param variables the address alone, without a check.
+  // Addresses of .param variables are not checked.
   std::string symbol_address(const std::string& name);
 
   // ---- After write() ----
@@ -59,7 +59,7 @@ class FunctionWriter {
     std::string name;  // in C
     const Type* type;
   };
-  struct Level {  // a scope of PTX that is open
+  struct Level {  // an open scope of PTX
     int number;
     std::vector<const Registers*> registers;
     std::map<std::string, Symbol, std::less<>> variables;

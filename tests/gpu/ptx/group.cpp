@@ -114,7 +114,7 @@ void write_activemask(Decoder& instruction, FunctionWriter& writer) {
   writer.assign(instruction.operand(0), instruction.type(), "tern_ptx_activemask(T)");
 }
 
-// "elect.sync d|p, membermask: one lane of the mask has p": the lowest.
+// "elect.sync d|p, membermask: one lane of the mask has p": the lowest lane.
 void write_elect(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
   instruction.need({"sync"});

@@ -1,4 +1,4 @@
-// The translation of instructions, by groups of opcodes. A handler writes the statements of one instruction.
+// The translation of instructions, by groups of opcodes. A handler writes the statements of an instruction.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct Handler {
   void (*write)(Decoder& instruction, FunctionWriter& writer);
 };
 
-// True if a rule of the table of arithmetic is for it.
+// True if the arithmetic table has a rule for the instruction.
 bool handle_arithmetic(Decoder& instruction, FunctionWriter& writer);
 std::span<const Handler> comparison_handlers();
 std::span<const Handler> conversion_handlers();
@@ -25,7 +25,7 @@ std::span<const Handler> control_handlers();
 std::span<const Handler> group_handlers();
 std::span<const Handler> matrix_handlers();
 
-// Any instruction; fails if there is no handler.
+// Translates any instruction; fails without a handler.
 void handle(Decoder& instruction, FunctionWriter& writer);
 
 }  // namespace tern::emulated

@@ -10,7 +10,7 @@ const Type& word() {
   return type_named("b32");
 }
 
-// The registers of an operand: one, or a vector of them.
+// The registers of an operand: a single register, or a vector.
 std::vector<const Operand*> registers(const Operand& operand) {
   std::vector<const Operand*> all;
   if (operand.kind != OperandKind::kVector) return {&operand};
@@ -85,7 +85,7 @@ void write_movmatrix(Decoder& instruction, FunctionWriter& writer) {
 struct Shape {
   std::string_view name;
   int m, k;
-  std::string_view types;  // of a and b
+  std::string_view types;  // types of a and b
   int a, b, c;             // words of a thread's fragments; c of f32 and s32
 };
 

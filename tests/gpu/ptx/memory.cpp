@@ -6,7 +6,7 @@
 namespace tern::emulated {
 namespace {
 
-// Qualifiers of caches, order and scope, which change nothing where threads run one after the other.
+// Qualifiers of caches, order and scope, without effect if threads run one after the other.
 void take_hints(Decoder& instruction) {
   instruction.one_of({"relaxed", "acquire", "release", "volatile", "weak", "mmio"});
   instruction.one_of({"cta", "cluster", "gpu", "sys"});
@@ -42,7 +42,7 @@ struct Access {
   const Type& type;
   int count;
   std::string space;
-  bool waits;  // for others: it spins on what another thread writes
+  bool waits;  // waits for others: spins on another thread's write
 };
 
 Access take_access(Decoder& instruction) {
@@ -83,7 +83,7 @@ void write_st(Decoder& instruction, FunctionWriter& writer) {
   }
 }
 
-// Generic addresses are the host's, and so are all but those of shared memory. "cvta.to.space: from generic".
+// Generic addresses are host addresses, like all addresses except shared memory's. "cvta.to.space: from generic".
 void write_cvta(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
   const bool from_generic = instruction.has("to");

@@ -1,4 +1,4 @@
-// A PTX module as it is written: what the parser makes and the translation reads.
+// A parsed PTX module: made by the parser, read by the translation.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ struct Variable {
 
 struct Registers {
   std::string type;
-  std::string name;  // with % where it has one
-  int count = -1;    // -1: the name alone; else name0 ... name(count - 1)
+  std::string name;  // including % if present
+  int count = -1;    // -1: only the name; else name0 ... name(count - 1)
 };
 
 struct Statement;
@@ -89,7 +89,7 @@ struct Function {
   bool has_body = false;
   std::string name;
   std::vector<Variable> results, parameters;
-  std::uint64_t most_threads = 0;  // of .maxntid or .reqntid; 0: none
+  std::uint64_t most_threads = 0;  // product of .maxntid or .reqntid; 0: none
   Scope body;
 };
 

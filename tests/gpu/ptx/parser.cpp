@@ -23,7 +23,7 @@ using namespace std::string_view_literals;
 
 constexpr std::array kSpaces = {".global"sv, ".const"sv, ".shared"sv, ".local"sv, ".param"sv};
 constexpr std::array kLinkage = {".visible"sv, ".extern"sv, ".weak"sv, ".common"sv};
-// Of functions, without an effect here; each is followed by numbers.
+// Function directives without effect here; each is followed by numbers.
 constexpr std::array kHints = {".minnctapersm"sv, ".maxnreg"sv, ".noreturn"sv, ".maxclusterrank"sv, ".abi_preserve"sv};
 
 bool among(std::span<const std::string_view> all, std::string_view text) {
@@ -100,7 +100,8 @@ class Parser {
   }
 
   // ---- Declarations ----
-  // The part of a variable after its space; both of the module and of parameters.
+  //
+  // The rest of a variable's declaration after its space, for module variables and parameters.
   Variable variable(std::string_view space) {
     Variable variable;
     variable.line = peek().line;
@@ -108,7 +109,7 @@ class Parser {
     while (peek().kind == TokenKind::kDotName) {
       const std::string_view word = take().text;
       if (word == ".align") {
-        // Of a pointer parameter it is the alignment of what the pointer points to.
+        // A pointer parameter declares the alignment of its target.
         const std::uint64_t align = integer();
         if (!pointer_) variable.align = static_cast<int>(align);
       } else if (word == ".ptr") {

@@ -1,4 +1,4 @@
-// Reads PTX text into a Module. Throws TranslationError for directives that it does not know.
+// Parses PTX into a Module. Throws TranslationError for unknown directives.
 #pragma once
 
 #include <string_view>

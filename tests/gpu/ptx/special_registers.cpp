@@ -7,7 +7,7 @@ struct Special {
   std::string_view name, c;
 };
 
-// A block's warps run on one processor, whose number is 0; blocks are no clusters.
+// A block's warps run on processor 0; blocks form no clusters.
 constexpr Special kSpecials[] = {
     {"%tid.x", "T->thread[0]"},
     {"%tid.y", "T->thread[1]"},

@@ -6,7 +6,7 @@
 
 namespace tern::emulated {
 
-// "" if there is none of this name.
+// "" for an unknown name.
 std::string special_register(std::string_view name, int bits);
 
 }  // namespace tern::emulated

@@ -1,4 +1,4 @@
-// Where a PTX module's variables are in C, and which functions it has.
+// A PTX module's variables in C, and its functions.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Symbol {
   std::string address;
 };
 
-// Lays variables out one after the other.
+// Assigns consecutive offsets to variables.
 class Layout {
  public:
   explicit Layout(std::uint64_t start = 0) : end_(start) {}
@@ -37,7 +37,7 @@ class Layout {
 struct Symbols {
   std::map<std::string, Symbol, std::less<>> variables;
   std::map<std::string, const Function*, std::less<>> functions;
-  // Of the module and of its device functions; kernels lay out theirs behind.
+  // Bytes of the module and its device functions; kernels' variables follow.
   std::uint64_t shared_bytes = 0;
   int dynamic_align = 16;
 };

@@ -1,4 +1,4 @@
-// Splits PTX text into tokens.
+// Splits PTX into tokens.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ enum class TokenKind {
   kDotName,  // .global, .L1::evict_last
   kNumber,   // 12, 0x1F, 0f3F800000, 1U
   kString,   // "text", with its quotes
-  kSymbol,   // one character
+  kSymbol,   // a single character
   kEnd,
 };
 
@@ -19,7 +19,7 @@ struct Token {
   TokenKind kind;
   std::string_view text;
   int line;
-  bool spaced;  // white space or a comment is before it
+  bool spaced;  // preceded by white space or a comment
 };
 
 std::vector<Token> tokenize(std::string_view ptx);

@@ -38,7 +38,7 @@ std::string global_name(const Variable& variable) {
   return c_name("tern_global_", variable.name);
 }
 
-// The definition of a variable of .global or .const. Its bytes are those of PTX, or words where it holds addresses.
+// The definition of a .global or .const variable. Its data are PTX's bytes, or words if they include addresses.
 std::string definition(const Variable& variable, const Symbols& symbols) {
   const int bits = find_type(variable.type) ? find_type(variable.type)->bits : 0;
   const std::string align =
@@ -68,7 +68,7 @@ std::string definition(const Variable& variable, const Symbols& symbols) {
   return text + "};\n";
 }
 
-// Declares each variable, then defines them, so that they may hold each other's addresses.
+// Declares all variables before defining any, so that variables may hold addresses of each other.
 std::string variables(const Module& module, Symbols& symbols) {
   std::string declared, defined;
   Layout shared;
@@ -98,7 +98,7 @@ std::string prototype(const std::string& c) {
   return c.substr(0, c.find(" {\n")) + ";\n";
 }
 
-// True if a function, or one that it calls, has barriers or exchanges.
+// True if a function or its callees have barriers or exchanges.
 bool needs_groups(const Written& written, const std::vector<Written>& all) {
   std::set<std::string> seen, open = written.calls;
   bool uses = written.uses_groups;

@@ -1,4 +1,4 @@
-// The types of PTX, and how C holds their values.
+// The types of PTX, and their representation in C.
 #pragma once
 
 #include <string_view>
@@ -8,18 +8,18 @@ namespace tern::emulated {
 enum class TypeKind { kPredicate, kBits, kUnsigned, kSigned, kFloat, kFormat };
 
 struct Type {
-  std::string_view name;  // as PTX writes it
+  std::string_view name;  // PTX's name
   std::string_view c;     // the C type of a value; kFormat: unsigned bits
   int bits;
   TypeKind kind;
-  std::string_view format = {};  // kFormat and f32: the name in C of tern_ptx_encode's format, of one value
+  std::string_view format = {};  // kFormat and f32: the name in C of tern_ptx_encode's format, for a single value
 };
 
-// Null if there is none.
+// Null for an unknown name.
 const Type* find_type(std::string_view name);
-// Throws std::logic_error if there is none.
+// Throws std::logic_error for an unknown name.
 const Type& type_named(std::string_view name);
-// uN in C of so many bits.
+// The C name of the unsigned type with `bits` bits.
 std::string_view unsigned_of(int bits);
 
 }  // namespace tern::emulated

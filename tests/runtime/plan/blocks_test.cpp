@@ -22,7 +22,7 @@ TEST(Arena, BlocksAliveAtOnceNeverOverlap) {
       b.last = b.first + random() % 20;
     }
     const std::uint64_t total = pack(blocks);
-    std::uint64_t needed = 0;  // the most that is alive at one step bounds the result from below
+    std::uint64_t needed = 0;  // peak of live bytes at a step: a lower bound
     for (std::uint32_t step = 0; step < 120; ++step) {
       std::uint64_t alive = 0;
       for (const Block& b : blocks) alive += b.first <= step && step <= b.last ? b.size : 0;

@@ -1,8 +1,8 @@
-// How much a section's convolutions compute for each element, as kernels get to know it when they choose layouts.
+// Arithmetic intensity of a section's convolutions, an input of the kernels' layout choice.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/products/tiles/split_microkernel.h"
 #include "runtime/prepared.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
@@ -23,7 +23,7 @@ struct Seen : PlanObserver {
   std::vector<AlgorithmChoice> taken;
 };
 
-/// Two convolutions of a kernel's size one after the other, with so many channels, over 16x16 positions.
+/// Two successive convolutions with the given channels and kernel size, over 16x16 positions.
 Seen two_convolutions(std::int64_t channels, std::int64_t kernel) {
   TestProgram p;
   ValueId x = p.input(DType::f32, {1, channels, 16, 16});
@@ -47,7 +47,7 @@ TEST(Intensity, IsOperationsPerElementReadOrWritten) {
 }
 
 TEST(Intensity, DecidesAboutTiles) {
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   for (const std::int64_t kernel : {1, 3}) {
     const Seen seen = two_convolutions(64, kernel);
     const bool tiles = cpu::tiles_gain(seen.intensity, cpu::machine());
@@ -57,7 +57,7 @@ TEST(Intensity, DecidesAboutTiles) {
 }
 
 TEST(Intensity, DecidesByWhatTheMachineDoes) {
-  // As measured on a Xeon with AMX, where tiles gained in resnet50 (375) and lost in densenet121 (260).
+  // Measured on a Xeon with AMX: tiles gained in resnet50 (375) and lost in densenet121 (260).
   const cpu::Machine xeon{.products = 72.5e9, .on_tiles = 107.5e9, .bytes = 96e9};
   EXPECT_TRUE(cpu::tiles_gain(375, xeon));
   EXPECT_FALSE(cpu::tiles_gain(260, xeon));

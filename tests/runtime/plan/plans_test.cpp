@@ -1,4 +1,4 @@
-// Plans belong to a prepared program: its sessions share them, and change nothing of them.
+// Plans belong to a prepared program: its sessions share plans and never change them.
 #include "runtime/plan/plans.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::values_of;
 using Floats = std::vector<float>;
 using Sizes = Dims;
 
-/// Runs `work` on so many threads at once, with each one's number.
+/// Runs `work` on `count` concurrent threads, with the thread's number.
 void on_threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   std::atomic<int> ready = 0;
@@ -59,7 +59,7 @@ TEST(Plans, AreMadeOnceForAllSessions) {
   EXPECT_EQ(later.stats().plans_made, 0u);
 }
 
-/// A convolution, a product and a sum along an axis, by an algorithm that is asked for.
+/// A convolution, a product and a sum along an axis, with a requested algorithm.
 class Mixture {
  public:
   static constexpr std::int64_t kChannels = 24, kSide = 9;
@@ -119,7 +119,7 @@ TEST(Plans, RunOnSeveralThreadsAtOnce) {
   }
 }
 
-/// What one session's data decides is planned for itself: sizes of a later section, in memory of an earlier one.
+/// Data-dependent sizes of a session get their own plan: sizes of a later section, in memory of an earlier section.
 TEST(Plans, OfSizesThatDependOnDataAreForThoseSizes) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {Dim(6)});
@@ -167,7 +167,7 @@ TEST(Plans, WhatNobodyHoldsIsDroppedFirst) {
   bool made = false;
   const auto held = plans.get(key_of(1), empty_plan, &made);
   plans.get(key_of(2), empty_plan, &made);
-  plans.get(key_of(3), empty_plan, &made);  // in the place of 2, though 1 is older
+  plans.get(key_of(3), empty_plan, &made);  // replaces 2, although 1 is older
   EXPECT_EQ(plans.get(key_of(1), empty_plan, &made), held);
   EXPECT_FALSE(made);
   plans.get(key_of(3), empty_plan, &made);

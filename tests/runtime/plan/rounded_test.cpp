@@ -1,4 +1,4 @@
-// Values that lie in memory as bfloat16 because all of their readers would round them: nothing else may change.
+// Values stored as bfloat16 because all of their readers round: no other result may change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
-/// The types in which the results of products, convolutions and attention are stored.
+/// Storage types of the results of products, convolutions and attention.
 struct Seen : PlanObserver {
   void prepared(std::uint32_t, std::uint32_t, const Kernel&, const KernelCall& call, AlgorithmChoice) override {
     stored.push_back(call.out[0].dtype);
@@ -34,8 +34,8 @@ struct Result {
   std::vector<DType> stored;
 };
 
-/// Runs what `make` builds of the input, which gives the values between its layers and its results. With `kept` the
-/// former are results, too, and so have to stay float32.
+/// Runs the program of `make`, which returns the values between its layers and its results. `kept` also outputs the
+/// former, so they must stay float32.
 template <class Make>
 Result run(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, const Make& make, bool kept) {
   TestProgram p;
@@ -136,7 +136,7 @@ std::vector<ValueId> transformer(TestProgram& p, ValueId x, std::vector<ValueId>
 TEST(Rounded, ValuesBetweenTheLayersOfATransformer) {
   const Result r = same_bits({1, 40, 64}, random_floats(40 * 64, 1), transformer);
   if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
-  // Queries, keys, values; behind the attention; the wide layer; the last one.
+  // Queries, keys, values; the attention's result; the wide layer; the last layer.
   EXPECT_EQ(r.stored, (std::vector{DType::bf16, DType::bf16, DType::bf16, DType::f32, DType::bf16, DType::f32}));
 }
 
@@ -149,8 +149,7 @@ TEST(Rounded, ASecondReaderGetsAllDigits) {
   for (DType t : same_bits({40, 64}, random_floats(40 * 64, 1), make).stored) EXPECT_EQ(t, DType::f32);
 }
 
-/// The types in which two layers with weights of bfloat16 store their results, where another function may multiply by
-/// the same weights.
+/// Result types of two layers with bfloat16 weights; `shared`: another function multiplies by the same weights.
 std::vector<DType> stored_by_layers(bool shared) {
   TestProgram p;
   const std::vector<float> numbers = random_floats(64 * 64, 1);

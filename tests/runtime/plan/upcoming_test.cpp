@@ -1,5 +1,4 @@
-// What steps ask for in advance: constants that later steps read from end to end, and no more than memory gives
-// meanwhile.
+// Prefetches of steps: constants that later steps read from end to end, within the memory bandwidth.
 #include "runtime/plan/upcoming.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kChannels = 256;
 
-/// A plan of products [rows, channels] x [channels, columns] of floats, each with a weight of its own.
+/// A plan of float products [rows, channels] x [channels, columns], each with its own weight.
 class Products {
  public:
   explicit Products(std::size_t most) : weights_(most) {
@@ -35,7 +34,7 @@ class Products {
     state->asks_ahead = asks_ahead;
     s.state = std::move(state);
     plan_.args.push_back(matrix(rows, kChannels, nullptr));
-    // As exported: [columns, channels], seen the other way round.
+    // The exported layout: [columns, channels], viewed transposed.
     TensorView w = matrix(columns, kChannels, weight.data());
     std::swap(w.sizes[0], w.sizes[1]);
     std::swap(w.strides[0], w.strides[1]);
@@ -68,7 +67,7 @@ TEST(Upcoming, NearestStepsAskForTheBeginning) {
   Products p(4);
   p.add(64, 1024, true);   // 34 million operations
   p.add(64, 32, true);     // 1 million
-  p.add(64, 1024, false);  // its kernel asks for nothing
+  p.add(64, 1024, false);  // its kernel requests no prefetch
   p.add(1, 1024, false);   // a megabyte
   const std::vector<Step>& steps = p.steps();
   ASSERT_EQ(steps[1].upcoming.size(), 1U);
@@ -87,7 +86,7 @@ TEST(Upcoming, NearestStepsAskForTheBeginning) {
 TEST(Upcoming, OnlyWhatIsReadOnceIsAskedFor) {
   Products p(4);
   p.add(64, 1024, true);
-  p.add(16, 1024, false);  // computes more than it reads
+  p.add(16, 1024, false);  // bound by compute
   p.add(1, 4, false);      // small
   p.add(1, 512, false);
   const std::vector<Step>& steps = p.steps();
@@ -101,7 +100,7 @@ TEST(Upcoming, StepsShareWhatMemoryGives) {
   p.add(64, 128, true);
   p.add(1, 512, false);
   p.add(1, 512, false);
-  p.add(1, 1 << 16, false);  // 64 MB, which no cache holds
+  p.add(1, 1 << 16, false);  // 64 MB, larger than any cache
   const std::vector<Step>& steps = p.steps();
   std::size_t of_first = 0, of_last = 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -116,7 +115,7 @@ TEST(Upcoming, StepsShareWhatMemoryGives) {
   EXPECT_LT(of_last, p.size(4) / 8);
 }
 
-/// Threads that do a third and two thirds of a step ask for their parts of the constants, each line once.
+/// Threads with one and two thirds of a step prefetch disjoint shares of the constants.
 TEST(Upcoming, ThreadsAskForTheirParts) {
   constexpr std::size_t kSize = 3 * 64 * 100;
   std::vector<std::byte> first(kSize), second(kSize);

@@ -1,4 +1,4 @@
-// Which folder keeps packed weights, and which folders are not safe to.
+// The folder for packed weights, and the rejection of unsafe folders.
 #include "runtime/weight_cache/folder.h"
 
 #include <fcntl.h>

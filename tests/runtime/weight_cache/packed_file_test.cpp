@@ -1,4 +1,4 @@
-// Files of packed weights: what is written is read, and nothing else.
+// Files of packed weights: only written bytes are read back.
 #include "runtime/weight_cache/packed_file.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class PackedFileTest : public ::testing::Test {
   std::string path(const std::string& key = "key") const { return folder_.path(packed_name(key)); }
   std::shared_ptr<const PackedFile> open(const std::string& key = "key") const { return PackedFile::open(cache_, key); }
   static bool exists(const std::string& path) { return std::filesystem::exists(std::filesystem::symlink_status(path)); }
-  /// Whether these bytes as the file of "key" are refused and deleted.
+  /// True if these bytes, as the file of "key", are refused and deleted.
   bool refuses(const std::string& bytes) const {
     write_file(path(), bytes);
     return open() == nullptr && !exists(path());
@@ -60,7 +60,7 @@ TEST_F(PackedFileTest, WhatIsWrittenIsRead) {
   EXPECT_TRUE(folder_.names().empty());
 }
 
-// The form of the file, byte by byte: other builds of this version read it.
+// The file format, byte by byte: other builds of this version read the file.
 TEST_F(PackedFileTest, Form) {
   const auto bytes = some_bytes(100);
   ASSERT_TRUE(write_packed(cache_, "key", bytes));
@@ -120,12 +120,12 @@ TEST_F(PackedFileTest, LinksAndSpecialFilesAreNotFollowed) {
   EXPECT_FALSE(exists(path()));
   EXPECT_TRUE(exists(good));
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_EQ(open(), nullptr);  // and does not hang
+  EXPECT_EQ(open(), nullptr);  // no hang
   EXPECT_FALSE(exists(path()));
   ASSERT_EQ(::mkdir(path().c_str(), 0700), 0);
   EXPECT_EQ(open(), nullptr);
   EXPECT_FALSE(write_packed(cache_, "key", some_bytes(100)));
-  EXPECT_EQ(folder_.names(), std::vector<std::string>{packed_name("key")});  // no temporary file is left
+  EXPECT_EQ(folder_.names(), std::vector<std::string>{packed_name("key")});  // no temporary file remains
 }
 
 TEST_F(PackedFileTest, WritingReplacesALinkNotItsTarget) {
@@ -159,7 +159,7 @@ TEST_F(PackedFileTest, AProcessMapsAFileOnce) {
   const auto first = open(), second = PackedFile::open(same, "key");
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first, second);
-  // Another file of that name is not the one that is mapped.
+  // A replaced file leaves earlier mappings alone.
   ASSERT_TRUE(write_packed(cache_, "key", some_bytes(100, 7)));
   const auto third = open();
   ASSERT_NE(third, nullptr);
@@ -210,7 +210,7 @@ TEST_F(PackedFileTest, WhatCannotBeWrittenLeavesNothing) {
   EXPECT_EQ(folder_.names().size(), 1u);
 }
 
-// A file beyond the limit of the process would end it.
+// A file beyond the process's limit would end the process.
 TEST_F(PackedFileTest, LimitOfTheProcess) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -1,4 +1,4 @@
-// Programs with the cache of packed weights: the first packs them beside its runs, the next one maps them.
+// Programs with the cache of packed weights: the first program packs weights beside its runs, the next maps the files.
 #include "runtime/prepared.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using testing::values_of;
 using testing::WatchedSource;
 using Floats = std::vector<float>;
 
-/// A layer whose product is oneDNN's, which packs its weight on every processor.
+/// A layer with oneDNN's product, whose weight is packed on every processor.
 class CachedProgram : public ::testing::Test {
  protected:
   static constexpr std::int64_t kIn = 96, kOut = 80, kRows = 3;

@@ -54,7 +54,7 @@ TEST_F(RoomTest, LeastRecentlyUsedFilesGo) {
   const std::string second = add_packed("a", 5 * kHour), first = add_packed("b", 9 * kHour),
                     third = add_packed("c", 3 * kHour);
   EXPECT_TRUE(make_room(cache_, kMegabyte));
-  EXPECT_TRUE(exists(first));  // it fits
+  EXPECT_TRUE(exists(first));  // everything fits
   EXPECT_TRUE(make_room(cache_, kMegabyte + 1));
   EXPECT_FALSE(exists(first));
   EXPECT_TRUE(exists(second) && exists(third));
@@ -101,7 +101,7 @@ TEST_F(RoomTest, TemporaryFilesThatNobodyWritesGo) {
   EXPECT_TRUE(make_room(cache_, 2 * kMegabyte));
   EXPECT_FALSE(exists(left));
   EXPECT_TRUE(exists(fresh) && exists(written));
-  EXPECT_FALSE(make_room(cache_, 2 * kMegabyte + 1));  // they count
+  EXPECT_FALSE(make_room(cache_, 2 * kMegabyte + 1));  // locked files count
   ::close(fd);
   EXPECT_TRUE(make_room(cache_, 3 * kMegabyte));
   EXPECT_FALSE(exists(written));

@@ -1,4 +1,4 @@
-// A folder for one test, and what tests do to files.
+// A temporary folder for a test, and file helpers.
 #pragma once
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Sets an environment variable for one test; null: it is not set.
+/// Sets an environment variable during a test; null unsets the variable.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -70,7 +70,7 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   ::chmod(path.c_str(), 0600);
 }
 
-/// As if the file had been written that long ago.
+/// Sets the file's modification time to `seconds` ago.
 inline void set_age(const std::string& path, std::time_t seconds) {
   const std::time_t then = std::time(nullptr) - seconds;
   const struct timespec times[2] = {{then, 0}, {then, 0}};

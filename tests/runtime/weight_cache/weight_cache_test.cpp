@@ -1,4 +1,4 @@
-// The cache as prepared programs use it.
+// The weight cache from the view of prepared programs.
 #include "runtime/weight_cache/weight_cache.h"
 
 #include <gtest/gtest.h>
@@ -72,11 +72,11 @@ TEST_F(WeightCacheTest, NothingIsPackedTwice) {
   WeightCache first(folder_.path()), second(folder_.path());
   for (int i = 0; i < 3; ++i) first.offer("weight", "layout", makes(100));
   first.wait();
-  second.offer("weight", "layout", makes(100));  // it is on disk
+  second.offer("weight", "layout", makes(100));  // already on disk
   second.wait();
   WeightCache third(folder_.path());
   EXPECT_FALSE(third.find("weight", "layout").empty());
-  third.offer("weight", "layout", makes(100));  // it is mapped
+  third.offer("weight", "layout", makes(100));  // already mapped
   third.wait();
   EXPECT_EQ(made_, 1);
 }
@@ -157,7 +157,7 @@ TEST_F(WeightCacheTest, WeightsThatDoNotFitAreNotPackedInVain) {
   cache.wait();
   EXPECT_EQ(files(), 2u);
   EXPECT_EQ(made_, 3);
-  // The next run keeps what it finds.
+  // The next run keeps the files already used.
   WeightCache next(folder_.path());
   EXPECT_FALSE(next.find("0", "layout").empty());
   EXPECT_FALSE(next.find("1", "layout").empty());
@@ -187,7 +187,7 @@ TEST_F(WeightCacheTest, ManyThreadsAndTwoPrograms) {
     EXPECT_TRUE(std::ranges::equal(later.find(std::to_string(i), "layout"), some_bytes(50'000, i)));
 }
 
-// A child has the cache of its parent without the thread that serves it.
+// A forked child has its parent's cache, but not the cache's thread.
 TEST_F(WeightCacheTest, AForkedChildEnds) {
   WeightCache cache(folder_.path());
   std::promise<void> begun, go;

@@ -1,4 +1,4 @@
-// The chart of errors: lengths, texts, and names that try to be something else.
+// The chart of errors: lengths, labels, and hostile names.
 #include "tools/quantize/chart.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(QuantizeChart, RowsOfText) {
 
 TEST(QuantizeChart, BlocksHaveEighths) {
   const Chart chart = chart_of(report({weight("a", "int4", 10), weight("b", "int8", 6.25)}), nullptr);
-  const std::string text = chart_text(chart, {true, 22});  // ten cells: 6 1/4 of them
+  const std::string text = chart_text(chart, {true, 22});  // 6 1/4 of ten cells
   EXPECT_NE(text.find("10.0  ██████████\n"), std::string::npos) << text;
   EXPECT_NE(text.find(" 6.2  ██████▎\n"), std::string::npos) << text;
 }
@@ -82,7 +82,7 @@ TEST(QuantizeChart, AnImageHasABarForEachLayer) {
   for (int i = 0; i < 300; ++i) weights.push_back(weight("w" + std::to_string(i), "int4", i));
   const std::string svg = chart_svg(chart_of(report(weights), nullptr));
   EXPECT_EQ(count(svg, "class=\"bar\""), 300u);
-  EXPECT_EQ(count(svg, "<title>"), 300u);  // and one with an id
+  EXPECT_EQ(count(svg, "<title>"), 300u);  // and a title with an id
   EXPECT_EQ(count(svg, "prefers-color-scheme:dark"), 1u);
 }
 

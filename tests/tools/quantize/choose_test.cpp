@@ -1,4 +1,4 @@
-// Formats for a target: what runs give, weights that the samples do not reach, and targets that nothing meets.
+// Formats for a target: measured errors, weights without samples, and unreachable targets.
 #include "tools/quantize/choose.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,7 @@ using testing::TestProgram;
 
 constexpr std::int64_t kWidth = 64;
 
-/// Products of rows with square weights, one after the other.
-/// do.
+/// Successive products of rows with square weights.
 struct Layers {
   TestProgram p;
   explicit Layers(int count) {
@@ -108,7 +107,7 @@ TEST(ChooseFormats, NothingIsExactEnough) {
 
 TEST(ChooseFormats, WeightsOutOfReachGetTheirMostExactFormat) {
   Layers layers(2);
-  // Another entry, which no sample is for.
+  // Another entry function without samples.
   const std::uint32_t other = layers.p.add_body();
   Program& program = layers.p.program();
   program.functions[other].name = "other";

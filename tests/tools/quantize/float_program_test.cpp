@@ -1,4 +1,4 @@
-// Programs that become quantized before they run: they keep their results, and the export is the same in two steps.
+// Programs quantized before a run: results stay, and the export in two steps is equal.
 #include "tools/quantize/float_program.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(FloatProgram, WithoutChoicesThereIsNoError) {
 TEST(FloatProgram, PrecisionAddsToTheErrorOfTheExport) {
   ImportOptions options = options_of({}, false);
   options.precision = DType::f16;
-  options.keep = {"head"};  // a pattern that matches in the whole program alone
+  options.keep = {"head"};  // matches only in the whole program
   const FloatProgram floats = float_program(options);
   const Calls calls = read_samples(floats, {kSamples});
   const OutputErrors outputs(floats.reference(), calls);
@@ -87,7 +87,7 @@ TEST(LayerErrors, OfLayersThatAreQuantizedAlone) {
   const std::vector<LayerError> layers = layer_errors(floats, report, calls, {});
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[1].name, "blocks.1.down");
-  // The first one reads what is exact.
+  // The first layer reads exact values.
   EXPECT_EQ(layers[0].own->sqnr(), layers[0].accumulated->sqnr());
   EXPECT_GT(layers[1].own->sqnr(), layers[1].accumulated->sqnr());
 }

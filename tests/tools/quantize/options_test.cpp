@@ -1,4 +1,4 @@
-// Lists of formats, and options that need others.
+// Lists of formats, and dependent options.
 #include "tools/quantize/options.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The order in which weights are raised, against all combinations.
+// The order of raising weights to larger formats, against all combinations.
 #include "tools/quantize/raising_order.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Total total_of(const Weights& weights, const std::vector<std::size_t>& rungs) {
   return t;
 }
 
-/// The least noise of all combinations that take at most so many bytes.
+/// The least noise of all combinations within the limit of bytes.
 double least_noise(const Weights& weights, std::uint64_t bytes) {
   double least = 1e300;
   std::vector<std::size_t> rungs(weights.size());
@@ -70,7 +70,7 @@ TEST(RaisingOrder, EachPrefixIsTheBestUseOfItsBytes) {
 }
 
 TEST(RaisingOrder, PassesOverWhatCostsMoreThanItGives) {
-  // The second rung is worse than the way from the first to the third.
+  // The second rung is worse than going directly from the first to the third.
   const RaisingOrder order = raising_order({{{10, 1}, {20, 0.9}, {30, 0.1}, {60, 0}}});
   EXPECT_EQ(order.start, std::vector<std::size_t>{0});
   ASSERT_EQ(order.raises.size(), 2u);

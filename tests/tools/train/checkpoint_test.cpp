@@ -1,4 +1,4 @@
-// Checkpoints: what a session continues from, also after a process died while it wrote.
+// Checkpoints: restored sessions, also after a process died during a save.
 #include "tools/train/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(TrainCheckpoint, RemovesAllOfThemAndAnEmptyFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder / "c"));
 }
 
-/// Files whose hash is right and whose numbers are not: they must not lead beyond the data.
+/// Files with a correct hash but impossible positions: restoring must not reach beyond the data.
 TEST_F(TrainCheckpoint, RefusesPositionsThatNoRunHas) {
   const auto refused = [&](auto change) {
     History bad = history_at(3), h;
@@ -169,7 +169,7 @@ TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
   EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("no checkpoint in"), std::string::npos);
 }
 
-/// Names that save() does not give: a copy that somebody made is none of the run's.
+/// Names unlike save()'s: a user's copy does not belong to the run.
 TEST_F(TrainCheckpoint, TakesItsOwnNamesAlone) {
   save_after_adding(1, 1);
   for (const char* name : {"checkpoint-2.safetensors", "checkpoint--00000000002.safetensors", "checkpoint-.safetensors",
@@ -182,7 +182,7 @@ TEST_F(TrainCheckpoint, TakesItsOwnNamesAlone) {
   EXPECT_TRUE(warnings.empty());
 }
 
-/// Links, folders and pipes in the place of a checkpoint: an older one is taken, and nothing waits for bytes.
+/// Links, folders and pipes in place of a checkpoint: restores an older checkpoint without waiting for bytes.
 TEST_F(TrainCheckpoint, TakesRegularFilesAlone) {
   namespace fs = std::filesystem;
   save_after_adding(1, 1);
@@ -197,7 +197,8 @@ TEST_F(TrainCheckpoint, TakesRegularFilesAlone) {
   EXPECT_EQ(warnings.size(), 5u);
 }
 
-/// Every byte changed, and every length: the one before is taken, and no state of the damaged one.
+/// Changes every byte, and truncates to every length: restores the previous checkpoint, and no state of the damaged
+/// file.
 TEST_F(TrainCheckpoint, NoDamageGoesUnnoticed) {
   save_after_adding(1, 1);
   save_after_adding(1, 2);
@@ -221,8 +222,7 @@ TEST_F(TrainCheckpoint, NoDamageGoesUnnoticed) {
   }
 }
 
-/// A file of two ranks in which only rank 0's place in the random numbers stands is refused; a whole one continues with
-/// one rank.
+/// Refuses a file of two ranks with only rank 0's random position; a complete file continues with one rank.
 TEST_F(TrainCheckpoint, HasAPlaceInTheRandomNumbersForEachRank) {
   settings = {{"ranks", "2"}};
   checkpoints.save(model, session, history_at(3), settings, {5});

@@ -1,4 +1,4 @@
-// What a training run finds out before it begins.
+// Checks before a training run.
 #include "tools/train/checks.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ SizeInfo size_of(std::int64_t min, std::optional<std::int64_t> max) {
   return {"s0", false, 0, min, max};
 }
 
-/// Inputs `x`, of which so many samples are taken at once, and `lr`.
+/// Inputs `x`, with `size` samples per batch, and `lr`.
 FunctionInfo function_of(SizeInfo size) {
   FunctionInfo f;
   f.name = "train_step";
@@ -113,7 +113,7 @@ TEST(TrainChecks, PipesAreNotTried) {
   o.plot = pipe;
   std::string error;
   std::thread check([&] { error = error_of([&] { check_outputs(o); }); });
-  // A writer that came and went would be seen as an end of the file.
+  // A writer that opens and closes the pipe would cause an end of file.
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   ASSERT_GE(reader, 0);
   check.join();
@@ -142,7 +142,7 @@ TEST(TrainChecks, ParametersThatAreNotFinite) {
             std::string::npos);
 }
 
-/// A step function, and a method `loss` that is something else.
+/// A step function, and a method `loss` with another result.
 TEST(TrainMethods, LossIsOneFloat) {
   for (const Dims& sizes : {Dims{}, Dims{1}, Dims{0}, Dims{3}}) {
     TestProgram p;

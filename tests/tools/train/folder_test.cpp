@@ -1,4 +1,4 @@
-// Folders of checkpoints: one process at a time.
+// Folders of checkpoints belong to one process at a time.
 #include "tools/train/folder.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(TrainFolder, IsHeldByOne) {
         std::string::npos);
   }
   first.reset();
-  EXPECT_FALSE(std::filesystem::exists(folder / "a/b"));  // nothing was in it
+  EXPECT_FALSE(std::filesystem::exists(folder / "a/b"));  // removed, since empty
   EXPECT_EQ(error_of([&] { HeldFolder second(folder / "a/b", true); }), "no error");
 }
 

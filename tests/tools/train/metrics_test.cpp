@@ -1,4 +1,4 @@
-// Accuracy of held-out samples: of predictions and targets that belong together.
+// Accuracy of held-out samples, with matching predictions and targets.
 #include "tools/train/metrics.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@ namespace {
 
 using testing::TestProgram;
 
-/// Of four samples: the loss is the mean of `in0`, the prediction is `in0` itself, [4, 2], and `in1` the target.
+/// Metrics of four samples: the loss is the mean of `in0`, the prediction is `in0` itself, [4, 2], and the target is
+/// `in1`.
 Metrics evaluated(const Dims& target, const std::vector<float>& prediction, const std::vector<std::int64_t>& labels) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {4, 2});

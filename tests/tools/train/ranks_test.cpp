@@ -1,4 +1,4 @@
-// What the ranks of a run tell each other.
+// Messages between the ranks of a run.
 #include "tools/train/ranks.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(TrainRanks, ARunThatContinuesAsksSoonWhetherToStop) {
       const Ranks ranks(group[r]);
       CommonStop stop(ranks, kContinued);
       EXPECT_EQ(stop(0, kContinued + 1), 0);
-      // At most twice as many steps as before, however fast they were: the signal is rank 1's.
+      // The interval grows at most twofold, even for fast steps: the signal comes from rank 1.
       for (std::uint64_t step = 2; step <= 3 && stopped[r] == 0; ++step)
         stopped[r] = stop(r == 1 ? 15 : 0, kContinued + step);
     });

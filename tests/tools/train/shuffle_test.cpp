@@ -1,4 +1,4 @@
-// Orders of samples: permutations that a seed determines.
+// Orders of samples: permutations determined by a seed.
 #include "tools/train/shuffle.h"
 
 #include <gtest/gtest.h>

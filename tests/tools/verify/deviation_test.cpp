@@ -30,7 +30,7 @@ TEST(Deviation, TwoVectors) {
   EXPECT_EQ(d.unequal, 1);
 }
 
-/// Noise of a tenth of each element is 20 dB below it, and of a hundredth 40 dB.
+/// Noise of a tenth of each element gives 20 dB, noise of a hundredth 40 dB.
 TEST(Deviation, NoiseOfKnownSize) {
   for (const double share : {0.1, 0.01}) {
     Deviation d;

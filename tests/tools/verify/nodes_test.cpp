@@ -25,14 +25,13 @@ using testing::TestProgram;
 
 constexpr std::int64_t kWidth = 64;
 
-/// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
+/// Rounds to 8 significant digits, ties to even: bfloat16 by IEEE 754.
 double rounded(float v) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
   return static_cast<double>(std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000));
 }
 
-/// Products of one row with square weights, one after the other. bfloat16 rounds the weight of such a product on every
-/// processor.
+/// Successive products of a row with square weights. bfloat16 rounds the weight of such a product on every processor.
 struct Layers {
   std::vector<float> x = random_floats(kWidth, 1);
   std::vector<std::vector<float>> w;
@@ -109,7 +108,7 @@ TEST(VerifyNodes, SomeNodesAlone) {
 TEST(VerifyNodes, AFinishedProgramHasTheNodesOfTheOther) {
   const Layers layers(2);
   Sides s = sides_of(layers.p, Precision::exported);
-  // All states of the test side are twice as large before it runs.
+  // Doubles all states of the test side before its run.
   s.test.finish = [](const std::shared_ptr<const Program>& program) {
     auto copy = std::make_shared<Program>(*program);
     auto source =
@@ -157,7 +156,7 @@ TEST(VerifyNodes, PortionsAreBounded) {
   const CallSizes none;
   constexpr std::uint64_t kValue = kWidth * sizeof(float);
   const std::vector<Portion> portions = portions_of(s.reference.f(), {&none, 1}, 3 * kValue);
-  ASSERT_EQ(portions.size(), 2u);  // of two nodes: what the first reads, what it gives, and what the second gives
+  ASSERT_EQ(portions.size(), 2u);  // two nodes each: the input and result of the first, and the result of the second
   for (const Portion& p : portions) {
     EXPECT_EQ(p.nodes.size(), 2u);
     EXPECT_EQ(p.values.size(), 3u);
@@ -182,7 +181,7 @@ TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
                   [least](const Compared& kept) { return kept.results.at(0).deviation.sqnr() >= least; });
   };
   EXPECT_EQ(advice(0).patterns.size(), kFewKept);
-  const Advice all = advice(200);  // float32 alone is so exact
+  const Advice all = advice(200);  // only float32 is precise enough
   EXPECT_EQ(all.patterns.size(), 8u);
   EXPECT_TRUE(all.enough);
 }
@@ -217,7 +216,7 @@ TEST(VerifyNodes, StatesOfASequence) {
   EXPECT_TRUE(nodes[0].own->exact());
   EXPECT_TRUE(nodes[1].own->exact());
   ASSERT_FALSE(nodes[2].own->exact()) << "it reads the state of the calls before, which is not the one of the archive";
-  // The first call reads zeros, so its product is exact: the other two have all errors.
+  // The first call reads zeros, so its product is exact: the other two calls have all errors.
   EXPECT_EQ(nodes[2].own->elements, 3 * kWidth);
   EXPECT_EQ(nodes[2].own->unequal, nodes[2].accumulated.unequal);
   EXPECT_LE(nodes[2].own->unequal, 2 * kWidth);
@@ -228,7 +227,7 @@ TEST(VerifyNodes, StatesOfASequence) {
   EXPECT_EQ(v.compared[0].results[2].call, 2u);
 }
 
-/// Sizes that depend on data: the product reads as many rows as a mask has ones.
+/// Data-dependent sizes: the product reads a row for each true element of a mask.
 TEST(VerifyNodes, SizesThatDependOnData) {
   TestProgram p;
   const Dim n = p.b().pool().symbol("n", 0, 100);

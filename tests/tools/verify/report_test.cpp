@@ -1,4 +1,4 @@
-// Limits, and what reports say.
+// Limits, and contents of reports.
 #include "tools/verify/report.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/// A row of two elements of which the second is off by `error`.
+/// A row of two elements; the second deviates by `error`.
 ResultDeviation result(const std::string& name, double error) {
   ResultDeviation r{name, 0, DType::f32, {1, 2}, {}, {}};
   FirstAnswers answers(2);

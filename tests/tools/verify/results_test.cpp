@@ -1,4 +1,4 @@
-// Results of both runs: what a program writes, random numbers, NaN, None.
+// Results of both runs: write-backs, random numbers, NaN, None.
 #include "tools/verify/results.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Compared compared(const Sides& s, const Calls& calls) {
   return verify_results(s.test, s.reference, {}, calls, [] {}).compared.at(0);
 }
 
-/// Writes x + 1 to its input, which is also its result: that lies in the input's memory.
+/// Writes x + 1 to its input and returns the same value: the result lies in the input's memory.
 TEST(VerifyResults, InputsThatAreWritten) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1000});
@@ -96,7 +96,7 @@ TEST(VerifyResults, ExpectedResults) {
   const Verification v =
       verify_results(s.test, s.reference, expected, {{floats({2}, {1, 1})}, {floats({2}, {3, -4})}}, [] {});
   ASSERT_EQ(v.compared.size(), 3u);
-  for (std::size_t i = 0; i < 2; ++i) {  // both runs against the file
+  for (std::size_t i = 0; i < 2; ++i) {  // compares both runs with the file
     ASSERT_EQ(v.compared[i].results.size(), 1u);
     EXPECT_EQ(v.compared[i].results[0].call, 1u);
     EXPECT_EQ(v.compared[i].results[0].deviation.largest_error, 1);

@@ -1,4 +1,4 @@
-// What the tests of tern verify share: both sides of a small program.
+// Shared by the tests of tern verify: both sides of a small program.
 #pragma once
 
 #include <memory>

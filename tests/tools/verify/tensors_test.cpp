@@ -18,7 +18,7 @@ Tensor tensor(DType dtype, std::vector<std::int64_t> sizes, const std::vector<do
 }
 
 TEST(TensorDeviation, EveryFloatingType) {
-  // These numbers are exact in all of the types.
+  // Values exact in all of the types.
   for (const DType t : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8_e5m2, DType::f6_e3m2}) {
     const Deviation d = deviation_of(tensor(t, {2}, {3, -4}), tensor(t, {2}, {3, -5}));
     EXPECT_DOUBLE_EQ(d.sqnr(), 10 * std::log10(25)) << name_of(t);

@@ -1,4 +1,4 @@
-// The planned arena as it is shown: blocks that live at once do not overlap, and all of the memory is accounted for.
+// The displayed arena: concurrent blocks do not overlap, and all of the memory is accounted for.
 #include "tools/view/memory.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The page of `tern view`: names are data in it, and its data are those of `tern inspect`.
+// The page of `tern view`: names are data, never markup, and the data equal `tern inspect`'s.
 #include "tools/view/page.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return n;
 }
 
-/// What the page's script reads.
+/// The data read by the page's script.
 json data_of(const std::string& page) {
   const std::string begin = "type=\"application/json\" id=\"data\">";
   const std::size_t at = page.find(begin) + begin.size();
@@ -46,7 +46,7 @@ TEST(ViewPage, NamesCannotLeaveTheData) {
   const json data = data_of(page);
   const std::string shown_name = data["models"][0]["inspect"]["states"][0]["name"];
   EXPECT_EQ(shown_name.substr(0, 9), "</script>");
-  EXPECT_NE(shown_name.find("{{nonce}} {{data}}"), std::string::npos);  // what the data say is not filled in
+  EXPECT_NE(shown_name.find("{{nonce}} {{data}}"), std::string::npos);  // placeholders inside the data stay
   EXPECT_EQ(data["weights"][0]["0"]["max"], 6);
 }
 

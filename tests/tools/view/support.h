@@ -1,4 +1,4 @@
-// A program with one weight of given numbers.
+// A program with a single weight of given values.
 #pragma once
 
 #include <memory>

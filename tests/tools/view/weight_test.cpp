@@ -9,7 +9,7 @@
 #include <numeric>
 #include <span>
 
-#include "exporter/quantize/matrix.h"
+#include "exporter/passes/quantize/matrix.h"
 #include "tests/tools/view/support.h"
 
 namespace tern::view {
@@ -26,7 +26,7 @@ TEST(ViewWeight, Statistics) {
   EXPECT_EQ(w["min"], -3);
   EXPECT_EQ(w["max"], 3);
   EXPECT_DOUBLE_EQ(w["mean"], 0.5);
-  EXPECT_DOUBLE_EQ(w["deviation"], std::sqrt(23.0 / 6 - 0.25));  // of 0 1 2 3 -3 0
+  EXPECT_DOUBLE_EQ(w["deviation"], std::sqrt(23.0 / 6 - 0.25));  // deviation of 0 1 2 3 -3 0
   const std::vector<std::uint64_t> bins = w["bins"];
   EXPECT_EQ(std::accumulate(bins.begin(), bins.end(), std::uint64_t{0}), 6u);
   EXPECT_EQ(bins.front(), 1u);
@@ -54,7 +54,7 @@ TEST(ViewWeight, ComparesMatricesWithTensors) {
   EXPECT_EQ(compared_json(a, 0, c, 0)["problem"], "their sizes differ");
 }
 
-/// x [9, 2] times the weight, which lies as [2, n] and is read as it is: its matrix is its transpose.
+/// x [9, 2] times the weight, stored as [2, n] and read without a transpose: its matrix is the transpose.
 Program times(Program p) {
   Builder b(p, 0);
   const ValueId x = b.add_value({DType::f32, {9, 2}}, "y");
@@ -81,7 +81,7 @@ TEST(ViewWeight, QuantizedValuesAreComparedAsProductsReadThem) {
   EXPECT_LT(compared_json(a, 0, quantized({1, 3, 2, 4}), 0)["largest_error"], 0.02);
   EXPECT_LT(compared_json(quantized({1, 3, 2, 4}), 0, a, 0)["largest_error"], 0.02);
   EXPECT_NEAR(compared_json(a, 0, quantized({1, 2, 3, 4}), 0)["largest_error"], 1, 0.03);
-  // A float weight of other sizes is another weight, though it has as many numbers.
+  // Float weights of other sizes are different weights, even with an equal number of elements.
   const Program wide = test::weight_program("w", {DType::f32, {1, 4}}, {4, 1}, {1, 2, 3, 4});
   EXPECT_EQ(compared_json(a, 0, wide, 0)["problem"], "their sizes differ");
 }

@@ -1,6 +1,6 @@
-// Puts the page together and writes it as C++: tern_embed_page FOLDER OUTPUT. The style and the script go into the
-// HTML, so that one file is the whole page. Modules follow one another in the order of their imports, as one module:
-// their names at the outermost level must differ (tests/scripts/view.py checks that).
+// Assembles the page and writes it as C++: tern_embed_page FOLDER OUTPUT. Style and script are inserted into the HTML:
+// a single file is the whole page. Modules are joined in the order of their imports into a single module: their
+// top-level names must differ (checked by tests/scripts/view.py).
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -23,7 +23,7 @@ std::string read(const fs::path& path) {
   return text;
 }
 
-/// Appends the modules that `name` imports, then `name` itself, each once.
+/// Appends the modules imported by `name`, then `name` itself, each once.
 void append_module(const fs::path& folder, const std::string& name, std::set<std::string>& seen, std::string& script) {
   static const std::regex import_line(R"re(^import [^;]*from "\./([a-z_]+\.js)";\n)re", std::regex::multiline);
   static const std::regex export_word(R"re(^export (?=(const|let|function|class|async)))re", std::regex::multiline);

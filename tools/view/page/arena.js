@@ -6,7 +6,7 @@ import { bytesText, plural, typeText } from "./text.js";
 
 const kLeft = 76, kTop = 18, kRight = 16, kBottom = 38;
 
-/** The node that made a block's first value, and a name for it. */
+/** The node computing a block's first value, and a name for the block. */
 function nameOf(fn, block) {
   const node = fn.producer.get(block.values[0]);
   return { node, text: node ? `${node.title} ${node.index}` : "copy" };

@@ -1,4 +1,4 @@
-// The colours of the canvas: those of the style sheet, and a scale for amounts.
+// The colours of the canvas: the style sheet's colours, and a scale for amounts.
 
 const kNames = ["back", "panel", "ink", "soft", "faint", "line", "card", "group", "group2", "accent", "edge", "warm",
   "product", "attention", "pointwise", "reduce", "move", "control", "quantize", "other", "input", "changed", "removed", "added"];

@@ -1,4 +1,4 @@
-// The side panel: the chosen node, module, input or weight; the model where nothing is chosen.
+// The side panel: the chosen node, module, input or weight; the model if there is no choice.
 import { el, facts, fill, section } from "./dom.js";
 import { comparedWith, weightOf } from "./fetch.js";
 import { histogram } from "./histogram.js";
@@ -11,7 +11,7 @@ const kMostListed = 24;
 const decibels = (value) => (value === "exact" ? value : value === null ? "not finite" : `${value.toFixed(1)} dB`);
 
 export class Details {
-  /** `go`: {node(node), weight(state)} show something. `diff`: of two models, or null. */
+  /** `go`: {node(node), weight(state)} show an item. `diff`: of two models, or null. */
   constructor(element, models, go, diff) {
     Object.assign(this, { element, models, go, diff });
   }
@@ -72,7 +72,7 @@ export class Details {
     return section("Weight", el("p", {}, link(state.name, () => this.go.weight(state))), el("p", { class: "type" }, `${typeText(state.type)} · ${bytesText(state.storage_bytes)}`), body);
   }
 
-  /** Histogram, statistics and errors, as soon as they are known. */
+  /** Shows histogram, statistics and errors after their data arrive. */
   async weightNumbers(body, state) {
     fill(body, el("p", { class: "note" }, "…"));
     const numbers = await weightOf(state);

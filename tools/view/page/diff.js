@@ -1,11 +1,11 @@
-// What differs between two models: nodes matched by name and structure, then compared; weights by name.
+// Differences between two models: nodes matched by name and structure, then compared; weights by name.
 import { bodiesOf } from "./model.js";
 import { typeText } from "./text.js";
 import { leaves } from "./modules.js";
 
 const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
-/** Functions of the same name, and bodies that nodes which match call. */
+/** Pairs functions of the same name, and bodies called by matching nodes. */
 function pairFunctions(a, b) {
   const pairs = [];
   for (const f of a.functions) {
@@ -15,7 +15,7 @@ function pairFunctions(a, b) {
   return pairs;
 }
 
-/** Pairs of the same key, in order: what both begin and end with, and the longest common run in between. */
+/** Pairs of the same key, in order: the common begin and end, and the longest common run in between. */
 function aligned(a, b, keyOf) {
   const pairs = [];
   let begin = 0, end = 0;
@@ -28,7 +28,7 @@ function aligned(a, b, keyOf) {
   return [...pairs, ...commonRun(a.slice(begin, a.length - end), b.slice(begin, b.length - end), keyOf)];
 }
 
-/** The longest common run of two lists; for long lists those that occur once in each. */
+/** The longest common run of two lists; for long lists only unique elements. */
 function commonRun(a, b, keyOf) {
   const n = a.length, m = b.length;
   if (n * m > 4e6) return uniqueOnes(a, b, keyOf);
@@ -73,14 +73,14 @@ function matchNodes(f, g, match) {
     match.set(y, x);
   };
   const rest = (fn) => fn.nodes.filter((n) => !match.has(n));
-  // First within modules of the same path: what was traced from the same operator, in order.
+  // First within modules of the same path: nodes traced from the same operator, in order.
   for (const key of [(n) => `${n.op}|${n.origin.op}|${n.raw.expression ?? ""}`, (n) => `${n.op}|${n.origin.op}`, (n) => n.op]) {
     const inB = groupBy(rest(g), (n) => n.origin.module);
     for (const [module, nodes] of groupBy(rest(f), (n) => n.origin.module)) {
       for (const [x, y] of aligned(nodes, inB.get(module) ?? [], key)) put(x, y);
     }
   }
-  // Then by structure: the same op on operands that match, whatever the module is called.
+  // Then by structure: the same op on matching operands, in any module.
   const readers = new Map();
   for (const n of rest(g)) for (const v of n.inputs) readers.set(v, [...(readers.get(v) ?? []), n]);
   for (const n of rest(f)) {
@@ -122,7 +122,7 @@ function reasonsOf(x, y, match, weights) {
   return reasons;
 }
 
-/** A weight's bytes are the same where the hashes of what holds them are. */
+/** A weight's bytes are equal if the hashes of their segments are equal. */
 function bytesDiffer(a, b) {
   const p = a.model.inspect.segments[a.segment], q = b.model.inspect.segments[b.segment];
   if (!p || !q || a.offset !== b.offset) return null;
@@ -155,7 +155,7 @@ export class Difference {
     this.nodes = new Map();
     compareWeights(a, b, this.weights);
     const pairs = pairFunctions(a, b);
-    for (let i = 0; i < pairs.length; ++i) {  // it grows: bodies have names of their own
+    for (let i = 0; i < pairs.length; ++i) {  // the list grows: bodies have names of their own
       const [f, g] = pairs[i];
       matchNodes(f, g, this.match);
       for (const n of f.nodes) {
@@ -183,7 +183,7 @@ export class Difference {
   of(node) { return this.nodes.get(node) ?? null; }
   weight(state) { return this.weights.get(state) ?? null; }
 
-  /** Of a module what is in it: "changed" where anything differs; the one kind where all of it is new. */
+  /** The difference of a module: "changed" if its nodes have different kinds, else their common kind. */
   kindOf(item) {
     if (item.kind === "input" || item.kind === "output") return null;
     if (item.difference !== undefined) return item.difference;
@@ -197,7 +197,7 @@ export class Difference {
     return item.difference;
   }
 
-  /** Changed nodes and weights first, then those of one model alone. */
+  /** Changed nodes and weights first, then nodes and weights of a single model. */
   rows() {
     const kinds = { changed: 0, removed: 1, added: 2 };
     const rows = [];
@@ -212,7 +212,7 @@ export class Difference {
     return rows.sort((p, q) => kinds[p.kind] - kinds[q.kind] || (p.state ? 1 : 0) - (q.state ? 1 : 0) || (p.node?.index ?? 0) - (q.node?.index ?? 0));
   }
 
-  /** Nodes, then weights, that are equal in both models. */
+  /** Nodes, then weights, equal in both models. */
   equalRows() {
     const [a] = this.models;
     const nodes = a.functions.flatMap((f) => f.nodes).filter((n) => this.match.has(n) && !this.nodes.has(n));

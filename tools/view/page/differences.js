@@ -1,4 +1,4 @@
-// The list of what differs, and below it, folded at first, what is equal.
+// The list of differences, and below it, folded at first, the equal nodes and weights.
 import { el } from "./dom.js";
 import { longTable } from "./table.js";
 import { plural } from "./text.js";

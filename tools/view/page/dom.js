@@ -1,4 +1,4 @@
-// Elements. Text is always set as text: names in archives are data.
+// Elements. Text is always set as text, because names in archives are untrusted data.
 
 /** el("button", {class: "x", onclick: f, "aria-label": "…"}, "text", child, …) */
 export function el(tag, properties = {}, ...children) {

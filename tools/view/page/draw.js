@@ -1,11 +1,11 @@
-// Draws a scene: only what is in sight, and text only where it can be read.
+// Draws the visible part of a scene, and only readable text.
 import { mixed } from "./colors.js";
 import { kTextFont, kTitleFont, widthOf } from "./layout.js";
 import { amountOf } from "./paint.js";
 import { canOpen } from "./modules.js";
 import { shareText } from "./text.js";
 
-const kReadable = 0.42;  // of the size of text
+const kReadable = 0.42;  // smallest text size
 const kRound = 6;
 
 function curve(context, points, simple) {
@@ -132,7 +132,7 @@ function drawText(context, s, state, zoom, colors) {
   const pill = item.kind === "input" || item.kind === "output";
   const opens = canOpen(item) || (item.kind === "function" && item.parent);
   const left = s.x + (pill ? 14 : opens ? 26 : 13), top = s.y + 16;
-  if (opens) {  // a triangle that says whether it is open
+  if (opens) {  // a triangle showing open or folded
     context.fillStyle = colors.soft;
     context.beginPath();
     const x = s.x + 15, y = s.y + 12;
@@ -168,7 +168,7 @@ function drawText(context, s, state, zoom, colors) {
   });
 }
 
-/** `view`: the part in sight, in the scene's units. */
+/** `view`: the visible part, in the scene's units. */
 export function drawScene(context, scene, view, zoom, state, colors) {
   const shapes = scene.shapes.filter((s) => inSight(s, view));
   for (const s of shapes) if (s.open) drawShape(context, s, state, zoom, colors);
@@ -177,7 +177,7 @@ export function drawScene(context, scene, view, zoom, state, colors) {
   for (const s of shapes) {
     if (zoom >= kReadable) drawText(context, s, state, zoom, colors);
     else if ((s.open || s.item.kind === "module") && s.w * zoom > 46) {
-      // Names of modules stay readable from afar.
+      // Names of modules stay readable when zoomed out.
       const size = Math.min(12 / zoom, s.open ? 30 : 20, s.w / 7);
       if (size * zoom < 7) continue;
       context.font = `600 ${size}px system-ui, sans-serif`;

@@ -1,4 +1,4 @@
-// What is known of weights: in the page where it is a file, asked of the server where there is one.
+// Data of weights: stored in the page if it is a file, else requested from the server.
 
 const kKnown = new Map();
 let source = null;

@@ -1,4 +1,4 @@
-// The canvas with the graph of one function: moving, zooming, choosing, folding, by pointer and by keyboard.
+// The canvas with the graph of a function: moving, zooming, choosing, folding, by pointer and by keyboard.
 import { palette } from "./colors.js";
 import { el, say } from "./dom.js";
 import { drawScene } from "./draw.js";
@@ -10,7 +10,7 @@ import { edgesOf, hiddenViews, sourceOf, standInOf } from "./views.js";
 
 const kLeast = 0.02, kMost = 3;
 
-/** What a screen reader says of an item. */
+/** A screen reader's text for an item. */
 export function spoken(item) {
   if (item.kind === "input") return `input ${item.label}, ${typeText(item.input.type)}`;
   if (item.kind === "output") return `result ${item.label}, ${typeText(item.output.type)}`;
@@ -20,7 +20,7 @@ export function spoken(item) {
 }
 
 export class GraphView {
-  /** `chosen(item)` is told of each choice that the user makes. */
+  /** `chosen(item)` is called for each choice of the user. */
   constructor(model, chosen) {
     this.model = model;
     this.onChosen = chosen;
@@ -63,14 +63,14 @@ export class GraphView {
     this.draw();
   }
 
-  /** Makes the trees again once other nodes are hidden. What is open stays open, and the picture where it is. */
+  /** Rebuilds the trees after hiding other nodes. Open items stay open, and the picture stays in place. */
   rebuild() {
     if (!this.tree) return;
     const selected = this.state.selected && this.itemOf(this.state.selected);
     for (const [fn, shown] of this.trees) shown.tree = treeOf(fn);
     Object.assign(this, this.trees.get(this.fn));
     this.layout();
-    this.paintBy(this.state.paint);  // hidden views count for nothing
+    this.paintBy(this.state.paint);  // hidden views count as nothing
     const node = selected?.kind === "node" ? standInOf(selected.node) : null;
     if (node) this.goTo(node);
     else {
@@ -113,7 +113,7 @@ export class GraphView {
     const box = this.element.getBoundingClientRect();
     if (box.width === 0) return;
     this.ratio = Math.min(2, window.devicePixelRatio || 1);
-    // Whole pixels: otherwise text is blurred.
+    // Whole pixels keep text sharp.
     this.canvas.width = Math.floor(box.width * this.ratio);
     this.canvas.height = Math.floor(box.height * this.ratio);
     this.canvas.style.width = `${this.canvas.width / this.ratio}px`;
@@ -128,7 +128,7 @@ export class GraphView {
     return { w: this.canvas.width / (this.ratio ?? 1), h: this.canvas.height / (this.ratio ?? 1) };
   }
 
-  /** All of the graph, or its upper end where that would be too small to read. */
+  /** Shows the whole graph, or its upper end if the whole would be unreadably small. */
   fit(all = false) {
     const { w, h } = this.size();
     if (this.canvas.clientWidth === 0) return;
@@ -153,7 +153,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** Moves the shape into sight. */
+  /** Scrolls to the shape. */
   reveal(id, centred = false) {
     const s = this.scene.byId.get(id);
     if (!s) return;
@@ -198,11 +198,11 @@ export class GraphView {
     if (item.kind !== "function" && !canOpen(item)) return false;
     const before = this.scene.byId.get(item.id);
     this.open.has(id) ? this.open.delete(id) : this.open.add(id);
-    if (item.repeat && this.open.has(id)) this.open.add(item.repeat.first.id);  // shows one of the equal blocks
+    if (item.repeat && this.open.has(id)) this.open.add(item.repeat.first.id);  // shows the first of the equal blocks
     if (item.kind === "node") bodyTrees(item, 0);
     changed(item);
     this.layout();
-    // It stays where it was on the screen.
+    // Keeps the item's position on the screen.
     const after = this.scene.byId.get(item.id);
     if (before && after) {
       this.at.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.at.zoom;
@@ -213,7 +213,7 @@ export class GraphView {
     return true;
   }
 
-  /** Opens or folds all modules; bodies of control flow stay as they are. */
+  /** Opens or folds all modules; bodies of control flow stay unchanged. */
   openAll(open) {
     if (!this.tree) return;
     const walk = (item) => {
@@ -226,7 +226,7 @@ export class GraphView {
     this.fit();
   }
 
-  /** Opens what a node lies in, chooses it and brings it into sight. Looks into bodies where it has to. */
+  /** Opens a node's ancestors, chooses the node and scrolls to it. Looks into bodies if necessary. */
   goTo(chosen, tell = true) {
     const node = standInOf(chosen);
     if (!node) return false;
@@ -297,7 +297,7 @@ export class GraphView {
     this.canvas.focus();
     if (!s) return this.select(null);
     this.select(s.item.id);
-    // The triangle opens and folds.
+    // A click on the triangle opens or folds.
     const x = (e.offsetX - this.at.x) / this.at.zoom - s.x, y = (e.offsetY - this.at.y) / this.at.zoom - s.y;
     if (x < 26 && y < 26 && (canOpen(s.item) || s.item.kind === "function")) this.toggle(s.item);
   }
@@ -338,7 +338,7 @@ export class GraphView {
     this.reveal(shape.item.id);
   }
 
-  /** To the nearest shape in that direction. */
+  /** Moves to the nearest shape in this direction. */
   walk(dx, dy) {
     const from = this.scene.byId.get(this.state.selected);
     if (!from) return this.choose(this.scene.shapes[0]);
@@ -349,7 +349,7 @@ export class GraphView {
       const x = s.x + s.w / 2 - fx, y = (s.open ? s.y : s.y + s.h / 2) - fy;
       const along = x * dx + y * dy, across = Math.abs(x * dy) + Math.abs(y * dx);
       if (along <= 2) continue;
-      // Sideways stays in the row.
+      // Sideways movement stays in the row.
       if (dx !== 0 && Math.abs(y) > from.h / 2 + s.h / 2) continue;
       const distance = along + 2 * across;
       if (distance < least) [best, least] = [s, distance];

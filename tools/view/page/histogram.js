@@ -1,4 +1,4 @@
-// A histogram, as a picture with a text for those who do not see it.
+// A histogram, as a picture with a text for screen readers.
 import { palette } from "./colors.js";
 import { el } from "./dom.js";
 import { numberText } from "./text.js";
@@ -9,7 +9,7 @@ export function histogram(numbers, height = 90) {
     "aria-label": `Histogram of ${numbers.count} numbers from ${numberText(numbers.low)} to ${numberText(numbers.high)}` });
   const context = canvas.getContext("2d"), colors = palette();
   context.scale(2, 2);
-  // Roots make what is rare visible, too.
+  // Square roots make rare values visible, too.
   const most = Math.sqrt(Math.max(1, ...numbers.bins));
   const step = w / numbers.bins.length;
   const zero = numbers.high > numbers.low ? ((0 - numbers.low) / (numbers.high - numbers.low)) * w : -1;

@@ -1,10 +1,10 @@
-// Places the boxes of one level in layers, from top to bottom, with edges that go down.
+// Places the boxes of a level in layers, from top to bottom, with downward edges.
 //
-// Layers by longest path, order by barycentres, places by least squares: each box wants to be below and above its
-// neighbours, and the boxes of a layer keep their order and distance (pool adjacent violators finds the optimum).
+// Layers by longest path, order by barycentres, positions by least squares: each box is pulled towards its neighbours
+// above and below, and the boxes of a layer keep their order and distance (pool adjacent violators finds the optimum).
 
 const kLayerGap = 34, kBoxGap = 22, kEdgeGap = 12, kPortGap = 10;
-const kLongest = 48;  // layers that an edge passes as a line of its own; longer ones go straight
+const kLongest = 48;  // longest edge (in layers) routed around boxes; longer edges go straight
 
 function layersOf(count, edges, last) {
   const layer = new Int32Array(count);
@@ -14,11 +14,11 @@ function layersOf(count, edges, last) {
     pred[e.to].push(e.from);
   }
   let depth = 0;
-  for (let v = 0; v < count; ++v) {  // boxes come in an order that can be executed
+  for (let v = 0; v < count; ++v) {  // boxes come in an executable order
     for (const u of pred[v]) layer[v] = Math.max(layer[v], layer[u] + 1);
     depth = Math.max(depth, layer[v]);
   }
-  // What nothing precedes stands directly above what reads it.
+  // A box without predecessors is placed directly above its first reader.
   for (let v = count - 1; v >= 0; --v) {
     if (pred[v].length === 0 && succ[v].length > 0 && !last.fixed?.has(v)) {
       layer[v] = Math.max(0, succ[v].reduce((least, w) => Math.min(least, layer[w]), count) - 1);
@@ -28,7 +28,7 @@ function layersOf(count, edges, last) {
   return layer;
 }
 
-/** Adds points in the layers that edges pass. Returns the chains of vertices of each edge. */
+/** Adds points in the layers crossed by edges. Returns the chains of vertices of each edge. */
 function chainsOf(boxes, edges, layer, vertices) {
   return edges.map((e) => {
     const chain = [e.from];
@@ -64,7 +64,7 @@ function orderLayers(layers, up, down, vertices, sweeps) {
   }
 }
 
-/** Centres nearest to `wanted` that keep `distance[i]` between i and i + 1. */
+/** Centres nearest to `wanted` with at least `distance[i]` between i and i + 1. */
 function nearest(wanted, weights, distance) {
   const blocks = [];
   let offset = 0;
@@ -130,8 +130,8 @@ function placeLayers(layers, up, down, vertices, sweeps) {
 }
 
 /**
- * boxes: [{w, h}], edges: [{from, to}] with from < to. `fixed`: boxes that stay in the first layer, `bottom`: that go to
- * the last. Returns {x, y: corners, w, h, lines: for each edge its points in between}.
+ * boxes: [{w, h}], edges: [{from, to}] with from < to. `fixed`: boxes of the first layer, `bottom`: boxes of the last
+ * layer. Returns {x, y: corners, w, h, lines: for each edge its points in between}.
  */
 export function layered(boxes, edges, { fixed, bottom } = {}) {
   const count = boxes.length;
@@ -152,7 +152,7 @@ export function layered(boxes, edges, { fixed, bottom } = {}) {
   const many = vertices.length > 4000;
   orderLayers(layers, up, down, vertices, many ? 6 : 16);
   const centre = placeLayers(layers, up, down, vertices, many ? 8 : 24);
-  // From the top left corner on.
+  // Moves the top left corner to the origin.
   let left = Infinity, right = -Infinity;
   vertices.forEach((v, i) => {
     left = Math.min(left, centre[i] - v.w / 2);

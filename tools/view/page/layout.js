@@ -1,7 +1,7 @@
-// Where everything of a function is drawn: nested boxes and the edges between them.
+// Layout of a function: nested boxes and the edges between them.
 //
-// Each level is laid out by itself. Values that a level takes from outside enter at ports on its upper edge, those that
-// leave it at ports on its lower edge, so that edges of the levels meet there.
+// Each level is laid out separately. Incoming values of a level enter at ports on its upper edge, outgoing values leave
+// at ports on its lower edge: edges of different levels meet at ports.
 import { layered } from "./layered.js";
 import { bodyTrees } from "./modules.js";
 import { shapeText, plural } from "./text.js";
@@ -28,7 +28,7 @@ export function widthOf(text, font) {
 export const kTitleFont = "600 12px system-ui, sans-serif";
 export const kTextFont = "11px system-ui, sans-serif";
 
-/** The text that fits, with an ellipsis where it does not. */
+/** The longest fitting prefix of a text, with an ellipsis if shortened. */
 export function fitted(text, font, most) {
   if (widthOf(text, font) <= most) return text;
   let low = 0, high = text.length;
@@ -72,7 +72,7 @@ function sizeFolded(item) {
   return { w: Math.max(130, widthOf(title, kTitleFont) + 54), h: 44, title, note: "", lines };
 }
 
-/** Things of one level: what is inside, and pills for inputs and results of a function. */
+/** Items of a level: its nodes and modules, and pills for inputs and results of a function. */
 function itemsOf(container, open) {
   const items = [];
   const { fn } = container;
@@ -123,7 +123,7 @@ function depthOf(item) {
   return 0;
 }
 
-/** Values that nodes [begin, end) take from outside, and those that others take from them. */
+/** Outside values read by nodes [begin, end), and their values read outside. */
 function crossing(fn, begin, end) {
   const taken = new Set(), given = new Set(), edges = edgesOf(fn);
   for (let i = begin; i < end; ++i) {
@@ -145,8 +145,8 @@ function layoutLevel(container, fn, open) {
   if (container.cached) return container.cached;
   const items = itemsOf(container, open);
   const boxes = items.map((item) => sizeItem(item, fn, open));
-  const ofNode = new Map();  // the item in which a node lies
-  const ofValue = new Map();  // the item that brings a value
+  const ofNode = new Map();  // the item containing a node
+  const ofValue = new Map();  // the item providing a value
   items.forEach((item, i) => {
     if (item.kind === "input") ofValue.set(item.value, i);
     if (item.begin === undefined) return;
@@ -212,12 +212,12 @@ function layoutLevel(container, fn, open) {
   return result;
 }
 
-/** Drops what was laid out for an item and all that it lies in. */
+/** Drops the layout of an item and of its ancestors. */
 export function changed(item) {
   for (let at = item; at; at = at.parent) at.cached = null;
 }
 
-/** The ends of an edge at an open box lie at the port of its value. */
+/** The ends of an edge at an open box are at the port of its value. */
 function endAt(placed, values, side) {
   const { box } = placed;
   const ports = box.ports?.[side];
@@ -249,7 +249,7 @@ function collect(box, x, y, depth, scene, container, fn) {
   }
 }
 
-/** Everything in the order of drawing: what is outside before what is inside. */
+/** All shapes in the order of drawing: outer before inner. */
 export function sceneOf(tree, open) {
   const box = layoutLevel(tree, tree.fn, open);
   const scene = { shapes: [], edges: [], byId: new Map(), w: box.w, h: box.h };
@@ -257,7 +257,7 @@ export function sceneOf(tree, open) {
   return scene;
 }
 
-/** Modules that open at first: the largest, while the picture stays small. Repeated blocks stay folded. */
+/** Initially open modules: the largest, while the picture stays small. Repeated blocks stay folded. */
 export function firstOpen(tree) {
   const kEnough = 46;
   const open = new Set();

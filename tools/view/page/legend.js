@@ -1,4 +1,4 @@
-// What the colours of the nodes mean.
+// The legend of the nodes' colours.
 import { el, fill } from "./dom.js";
 
 const kFamilies = [["product", "products"], ["attention", "attention"], ["pointwise", "pointwise"], ["reduce", "reductions, norms"],

@@ -39,7 +39,7 @@ function start() {
   };
   const details = new Details(byId("details"), models, go, diff);
 
-  // With two models, what is chosen in one is shown in the other.
+  // Choosing an item in one of two models also shows its match in the other.
   const chosen = (item, view) => {
     details.show(item, view.model);
     const twin = item?.kind === "node" && diff?.match.get(item.node);
@@ -78,7 +78,7 @@ function start() {
   }
   show("graph");
 
-  // Functions, where there are several to begin with.
+  // The list of functions, hidden if there is only one.
   const functions = byId("function"), entries = [...new Set(models.flatMap((m) => m.functions.filter((f) => f.entry).map((f) => f.name)))];
   entries.forEach((name) => functions.append(el("option", {}, name)));
   functions.hidden = entries.length < 2;
@@ -137,7 +137,7 @@ function start() {
   });
   details.model(models[0]);
   graphs[0].canvas.focus();
-  // For tests.
+  // Used by tests.
   window.tern = { models, graphs, diff, arena, details, toggleViews };
 }
 

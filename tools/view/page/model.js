@@ -1,8 +1,8 @@
-// A model as the page uses it, made of what `tern inspect --json` says, the plan of its memory, and a run's figures.
+// The page's model, built from the output of `tern inspect --json`, the plan of its memory, and a run's figures.
 
 const kProducts = ["matmul", "linear", "convolution", "attention", "embedding", "einsum", "grouped_matmul"];
 
-/** What an op is for, which decides its colour. */
+/** The family of an op, which determines its colour. */
 export function familyOf(op) {
   if (op === "attention") return "attention";
   if (kProducts.includes(op) || op.includes("matmul") || op.includes("convolution")) return "product";
@@ -18,7 +18,7 @@ export function familyOf(op) {
 
 const shortOrigin = (origin) => origin.replace(/^[a-z_]+\./, "").replace(/\.[A-Za-z_0-9]+$/, "").replace(/_$/, "");
 
-/** Module paths are split at dots; those of several parts that PyTorch could not name have none. */
+/** Splits module paths at dots; nodes of several modules unnamed by PyTorch have no path. */
 const kMostParts = 64;
 function partsOf(module) {
   const parts = module ? module.split(".") : [];
@@ -43,7 +43,7 @@ function makeNode(fn, raw, index, form) {
 const kElementBytes = { bool: 1, uint8: 1, int8: 1, uint16: 2, int16: 2, float16: 2, bfloat16: 2, uint32: 4, int32: 4,
   float32: 4, uint64: 8, int64: 8, float64: 8, complex32: 4, complex64: 8, complex128: 16 };
 
-/** Bytes of a tensor; symbolic sizes have the values that the plan was made for. Null where only a run finds them. */
+/** Bytes of a tensor; symbolic sizes have the plan's values. Null for data-dependent sizes. */
 export function typeBytes(type, sizes) {
   if (!type) return 0;
   const bytes = kElementBytes[type.dtype] ?? (type.dtype.startsWith("float4") || type.dtype.endsWith("int4") ? 0.5 : 1);
@@ -51,11 +51,11 @@ export function typeBytes(type, sizes) {
   return Number.isNaN(all) ? null : all;
 }
 
-/** Which inputs of bodies are weights: those for which every caller gives the same state. By function and input. */
+/** Inputs of bodies bound to weights: every caller passes the same state. By function and input. */
 function boundStates(functions) {
   const bound = functions.map(() => new Map());
   const queue = functions.map((_, i) => i).filter((i) => functions[i].entry), seen = new Set(queue);
-  for (const f of queue) {  // it grows
+  for (const f of queue) {  // the queue grows
     const states = new Map();
     functions[f].inputs.forEach((input, i) => states.set(input.value, input.state ?? bound[f].get(i) ?? null));
     for (const node of functions[f].nodes) {
@@ -82,7 +82,7 @@ function makeFunction(model, raw, index, bound, forms) {
     if (input.value === null || input.value < 0) return;
     fn.types.set(input.value, input.type);
     const given = model.stateByName.get(bound.get(i));
-    // A step of a loop over a weight's rows sees one of them: another type, no weight.
+    // A loop step over a weight's rows reads a single row: another type, no weight.
     if (given && JSON.stringify(given.type) === JSON.stringify(input.type)) fn.states.set(input.value, given);
     else if (input.kind === "state") fn.states.set(input.value, model.stateByName.get(input.state));
     else if (input.kind === "user") fn.inputs.push(input);
@@ -116,8 +116,8 @@ function makeFunction(model, raw, index, bound, forms) {
 }
 
 /**
- * PyTorch records no modules in bodies of control flow. There a node is in the module that its weight belongs to, or in
- * the innermost one that the nodes with weights before and after it share.
+ * PyTorch records no modules in bodies of control flow. A node in a body belongs to the module of its weight, or to the
+ * innermost module shared by the nearest nodes with weights before and after.
  */
 function guessModules(fn) {
   const own = fn.nodes.map((n) => n.weights.map((s) => s.name.split(".").slice(0, -1)).find((parts) => parts.length > 0) ?? null);
@@ -129,13 +129,13 @@ function guessModules(fn) {
     const next = own[i] ?? after[i];
     if (!before || !next) return;
     const differ = before.findIndex((part, k) => part !== next[k]);
-    // Of a list of modules, it still belongs to the earlier one: a residual sum ends its layer.
+    // The node still belongs to the earlier module of a list: a residual sum ends its layer.
     node.parts = differ < 0 ? before : before.slice(0, differ + (/^\d+$/.test(before[differ]) ? 1 : 0));
     node.guessed = true;
   });
 }
 
-/** Views of weights are drawn as parts of what reads them: a product reads its weight transposed. */
+/** Views of weights are drawn as parts of their readers: a product reads its weight transposed. */
 function absorb(fn) {
   for (const node of fn.nodes) {
     const [v] = node.raw.outputs;
@@ -159,7 +159,7 @@ function addPlan(model, memory) {
     fn.plan = plan;
     for (const [node, name] of plan.algorithms) if (fn.nodes[node]) fn.nodes[node].algorithm = name;
   }
-  // What was measured at export for some processor stands where the plan says nothing.
+  // Algorithms measured at export for a processor are shown if the plan has none.
   for (const tuning of model.inspect.tunings ?? []) {
     for (const choice of tuning.choices) {
       const node = model.functions[choice.function]?.nodes[choice.node];
@@ -175,7 +175,7 @@ function addRun(model, run) {
   const inner = ["cond", "while_loop", "scan_loop", "map_loop", "call"];
   let seconds = 0, shared = 0;
   for (const n of run.nodes) {
-    // Bodies may share a name, by which runs and traces call them: where that leaves several nodes, none has the figures.
+    // Bodies may share a name in runs and traces: an ambiguous name gives figures to none of its nodes.
     const named = byName.get(n.function) ?? [];
     const nodes = named.map((f) => f.nodes[n.node]).filter((x) => x && (named.length === 1 || x.op === n.op));
     if (nodes.length > 1 && !inner.includes(n.op)) [seconds, shared] = [seconds + n.seconds / run.runs, shared + n.seconds / run.runs];
@@ -202,7 +202,7 @@ export function makeModel(raw, number) {
   return model;
 }
 
-/** The functions that a node calls, with what each is for. */
+/** The functions called by a node, each with its role. */
 export function bodiesOf(node) {
   const names = { cond: ["if true", "if false"], while_loop: ["while", "do"], scan_loop: ["each step"], map_loop: ["each row"], call: ["body"] };
   return (node.raw.functions ?? []).map((f, i) => ({

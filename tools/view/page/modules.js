@@ -1,7 +1,7 @@
-// The tree of a function: modules of modules of nodes.
+// The tree of a function: nested modules with nodes as leaves.
 //
-// A module is a run of nodes that follow one another. Nodes are in an order that can be executed, so modules of one
-// level never depend on each other in a circle, however often PyTorch called one.
+// A module is a run of consecutive nodes. Nodes are in an executable order, so modules of a level never form a cycle,
+// even if PyTorch called a module repeatedly.
 import { bodiesOf } from "./model.js";
 import { foldRepeats } from "./repeats.js";
 import { isHidden } from "./views.js";
@@ -16,7 +16,7 @@ function groupsOf(nodes, depth, path) {
     const part = nodes[i].parts[depth];
     let j = i + 1;
     while (part !== undefined && j < nodes.length && nodes[j].parts[depth] === part) ++j;
-    // A module of one node is that node.
+    // A module with a single node becomes this node.
     if (part === undefined || j === i + 1) children.push(leafOf(nodes[i], path));
     else {
       const earlier = seen.get(part) ?? 0;
@@ -28,14 +28,14 @@ function groupsOf(nodes, depth, path) {
   return nodes.length > 0 ? foldRepeats(children, nodes[0].fn, path) : children;
 }
 
-/** `earlier`: calls of the same module before this one. */
+/** `earlier`: calls of the same module before this call. */
 function groupOf(nodes, depth, path, earlier) {
   const { parts, index: begin } = nodes[0];
   // "0" alone says little.
   const label = /^\d+$/.test(parts[depth]) && depth > 0 ? `${parts[depth - 1]}.${parts[depth]}` : parts[depth];
   const id = `${path}/${label}@${earlier}`;
   const children = groupsOf(nodes, depth + 1, id);
-  // A module that holds one module alone is one with it.
+  // A module containing only another module is merged with it.
   if (children.length === 1 && children[0].kind === "module") {
     if (!children[0].repeat) children[0].label = children[0].module;
     return children[0];
@@ -45,7 +45,7 @@ function groupOf(nodes, depth, path, earlier) {
   return group;
 }
 
-/** The tree of a function; bodies of control flow get theirs when they are opened. `path`: where it is called. */
+/** The tree of a function; bodies of control flow get their trees on opening. `path`: position of the call. */
 export function treeOf(fn, path = `f${fn.index}`, depth = 0) {
   let children = groupsOf(fn.nodes.filter((n) => !isHidden(n)), 0, path);
   if (children.length === 1 && children[0].kind === "module" && !children[0].repeat) children = children[0].children;
@@ -56,7 +56,7 @@ export function treeOf(fn, path = `f${fn.index}`, depth = 0) {
 
 const kMostNested = 32;
 
-/** What a node of control flow calls, as trees. */
+/** The trees of the bodies of a control-flow node. */
 export function bodyTrees(leaf, depth) {
   if (leaf.bodies) return leaf.bodies;
   leaf.bodies = depth >= kMostNested ? [] : bodiesOf(leaf.node).map((body, i) => {

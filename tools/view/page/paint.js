@@ -1,4 +1,4 @@
-// What colours the nodes: the kind of their op, or an amount.
+// Colouring of nodes: by the family of their op, or by an amount.
 import { leaves } from "./modules.js";
 import { bodiesOf } from "./model.js";
 import { bytesText, flopsText, timeText } from "./text.js";
@@ -22,7 +22,7 @@ function inBodies(node, of, depth) {
   return bodiesOf(node).reduce((sum, b) => sum + b.fn.nodes.reduce((n, x) => n + of(x) + inBodies(x, of, depth + 1), 0), 0);
 }
 
-/** The amount of an item with all that is in it. The time of a node with bodies includes theirs already. */
+/** The amount of an item including its contents. The time of a node with bodies already includes the bodies. */
 export function amountOf(item, paint) {
   if (!paint.of) return 0;
   item.amounts ??= {};
@@ -38,7 +38,7 @@ export function amountOf(item, paint) {
   return sum;
 }
 
-/** Of a whole model: the entry functions' nodes, and what they call. */
+/** The amount of a whole model: the entry functions' nodes, and their bodies. */
 export const totalOf = (model, paint) => model.functions.filter((f) => f.entry)
   .reduce((sum, f) => sum + f.nodes.reduce((n, node) => n + (paint.of(node) || inBodies(node, paint.of, 0)), 0), 0);
 

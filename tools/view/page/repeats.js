@@ -1,8 +1,9 @@
-// Repeated blocks, such as the equal layers of a transformer: runs of modules of one form.
+// Repeated blocks, for example the equal layers of a transformer: runs of modules with the same form.
 
 const kLeastTimes = 3, kLongestPeriod = 12;
 
-/** Texts of equal forms are equal: the nodes' forms, and which node of the item or how-manieth value from outside each reads. */
+/** Equal forms have equal texts: the nodes' forms, and the sources of their operands (number of the node in the item,
+ * or ordinal of the outside value). */
 function formText(item, fn) {
   const outside = new Map();
   const texts = [];
@@ -19,7 +20,7 @@ function formText(item, fn) {
   return texts.join(";");
 }
 
-/** "layers", 0 and 11 of "model.layers.0" and "model.layers.11"; null for modules whose paths differ otherwise. */
+/** "layers", 0 and 11 of "model.layers.0" and "model.layers.11"; null for modules differing elsewhere in the path. */
 function numbered(first, last) {
   const a = first.module.split("."), b = last.module.split(".");
   const at = a.findIndex((part, k) => part !== b[k]);
@@ -27,7 +28,7 @@ function numbered(first, last) {
   return { name: a.slice(Math.max(0, at - 1), at).join("."), from: a[at], to: b[at] };
 }
 
-/** Counts how often the period of `p` items at `i` follows itself. */
+/** Counts the repetitions of the period of `p` items at `i`. */
 function timesOf(forms, i, p) {
   let times = 1;
   for (let k = i + p; k + p <= forms.length; k += p, ++times) {
@@ -36,7 +37,7 @@ function timesOf(forms, i, p) {
   return times;
 }
 
-/** The longest run that begins at item `i`; the shortest period of those. */
+/** The longest run beginning at item `i`; ties go to the shortest period. */
 function runAt(children, forms, i) {
   let best = null;
   for (let p = 1; p <= kLongestPeriod && i + kLeastTimes * p <= forms.length; ++p) {
@@ -49,7 +50,7 @@ function runAt(children, forms, i) {
   return best;
 }
 
-/** The item that stands for `times` periods of equal items, `modules` among them. */
+/** The item representing `times` periods of equal items, `modules` among them. */
 function repeatOf(items, modules, times, path) {
   const { name, from, to } = numbered(modules[0], modules.at(-1));
   const count = modules.length / times;
@@ -60,7 +61,7 @@ function repeatOf(items, modules, times, path) {
   return repeat;
 }
 
-/** Replaces runs of equal items by one item each, which holds the first of them and an item for the others. */
+/** Replaces each run of equal items by a single item, containing the first item and an item for the others. */
 export function foldRepeats(children, fn, path) {
   if (children.filter((c) => c.kind === "module").length < kLeastTimes) return children;
   const numbers = new Map();

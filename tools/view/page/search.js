@@ -24,7 +24,8 @@ function entriesOf(model) {
   return entries;
 }
 
-/** Every word of the query is in the text. What begins with the query comes first, then modules, nodes, weights. */
+/** Entries containing every word of the query. Titles beginning with the query come first, then modules, nodes,
+ * weights. */
 export function find(entries, query) {
   const words = query.toLowerCase().split(/\s+/).filter((w) => w);
   if (words.length === 0) return [];
@@ -34,7 +35,7 @@ export function find(entries, query) {
     .sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , e]) => e);
 }
 
-/** `go(entry)` shows what was chosen; `mark(entries)` all that were found. */
+/** `go(entry)` shows the chosen entry; `mark(entries)` marks all found entries. */
 export function startSearch(models, go, mark) {
   const input = byId("query"), list = byId("found");
   let entries = null, found = [], at = -1;

@@ -1,9 +1,10 @@
-// A long table of which only the rows in sight are in the document.
+// A long table; the document contains only the visible rows.
 import { el, fill } from "./dom.js";
 
 const kRow = 28, kAround = 10;
 
-/** columns: [{name, of(row), class, sort(row)}]. `chosen(row)` is told. Arrow keys move, Enter chooses. */
+/** columns: [{name, of(row), class, sort(row)}]. `chosen(row)` is called for a chosen row. Arrow keys move, Enter
+ * chooses. */
 export function longTable(label, columns, rows, chosen, kindOf = () => "") {
   let order = rows, current = -1, sorted = null, reverse = false;
   const body = el("div", { class: "rows", role: "rowgroup" });

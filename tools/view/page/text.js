@@ -1,4 +1,4 @@
-// Numbers and sizes as people read them.
+// Numbers and sizes as readable text.
 
 const kBytes = ["B", "kB", "MB", "GB", "TB"];
 
@@ -36,7 +36,7 @@ export function typeText(type) {
   return `${type.dtype} [${type.sizes.join(", ")}]${blocks}`;
 }
 
-/** "s0 × 64": what fits on a node. */
+/** "s0 × 64": a short text for nodes. */
 export function shapeText(type) {
   if (!type) return "";
   if (type.sizes.length === 0) return `${type.dtype} scalar`;

@@ -1,29 +1,29 @@
-// Views: reshape, permute, slice and the like, which only change how elements are addressed. The graph leaves them out
-// unless they are asked for, and edges go through them.
+// Views: reshape, permute, slice and similar ops, changing only the addressing of elements. The graph hides views by
+// default, and edges pass through hidden views.
 
 let allShown = false;
 
 export const viewsShown = () => allShown;
 export const showViews = (on) => { allShown = on; };
 
-/** True for a node that the graph can leave out: a view of one value that takes no time and equals the other model's. */
+/** True for nodes hidden by default: views of a single value, taking no time and equal to the other model's view. */
 function isPlainView(node) {
   if (!node.fn.model.viewOps.has(node.op) || node.inputs.length !== 1 || node.raw.functions || node.differs) return false;
   const from = node.fn.producer.get(node.inputs[0]);
-  // An archive with errors may hold circles.
+  // An invalid archive may contain cycles.
   return !(node.figures?.seconds > 0) && (!from || from.index < node.index);
 }
 
 export const isHidden = (node) => node.absorbedBy !== null || (!allShown && isPlainView(node));
 
-/** The value that an edge of value `v` comes from. */
+/** The source value of an edge of value `v`. */
 export function sourceOf(fn, v) {
   let at = v;
   for (let node = fn.producer.get(at); node && !node.absorbedBy && isHidden(node); node = fn.producer.get(at)) at = node.inputs[0];
   return at;
 }
 
-/** Operands and readers of the nodes in the graph, by the values that edges come from. */
+/** Operands and readers of the visible nodes, by the source values of edges. */
 export function edgesOf(fn) {
   if (fn.edges?.all === allShown) return fn.edges;
   const inputs = new Map(), readers = new Map();
@@ -40,7 +40,7 @@ export function edgesOf(fn) {
   return fn.edges;
 }
 
-/** The node of the graph that stands for one which is left out: its reader, or whose result it views. */
+/** The visible node representing a hidden node: its reader, or the source of the view. */
 export function standInOf(node) {
   let at = node;
   while (at.absorbedBy) at = at.absorbedBy;

@@ -1,4 +1,4 @@
-// The list of weights; the panel beside it shows the one that is chosen.
+// The list of weights; the panel at the side shows the chosen weight.
 import { el } from "./dom.js";
 import { longTable } from "./table.js";
 import { bytesText, typeText } from "./text.js";

@@ -38,7 +38,9 @@ struct Connections::Connection {
   std::size_t sent = 0;
 
   short events() const {
-    if (state == State::answering) return 0;  // poll() tells that the client is gone, which the answer finds
+    if (state == State::answering)
+      return 0;  // poll() reports a closed client, and sending the answer detects this
+                 // anyway
     return state == State::taking ? POLLOUT : POLLIN;
   }
 };
@@ -74,7 +76,7 @@ Connections::~Connections() {
 
 void Connections::turn(std::chrono::milliseconds most) {
   std::vector<pollfd> polled = {{listener_, POLLIN, 0}, {answers_->event, POLLIN, 0}};
-  // The system keeps further connections where all that are open are answered.
+  // Stops accepting while answering the maximum of requests; the system queues further connections.
   if (answering_ >= limits_.answers) polled[0].fd = -1;
   for (const Connection& c : open_) polled.push_back({c.events() == 0 ? -1 : c.socket, c.events(), 0});
   ::poll(polled.data(), polled.size(), static_cast<int>(most.count()));
@@ -98,7 +100,8 @@ void Connections::turn(std::chrono::milliseconds most) {
   if (polled[0].revents != 0) accept_all();
 }
 
-/// Ends a connection that has its answer, else one that has not asked yet. False where all are being answered.
+/// Closes a connection with a sent answer, else the oldest without a complete request. False if all connections are
+/// being answered.
 bool Connections::end_oldest() {
   auto oldest = std::ranges::find(open_, Connection::State::closing, &Connection::state);
   if (oldest == open_.end()) oldest = std::ranges::find(open_, Connection::State::asking, &Connection::state);
@@ -109,7 +112,7 @@ bool Connections::end_oldest() {
 }
 
 void Connections::accept_all() {
-  // A turn accepts as many as may be open: further ones end connections of earlier turns alone.
+  // A turn accepts at most the limit of open connections: accepted connections only replace those of earlier turns.
   for (std::size_t n = 0; n < limits_.connections; ++n) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
@@ -119,7 +122,7 @@ void Connections::accept_all() {
     }
     if (socket < 0) return;
     open_.push_back({socket, Clock::now() + limits_.to_ask});
-    read(open_.back());  // a whole request has often come already
+    read(open_.back());  // a complete request has often arrived already
   }
 }
 
@@ -174,7 +177,7 @@ void Connections::write(Connection& c) {
     if (n <= 0) break;
     c.sent += static_cast<std::size_t>(n);
   }
-  // close() alone would drop the answer where bytes of the client are unread.
+  // Shuts down first: close() alone would drop the answer if bytes of the client are unread.
   --answering_;
   const bool complete = c.sent == c.bytes.size() && ::shutdown(c.socket, SHUT_WR) == 0;
   c.state = complete ? Connection::State::closing : Connection::State::over;

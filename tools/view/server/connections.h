@@ -1,5 +1,5 @@
-// The connections of the server: one loop reads requests within limits, and only whole ones get a thread. Whoever does
-// not know the token takes neither memory nor time from those who do.
+// The connections of the server: a single loop reads requests within limits, and only complete requests get a thread.
+// Clients without the token cannot take memory or time from clients with the token.
 #pragma once
 
 #include <chrono>
@@ -14,32 +14,33 @@ namespace tern::view {
 
 struct ConnectionLimits {
   std::size_t request_bytes = 16 << 10;      ///< request line and headers; a request has no body
-  std::size_t connections = 256;             ///< then the oldest ends that is not being answered
-  std::size_t answers = 64;                  ///< made or sent at a time; more connections wait in the system's queue
-  std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its whole request
-  std::chrono::milliseconds to_take{60000};  ///< time that the client has to take the answer
-  std::chrono::milliseconds to_close{1000};  ///< time that the client has to close, once it has the answer
+  std::size_t connections = 256;             ///< limit: beyond, the oldest unanswered connection is closed
+  std::size_t answers = 64;                  ///< computed or sent at a time; further connections wait in the system's
+                                             ///< queue
+  std::chrono::milliseconds to_ask{5000};    ///< time from the connection to its complete request
+  std::chrono::milliseconds to_take{60000};  ///< time for the client to receive the answer
+  std::chrono::milliseconds to_close{1000};  ///< time for the client to close after the answer
 };
 
 class Connections {
  public:
-  /// The answer to a request, as bytes of HTTP. Called by threads that `start` begins.
+  /// The answer to a request, as bytes of HTTP. Called in threads begun by `start`.
   using Answer = std::function<std::string(const std::string& request)>;
-  /// Has a function called by another thread, some time.
+  /// Runs a function later on another thread.
   using Start = std::function<void(std::function<void()>)>;
 
-  /// `listener`: a socket that listens, and belongs to this object now.
+  /// `listener`: a listening socket; this object takes ownership.
   Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits = {});
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
-  /// Does what there is to do, and waits for more, at most so long.
+  /// Handles pending events, and waits for more, at most for `most`.
   void turn(std::chrono::milliseconds most);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Connection;
-  /// The answers of threads, which wake the loop.
+  /// The answers of threads; adding an answer wakes the loop.
   struct Answers;
 
   void accept_all();

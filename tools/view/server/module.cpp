@@ -22,17 +22,17 @@ namespace tern::view {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
-constexpr int kThreads = 16;                  // answer requests that have come whole
-constexpr std::chrono::seconds kPatience(1);  // waits for what is under way at the end
+constexpr int kThreads = 16;                  // threads answering complete requests
+constexpr std::chrono::seconds kPatience(1);  // waiting time for pending answers at the end
 constexpr std::array<std::pair<const char*, const char*>, 5> kHeaders = {{
     {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},  // the address holds the token
+    {"Referrer-Policy", "no-referrer"},  // the address contains the token
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Cross-Origin-Opener-Policy", "same-origin"},
     {"X-Frame-Options", "DENY"},
 }};
 
-/// Takes as long for every text of the same size.
+/// Constant time for texts of the same size.
 bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differ = 0;
@@ -75,7 +75,7 @@ class Pages {
     using Handled = httplib::Server::HandlerResponse;
     for (const auto& [name, value] : kHeaders) response.set_header(name, value);
     response.set_header("Cache-Control", "no-store");
-    // A page of another site may point a name of its own at this machine; the browser then sends that name.
+    // Checks the host: another site may point its own name at this machine, and the browser then sends this name.
     const std::string host = request.get_header_value("Host");
     if (host != hosts_[0] && host != hosts_[1])
       return refuse(response, 403, "not a name of this server"), Handled::Handled;
@@ -103,7 +103,7 @@ class Pages {
   std::mutex mutex_;
 };
 
-/// A request that has come whole, and what answers it.
+/// Passes a complete request to cpp-httplib and collects the answer.
 class Exchange : public httplib::Stream {
  public:
   explicit Exchange(const std::string& request) : request_(request) {}
@@ -130,7 +130,7 @@ class Exchange : public httplib::Stream {
   std::string answer_;
 };
 
-/// cpp-httplib reads requests and makes answers. Its own connections have no limits of bytes and time.
+/// cpp-httplib parses requests and formats answers. Its own connections lack limits of bytes and time.
 class Server : public httplib::Server {
  public:
   std::string answer(const std::string& request) {
@@ -141,11 +141,11 @@ class Server : public httplib::Server {
   }
 };
 
-/// A socket that listens at the port, 0: at any that is free, or -1.
+/// A socket listening at the port (0: any free port), or -1.
 int listen_at(int port) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
-  // Without SO_REUSEPORT, by which two servers would share a port.
+  // Omits SO_REUSEPORT: two servers could share a port.
   ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -182,7 +182,7 @@ std::string run(const ServerRequest& request) {
     request.ready("http://" + std::string(kHost) + ":" + std::to_string(port) + pages.prefix());
     while (!request.ended()) connections.turn(std::chrono::milliseconds(100));
   }
-  // A thread may be at work on a weight.
+  // A thread may still work on a weight.
   std::future<void> idle = std::async(std::launch::async, [&] { threads.shutdown(); });
   if (idle.wait_for(kPatience) == std::future_status::ready) return {};
   std::fflush(nullptr);

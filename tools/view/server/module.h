@@ -1,5 +1,4 @@
-// The server as a module that only `tern view` loads: cpp-httplib brings OpenSSL, which every other command would load
-// in vain.
+// The server as a module loaded only by `tern view`: cpp-httplib depends on OpenSSL, useless for every other command.
 #pragma once
 
 #include <functional>
@@ -14,13 +13,13 @@ inline constexpr const char* kServeFunction = "tern_view_serve";
 
 struct ServerRequest {
   const Site& site;
-  std::string token;  ///< in front of every address
+  std::string token;  ///< prefix of every address
   int port = 0;
   std::function<void(const std::string& address)> ready;
-  std::function<bool()> ended;  ///< asked several times a second, until it says so
+  std::function<bool()> ended;  ///< polled several times a second until true
 };
 
-/// `problem` becomes what went wrong, empty for nothing. Throws nothing.
+/// `problem` receives the error text, empty on success. Throws nothing.
 using ServeFunction = void (*)(const ServerRequest& request, std::string* problem);
 
 }  // namespace tern::view

@@ -1,8 +1,8 @@
 // Q^H A P = B, upper bidiagonal and real, of m >= n: LAPACK's gebd2.
 
-/// The vectors of the reflections from the left stay below the diagonal of a, those from the right beyond the one above
-/// it. The latter, and their factors, are conjugates: they are of A^T, and their product is the conjugate of P. d, e
-/// [n]: the diagonals of B.
+/// Stores the vectors of left reflections below the diagonal of a, and right reflections right of the superdiagonal.
+/// Right vectors and factors are conjugates: they belong to A^T, and their product is the conjugate of P. d, e [n]: the
+/// diagonals of B.
 template <class T>
 void bidiagonalize(const Tile<T>& a, int m, int n, V<Part<T>>* d, V<Part<T>>* e, V<T>* tau_left, V<T>* tau_right) {
   V<T>* x = registers<T>(a.data);

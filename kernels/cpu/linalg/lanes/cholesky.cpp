@@ -17,7 +17,7 @@ struct CholeskyTiles {
   }
   void cut(ScratchParts& parts) { matrix = parts.take<T>(apart(n) * n * loops.lanes); }
   void tile(std::int64_t first, int used, Leftover& leftover) {
-    // The upper factor of A is the transpose of the lower one of A^T, which has the same numbers.
+    // The upper factor of A is the transpose of the lower factor of A^T, an equal matrix.
     const Tile<T> rows = {matrix, n, 1}, seen = upper ? Tile<T>{matrix, 1, n} : rows;
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, seen);
     Infos infos;

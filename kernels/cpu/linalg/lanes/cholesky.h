@@ -1,9 +1,8 @@
-// A = L L^H. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are
-// factored, and their product is subtracted from the rest. Each element has the same products subtracted in the same
-// order.
+// A = L L^H. Small matrices stay in registers, column after column; larger matrices factor four columns at a time and
+// subtract their product from the remaining columns. Each element subtracts the same products in the same order.
 
-/// Column j's pivot becomes its root. A lane that failed goes on with finite numbers. Result: what the column is
-/// multiplied by.
+/// Replaces column j's pivot by its root. A failed lane continues with finite numbers. Returns the multiplier of the
+/// column.
 template <class T>
 TERN_SIMD_INLINE V<Part<T>> take_root(V<T>& pivot, int j, I<T>& info) {
   using R = Part<T>;

@@ -1,5 +1,5 @@
-// Complex numbers in lanes: a register of real parts, and one of imaginary parts. The functions below let one text of
-// an algorithm serve real and complex matrices; for real ones they are the plain operation.
+// Complex numbers in lanes: a vector of real parts and a vector of imaginary parts. The functions below let a single
+// source text serve real and complex matrices; for real matrices they are the plain operation.
 
 template <class R>
 struct Pair {
@@ -11,7 +11,7 @@ struct Lane<std::complex<R>> {
   using I = typename Lane<R>::I;
   using Part = R;
 };
-/// float of float and of complex64.
+/// The real type: float for float and complex64.
 template <class T>
 using Part = typename Lane<T>::Part;
 template <class T>
@@ -40,7 +40,7 @@ TERN_SIMD_INLINE Pair<R> operator*(Pair<R> x, Pair<R> y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
-/// x where the mask is, y elsewhere.
+/// Returns x if the mask is set, else y.
 template <class T>
 TERN_SIMD_INLINE V<T> select(I<T> mask, V<T> x, V<T> y) {
   if constexpr (kIsComplex<T>) {
@@ -65,7 +65,7 @@ TERN_SIMD_INLINE V<Part<T>> real_part(V<T> x) {
     return x;
   }
 }
-/// A real number as one of T.
+/// Converts a real number to T.
 template <class T>
 TERN_SIMD_INLINE V<T> from_real(V<Part<T>> x) {
   if constexpr (kIsComplex<T>) {
@@ -78,7 +78,7 @@ template <class T>
 TERN_SIMD_INLINE V<T> number(Part<T> x) {
   return from_real<T>(spread<Part<T>>(x));
 }
-/// *from in all lanes.
+/// Broadcasts *from.
 template <class T>
 TERN_SIMD_INLINE V<T> repeated(const T* from) {
   if constexpr (kIsComplex<T>) {
@@ -96,7 +96,7 @@ TERN_SIMD_INLINE I<T> is_zero(V<T> x) {
     return x == T(0);
   }
 }
-/// |x|, or |re| + |im|: the size by which BLAS (izamax) and so LAPACK choose pivots.
+/// x|, or |re| + |im|: the magnitude for pivots in BLAS (izamax) and LAPACK.
 template <class T>
 TERN_SIMD_INLINE V<Part<T>> pivot_size(V<T> x) {
   if constexpr (kIsComplex<T>) {
@@ -105,7 +105,7 @@ TERN_SIMD_INLINE V<Part<T>> pivot_size(V<T> x) {
     return magnitude<T>(x);
   }
 }
-/// The larger of |re| and |im|.
+/// Returns max(|re|, |im|).
 template <class T>
 TERN_SIMD_INLINE V<Part<T>> larger_part(V<T> x) {
   if constexpr (kIsComplex<T>) {
@@ -123,7 +123,7 @@ TERN_SIMD_INLINE V<Part<T>> squared_size(V<T> x) {
     return x * x;
   }
 }
-/// sum - x y, sum + x y: four multiply-adds where they are complex.
+/// sum - x y, sum + x y: four fmas for complex numbers.
 template <class T>
 TERN_SIMD_INLINE void subtract(V<T>& sum, V<T> x, V<T> y) {
   if constexpr (kIsComplex<T>) {
@@ -147,7 +147,7 @@ TERN_SIMD_INLINE void add(V<T>& sum, V<T> x, V<T> y) {
   }
 }
 
-/// Division by d in two factors: of the least numbers, the inverse overflows.
+/// Division by d in two factors: the inverse of the smallest numbers overflows.
 template <class T>
 struct Inverse {
   V<Part<T>> scale;  ///< a power of two
@@ -163,7 +163,7 @@ struct Inverse {
       scaled = T(1) / d;
     }
   }
-  /// 1 / d; infinite or NaN for the least d.
+  /// 1 / d; infinite or NaN for the smallest d.
   TERN_SIMD_INLINE V<T> whole() const {
     if constexpr (kIsComplex<T>) {
       return scaled * scale;
@@ -182,7 +182,7 @@ TERN_SIMD_INLINE V<T> quotient(V<T> x, V<T> d) {
   }
 }
 
-/// A tile with contiguous columns as one of real numbers: a column of m complex ones has part_rows(m) of them.
+/// Views a tile with contiguous columns as real: a column of m complex numbers has part_rows(m) real numbers.
 template <class T>
 TERN_SIMD_INLINE int part_rows(int m) {
   return kIsComplex<T> ? 2 * m : m;

@@ -37,7 +37,7 @@ struct EighTiles {
       lanes::loops<R>().unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
     T* out = output<T>(*c, 1, 0, 0);
     if (out == nullptr) return;
-    // Rows in order, which are then transposed, matrix by matrix.
+    // Unpacks rows in order, then transposes them matrix by matrix.
     const std::int64_t size = static_cast<std::int64_t>(n) * n;
     loops.unpack({columns, apart(n), 1}, places, used, matrices_at(matrix, 0, used, n, n));
     for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, n, out + (first + l) * size, n);

@@ -5,7 +5,7 @@ std::int64_t eigh_scratch(int n) {
   return 6 * std::int64_t{n};
 }
 
-/// The product of the reflections of tridiagonalize, in columns.
+/// Forms the product of tridiagonalize's reflections, in columns.
 template <class T>
 void tridiagonal_q(const V<T>* a, std::ptrdiff_t row, int n, const T* tau, const Tile<T>& to) {
   V<T>* z = registers<T>(to.data);
@@ -36,7 +36,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   Extent<R> extent;
   for (int r = 0; r < n; ++r) {
     V<T>& diagonal = x[r * (a.row + 1)];
-    if constexpr (kIsComplex<T>) extent.require_finite(diagonal.im);  // else it is not read
+    if constexpr (kIsComplex<T>) extent.require_finite(diagonal.im);  // never read below
     diagonal = from_real<T>(real_part<T>(diagonal));
     for (int c = 0; c <= r; ++c) extent.add(x[r * a.row + c]);
   }
@@ -51,7 +51,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   tridiagonalize<T>(x, a.row, n, d, e, tau, v, w);
   V<T>* z = vectors.data == nullptr ? nullptr : registers<T>(vectors.data);
   if (z != nullptr) tridiagonal_q<T>(x, a.row, n, reinterpret_cast<const T*>(tau), vectors);
-  // Graded matrices have their large numbers first now. QL keeps the small ones exact if they come first.
+  // Graded matrices now have large numbers first. QL keeps small numbers exact if small numbers come first.
   reverse<R>(d, n);
   reverse<R>(e, n - 1);
   const Tile<R> parts = parts_of<T>(vectors);

@@ -3,7 +3,7 @@
 namespace tern::cpu::lanes {
 namespace {
 
-/// lu_solve of matrices that were not factored yet: the factors stay in the tile.
+/// lu_solve of matrices without factors: the factors stay in the tile.
 template <class T>
 struct FactorSolveTiles : SolveTiles<T> {
   explicit FactorSolveTiles(const KernelCall& call)

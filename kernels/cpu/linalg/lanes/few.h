@@ -1,7 +1,7 @@
-// Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the
-// pivot is the first of the largest of its column, as LAPACK takes it.
+// Systems of at most four equations, in registers. Rows are exchanged pair by pair, in the affected lanes: the pivot is
+// the first of the column's largest elements, as in LAPACK.
 
-/// x, which the compiler then does not make one instruction of with what follows.
+/// Returns x, protected from contraction with the next operation.
 template <class T>
 TERN_SIMD_INLINE V<T> rounded(V<T> x) {
 #if defined(__x86_64__)
@@ -12,14 +12,14 @@ TERN_SIMD_INLINE V<T> rounded(V<T> x) {
   return x;
 }
 
-/// x - f y, rounded twice. Where f is x / y it is zero, for small integers at least, and so a singular matrix of them
-/// has a pivot of zero; the difference rounded once is the rounding error of f.
+/// x - f y, rounded twice. The result is zero for f = x / y, at least with small integers, so singular integer matrices
+/// get a pivot of zero; an fma would leave the rounding error of f.
 template <class T>
 TERN_SIMD_INLINE V<T> less_product(V<T> x, V<T> f, V<T> y) {
   return x - rounded<T>(f * y);
 }
 
-/// Division by d, in two factors: the inverse of the least numbers would overflow.
+/// Division by d in two factors: the inverse of the smallest numbers would overflow.
 template <class T>
 struct Divisor {
   V<T> d, scale, inverse;
@@ -30,7 +30,7 @@ struct Divisor {
     inverse = T(1) / (d * scale);
   }
   TERN_SIMD_INLINE V<T> divide(V<T> x) const { return x * scale * inverse; }
-  /// x / d as a division rounds it (Markstein), where |x| <= |d|. By an infinite d it is 0, or NaN.
+  /// x / d, correctly rounded (Markstein), for |x| <= |d|. An infinite d gives 0 or NaN.
   TERN_SIMD_INLINE V<T> quotient(V<T> x) const {
     const V<T> q = divide(x), rest = x - q * (inverse == T(0) ? V<T>{} : d);
     return q + divide(rest);

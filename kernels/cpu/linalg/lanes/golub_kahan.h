@@ -1,16 +1,16 @@
-// Singular values of bidiagonal matrices by QR with implicit shifts (Golub and Kahan 1965; the shift is LAPACK's
-// bdsqr's). Each lane works on its own lowest block; a sweep covers the blocks of all lanes.
+// Singular values of bidiagonal matrices by QR with implicit shifts (Golub and Kahan 1965; shift from LAPACK's bdsqr).
+// Each lane works on its own lowest block; a sweep covers the blocks of all lanes.
 
-/// The lowest block of each lane that is not diagonal yet: rows first..last.
+/// The lowest block of each lane not yet diagonal: rows first..last.
 template <class T>
 struct LowBlock {
-  I<T> open;  ///< whether there is one
+  I<T> open;  ///< true if a block exists
   I<T> first, last;
   V<T> d_first, d_before, d_last, e_last;
   V<T> least, most;  ///< magnitudes on the diagonal
 };
 
-/// Elements e that are rounding errors beside their neighbours become zero.
+/// Sets e to zero if negligible beside its neighbours.
 template <class T>
 LowBlock<T> low_block(const V<T>* d, V<T>* e, int to, int n) {
   LowBlock<T> b = {};
@@ -39,7 +39,7 @@ LowBlock<T> low_block(const V<T>* d, V<T>* e, int to, int n) {
   return b;
 }
 
-/// The smaller singular value of (f g; 0 h), as LAPACK's las2.
+/// Returns the smaller singular value of (f g; 0 h), as LAPACK's las2.
 template <class T>
 V<T> smaller_value(V<T> f, V<T> g, V<T> h) {
   const V<T> x = magnitude<T>(f), y = magnitude<T>(h);
@@ -51,8 +51,8 @@ V<T> smaller_value(V<T> f, V<T> g, V<T> h) {
   return none ? V<T>{} : T(2) * least / (simd::root(sum * sum + square) + simd::root(gap * gap + square));
 }
 
-/// The first element of the first column of B^T B - shift^2, over d_first. The shift is zero where it would be lost,
-/// and where B is singular: then one sweep splits the zero off.
+/// Returns the first element of the first column of B^T B - shift^2, over d_first. The shift is zero if rounding would
+/// lose the shift, or if B is singular: then a single sweep splits off the zero.
 template <class T>
 V<T> first_of_shifted(const LowBlock<T>& b) {
   const V<T> size = magnitude<T>(b.d_first), shift = smaller_value<T>(b.d_before, b.e_last, b.d_last);
@@ -67,7 +67,7 @@ struct Sweep {
   V<T>*c_right, *s_right, *c_left, *s_left;
 };
 
-/// One sweep from `low` up to `high`; rotations of other lanes' rows are none.
+/// Sweeps from `low` up to `high`; rows of other lanes are not rotated.
 template <class T>
 void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high, const Sweep<T>& to) {
   V<T> f = first_of_shifted<T>(b), g = {};
@@ -96,8 +96,8 @@ void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high
   }
 }
 
-/// d becomes the singular values, with signs; the columns of u and v, where there are any, are rotated. Returns the
-/// lanes that did not converge.
+/// Replaces d by the signed singular values; rotates the columns of u and v, if present. Returns the lanes without
+/// convergence.
 template <class T>
 I<T> golub_kahan(V<T>* d, V<T>* e, int n, const Tile<T>& u, int u_rows, const Tile<T>& v, int v_rows,
                  const Sweep<T>& turns) {

@@ -69,7 +69,7 @@ bool Householder::fits(const KernelCall& c) {
   const TensorView &v = c.in[0], &y = multiplies(c) ? c.in[2] : v;
   if (y.numel() == 0 || v.numel() == 0) return false;
   const std::int64_t rows = v.size(v.rank - 2), columns = v.size(v.rank - 1), k = c.in[1].size(c.in[1].rank - 1);
-  if (columns < k || rows < (multiplies(c) ? k : columns)) return false;  // an error
+  if (columns < k || rows < (multiplies(c) ? k : columns)) return false;  // run reports the error
   const std::int64_t size = std::max({rows, columns, y.size(y.rank - 2), y.size(y.rank - 1)});
   return within(v.dtype, size, batch_count(y, 2));
 }

@@ -1,12 +1,12 @@
-// Kernels for batches of small matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
-// do all others.
+// Kernels for batches of small matrices, one per lane of a vector (loops.h). The LAPACK kernels of the parent folder
+// compute all other batches.
 #pragma once
 
 #include "kernels/cpu/linalg/lanes/run.h"
 
 namespace tern::cpu::lanes {
 
-/// One op: whether lanes are faster for a call, and what runs then.
+/// Declares an op: `fits` is true if lanes are faster for a call; `run` computes the call.
 #define TERN_LANES(name)                                \
   struct name {                                         \
     static bool fits(const KernelCall& c);              \
@@ -26,7 +26,7 @@ TERN_LANES(Svd)
 
 void run_any_leftover(const AnyJob& job, const Leftover& leftover, Failure& failure);
 
-/// What is left of a batch, matrix by matrix.
+/// Computes the leftover of a batch, matrix by matrix.
 template <class Job>
 void run_leftover(const KernelCall& c, const Leftover& leftover) {
   const Job job(c);
@@ -57,8 +57,8 @@ void run(KernelCall& c) {
   }
 }
 
-/// Lanes where they fit, LAPACK's job for each matrix of more than `kSmall` rows or columns, the definition for the
-/// rest.
+/// Makes a kernel: lanes if they fit, LAPACK's job for matrices of more than `kSmall` rows or columns, otherwise the
+/// portable definition.
 template <class Lanes, template <class> class Job, int kSmall>
 Kernel kernel_with() {
   Kernel k;

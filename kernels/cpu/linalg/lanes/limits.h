@@ -1,4 +1,4 @@
-// For which batches one matrix a lane is faster than one matrix after the other (`./dev bench linalg`).
+// Limits of batches that are faster with a matrix per lane than matrix by matrix (`./dev bench linalg`).
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace tern::cpu::lanes {
 
-/// Up to `size` rows and columns, a full tile is at least `gain` times as fast as LAPACK is with its matrices one after
-/// the other. A tile that is partly full takes as long as a full one.
+/// Up to `size` rows and columns, a full tile is at least `gain` times as fast as LAPACK matrix by matrix. A partly
+/// filled tile takes as long as a full tile.
 struct Gain {
-  std::int64_t size, lanes;  ///< with at least so many lanes
+  std::int64_t size, lanes;  ///< requires at least `lanes` lanes
   double gain;
 };
-// The least gain of cholesky, lu_factor, lu_solve, qr, eigh and svd. Above 128 tiles no longer lie in the caches.
+// Smallest gain of cholesky, lu_factor, lu_solve, qr, eigh and svd. Tiles above 128 exceed the caches.
 inline constexpr Gain kGains[] = {{16, 2, 4}, {32, 4, 4}, {64, 4, 1.5}, {128, 8, 1.5}};
 
 inline std::int64_t lanes_of(DType type) {
@@ -26,7 +26,7 @@ inline std::int64_t lanes_of(DType type) {
     default: return loops<float>().lanes;
   }
 }
-/// Whether that is so for `count` matrices of at most `size` rows and columns.
+/// True if lanes are faster for `count` matrices of at most `size` rows and columns.
 inline bool within(DType type, std::int64_t size, std::int64_t count) {
   const std::int64_t lanes = lanes_of(type);
   if (lanes == 0) return false;
@@ -37,7 +37,7 @@ inline bool within(DType type, std::int64_t size, std::int64_t count) {
   }
   return false;
 }
-/// The same for a batch of matrices that are not empty: the last two axes of `a`.
+/// True if lanes are faster for a batch of non-empty matrices: the last two axes of `a`.
 inline bool matrices_fit(const TensorView& a) {
   const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
   return m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));

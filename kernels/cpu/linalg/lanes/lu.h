@@ -1,7 +1,7 @@
 // A = P L U with partial pivoting, four columns at a time. The pivot is the first of the largest magnitude
-// (pivot_size), as LAPACK takes it, and every lane has its own.
+// (pivot_size), as in LAPACK; every lane has its own pivots.
 
-/// Rows that some lanes take pivots from, each with the mask of those lanes.
+/// Rows with pivots for some lanes, each with the mask of these lanes.
 template <class T>
 struct Exchange {
   int count = 0;
@@ -40,8 +40,8 @@ template <class T, int kN>
   for (int c = 0; c < kN; ++c) first[c] = chosen[c];
 }
 
-/// What is left of four steps for some columns beside theirs: rows change places, and right of them the product of the
-/// new columns of L and rows of U is subtracted. A few columns at a time stay in the first-level cache meanwhile.
+/// Completes four steps for other columns: exchanges rows and, on the right, subtracts the product of the new columns
+/// of L and rows of U. A few columns at a time stay in the first-level cache.
 template <class T, int kN>
 [[gnu::noinline]] void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column,
                                       const Exchange<T>* exchanges) {
@@ -61,7 +61,7 @@ template <class T, int kN>
                       end - begin, kN);
 }
 
-/// Column j of the four that begin with `begin`: the pivot, the factors, and the columns after it.
+/// Eliminates column j of the four from `begin` on: pivot, factors, and the following columns.
 template <class T>
 [[gnu::noinline]] Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end,
                                         std::int32_t* pivots, I<T>& info) {
@@ -79,14 +79,13 @@ template <class T>
   const I<T> zero = is_zero<T>(top[j]);
   info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
   const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).whole();
-  // Of the least numbers the inverse may overflow. Small loops divide, too: 49 times 1 / 49 is not 1.
+  // The inverse of the smallest numbers may overflow. Levels without fma divide, too: 49 times 1 / 49 is not 1.
   const bool small = !simd::kFused || any<T>(best < Lane<Part<T>>::kLeastNormal);
   for (int r = j + 1; r < m; ++r) {
     V<T>* at = x + r * row;
     V<T> factor = small ? quotient<T>(at[j], divisor) : at[j] * inverse;
     if constexpr (kIsComplex<T>) {
-      // One step of Newton, and products rounded before they are subtracted: of equal rows zeros are left, and the
-      // matrix is found to be singular.
+      // Takes a Newton step and subtracts rounded products: equal rows leave zeros, so the matrix is found singular.
       V<T> rest = at[j];
       subtract<T>(rest, factor, divisor);
       if (!small) add<T>(factor, rest, inverse);

@@ -12,7 +12,7 @@ struct LuSolveTiles : SolveTiles<T> {
     SolveTiles<T>::cut(parts);
     order = parts.take<std::int32_t>(this->n * this->loops.lanes);
   }
-  /// order[r][lane]: the row of P^T B's row r in B. A lane with a pivot that is no row is left to LAPACK.
+  /// Computes order[r][lane]: the row of B for row r of P^T B. Lanes with an invalid pivot go to LAPACK.
   void order_rows(std::int64_t first, int used, Leftover& leftover) const {
     const int lanes = this->loops.lanes, n = this->n;
     for (int l = 0; l < lanes; ++l) {

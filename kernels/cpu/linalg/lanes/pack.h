@@ -1,8 +1,8 @@
-// Between matrices in memory and tiles: four elements of each matrix at a time, transposed in registers.
+// Copies between matrices and tiles: four elements of each matrix at a time, transposed in registers.
 
 template <class T>
 using Four = typename Lane<T>::Four;
-/// Registers of four matrices each that one of a tile is made of; 0: none.
+/// Vectors of four matrices each per tile vector; 0: none.
 template <class T>
 inline constexpr int kParts = kWidth<T> / 4;
 
@@ -11,7 +11,7 @@ TERN_SIMD_INLINE auto chosen(X x, X y) {
   return __builtin_shufflevector(x, y, kPlaces...);
 }
 
-/// A register of `kCount` parts.
+/// A vector of `kCount` parts.
 template <class T, int kCount>
 TERN_SIMD_INLINE auto joined(const Four<T>* parts) {
   if constexpr (kCount == 1) {
@@ -28,13 +28,13 @@ TERN_SIMD_INLINE Four<T> part_of(V<T> x) {
   return chosen<4 * kPart, 4 * kPart + 1, 4 * kPart + 2, 4 * kPart + 3>(x, x);
 }
 
-/// Four by four in each part. `pattern(i)`: which element of two registers comes to place i.
+/// Shuffles two vectors: lane i takes element F::at(i).
 template <class T, class F, int... kI>
 TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI...>) {
   return chosen<F::at(kI)...>(x, y);
 }
-/// From two registers by turns: the first and third of each four, or with kSecond the second and fourth (of floats,
-/// whose parts are 16 bytes: the first two, the last two).
+/// Alternates between two vectors: the first and third of each four, or with kSecond the second and fourth (floats,
+/// with parts of 16 bytes: the first two, the last two).
 template <class T, int kSecond>
 struct Turns {
   static constexpr int at(int i) {
@@ -42,7 +42,7 @@ struct Turns {
     return part + (sizeof(T) == 4 ? k + 2 * kSecond : 2 * k + kSecond) + i % 2 * kWidth<T>;
   }
 };
-/// The first two of each four from both, or the last two.
+/// Takes the first two of each four from both vectors, or the last two.
 template <class T, int kSecond>
 struct Halves {
   static constexpr int at(int i) { return i / 4 * 4 + i % 2 + 2 * kSecond + i % 4 / 2 * kWidth<T>; }
@@ -58,18 +58,18 @@ TERN_SIMD_INLINE void transpose_parts(V<T> (&q)[4]) {
   q[1] = sizeof(T) == 4 ? other : second, q[2] = sizeof(T) == 4 ? second : other;
 }
 
-/// Where groups of four begin in a row of `n`, which is at least four: the last one may overlap.
+/// Returns the next start of a group of four in a row of `n` >= 4 elements; the last group may overlap.
 TERN_SIMD_INLINE std::int64_t next_four(std::int64_t at, std::int64_t n) {
   return at + 8 <= n ? at + 4 : at + 4 < n ? n - 4 : n;
 }
 
-/// Where number e of a row is, of elements `apart`: complex ones are two numbers each.
+/// Returns the offset of number e of a row with elements `apart`: a complex element is two numbers.
 template <bool kPairs>
 TERN_SIMD_INLINE std::ptrdiff_t place(std::int64_t e, std::ptrdiff_t apart) {
   return kPairs ? e / 2 * 2 * apart + e % 2 : e * apart;
 }
 
-/// One row of `n` numbers of each matrix, from[lane], to a row of a tile; elements are `column` apart there.
+/// Packs a row of `n` numbers per matrix, from[lane], into a row of a tile with elements `column` apart.
 template <class T, bool kPairs>
 void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
   constexpr int lanes = kWidth<T>;
@@ -121,15 +121,15 @@ void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count,
   }
 }
 
-/// Whether `count` matrices follow each other, `apart` elements each.
+/// True if `count` matrices are adjacent, `apart` elements each.
 template <class T>
 TERN_SIMD_INLINE bool follow(T* const* at, int count, std::int64_t apart) {
   bool all = true;
   for (int l = 1; l < count; ++l) all = all && at[l] == at[0] + l * apart;
   return all;
 }
-// Two or three elements of each matrix, which follow each other: element e of lane l is number l * kN + e. Place i of a
-// register takes it from two at first, and from the third where it lies there.
+// Gathers two or three adjacent elements of each matrix: element e of lane l is number l * kN + e. Lane i first takes
+// from two vectors, then from the third.
 template <class T, int kN, int kE, bool kThird>
 struct Spaced {
   static constexpr int at(int i) {
@@ -165,7 +165,7 @@ TERN_SIMD_INLINE void unpack_few(const T* from, std::ptrdiff_t column, T* to) {
   __builtin_memcpy(to, out, sizeof out);
 }
 
-/// The same elements with rows and columns exchanged, or as one row, if rows are longer that way.
+/// Exchanges rows and columns, or merges everything into a row, if this lengthens rows.
 template <class M, class T>
 void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
   if (ordered) return;
@@ -189,7 +189,7 @@ void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile
   Matrices<const T> from = source;
   Tile<T> to = tile;
   lengthen_rows(from, to, order != nullptr);
-  if (order == nullptr && follow(from.at, lanes, 0)) {  // one matrix for all
+  if (order == nullptr && follow(from.at, lanes, 0)) {  // the same matrix in all lanes
     for (std::int64_t r = 0; r < from.rows; ++r) {
       for (std::int64_t c = 0; c < from.columns; ++c)
         registers<T>(to.data)[r * to.row + c * to.column] = repeated<T>(from.at[0] + r * from.row + c * from.column);
@@ -235,7 +235,7 @@ void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Mat
   }
 }
 
-/// A block that the first-level cache holds, also where rows are powers of two apart.
+/// Transposes a block that fits the first-level cache, even with rows a power of two apart.
 template <class T>
 TERN_SIMD_INLINE void transpose_block(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row,
                                       T* to, std::int64_t to_row) {

@@ -1,6 +1,6 @@
-// What eigh and svd do before and after: scale, find numbers that are not finite, sort.
+// Steps of eigh and svd before and after iterations: scaling, a check for finite numbers, sorting.
 
-/// Lanes whose number is finite in each of the registers added to it.
+/// Collects lanes with finite numbers in all added vectors.
 template <class T>
 struct Extent {
   V<T> most = {}, zeros = {};
@@ -15,12 +15,12 @@ struct Extent {
   }
   TERN_SIMD_INLINE void require_finite(V<T> x) { zeros += x * T(0); }
   I<T> finite() const { return zeros == T(0); }
-  /// Factors that take the largest number to about Lane::kSize, and back from there.
+  /// Factors to scale the largest number to about Lane::kSize, and back.
   V<T> down() const { return power_below<T>(most).inverse; }
   V<T> up() const { return power_below<T>(most).power; }
 };
 
-/// places[i][lane]: how many values come before value i, in ascending or descending order.
+/// Computes places[i][lane]: the number of values before value i, in ascending or descending order.
 template <class T>
 void sorted_places(const V<T>* values, int n, bool ascending, std::int32_t* places) {
   for (int i = 0; i < n; ++i) {
@@ -35,7 +35,7 @@ void sorted_places(const V<T>* values, int n, bool ascending, std::int32_t* plac
   }
 }
 
-/// The least and the largest of the lanes that the mask has.
+/// Return the smallest and the largest value among the mask's lanes.
 template <class T>
 TERN_SIMD_INLINE int least_lane(I<T> x, I<T> mask, int otherwise) {
   int least = otherwise;

@@ -1,6 +1,6 @@
-// x -= a u, the inner loop of the factorizations: a has at most four columns, which stay in registers.
+// x -= a u, the inner loop of the factorizations: a has at most four columns, kept in registers.
 
-/// Rows at once: their part of a takes half of the registers.
+/// Rows per step: a's share takes half of the registers.
 template <class T>
 inline constexpr int kRows = (simd::kRegisters >= 32 ? 4 : 2) / (kIsComplex<T> ? 2 : 1);
 
@@ -39,12 +39,12 @@ template <class T, int kDepth, bool kConjugate>
   }
 }
 
-/// a: rows x depth, u: depth x columns; depth is 1 to 4. `kConjugate`: of u, its conjugate.
+/// a: rows x depth, u: depth x columns; depth is 1 to 4. `kConjugate`: conjugates u.
 template <class T, bool kConjugate = false>
 void subtract_product(const Tile<const T>& a, const Tile<const T>& u, const Tile<T>& x, int rows, int depth,
                       int columns) {
   if (depth == 4) return subtract_deep<T, 4, kConjugate>(a, u, x, rows, columns);
-  if constexpr (kIsComplex<T>) {  // one loop for the few last columns
+  if constexpr (kIsComplex<T>) {  // a single loop for the few last columns
     for (int k = 0; k < depth; ++k) {
       subtract_deep<T, 1, kConjugate>({a.data + k * a.column * kWidth<T>, a.row, a.column},
                                       {u.data + k * u.row * kWidth<T>, u.row, u.column}, x, rows, columns);
@@ -58,7 +58,7 @@ void subtract_product(const Tile<const T>& a, const Tile<const T>& u, const Tile
   }
 }
 
-/// The part of a tile from (r, c) on.
+/// Returns the view of a tile from (r, c) on.
 template <class T, class U>
 TERN_SIMD_INLINE Tile<T> part(const Tile<U>& t, int r, int c) {
   return {t.data + (r * t.row + c * t.column) * kWidth<std::remove_const_t<T>>, t.row, t.column};

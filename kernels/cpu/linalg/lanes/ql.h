@@ -1,15 +1,15 @@
 // Eigenvalues of tridiagonal matrices by QL with implicit shifts (EISPACK's imtql2; Wilkinson, Reinsch, Handbook for
 // Automatic Computation II/3). Each lane works on its own topmost block; a sweep covers the blocks of all lanes.
 
-/// The topmost block of each lane that is not diagonal yet: rows first..last.
+/// The topmost block of each lane not yet diagonal: rows first..last.
 template <class T>
 struct TopBlock {
-  I<T> open;  ///< whether there is one
+  I<T> open;  ///< true if a block exists
   I<T> first, last;
   V<T> d_first, d_second, d_last, e_first;
 };
 
-/// Elements e that are rounding errors beside their neighbours become zero.
+/// Sets e to zero if negligible beside its neighbours.
 template <class T>
 TopBlock<T> top_block(const V<T>* d, V<T>* e, int from, int n) {
   TopBlock<T> b = {{}, {}, {}, {}, {}, {}, spread<T>(1)};
@@ -33,7 +33,7 @@ TopBlock<T> top_block(const V<T>* d, V<T>* e, int from, int n) {
   return b;
 }
 
-/// One sweep from `high` down to `low`; rotations go to c and s, those of other lanes' rows being none.
+/// Sweeps from `high` down to `low` and stores rotations in c and s; rows of other lanes are not rotated.
 template <class T>
 void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* cosines, V<T>* sines) {
   V<T> g = (b.d_second - b.d_first) / (T(2) * b.e_first);
@@ -59,8 +59,7 @@ void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* c
   }
 }
 
-/// d becomes the eigenvalues, and the columns of z, where there are any, are rotated. Returns the lanes that did not
-/// converge.
+/// Replaces d by the eigenvalues and rotates the columns of z, if present. Returns the lanes without convergence.
 template <class T>
 I<T> ql(V<T>* d, V<T>* e, int n, V<T>* z, std::ptrdiff_t z_column, int z_rows, V<T>* cosines, V<T>* sines) {
   int low = 0;

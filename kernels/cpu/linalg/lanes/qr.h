@@ -1,4 +1,4 @@
-// A = Q R by reflections, column after column, and what is done with the reflections: LAPACK's geqr2, org2r, orm2r.
+// A = Q R by reflections, column by column, and products with the reflections: LAPACK's geqr2, org2r, orm2r.
 
 template <class T>
 void qr(const Tile<T>& a, int m, int n, T* tau) {

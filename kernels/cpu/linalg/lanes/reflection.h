@@ -1,4 +1,4 @@
-// Householder reflections H = 1 - tau v v^H with v = (1, x), as LAPACK's larfg and larf have them.
+// Householder reflections H = 1 - tau v v^H with v = (1, x), as in LAPACK's larfg and larf.
 
 template <class T>
 TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<Part<T>> by) {
@@ -9,8 +9,8 @@ TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<Part<T>> by) {
   }
 }
 
-/// The reflection H that has H^H (alpha, x) = (beta, 0) with a real beta: x becomes that of v, alpha becomes beta, and
-/// tau is returned. Sums of squares are of numbers over a power of two, so that none overflows, and none that matters
+/// Makes H with H^H (alpha, x) = (beta, 0) and a real beta: x becomes v's tail, alpha becomes beta; returns tau.
+/// Numbers are divided by a power of two before the sum of squares, so no square overflows and no significant square
 /// underflows.
 template <class T>
 V<T> make_reflection(V<T>& alpha, V<T>* x, std::ptrdiff_t step, int n) {
@@ -22,7 +22,7 @@ V<T> make_reflection(V<T>& alpha, V<T>* x, std::ptrdiff_t step, int n) {
   for (int i = 0; i < n; ++i) squares += squared_size<T>(x[i * step] * scale.inverse);
   const V<T> head = alpha * scale.inverse;
   if constexpr (kIsComplex<T>) squares += head.im * head.im;
-  const I<T> none = squares == R(0);  // or too small beside alpha to count
+  const I<T> none = squares == R(0);  // or negligible beside alpha
   const V<R> real = real_part<T>(head);
   const V<R> beta = -with_sign<R>(simd::root(real * real + squares), real);
   const V<T> factor = select<T>(none, V<T>{}, Inverse<T>(head - from_real<T>(beta)).whole());
@@ -51,7 +51,7 @@ TERN_SIMD_INLINE void apply_to_columns(const V<T>* x, std::ptrdiff_t step, int n
   }
 }
 
-/// H times columns of n + 1 rows: those of the first row begin at `head`.
+/// Multiplies columns of n + 1 rows by H; the first row's elements begin at `head`.
 template <class T>
 void apply_reflection(const V<T>* x, std::ptrdiff_t step, int n, V<T> tau, V<T>* head, std::ptrdiff_t row,
                       std::ptrdiff_t column, int columns) {

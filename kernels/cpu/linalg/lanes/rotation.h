@@ -1,7 +1,7 @@
-// Plane rotations, and a sweep of them over neighbouring columns.
+// Plane rotations, and sweeps over neighbouring columns.
 
-/// (c s; -s c) takes (f, g) to (r, 0). Numbers whose squares vanish are far below a rounding error of the matrix
-/// (Lane::kSize): they are left as they are.
+/// (c s; -s c) maps (f, g) to (r, 0). Numbers with vanishing squares are far below the matrix's rounding error
+/// (Lane::kSize) and stay unchanged.
 template <class T>
 struct Rotation {
   V<T> c, s, r;
@@ -14,8 +14,8 @@ TERN_SIMD_INLINE Rotation<T> rotation(V<T> f, V<T> g) {
   return {tiny ? spread<T>(1) : f * inverse, tiny ? V<T>{} : g * inverse, tiny ? f : r};
 }
 
-/// The same rotation with c^2 + s^2 nearer to 1, for vectors: they meet many rotations, whose errors of length would
-/// add up. The fused product is exact enough to see the error.
+/// Returns the rotation with c^2 + s^2 nearer to 1, for vectors: errors of length would accumulate over many rotations.
+/// The fma is exact enough to measure the error.
 template <class T>
 TERN_SIMD_INLINE Rotation<T> normalized(const Rotation<T>& t) {
   if (!simd::kFused) return t;
@@ -23,7 +23,7 @@ TERN_SIMD_INLINE Rotation<T> normalized(const Rotation<T>& t) {
   return {t.c - t.c * half, t.s - t.s * half, t.r};
 }
 
-/// Elements of a column at once: the column that two rotations share stays in registers.
+/// Elements of a column per step: the column shared by two rotations stays in registers.
 inline constexpr int kCarried = simd::kRegisters >= 32 ? 8 : 4;
 
 template <class T, int kN, bool kDown>
@@ -45,8 +45,8 @@ TERN_SIMD_INLINE void sweep_elements(V<T>* z, std::ptrdiff_t column, const V<T>*
   for (int k = 0; k < kN; ++k) at[k] = carried[k];
 }
 
-/// Turns columns i and i + 1 of z, each of `rows` registers, for i from low to high - 1: x and y become c x + s y and
-/// c y - s x. If kDown, for i from high - 1 to low, the other way round: c x - s y and c y + s x.
+/// Rotates columns i and i + 1 of z, each of `rows` vectors, for i from low to high - 1: x and y become c x + s y and c
+/// y - s x. With kDown, for i from high - 1 to low, rotates backwards: c x - s y and c y + s x.
 template <class T, bool kDown>
 void sweep_columns(V<T>* z, std::ptrdiff_t column, int rows, const V<T>* c, const V<T>* s, int low, int high) {
   int r = 0;

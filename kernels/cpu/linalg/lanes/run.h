@@ -1,4 +1,4 @@
-// The frame of the kernels with a matrix in each lane: a job for one tile, run over a batch on several threads.
+// Frame of the kernels with a matrix per lane: runs a job for each tile of a batch on several threads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tern::cpu::lanes {
 
-/// Matrices that are left to LAPACK: iterations that did not converge, and errors to report.
+/// Matrices left to LAPACK: iterations without convergence, and errors to report.
 class Leftover {
  public:
   void add(std::int64_t matrix) {
@@ -24,28 +24,28 @@ class Leftover {
   }
   bool any() const { return !matrices_.empty(); }
 
-  Failure failure;  ///< one that LAPACK, which rounds in another way, need not find again
+  Failure failure;  ///< an error LAPACK might miss, because of its different rounding
 
  private:
   std::mutex mutex_;
   std::vector<std::int64_t> matrices_;
 };
 
-/// The matrices of an operand from `first` on, one a lane; lanes past `count` have the last one again.
+/// Returns the matrices of an operand from `first` on, one per lane; lanes past `count` repeat the last matrix.
 template <class T>
 Matrices<const T> matrices_of(const Operand& a, std::int64_t first, std::int64_t count, int lanes) {
   Matrices<const T> m{{}, a.rows, a.columns, a.row, a.column};
   for (int l = 0; l < lanes; ++l) m.at[l] = a.at<T>(std::min(first + l, count - 1));
   return m;
 }
-/// Those of a contiguous output.
+/// Returns the matrices of a contiguous output.
 template <class T>
 Matrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows, std::int64_t columns) {
   Matrices<T> m{{}, rows, columns, columns, 1};
   for (int l = 0; l < used; ++l) m.at[l] = base + (first + l) * rows * columns;
   return m;
 }
-/// The first `count` elements of a tile become their conjugates.
+/// Conjugates the first `count` elements of a tile.
 template <class T>
 void conjugate(T* tile, std::int64_t count, int lanes) {
   using R = typename PartOf<T>::type;
@@ -62,13 +62,13 @@ M exchanged(M m) {
   return m;
 }
 
-/// Registers between columns (or rows) of a tile: an odd number, so that neighbours fall in different sets of a cache.
+/// Returns the vectors between columns (or rows) of a tile: an odd number, so neighbours map to different cache sets.
 inline std::ptrdiff_t apart(std::int64_t n) {
   return n < 16 ? n : n | 1;
 }
 
-// A Job<T> is made of the call. It has `count` matrices and `flops` for each; `cut` takes scratch memory, and
-// `tile(first, used, leftover)` does the matrices from `first` on in as many lanes as are used.
+// A Job<T> is constructed from the call. The job has `count` matrices with `flops` each; `cut` takes scratch memory,
+// and `tile(first, used, leftover)` computes the matrices from `first` on in `used` lanes.
 
 template <class Job>
 std::int64_t tile_workers(const Job& job) {

@@ -1,5 +1,5 @@
-// What lu_solve and triangular_solve share: a square matrix in a tile, and right hand sides in another, some columns at
-// a time. X op(A) = B is op(A)^T X^T = B^T.
+// Steps shared by lu_solve and triangular_solve: a square matrix in a tile, and some columns of the right hand sides in
+// another. X op(A) = B is op(A)^T X^T = B^T.
 #pragma once
 
 #include "kernels/cpu/linalg/lanes/lanes.h"
@@ -33,7 +33,7 @@ struct SolveTiles {
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, {matrix, apart(n), 1});
     if (conjugated) conjugate(matrix, n * apart(n), loops.lanes);
   }
-  /// Each group of columns: packed, solved by f(tile, columns), unpacked; `in` and `out` order the rows.
+  /// Visits groups of columns: packs, solves by f(tile, columns), unpacks; `in` and `out` order the rows.
   template <class F>
   void each_columns(std::int64_t first, int used, const std::int32_t* in, const std::int32_t* out, F&& f) const {
     T* to = output<T>(*c, 0, 0, 0);
@@ -54,12 +54,12 @@ struct SolveTiles {
       loops.unpack(t, out, used, then);
     }
   }
-  /// The lower or upper triangle of the matrix, or of its transpose.
+  /// Solves with the lower or upper triangle of the matrix, or of its transpose.
   void solve(bool upper, bool unit, const Tile<T>& t, int some) const {
     Tile<const T> triangle = {matrix, apart(n), 1};
     if (transposed) std::swap(triangle.row, triangle.column);
     Tile<T> rhs = t;
-    if (upper != transposed) {  // from the last row to the first
+    if (upper != transposed) {  // last row first
       triangle.data += (n - 1) * (triangle.row + triangle.column) * loops.lanes;
       triangle.row = -triangle.row, triangle.column = -triangle.column;
       rhs.data += (n - 1) * rhs.row * loops.lanes;
@@ -79,8 +79,8 @@ struct SolveTiles {
   T *matrix = nullptr, *x = nullptr;
 };
 
-/// Few right hand sides of larger matrices take less time than a tile of the matrices takes to fill, unless their
-/// factorization is a part of the work.
+/// True if tiles pay off: few right hand sides of larger matrices take less time than packing the matrices, unless the
+/// factorization is part of the work.
 inline bool pays_for_packing(const KernelCall& c, std::size_t rhs) {
   const TensorView &a = c.in[0], &b = c.in[rhs];
   const bool left = c.node->integer(AttrKey::left) != 0;
@@ -88,7 +88,7 @@ inline bool pays_for_packing(const KernelCall& c, std::size_t rhs) {
   return a.size(a.rank - 1) <= most || b.size(b.rank - (left ? 1 : 2)) > 4;
 }
 
-/// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.
+/// True if lanes are faster, judged by the operands alone: results have no sizes yet during the choice of a kernel.
 inline bool solve_fits(const KernelCall& c, std::size_t rhs) {
   const TensorView &a = c.in[0], &b = c.in[rhs];
   const std::int64_t n = a.size(a.rank - 1);

@@ -1,4 +1,4 @@
-// A with fewer rows than columns is taken as its transpose: then U and V change places.
+// A with fewer rows than columns is transposed: then U and V are exchanged.
 #include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lanes/limits.h"
 
@@ -29,7 +29,7 @@ struct SvdTiles {
     left = parts.take<T>(apart(m) * width * loops.lanes);
     right = parts.take<T>(apart(n) * n * loops.lanes);
   }
-  /// The columns of a tile, `size` elements each, as those of U or as the rows of Vh.
+  /// Stores the columns of a tile, `size` elements each, as columns of U or as rows of Vh.
   void store(bool as_rows, const Tile<T>& from, int size, int many, T* out, std::int64_t first, int used) const {
     if (out == nullptr) return;
     const Tile<T> rows = {from.data, from.column, from.row};
@@ -72,7 +72,7 @@ struct SvdTiles {
 bool Svd::fits(const KernelCall& c) {
   const TensorView& a = c.in[0];
   const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
-  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles leave the caches
+  return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles exceed the caches
 }
 std::size_t Svd::scratch(const KernelCall& c) {
   return scratch_by_type<SvdTiles>(c);

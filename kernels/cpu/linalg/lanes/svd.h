@@ -5,8 +5,8 @@ std::int64_t svd_scratch(int m, int n) {
   return 7 * std::int64_t{n};
 }
 
-/// The products of the reflections of bidiagonalize, in columns: Q, and the conjugate of P, whose columns are the rows
-/// of P^H.
+/// Compute the products of bidiagonalize's reflections, in columns: Q, and the conjugate of P with the rows of P^H as
+/// columns.
 template <class T>
 void bidiagonal_q(const Tile<T>& a, int m, int n, const T* tau, const Tile<T>& u, int u_columns) {
   const V<T>* x = registers<T>(a.data);

@@ -1,18 +1,17 @@
-// Systems of equations whose rows stay where they are: moving them would take longer than all arithmetic, as each lane
-// has its own pivots. Rows of U are gathered from the rows that the lanes took pivots from, four steps at a time; rows
-// that were taken have factors of zero from then on. Products are rounded before they are subtracted (less_product):
-// this takes at most a tenth longer.
+// Systems of equations without row exchanges: each lane has its own pivots, so exchanges would take longer than all
+// arithmetic. Rows of U are gathered from the lanes' pivot rows, four steps at a time; past pivot rows have factors of
+// zero. Products are rounded before the subtraction (less_product), at a cost of at most 10 %.
 
-/// Each lane's pivot row.
+/// The pivot row of each lane.
 template <class T>
 struct PivotRows {
   I<T> row;
-  std::uint64_t set;  ///< a bit for each row that some lane takes
+  std::uint64_t set;  ///< a bit per row with a pivot of some lane
 
   PivotRows() = default;
   explicit PivotRows(I<T> pivot) : row(pivot), set(set_of(pivot)) {}
 
-  /// Elements c of them.
+  /// Gathers the pivot rows' elements from column c on.
   template <int kN>
   TERN_SIMD_INLINE void gather(const V<T>* x, std::ptrdiff_t apart, V<T>* to) const {
     V<T> found[kN] = {};
@@ -32,9 +31,9 @@ struct PivotRows {
   }
 };
 
-/// The largest magnitude so far and its row, in lanes that may take it. Bits are compared: NaN is larger than all
-/// numbers, and as a pivot makes the whole solution NaN. Zero is larger than nothing: where a column has only zeros,
-/// the pivot is a zero of a row that is left.
+/// The largest magnitude so far and its row, in lanes with the row still free. Compares bits: NaN exceeds all numbers,
+/// and a NaN pivot makes the whole solution NaN. Zero counts: in a column of zeros, the pivot is the zero of a free
+/// row.
 template <class T>
 struct Largest {
   I<T> size = whole<T>(-1);
@@ -47,11 +46,11 @@ struct Largest {
   }
 };
 
-/// Four columns: their factors, and what the pivot rows hold of them.
+/// Four columns: their factors, and the pivot rows' elements in these columns.
 template <class T>
 struct Panel {
-  V<T>* factors;  ///< [row][4]; 0 for rows that were taken
-  I<T>* taken;    ///< [row]: lanes whose pivot it was
+  V<T>* factors;  ///< [row][4]; 0 for past pivot rows
+  I<T>* taken;    ///< [row]: lanes with this row as a past pivot
   int n;          ///< rows
   PivotRows<T> pivots[4];
   V<T> top[4][4];
@@ -63,7 +62,7 @@ struct Panel {
     step(0, x, row, begin, info);
     for (int k = 1; k < 4; ++k) step(k, factors, 4, begin, info);
   }
-  /// The pivot of the next step is found on the way.
+  /// Finds the pivot of the next step, too.
   [[gnu::noinline]] void step(int number, const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
     const PivotRows<T>& pivot = pivots[number];
     V<T>* own_top = top[number];
@@ -75,7 +74,7 @@ struct Panel {
     Largest<T> largest;
     for (int r = 0; r < n; ++r) {
       int k = number;
-      asm("" : "+r"(k));  // one loop for all steps, where the compiler would make four
+      asm("" : "+r"(k));  // keeps the compiler from making four loops of one
       const V<T>* from = x + r * row;
       V<T>* to = factors + 4 * r;
       const I<T> none = (pivot.row == whole<T>(r)) | taken[r];
@@ -94,7 +93,7 @@ struct Panel {
   }
 };
 
-/// kN columns beside a panel's: four rows of U, and the product of the factors and them subtracted from all rows.
+/// Updates kN columns beside a panel: four rows of U, and all rows minus the product of factors and U.
 template <class T, int kN>
 TERN_SIMD_INLINE void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row,
                                    bool last) {

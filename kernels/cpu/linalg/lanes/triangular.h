@@ -1,5 +1,4 @@
-// Forward substitution. An upper triangle is a lower one with rows and columns in reverse (negative strides), and a
-// transposed matrix has its strides exchanged.
+// Forward substitution. Negative strides turn an upper triangle into a lower; exchanged strides transpose.
 
 template <class T>
 void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns) {
@@ -14,7 +13,7 @@ void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int 
       inverse[r] = Inverse<T>(factors[r][r]).whole();
       small = small || any<T>(larger_part<T>(factors[r][r]) < 2 * Lane<Part<T>>::kLeastNormal);
     }
-    small = small || columns == 1;  // divided, as inverses of the least numbers overflow
+    small = small || columns == 1;  // divides: inverses of the smallest numbers overflow
     for (int c = 0; c < columns; ++c) {
       V<T> solved[4];
       for (int r = 0; r < count; ++r) {

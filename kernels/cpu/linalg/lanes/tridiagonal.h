@@ -1,6 +1,6 @@
 // Q^H A Q = T of a hermitian matrix by reflections, T real: LAPACK's sytd2 and hetd2 of the lower triangle, by rows.
 
-/// w = A v of the lower triangle of order m.
+/// Computes w = A v of the lower triangle of order m.
 template <class T, int kR>
 TERN_SIMD_INLINE void symmetric_rows(const V<T>* a, std::ptrdiff_t row, const V<T>* v, V<T>* w, int r0) {
   V<T> sum[kR], own[kR];
@@ -32,7 +32,7 @@ void symmetric_times(const V<T>* a, std::ptrdiff_t row, int m, const V<T>* v, V<
   for (; r < m; ++r) symmetric_rows<T, 1>(a, row, v, w, r);
 }
 
-/// A -= v w^H + w v^H of the lower triangle, and a little of the upper one, which nobody reads.
+/// A -= v w^H + w v^H in the lower triangle, and in a small unused area of the upper.
 template <class T, int kR>
 TERN_SIMD_INLINE void update_rows(V<T>* a, std::ptrdiff_t row, const V<T>* v, const V<T>* w, int r0) {
   V<T> left[kR], right[kR];
@@ -58,8 +58,8 @@ TERN_SIMD_INLINE void add_product(V<Part<T>>& sum, V<T> x, V<T> y) {
   }
 }
 
-/// a: lower triangle by rows, in which the vectors of the reflections are left below the diagonals. d [n], e [n]: the
-/// diagonals of T. v, w [n]: scratch.
+/// a: lower triangle in rows; receives the vectors of the reflections below the diagonals. d [n], e [n]: the diagonals
+/// of T. v, w [n]: scratch.
 template <class T>
 void tridiagonalize(V<T>* a, std::ptrdiff_t row, int n, V<Part<T>>* d, V<Part<T>>* e, V<T>* tau, V<T>* v, V<T>* w) {
   using R = Part<T>;
@@ -72,7 +72,7 @@ void tridiagonalize(V<T>* a, std::ptrdiff_t row, int n, V<Part<T>>* d, V<Part<T>
     v[0] = number<T>(1);
     for (int r = 1; r < m; ++r) column[r * row] = v[r];
     d[i] = real_part<T>(a[i * (row + 1)]);
-    if (m == 1) continue;  // a matrix of one element stays
+    if (m == 1) continue;  // a 1 x 1 matrix stays unchanged
     V<T>* rest = a + (i + 1) * (row + 1);
     symmetric_times<T>(rest, row, m, v, w);
     V<R> dot = {};  // v^H A v is real

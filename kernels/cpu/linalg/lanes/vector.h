@@ -1,5 +1,5 @@
-// Registers with one matrix a lane. Included by loops.inc, inside its namespaces, as all files beside it that have no
-// namespace of their own.
+// Vectors with a matrix per lane. Included by loops.inc, inside its namespaces, like all neighbouring files without a
+// namespace.
 
 template <class T>
 struct Lane;
@@ -9,11 +9,11 @@ struct Lane<float> {
   using Part = float;
   using I = decltype(V{} < V{});
   using Four = float __attribute__((vector_size(16)));
-  static constexpr int kBias = 127, kDigits = 23;  ///< of the exponent; behind the point
+  static constexpr int kBias = 127, kDigits = 23;  ///< exponent bias; digits after the point
   static constexpr float kEpsilon = 0x1p-24F;      ///< half a unit in the last place of 1
   static constexpr float kLeastNormal = 0x1p-126F;
-  /// Spectra are computed of matrices whose largest element is about kSize: squares of numbers down to kTiny, which is
-  /// far below a rounding error of kSize, are normal numbers, and squares of sums do not overflow.
+  /// Matrices are scaled to a largest element of about kSize for spectra: squares of numbers down to kTiny, far below a
+  /// rounding error of kSize, are normal, and squares of sums do not overflow.
   static constexpr float kSize = 0x1p40F, kTiny = 0x1p-50F, kFloor = 0x1p-10F;
 };
 template <>
@@ -29,7 +29,7 @@ struct Lane<double> {
 };
 template <class T>
 using V = typename Lane<T>::V;
-/// Whole numbers, and masks: lanes of zeros or of ones.
+/// Integers, and masks: lanes of all zeros or all ones.
 template <class T>
 using I = typename Lane<T>::I;
 
@@ -75,8 +75,8 @@ TERN_SIMD_INLINE bool any(I<T> mask) {
   return all != 0;
 }
 
-/// The power of two below |x|, and its inverse; of 0 and subnormal numbers the least normal one, of the largest, NaN
-/// and infinity one whose inverse is normal.
+/// The power of two below |x|, and its inverse. 0 and subnormal numbers give the smallest normal number; the largest
+/// numbers, NaN and infinity give a power with a normal inverse.
 template <class T>
 struct Power {
   V<T> power, inverse;

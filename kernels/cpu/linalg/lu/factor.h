@@ -1,5 +1,5 @@
-// P L U of one real matrix of any size: panels of 16 columns, products of them in own loops as long as the matrix stays
-// in the second-level cache, and halves with BLAS's products above.
+// P L U of a real matrix of any size: panels of 16 columns; Tern's loops multiply panels while the matrix fits the
+// second-level cache; above, halves with BLAS's products.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Factor {
   Factor() = default;
   Factor(int rows, int columns) : m_(rows), n_(columns) {
     row_ = padded(columns);
-    if (row_ * sizeof(T) % 1024 == 0) row_ += kPanel;  // else all rows lie in the same sets of a cache
+    if (row_ * sizeof(T) % 1024 == 0) row_ += kPanel;  // otherwise all rows map to the same cache sets
     apart_ = padded(rows) + kPanel;
   }
   void cut(ScratchParts& parts) {
@@ -28,7 +28,7 @@ class Factor {
     panel_ = parts.take<T>(kPanel * apart_);
   }
   const T* matrix() const { return matrix_; }
-  int row() const { return static_cast<int>(row_); }  ///< elements from a row to the next
+  int row() const { return static_cast<int>(row_); }  ///< elements between rows
   void read(const Operand& a, std::int64_t i) {
     a.copy_rows(i, matrix_, row_);
     for (std::int64_t r = 0; r < m_; ++r) std::fill(matrix_ + r * row_ + n_, matrix_ + (r + 1) * row_, T(0));
@@ -37,12 +37,12 @@ class Factor {
   void store(T* to) const {
     for (std::int64_t r = 0; r < m_; ++r) std::copy_n(matrix_ + r * row_, n_, to + r * n_);
   }
-  /// As LAPACK's getrf, with pivots from 1.
+  /// Like LAPACK's getrf, with pivots from 1.
   int run(std::int32_t* pivots) {
     const int k = std::min(m_, n_);
     info_ = 0;
     if (k == 0) return 0;
-    const int whole = k < n_ ? k / kPanel * kPanel : k;  // no columns past the last panel's are in its padding
+    const int whole = k < n_ ? k / kPanel * kPanel : k;  // the last panel's padding holds no later columns
     if (whole > 0) columns(0, whole, pivots);
     if (whole > 0 && whole < n_) finish(0, whole, n_);
     if (whole < k) {
@@ -66,7 +66,7 @@ class Factor {
     finish(begin, middle, end);
     columns(middle, end, pivots);
   }
-  /// Columns from `end` to `last` after those from `begin` to `end` were factored.
+  /// Updates columns `end` to `last` after the factorization of columns `begin` to `end`.
   void finish(int begin, int end, int last) {
     const int depth = end - begin, width = last - end;
     const Triangle<T> lower = {at(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};

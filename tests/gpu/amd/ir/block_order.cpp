@@ -34,12 +34,12 @@ std::vector<Block> blocks_of(std::span<const std::string_view> lines) {
   return blocks;
 }
 
-// Tarjan's strongly connected components, of ever smaller parts: a loop without the edges to its head is such a part.
+// Tarjan's strongly connected components, applied recursively: a loop without the edges to its head is the next graph.
 class Order {
  public:
   explicit Order(const std::vector<Block>& blocks) : blocks_(blocks), part_(blocks.size(), 0) {}
 
-  // `head` is no target of any edge; it comes first.
+  // `head` comes first; the search ignores edges to the head.
   void visit(const std::vector<int>& nodes, int head) {
     const int part = ++parts_;
     for (const int node : nodes) part_[static_cast<std::size_t>(node)] = part;
@@ -49,12 +49,12 @@ class Order {
     for (const int node : nodes) {
       if (search.index[static_cast<std::size_t>(node)] == 0) connect(search, node);
     }
-    // Components are found behind those that they lead to.
+    // Tarjan finds components after their successors.
     for (auto component = search.components.rbegin(); component != search.components.rend(); ++component) {
       if (component->size() == 1) {
         order.push_back(component->front());
       } else {
-        visit(*component, component->back());  // the one that the search came to first
+        visit(*component, component->back());  // the first visited block
       }
     }
   }
@@ -93,7 +93,7 @@ class Order {
   }
 
   const std::vector<Block>& blocks_;
-  std::vector<int> part_;  // the last one that a block was put in
+  std::vector<int> part_;  // the innermost part of each block
   int parts_ = 0;
 };
 

@@ -17,7 +17,7 @@ std::string unquoted(const std::string& name) {
   return name.starts_with('"') ? name.substr(1, name.size() - 2) : name;
 }
 
-// Calls the kernel with the operands in its block of parameters.
+// Calls the kernel with operands from its parameter block.
 std::string thread_function(const Kernel& kernel, const std::string& number) {
   std::string text = "define internal void @tern.thread." + number + "(ptr %parameters) {\n", operands;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {

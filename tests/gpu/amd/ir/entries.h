@@ -1,4 +1,4 @@
-// The functions and tables by which the machine runs the kernels of a module (tests/gpu/kernel.h).
+// The functions and tables through which the machine runs the kernels of a module (tests/gpu/kernel.h).
 #ifndef TERN_TESTS_GPU_AMD_IR_ENTRIES_H
 #define TERN_TESTS_GPU_AMD_IR_ENTRIES_H
 

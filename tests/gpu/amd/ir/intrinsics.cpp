@@ -8,7 +8,7 @@ namespace {
 
 // Names without the suffix of their types, by kind.
 constexpr std::string_view kPlain[] = {
-    // places: runtime/places.h
+    // positions: runtime/places.h
     "workitem.id.x", "workitem.id.y", "workitem.id.z", "workgroup.id.x", "workgroup.id.y", "workgroup.id.z",
     "implicitarg.ptr", "dispatch.ptr", "kernarg.segment.ptr", "dispatch.id", "groupstaticsize", "wavefrontsize",
     "mbcnt.lo", "mbcnt.hi", "is.shared", "is.private", "s.memtime", "s.memrealtime",
@@ -34,7 +34,7 @@ constexpr std::string_view kNothing[] = {
     "s.waitcnt",    "sched.barrier", "sched.group.barrier", "iglp.opt",       "s.setprio",      "s.sleep", "s.sendmsg",
     "s.dcache.inv", "s.dcache.wb",   "buffer.wbinvl1",      "s.incperflevel", "s.decperflevel", "s.nop"};
 
-// Whether `name` is `base`, or `base` with the types of its operands behind it: rcp and rcp.f32, but not exp2 and exp.
+// True if `name` is `base`, or `base` followed by operand types: rcp and rcp.f32, but not exp2 and exp.
 bool is(std::string_view name, std::string_view base) {
   if (!name.starts_with(base)) return false;
   std::string_view rest = name.substr(base.size());

@@ -1,5 +1,5 @@
-// The intrinsics of AMD GPUs that the emulator knows. The function that computes one has its name with underscores:
-// llvm.amdgcn.rcp.f32 is tern_amdgcn_rcp_f32 (runtime/).
+// The supported intrinsics of AMD GPUs. Their functions in runtime/ use underscores: tern_amdgcn_rcp_f32 computes
+// llvm.amdgcn.rcp.f32.
 #ifndef TERN_TESTS_GPU_AMD_IR_INTRINSICS_H
 #define TERN_TESTS_GPU_AMD_IR_INTRINSICS_H
 
@@ -10,9 +10,9 @@ namespace tern::gpu::amd {
 
 enum class Intrinsic {
   unknown,
-  plain,    // a function of its operands and of the thread's place
-  wave,     // the lanes of a wave exchange values: the function gets the number of the place in the text, too
-  barrier,  // all threads of a block wait; it gets that number as well
+  plain,    // depends only on its operands and the thread's position
+  wave,     // the lanes of a wave exchange values: the function takes the site number, too
+  barrier,  // all threads of a block wait; takes the site number, too
   nothing,  // a hint for the scheduler or the memory system, without effect here
 };
 

@@ -7,7 +7,7 @@
 namespace tern::gpu::amd {
 namespace {
 
-// What a compute unit of gfx9 has: "Local data share: 64 KiB" (AMD CDNA 3 ISA, 2.3).
+// A compute unit of gfx9: "Local data share: 64 KiB" (AMD CDNA 3 ISA, 2.3).
 constexpr std::uint64_t kLocalMemory = 64 << 10;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {

@@ -1,4 +1,4 @@
-// What a translation collects while it reads a module of LLVM's IR.
+// Facts collected by a translation while reading a module of LLVM's IR.
 #ifndef TERN_TESTS_GPU_AMD_IR_MODULE_H
 #define TERN_TESTS_GPU_AMD_IR_MODULE_H
 
@@ -14,7 +14,7 @@ namespace tern::gpu::amd {
 
 struct Parameter {
   Type type;
-  bool by_reference = false;  // the kernel gets its address in the block of parameters
+  bool by_reference = false;  // the kernel gets the parameter's address in the parameter block
   std::uint64_t offset = 0;
 };
 
@@ -29,19 +29,19 @@ struct Kernel {
 struct LocalVariable {
   Type type;
   std::uint64_t alignment = 1;
-  bool dynamic = false;  // its size is that of the launch
+  bool dynamic = false;  // sized at the launch
   std::uint64_t offset = 0;
 };
 
-// What a function mentions, for properties that kernels inherit from the functions that they call.
+// Names mentioned in a function: kernels inherit properties from the functions they call.
 struct References {
   std::set<std::string> names;  // functions and variables
   bool groups = false;          // threads wait for each other
 };
 
-// A declared function that runtime/ computes.
+// A declared function implemented in runtime/.
 struct RuntimeCall {
-  std::string result;                   // the type's text, or void
+  std::string result;                   // the type's notation, or void
   std::vector<std::string> parameters;  // types
 };
 
@@ -50,13 +50,13 @@ struct Module {
   std::vector<Kernel> kernels;
   std::map<std::string, LocalVariable> locals;
   std::map<std::string, References> functions;
-  std::map<std::string, RuntimeCall> runtime_calls;   // by the whole name: llvm.amdgcn.rcp.f32
-  std::map<std::string, std::uint32_t> most_threads;  // of a block, by the attributes of a function
+  std::map<std::string, RuntimeCall> runtime_calls;   // keyed by full name: llvm.amdgcn.rcp.f32
+  std::map<std::string, std::uint32_t> most_threads;  // threads per block, by attribute group of a function
 };
 
-// Gives each variable in local memory its place, and returns the size of all. Those of a dynamic size are behind them.
+// Assigns each variable in local memory an offset, and returns the total size. Variables of dynamic size come last.
 std::uint64_t place_locals(Module& module);
-// The bytes of local memory that a kernel has of its own, and whether its threads wait for each other.
+// The bytes of a kernel's own local memory, and true in `groups` if its threads wait for each other.
 struct KernelNeeds {
   std::uint64_t local_bytes = 0;
   bool groups = false;

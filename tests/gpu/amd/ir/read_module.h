@@ -1,4 +1,4 @@
-// Collects the kernels, variables and functions of a module before its text is rewritten.
+// Collects the kernels, variables and functions of a module before its source is rewritten.
 #ifndef TERN_TESTS_GPU_AMD_IR_READ_MODULE_H
 #define TERN_TESTS_GPU_AMD_IR_READ_MODULE_H
 
@@ -10,15 +10,15 @@
 
 namespace tern::gpu::amd {
 
-// The lines of a text, and a module that knows all but what its functions mention.
+// Splits the source into lines, and reads everything except the references of functions.
 std::vector<std::string_view> lines_of(std::string_view text);
 Module read_module(const std::vector<std::string_view>& lines);
 
-// `text` from an opening bracket to the one that closes it.
+// `text` from an opening bracket to the matching bracket.
 std::string_view bracketed(std::string_view text);
-// Whether the line defines a kernel.
+// True if the line defines a kernel.
 bool defines_kernel(std::string_view line);
-// Whether the line defines a variable in local memory.
+// True if the line defines a variable in local memory.
 bool defines_local(std::string_view line);
 
 }  // namespace tern::gpu::amd

@@ -11,10 +11,10 @@ namespace tern::gpu::amd {
 namespace {
 
 constexpr std::string_view kAmd = "llvm.amdgcn.";
-// Kernels read one register by its name: "exec", the active lanes.
+// Kernels read a single register by name: "exec", the active lanes.
 constexpr std::string_view kRegister = "llvm.read_register.i64";
-// Functions of LLVM that a CPU would compute with other bits, or whose end is the machine's matter:
-// fma of 16 bits would be rounded twice, minnum and maxnum leave the sign of zero open.
+// LLVM functions with other bits on a CPU, or handled by the machine: fma of 16 bits would be rounded twice, minnum and
+// maxnum leave the sign of zero open.
 constexpr std::string_view kRuntime[] = {
     "llvm.trap",       "llvm.debugtrap",  "llvm.ubsantrap",  "llvm.fma.f16",    "llvm.fma.v2f16",  "llvm.minnum.f16",
     "llvm.minnum.f32", "llvm.minnum.f64", "llvm.maxnum.f16", "llvm.maxnum.f32", "llvm.maxnum.f64",
@@ -30,16 +30,16 @@ bool word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
 
-// Removes the space, or the comma and the space, that the output ends with.
+// Removes a trailing space, or comma and space.
 void drop_separator(std::string& out) {
   if (out.ends_with(' ')) out.pop_back();
   if (out.ends_with(',')) out.pop_back();
 }
 
-// The text between quotes at the front, which is taken away with them.
+// Removes the quoted string at the front and returns its contents.
 std::string take_quoted(std::string_view& text) {
   const std::size_t end = text.find('"', 1);
-  std::string quoted(text.substr(1, end - 1));
+  std::string quote(text.substr(1, end - 1));
   text.remove_prefix(end + 1);
   return quoted;
 }
@@ -52,7 +52,7 @@ std::string portable_intrinsic(std::string_view name) {
     replace_all(result, std::string(".p") + space + ".", ".p0.");
     if (result.ends_with(std::string(".p") + space)) result.back() = '0';
   }
-  // gfx9 has fused multiply-adds at full speed, and computes llvm.fmuladd by them.
+  // gfx9 has fused multiply-adds at full speed, and uses them for llvm.fmuladd.
   if (result.starts_with("llvm.fmuladd.")) result.replace(0, 13, "llvm.fma.");
   return result;
 }
@@ -133,7 +133,7 @@ void Rewriter::name(std::string_view& text, References& references) {
   if (!text.starts_with(')')) out_ += ", ";
 }
 
-// Replaces a word of the IR that only GPUs have.
+// Replaces a GPU-only word of the IR.
 bool Rewriter::word(std::string_view& text) {
   if (take_prefix(text, "addrspacecast ")) {
     out_ += "bitcast ";
@@ -153,8 +153,8 @@ bool Rewriter::word(std::string_view& text) {
   return text.starts_with("inttoptr i32 ") && near_pointer(text);
 }
 
-// Pointers to local and private memory have 32 bits. Here they are the lower half of an address that is near the local
-// memory of the block, or near the thread's stack.
+// Pointers to local and private memory have 32 bits: here the lower half of an address near the block's local memory,
+// or near the thread's stack.
 bool Rewriter::near_pointer(std::string_view& text) {
   std::string_view rest = text;
   take_prefix(rest, "inttoptr i32 ");
@@ -170,7 +170,7 @@ bool Rewriter::near_pointer(std::string_view& text) {
   return true;
 }
 
-// The device library hides values from the optimizer by assembly that is only a comment.
+// The device library hides values from the optimizer by inline assembly with only a comment.
 void Rewriter::assembly(std::string_view text) {
   const std::size_t at = text.find(" asm ");
   const std::size_t call = text.rfind("call ", at);

@@ -1,4 +1,4 @@
-// Rewrites a line of a GPU's IR for a CPU: one address space, no scopes of synchronization, functions of runtime/
+// Rewrites a line of a GPU's IR for a CPU: a single address space, no scopes of synchronization, functions of runtime/
 // instead of AMD's intrinsics.
 #ifndef TERN_TESTS_GPU_AMD_IR_REWRITER_H
 #define TERN_TESTS_GPU_AMD_IR_REWRITER_H
@@ -13,11 +13,11 @@ namespace tern::gpu::amd {
 class Rewriter {
  public:
   explicit Rewriter(const Module& module) : module_(module) {}
-  // `references` collects what the line mentions.
+  // Adds the line's names to `references`.
   std::string line(std::string_view text, References& references);
-  // Places in later lines are numbered from here on: lanes of a wave pass smaller numbers first.
+  // Numbers the sites of later lines from here on: lanes of a wave pass smaller numbers first.
   void begin_block(unsigned order) { site_ = order * kSites; }
-  static constexpr unsigned kSites = 1 << 12;  // of a block
+  static constexpr unsigned kSites = 1 << 12;  // sites per block
 
  private:
   void name(std::string_view& text, References& references);
@@ -27,13 +27,13 @@ class Rewriter {
 
   const Module& module_;
   std::string out_;
-  unsigned site_ = 0;  // the next place where threads wait for each other
+  unsigned site_ = 0;  // number of the next site where threads wait for each other
 };
 
-// The name without the address spaces of operands, and of the operation that the GPU executes for it:
-// llvm.memcpy.p0.p4.i64 becomes llvm.memcpy.p0.p0.i64.
+// Removes the address spaces of operands from the name: llvm.memcpy.p0.p4.i64 becomes llvm.memcpy.p0.p0.i64. Also
+// replaces operations by the GPU's equivalents.
 std::string portable_intrinsic(std::string_view name);
-// Whether runtime/ computes the function.
+// True if runtime/ computes the function.
 bool is_runtime_call(std::string_view name);
 // The wrapper of a function of runtime/ with the types of the IR (wrappers.h).
 std::string wrapper_name(std::string_view name);

@@ -20,7 +20,7 @@ constexpr std::string_view kHeader =
     "declare void @tern_failed_assertion()\ndeclare void @tern_print_without_host()\n"
     "declare ptr @tern_private_pointer(i32)\ndeclare ptr @tern_local_pointer(ptr, i32)\ndeclare i64 @tern_exec(i32)\n";
 
-// Functions of HIP's headers and of the device libraries that need the host, and what is called instead.
+// Functions of HIP's headers and of the device libraries that need the host, and their replacements.
 struct Replaced {
   std::string_view name, by;
 };
@@ -30,8 +30,8 @@ constexpr Replaced kReplaced[] = {
     {"__ockl_hostcall_internal", "tern_print_without_host"},
 };
 
-// Attributes that hold for the rewritten function, too. All others go: one that reads no memory may call one of
-// runtime/ that does.
+// Attributes valid for the rewritten function, too. All others are dropped: a function that reads no memory may call a
+// function of runtime/ that does.
 constexpr std::string_view kKept[] = {" convergent ", " noinline ", " alwaysinline ", " noreturn ", " cold "};
 
 std::string attributes(std::string_view line) {
@@ -42,7 +42,7 @@ std::string attributes(std::string_view line) {
   return text + " }";
 }
 
-// `define ... void @kernel(...) ... {` without what only GPUs have.
+// `define ... void @kernel(...) ... {` without GPU-only parts.
 std::string kernel_head(std::string_view line) {
   std::string_view text = line.substr(line.find('@'));
   std::string head = "define internal void @" + take_name(text);
@@ -61,7 +61,7 @@ class Translation {
   std::string text() {
     std::string body;
     for (at_ = 0; at_ < lines_.size(); ++at_) add(body, lines_[at_]);
-    // 64 KiB, and space behind them in which a write past the end is noticed (runtime/run.h).
+    // 64 KiB, plus space to detect writes past the end (runtime/run.h).
     const std::string locals = "@tern.locals = internal thread_local global [65792 x i8] zeroinitializer, align 128\n";
     return std::string(kHeader) + locals + body + wrappers(module_) + entries(module_, local_bytes_);
   }
@@ -92,7 +92,7 @@ class Translation {
   void declare(std::string& body, std::string_view line) {
     std::string_view text = line.substr(line.find('@'));
     const std::string name = portable_intrinsic(take_name(text));
-    // Overloads for several address spaces have become one.
+    // Declares overloads for several address spaces only once.
     if (!is_runtime_call(name) && !name.starts_with("llvm.read_register.") && declared_.insert(name).second)
       body += rewriter_.line(line, nothing_) + '\n';
   }
@@ -114,13 +114,13 @@ class Translation {
   }
 
   void begin_block(const std::string& label) {
-    // A function is called from blocks of others, so its numbers need not fit in between theirs.
+    // A function is called from blocks of other functions: its numbers need no order relative to theirs.
     rewriter_.begin_block(first_block_ + order_.at(label));
   }
 
   std::vector<std::string_view> lines_;
   std::size_t at_ = 0;
-  std::map<std::string, unsigned> order_;  // of the blocks of the function
+  std::map<std::string, unsigned> order_;  // order of the function's blocks
   unsigned first_block_ = 0;
   Module module_;
   std::uint64_t local_bytes_;

@@ -1,4 +1,5 @@
-// Turns LLVM's IR of AMD GPUs into IR of x86-64 processors that exports tern_emulated_kernels (tests/gpu/kernel.h).
+// Translates LLVM's IR of AMD GPUs into IR of x86-64 processors with the export tern_emulated_kernels
+// (tests/gpu/kernel.h).
 #ifndef TERN_TESTS_GPU_AMD_IR_TRANSLATE_H
 #define TERN_TESTS_GPU_AMD_IR_TRANSLATE_H
 
@@ -7,7 +8,7 @@
 
 namespace tern::gpu::amd {
 
-// The result needs the functions of runtime/. Throws Error, which names what cannot be emulated.
+// The result needs the functions of runtime/. Throws Error with the name of an unsupported feature.
 std::string translate(std::string_view ir);
 
 }  // namespace tern::gpu::amd

@@ -155,7 +155,7 @@ Type Types::take(std::string_view& text) const {
     text.remove_prefix(1);
     const std::uint64_t bits = take_number(text);
     type.size = std::bit_ceil((bits + 7) / 8);
-    type.alignment = std::min<std::uint64_t>(type.size, 8);  // "i64:64" is the largest that the layout names
+    type.alignment = std::min<std::uint64_t>(type.size, 8);  // "i64:64" is the largest in the layout
     return finish();
   }
   throw Error("the type at '" + std::string(start.substr(0, 40)) + "' has no known size");

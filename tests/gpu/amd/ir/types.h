@@ -10,7 +10,7 @@
 namespace tern::gpu::amd {
 
 struct Type {
-  std::string text;  // as it stands in the IR
+  std::string text;  // the type's notation in the IR
   std::uint64_t size = 0;
   std::uint64_t alignment = 1;
 };
@@ -19,7 +19,7 @@ class Types {
  public:
   // A line `%name = type { ... }`.
   void define(std::string_view line);
-  // The type that `text` begins with; `text` becomes what follows it. Throws Error for a type that has no size.
+  // Removes the type at the front of `text`. Throws Error for a type without size.
   Type take(std::string_view& text) const;
 
  private:
@@ -29,9 +29,9 @@ class Types {
 
 // Skips spaces.
 void skip_spaces(std::string_view& text);
-// Takes `prefix` away from the front, if it is there.
+// Removes `prefix` from the front, if present.
 bool take_prefix(std::string_view& text, std::string_view prefix);
-// The name that `text` begins with, without its sigil: %name, @"a name", %4.
+// Removes the name at the front of `text` and returns the name without its sigil: %name, @"a name", %4.
 std::string take_name(std::string_view& text);
 
 }  // namespace tern::gpu::amd

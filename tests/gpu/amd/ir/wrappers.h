@@ -8,9 +8,8 @@
 
 namespace tern::gpu::amd {
 
-// One for each of `module.runtime_calls`. Integers below 32 bits are passed as 32, vectors and structures by their
-// address, results of these kinds through a pointer behind the operands. So the C functions need no vector types of
-// clang.
+// A wrapper for each of `module.runtime_calls`. Passes integers below 32 bits as 32, vectors and structures by address,
+// and their results through a pointer after the operands. So the C functions need no vector types of clang.
 std::string wrappers(const Module& module);
 
 }  // namespace tern::gpu::amd

@@ -1,4 +1,4 @@
-// Atomic additions that are intrinsics and not instructions of LLVM.
+// Atomic additions available only as intrinsics, not as LLVM instructions.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_ATOMICS_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_ATOMICS_H
 

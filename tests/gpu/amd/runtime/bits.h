@@ -1,4 +1,4 @@
-// Instructions on bits, bytes and numbers of 24 bits (CDNA 3 ISA, 12.9).
+// Instructions on bits, bytes and 24-bit numbers (CDNA 3 ISA, 12.9).
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_BITS_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_BITS_H
 

@@ -44,8 +44,8 @@ uint32_t tern_amdgcn_sdot2(const uint32_t* a, const uint32_t* b, uint32_t c, uin
 uint32_t tern_amdgcn_udot2(const uint32_t* a, const uint32_t* b, uint32_t c, uint32_t clamp) {
   return tern_dot_unsigned(*a, *b, c, clamp, 16);
 }
-// "V_DOT2_F32_F16: D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2.f32", here one fused multiply-add after the
-// other.
+// "V_DOT2_F32_F16: D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2.f32", here two successive fused
+// multiply-adds.
 float tern_amdgcn_fdot2(const tern_half* a, const tern_half* b, float c, uint32_t clamp) {
   const float sum = __builtin_fmaf((float)a[1], (float)b[1], __builtin_fmaf((float)a[0], (float)b[0], c));
   return !clamp ? sum : sum < 0 ? 0.0f : sum > 1 ? 1.0f : sum;

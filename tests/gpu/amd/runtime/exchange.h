@@ -1,5 +1,5 @@
-// Exchanges of values among the lanes of a wave (CDNA 3 ISA, 12.16 DPP, 12.13 DS). The first operand is the place in
-// the text.
+// Exchanges of values among the lanes of a wave (CDNA 3 ISA, 12.16 DPP, 12.13 DS). The first operand is the site
+// number.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_EXCHANGE_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_EXCHANGE_H
 
@@ -7,8 +7,8 @@
 
 struct tern_exchanged {
   uint32_t lane;                  // one's own
-  uint64_t active;                // the lanes that take part
-  const struct tern_fiber* wave;  // with what they gave in `taken`
+  uint64_t active;                // participating lanes
+  const struct tern_fiber* wave;  // their values are in `taken`
 };
 
 static struct tern_exchanged tern_exchange(uint32_t site, uint64_t first, uint64_t second) {
@@ -45,7 +45,7 @@ uint32_t tern_amdgcn_readfirstlane_i32(uint32_t site, uint32_t x) {
 uint32_t tern_amdgcn_readlane_i32(uint32_t site, uint32_t x, uint32_t lane) {
   const struct tern_exchanged all = tern_exchange(site, x, 0);
   lane %= kWave;
-  return tern_is_active(&all, lane) ? tern_from(&all, lane) : UINT32_MAX;  // some older value of that lane
+  return tern_is_active(&all, lane) ? tern_from(&all, lane) : UINT32_MAX;  // an older value of the lane
 }
 uint32_t tern_amdgcn_writelane_i32(uint32_t site, uint32_t x, uint32_t lane, uint32_t old) {
   return tern_lane() == lane % kWave ? x : old;
@@ -82,7 +82,7 @@ uint32_t tern_amdgcn_ds_swizzle(uint32_t site, uint32_t x, uint32_t offset) {
   return tern_from(&all, (lane & 32) | within);
 }
 
-// The lane that a lane reads by a control word of DPP; -1 if it is outside of the row or the wave.
+// The source lane by a control word of DPP; -1 outside of the row or the wave.
 static int tern_dpp_source(uint32_t control, int lane) {
   const int row = lane & ~15, within = lane & 15, n = (int)(control & 15);
   if (control <= 0x0FF) return (lane & ~3) | (int)(control >> (2 * (lane & 3)) & 3);  // quad_perm
@@ -117,7 +117,7 @@ uint32_t tern_amdgcn_mov_dpp_i32(uint32_t site, uint32_t x, uint32_t control, ui
   return tern_amdgcn_update_dpp_i32(site, x, x, control, rows, banks, zero);
 }
 
-// The active lanes for which a condition holds.
+// The active lanes with a true condition.
 uint64_t tern_amdgcn_ballot_i64(uint32_t site, uint32_t condition) {
   const struct tern_exchanged all = tern_exchange(site, condition, 0);
   uint64_t mask = 0;

@@ -1,11 +1,9 @@
-// Runs the threads of a block in turns, each on a stack of its own, until all of them wait or have ended. Part of
-// run.h.
+// Runs the threads of a block in turns, each on its own stack, until all threads wait or have ended. Part of run.h.
 //
-// Hardware executes the lanes of a wave in step, and knows which of them are active. Fibers know only where each lane
-// waits. So an exchange takes place when no lane of the wave can go on: lanes that wait at the same place of the text,
-// the first one if there are several (ir/block_order.h), are the active lanes. A barrier is passed when all threads of
-// the block that have not ended wait at barriers. Lanes that exchange values through memory without either are not in
-// step.
+// Hardware executes the lanes of a wave in lockstep, and knows the active lanes. Fibers know only the position where
+// each lane waits. So an exchange takes place when no lane of the wave can continue: the active lanes are the lanes
+// waiting at the first position of the source (ir/block_order.h). A barrier opens when all running threads of the block
+// wait at barriers. Lanes that exchange values through memory without exchange or barrier are not in lockstep.
 #include <sys/mman.h>
 
 enum tern_state { kRuns, kExchanges, kAtBarrier, kEnded };
@@ -14,9 +12,9 @@ struct tern_fiber {
   void* stack_pointer;
   enum tern_state state;
   uint32_t site;
-  uint64_t given[2];  // what a lane offers
-  uint64_t taken[2];  // the same when the exchange took place
-  uint64_t active;    // the lanes of that exchange
+  uint64_t given[2];  // values offered by a lane
+  uint64_t taken[2];  // copies of `given` at the exchange
+  uint64_t active;    // the lanes of the exchange
 };
 
 enum { kStack = 256 << 10, kPage = 4096 };
@@ -27,7 +25,7 @@ static _Thread_local struct {
   char* stacks;
 } tern_block;
 
-// Saves the registers that a call keeps, and continues on another stack.
+// Saves the callee-saved registers, and continues on another stack.
 __attribute__((naked, noinline)) static void tern_switch(void** from, void* to) {
   __asm__(
       "pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
@@ -54,8 +52,7 @@ _Noreturn static void tern_fiber_main(void) {
 
 static void tern_start_fiber(uint32_t thread) {
   struct tern_fiber* fiber = &tern_block.fibers[thread];
-  // The six registers of tern_switch, then the address that it returns to; at a function's entry the stack is 8 bytes
-  // off.
+  // The six registers of tern_switch, then its return address; at a function's entry the stack is 8 bytes off.
   void** top = (void**)(tern_block.stacks + (size_t)(thread + 1) * kStack) - 8;
   memset(top, 0, 8 * sizeof *top);
   top[6] = (void*)tern_fiber_main;
@@ -68,7 +65,7 @@ static void tern_continue(uint32_t thread) {
   tern_switch(&tern_block.scheduler, tern_block.fibers[thread].stack_pointer);
 }
 
-// The lanes that wait at the first place where any does; 0 if none does.
+// The lanes waiting at the first exchange; 0 if none.
 static uint64_t tern_next_exchange(const struct tern_fiber* wave, uint32_t lanes) {
   uint64_t active = 0;
   uint32_t first = UINT32_MAX;
@@ -117,7 +114,7 @@ static bool tern_pass_barrier(uint32_t threads) {
   return waits;
 }
 
-// Of the grid; an odd one begins backwards.
+// Number in the grid; an odd block begins backwards.
 static uint32_t tern_block_number(void) {
   const uint32_t *block = tern_now.group, *grid = tern_now.launch->grid;
   return block[0] + grid[0] * (block[1] + grid[1] * block[2]);
@@ -127,7 +124,7 @@ static void tern_run_fibers(uint32_t threads) {
   uint32_t phase = tern_block_number();
   for (uint32_t t = 0; t < threads; ++t) tern_start_fiber(t);
   do {
-    // Forwards and backwards in turns: a kernel that lacks a barrier meets memory that is not written yet.
+    // Alternates forwards and backwards: a kernel with a missing barrier reads unwritten memory.
     const bool backwards = phase++ % 2 != 0;
     const uint32_t waves = (threads + kWave - 1) / kWave;
     for (uint32_t i = 0; i < waves; ++i) {

@@ -1,5 +1,5 @@
-// Instructions on floats. Reciprocals, square roots and functions that hardware approximates ("1 ULP accuracy") are
-// correctly rounded or the C library's: nobody may rely on their last bit.
+// Instructions on floats. Reciprocals, square roots and functions approximated by hardware ("1 ULP accuracy") are
+// correctly rounded or the C library's: callers must not rely on their last bit.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_FLOATS_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_FLOATS_H
 
@@ -106,7 +106,7 @@ uint32_t tern_amdgcn_class_f64(double x, uint32_t mask) {
   return mask >> tern_class_bit(bits >> 63, fpclassify(x), bits >> 51 & 1) & 1;
 }
 
-// A minimum "treats -0 as less than +0", and takes the number where one operand is a NaN.
+// A minimum "treats -0 as less than +0", and ignores a NaN beside a number.
 #define TERN_MIN_MAX(T, SUFFIX)                                        \
   T tern_minnum_##SUFFIX(T a, T b) {                                   \
     if (a != a) return b;                                              \
@@ -135,7 +135,7 @@ float tern_amdgcn_fma_legacy(float a, float b, float c) {
   return a == 0 || b == 0 ? 0.0f + c : __builtin_fmaf(a, b, c);
 }
 
-// Rounded once: the product is exact in double, and the sum is rounded to odd before it is rounded to 16 bits.
+// Rounded once: the product is exact in double, and the sum is rounded to odd before rounding to 16 bits.
 tern_half tern_fma_f16(tern_half a, tern_half b, tern_half c) {
   const double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
   const double part = sum - product, rest = (product - (sum - part)) + (addend - part);

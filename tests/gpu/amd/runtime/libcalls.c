@@ -1,8 +1,8 @@
-// Conversions that compilers call by name, and that the C library's companion lacks before GCC 13.
+// Conversions called by compilers by name; the C library's companion lacks these before GCC 13.
 #include <stdint.h>
 #include <string.h>
 
-// To the nearest bfloat16, ties to even; a NaN stays one.
+// Rounds to the nearest bfloat16, ties to even; a NaN stays NaN.
 __bf16 __truncsfbf2(float x) {
   uint32_t bits;
   memcpy(&bits, &x, 4);

@@ -1,5 +1,6 @@
-// Matrix products by a wave: D = A * B + C (CDNA 3 ISA, chapter 7). A sum is one chain of fused multiply-adds, from C
-// on; the manual leaves the order and the rounding of hardware open, so their last bits are not the hardware's.
+// Matrix products by a wave: D = A * B + C (CDNA 3 ISA, chapter 7). A sum is a single chain of fused multiply-adds,
+// starting at C; the manual leaves the order and the rounding of hardware open, so the last bits may differ from
+// hardware.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_MATRICES_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_MATRICES_H
 
@@ -27,9 +28,9 @@ static float tern_one_float(uint64_t one, uint32_t i) {
 
 typedef float (*tern_element)(uint64_t packed, uint32_t i);
 
-// `size` is 32 or 16. A lane holds `per_lane` consecutive k of row lane % size of A and of that column of B; the lanes
-// behind the first `size` hold the next k. A lane's results are in column lane % size: rows 8 * (r / 4) + 4 * (lane /
-// size) + r % 4 for 32, 4 * (lane / size) + r for 16.
+// `size` is 32 or 16. A lane holds `per_lane` consecutive k of row lane % size of A and of the same column of B; the
+// lanes after the first `size` hold the next k. A lane's results are in column lane % size: rows 8 * (r / 4) + 4 *
+// (lane / size) + r % 4 for 32, 4 * (lane / size) + r for 16.
 static void tern_multiply(uint32_t site, uint64_t a, uint64_t b, const float* c, float* to, uint32_t size,
                           uint32_t per_lane, tern_element element, const uint32_t* modifiers) {
   if (modifiers[0] != 0 || modifiers[1] != 0 || modifiers[2] != 0)

@@ -1,4 +1,4 @@
-// Where a thread is: its numbers, the sizes of the launch, its memory.
+// Position of a thread: its numbers, the sizes of the launch, its memory.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_PLACES_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_PLACES_H
 
@@ -43,7 +43,7 @@ uint32_t tern_amdgcn_wavefrontsize(void) {
   return kWave;
 }
 
-// "V_MBCNT_LO_U32: masked bit count of the lower 32 threads (threads 0-31)" (CDNA 3 ISA): those of the mask before the
+// "V_MBCNT_LO_U32: masked bit count of the lower 32 threads (threads 0-31)" (CDNA 3 ISA): bits of the mask below the
 // thread.
 static uint32_t tern_lane(void) {
   return tern_now.linear % kWave;
@@ -65,7 +65,7 @@ uint32_t tern_amdgcn_is_private(const char* address) {
   return address > here - (1 << 20) && address < here + (1 << 20);
 }
 
-// Of 32 bits that are near `base`, as the kernel computes with pointers to local and private memory.
+// Extends a pointer of 32 bits near `base`, for a kernel's pointers to local and private memory.
 static char* tern_near(char* base, uint32_t low) {
   return base + (int32_t)(low - (uint32_t)(uintptr_t)base);
 }

@@ -1,4 +1,4 @@
-// Runs a grid: one thread after the other, or the threads of a block in turns where they wait for each other.
+// Runs a grid: threads one after the other, or in turns if the threads of a block wait for each other.
 #ifndef TERN_TESTS_GPU_AMD_RUNTIME_RUN_H
 #define TERN_TESTS_GPU_AMD_RUNTIME_RUN_H
 
@@ -15,7 +15,7 @@ enum { kWave = 64, kMostThreads = 1024, kLocalMemory = 64 << 10, kGuard = 256 };
 struct tern_program {
   const char* name;
   void (*thread)(const char* parameters);
-  uint64_t local_bytes;  // of static variables in local memory
+  uint64_t local_bytes;  // static variables in local memory
   uint32_t groups;
 };
 
@@ -47,13 +47,13 @@ struct tern_packet {
   uint64_t kernel_object, kernarg_address, reserved2, completion_signal;
 };
 
-// What the thread that runs now is. One for each thread of the host, since several streams run at once.
+// State of the running thread, one per host thread, since several streams run concurrently.
 struct tern_place {
   const tern_emulated_launch* launch;
   const struct tern_program* program;
   uint32_t group[3];
   uint32_t item[3];
-  uint32_t linear;  // of the block's threads, "x + y * size.x + z * size.x * size.y"; the lane is its rest by 64
+  uint32_t linear;  // index in the block, "x + y * size.x + z * size.x * size.y"; modulo 64: the lane
   char* locals;
   struct tern_hidden hidden;
   struct tern_packet packet;
@@ -94,7 +94,7 @@ static void tern_set_thread(uint32_t linear) {
   tern_now.item[2] = linear / block[0] / block[1];
 }
 
-// "Local memory is not initialized": NaN of every width, and -1, tell a kernel that reads what it has not written.
+// "Local memory is not initialized": NaN of every width, and -1, expose reads of unwritten memory.
 enum { kPoison = 0xFF };
 
 static uint64_t tern_local_bytes(void) {

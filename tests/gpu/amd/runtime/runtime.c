@@ -1,5 +1,5 @@
-// All functions that translated kernels call. The build compiles them to LLVM's bitcode, from which each kernel takes
-// its own.
+// All functions called by translated kernels. The build compiles the file to LLVM bitcode; each kernel links its own
+// functions from the bitcode.
 #include "atomics.h"
 #include "bits.h"
 #include "dots.h"

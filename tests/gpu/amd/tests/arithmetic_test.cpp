@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kCount = 4096;
 
 template <class T>
-std::vector<T> numbers(std::uint64_t seed) {  // of all exponents
+std::vector<T> numbers(std::uint64_t seed) {  // numbers with all exponents
   std::vector<T> all(kCount);
   for (T& x : all) {
     for (auto* byte = reinterpret_cast<std::uint8_t*>(&x); byte != reinterpret_cast<std::uint8_t*>(&x + 1); ++byte) {
@@ -73,7 +73,7 @@ TEST(Arithmetic, FloatsHaveTheHostsBits) {
   });
 }
 
-// gfx942 executes what the language lets it contract as one fused operation.
+// gfx942 fuses contracted operations if the language allows contraction.
 TEST(Arithmetic, ContractionIsTheTexts) {
   same_bits<float>("float", "a * b + c", [](float a, float b, float c) { return std::fma(a, b, c); },
                    {"-ffp-contract=fast"});
@@ -84,8 +84,7 @@ TEST(Arithmetic, ContractionIsTheTexts) {
 TEST(Arithmetic, HalfsAreRoundedOnce) {
   same_bits<_Float16>("_Float16", "a * b",
                       [](_Float16 a, _Float16 b, _Float16) { return static_cast<double>(a) * static_cast<double>(b); });
-  // The exact sum needs 80 bits: long double's rounding is exact enough for the second rounding to see only ties that
-  // are ties.
+  // The exact sum needs 80 bits: long double rounds precisely enough for the second rounding to see only true ties.
   same_bits<_Float16>("_Float16", "__builtin_fmaf16(a, b, c)", [](_Float16 a, _Float16 b, _Float16 c) {
     const __float128 sum =
         static_cast<__float128>(static_cast<double>(a)) * static_cast<__float128>(static_cast<double>(b)) +

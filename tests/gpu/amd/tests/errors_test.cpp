@@ -1,4 +1,4 @@
-// What cannot be compiled or emulated, and what the messages say; the cache.
+// Uncompilable and unsupported sources, their messages, and the cache.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

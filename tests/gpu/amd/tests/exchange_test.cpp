@@ -42,7 +42,7 @@ TEST(Exchange, BallotsOfActiveLanes) {
   expect(run("const unsigned long long b = __ballot(t % 3 == 0); y[t] = __popcll(b) * 100 + __any(t == 70) * 10 + "
              "__all(v > 0);"),
          [](int) { return 2201; });
-  // The lanes that do not take the branch are no part of it.
+  // Excludes lanes outside the branch.
   expect(run("y[t] = 0; if (t >= 20 && t < 30) y[t] = __popcll(__ballot(1)); y[t] += 100 * __popcll(__ballot(1));"),
          [](int i) { return (i >= 20 && i < 30 ? 10 : 0) + 6400; });
   // A wave of fewer lanes.
@@ -64,7 +64,7 @@ TEST(Exchange, ReadLanes) {
   expect(run("y[t] = 0; if (t >= 33) y[t] = __builtin_amdgcn_readfirstlane(v);"),
          [](int i) { return i >= 33 ? 1033 : 0; });
   expect(run("y[t] = __builtin_amdgcn_ds_permute(4 * (63 - t), v);"), [](int i) { return 1000 + 63 - i; });
-  // A lane that nobody names gets 0; of several senders the last wins.
+  // An unaddressed lane gets 0; the last of several senders wins.
   expect(run("y[t] = __builtin_amdgcn_ds_permute(4 * (t / 2), v);"),
          [](int i) { return i < 32 ? 1000 + 2 * i + 1 : 0; });
 }

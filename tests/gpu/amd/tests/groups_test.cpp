@@ -1,4 +1,4 @@
-// Local memory, barriers, atomics: kernels whose threads work together, against sums on the host.
+// Local memory, barriers, atomics: kernels with cooperating threads, against sums on the host.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Compiles a text for the emulated GPU and runs its kernels, for tests.
+// Compiles source for the emulated GPU and runs its kernels, for tests.
 #ifndef TERN_TESTS_GPU_AMD_TESTS_LAUNCHER_H
 #define TERN_TESTS_GPU_AMD_TESTS_LAUNCHER_H
 
@@ -24,7 +24,7 @@ class Library {
     std::array<std::uint32_t, 3> blocks{1, 1, 1}, threads{64, 1, 1};
     std::uint32_t local_bytes = 0;
   };
-  // Arguments of the sizes that the kernel declares. A trap ends the process with its message on standard error.
+  // Arguments must have the kernel's declared sizes. A trap ends the process with its message on standard error.
   template <class... Arguments>
   void run(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
     run_with(kernel(name), grid, std::vector<const void*>{static_cast<const void*>(&arguments)...});

@@ -1,5 +1,5 @@
-// Matrix products of a wave, on small integers that every order of a sum gives exactly. Where lanes hold elements
-// follows the description of each instruction in the ISA's manual; no hardware has confirmed it.
+// Matrix products of a wave, on small integers with exact sums in every order. The layout of elements in lanes follows
+// each instruction's description in the ISA's manual, unconfirmed by hardware.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Shape {
   const char* element;  // of memory
 };
 
-// As memory of a GPU is aligned.
+// Aligns like GPU memory.
 template <class T>
 std::shared_ptr<T> aligned(const std::vector<T>& values) {
   const std::size_t bytes = (values.size() * sizeof(T) + 255) / 256 * 256;

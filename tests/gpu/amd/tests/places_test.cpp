@@ -1,4 +1,4 @@
-// Where threads are, their parameters, and what the library says about kernels.
+// Positions of threads, their parameters, and the library's description of kernels.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The emulated driver of CUDA loads a library that a text names (tests/gpu/cuda/image.cpp).
+// The emulated CUDA driver loads a library named in the image (tests/gpu/cuda/image.cpp).
 #include "tests/gpu/libraries/image.h"
 
 #include "tests/gpu/libraries/driver.h"

@@ -58,7 +58,7 @@ class Reader {
     for (int i = 0; i < 4; ++i)
       if (sizes[static_cast<std::size_t>(i)] < 1 || strides[static_cast<std::size_t>(i)] < 1)
         misuse("cuDNN: size %lld, stride %lld", ll{t.sizes[i]}, ll{t.strides[i]});
-    // "A unique integer identifier": the same tensor wherever it is used.
+    // "A unique integer identifier": equal numbers mean the same tensor.
     const auto [at, is_new] = places_.try_emplace(t.number, static_cast<int>(graph_.tensors.size()));
     if (is_new) {
       graph_.tensors.push_back(t);
@@ -138,11 +138,11 @@ class Reader {
   std::map<int, bool> made_;
 };
 
-/// The modes between the two products of attention, without those of scores.
+/// The modes between the two products of attention, except the modes of the scores.
 constexpr int kSoftmax[] = {kReduceMax, kSub, kExp, kReduceAdd, kLog, kAdd, kDiv};
 
-/// As NVIDIA's cudnn-frontend describes what engines take: types of 16 bits, rows of multiples of 16 bytes, and this
-/// order of operations.
+/// Rules of the engines in NVIDIA's cudnn-frontend: types of 16 bits, rows of multiples of 16 bytes, and this order of
+/// operations.
 bool is_taken(const AttentionGraph& g) {
   const std::size_t n = g.steps.size();
   if (n < std::size(kSoftmax) + 2 || g.steps[0].kind != kMatmulOperation || g.steps[n - 1].kind != kMatmulOperation)

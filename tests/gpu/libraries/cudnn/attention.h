@@ -1,5 +1,5 @@
-// Attention by the stand-in for cuDNN: it computes the graph's operations one by one, and knows which graphs its
-// engines take.
+// Attention of the stand-in for cuDNN: computes the graph's operations one by one, and accepts the graphs of its
+// engines.
 #pragma once
 
 #include <tern/dtype.h>
@@ -34,11 +34,11 @@ struct AttentionGraph {
   std::vector<GraphStep> steps;
 };
 
-/// Graphs that begin with a product.
+/// True for graphs that begin with a product.
 bool is_attention(const Object& graph);
-/// Nothing for a graph that no engine takes. Ends the process where it breaks a rule.
+/// nullopt for a graph without engine. Ends the process for a graph that breaks a rule.
 std::optional<AttentionGraph> read_attention(const Object& graph);
-/// Computes each operation in double, and rounds its results.
+/// Computes each operation in double and rounds its results.
 void run_attention(const AttentionGraph& graph);
 
 }  // namespace tern::stand_in

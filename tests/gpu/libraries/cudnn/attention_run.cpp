@@ -14,8 +14,8 @@ using namespace gpu::cudnn;
 /// Elements of a tensor, row-major.
 using Values = std::vector<double>;
 
-/// Where element `i` of a box of `sizes` is in a tensor that repeats along axes of one element; heads of products
-/// repeat, too, each for several.
+/// Position of element `i` of a box of `sizes` in a tensor that broadcasts along axes of size 1; each head of a product
+/// serves several heads, too.
 std::int64_t place(std::int64_t i, const std::int64_t* sizes, const GraphTensor& t, const std::int64_t* strides) {
   std::int64_t at = 0;
   for (int a = 4; a-- > 0; i /= sizes[a]) at += i % sizes[a] * t.sizes[a] / sizes[a] * strides[a];
@@ -37,7 +37,7 @@ Values load(const GraphTensor& t) {
   return values;
 }
 
-/// Rounds to the tensor's type, and writes it where it is in memory. Weights between the products stay float32: fused
+/// Rounds to the tensor's type, and writes real tensors to memory. Weights between the products stay float32: fused
 /// engines divide by their sum last.
 void store(const GraphTensor& t, Values& values) {
   const DType type = t.is_virtual && (t.dtype == DType::f16 || t.dtype == DType::bf16) ? DType::f32 : t.dtype;

@@ -1,4 +1,4 @@
-// The functions of libcudnn.so.9 that Tern calls.
+// The functions of libcudnn.so.9 called by Tern.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kBadParameter = 2000, kNotSupported = 3000;  // CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_SUPPORTED
 constexpr std::int64_t kWorkspace = 2048;
-// The engines, as Object::engine has them. A heuristic proposes many that round before the one that does not, as
-// cuDNN's do for float32 on an H100. Of attention the one that compiles its kernel is the first of the others.
+// The engines, values of Object::engine. A heuristic proposes many rounding engines before the exact engine, like cuDNN
+// for float32 on an H100. For attention the compiling engine comes first after the rounding engines.
 constexpr std::int64_t kRounds = 0, kExact = 1, kCompiling = 2;
 constexpr std::int64_t kRoundingEngines = 40;
 
@@ -33,12 +33,12 @@ struct Handle {
   Stream stream;
 };
 
-/// The graph that an engine, its configuration or a plan is for.
+/// The graph of an engine, its configuration or a plan.
 const Object& graph_of(const Object& heuristic) {
   return heuristic.object(kHeuristicGraph);
 }
 
-/// Puts `made` behind a handle that the caller has created.
+/// Puts `made` behind a handle created by the caller.
 void fill(CudnnDescriptor handle, int kind, const ObjectPointer& made) {
   ObjectPointer& place = find(handle);
   if (place->kind != kind)
@@ -58,7 +58,7 @@ bool is_taken(const Object& graph) {
   return is_attention(graph) ? read_attention(graph).has_value() : stand_in::read(graph).has_value();
 }
 
-/// What every heuristic proposes.
+/// Engines proposed by every heuristic.
 std::vector<std::int64_t> proposed(const Object& graph) {
   std::vector<std::int64_t> engines;
   if (!is_taken(graph)) return engines;
@@ -101,7 +101,7 @@ int behaviours(const Object& engine, std::int64_t wanted, std::int64_t* count, v
   return kSuccess;
 }
 
-/// Plans that were written: what is restored is of this process.
+/// Serialized plans: a restored plan comes from this process.
 std::map<std::string, ObjectPointer>& written() {
   static auto* all = new std::map<std::string, ObjectPointer>;
   return *all;
@@ -117,7 +117,7 @@ int write(const ObjectPointer& plan, std::int64_t wanted, std::int64_t* count, v
   return kSuccess;
 }
 
-/// A plan is of an engine's configuration, or of what was written.
+/// A plan has an engine configuration or a serialized plan.
 bool restore(Object& plan) {
   if (!plan.has(kPlanJson)) {
     if (!plan.has(kPlanEngineConfig)) misuse("cuDNN: a plan without an engine");
@@ -153,7 +153,7 @@ std::uint64_t workspace_of(const Object& pack) {
   return workspace;
 }
 
-/// The tensor of this number among those that operations have.
+/// The tensor with this number among the operations' tensors.
 const Object& tensor_of(const Object& graph, std::int64_t number) {
   for (const ObjectPointer& operation : graph.values.at(kGraphOperations).objects)
     for (const auto& [name, value] : operation->values)
@@ -166,13 +166,13 @@ int attend(const Handle& h, const Object& config, const Object& pack) {
   if (config.engine == kRounds) misuse("cuDNN: an engine that rounds parts of sums is used for attention");
   if (config.engine != kCompiling) misuse("cuDNN: attention leaves the engine that the heuristic has first");
   const Object& graph = graph_of(config);
-  // Launches, and graphs that hold them, read it as long as the process lives.
+  // Never freed: launches, and graphs with launches, read the graph.
   auto* const read = new AttentionGraph(*read_attention(graph));
   for (GraphTensor& t : read->tensors) {
     if (t.is_virtual) continue;
     const Object& tensor = tensor_of(graph, t.number);
     if (t.is_value) {
-      // On the host, and read during the call.
+      // A host value, read during the call.
       t.value = *reinterpret_cast<const float*>(address_of(pack, tensor, 1));
     } else {
       t.address = address_of(pack, tensor, static_cast<std::uint64_t>(t.alignment));

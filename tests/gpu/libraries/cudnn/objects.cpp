@@ -12,7 +12,7 @@ using namespace gpu::cudnn;
 
 enum Need { needed, optional };
 
-/// As "cuDNN backend API", descriptor types, has them.
+/// Descriptor types of the "cuDNN backend API".
 struct Rule {
   int kind, name, type;
   std::int64_t least, most;  ///< elements

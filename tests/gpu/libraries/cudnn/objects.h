@@ -1,4 +1,4 @@
-// The descriptors of the stand-in for cuDNN: which attributes each kind has, of which type and how many.
+// The descriptors of the stand-in for cuDNN: attributes of each kind, with type and count.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tern::stand_in {
 struct Object;
 using ObjectPointer = std::shared_ptr<Object>;
 
-/// What was set: numbers, or descriptors, which live on when their owner destroys them.
+/// The value of an attribute: numbers, or descriptors that outlive their owner's destruction.
 struct Value {
   std::vector<char> bytes;
   std::vector<ObjectPointer> objects;
@@ -29,7 +29,7 @@ struct Object {
   int kind = 0;
   bool is_final = false;
   std::map<int, Value> values;
-  std::int64_t engine = 0;  ///< of engines and their configurations: 0 rounds to TF32, 1 does not, 2 compiles
+  std::int64_t engine = 0;  ///< engines and their configurations: 0 rounds to TF32, 1 is exact, 2 compiles
 
   [[nodiscard]] bool has(int name) const { return values.contains(name); }
   template <class T>
@@ -45,10 +45,10 @@ struct Object {
 };
 
 ObjectPointer make(int kind);
-/// The object behind a handle; ends the process where there is none.
+/// The object behind a handle; ends the process for an invalid handle.
 ObjectPointer& find(gpu::CudnnDescriptor handle);
 void set(Object& object, int name, int type, std::int64_t count, const void* values);
-/// Ends the process where an attribute that the kind needs was not set.
+/// Ends the process if a required attribute of the kind is missing.
 void finalize(Object& object);
 
 }  // namespace tern::stand_in

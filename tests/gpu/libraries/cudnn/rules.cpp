@@ -60,7 +60,7 @@ const Object& bias_of(const Object& add, const ConvolutionCall& call) {
   return bias;
 }
 
-/// A pointwise operation on what the one before made; its result.
+/// A pointwise operation on the result of the previous operation; returns its result.
 const Object& follow(const Object& operation, const Object& before, ConvolutionCall* call) {
   check(operation.kind, kPointwiseOperation, "an operation after the convolution");
   if (&operation.object(kPointwiseX) != &before || !is_virtual(before))
@@ -73,7 +73,7 @@ const Object& follow(const Object& operation, const Object& before, ConvolutionC
     check(mode, kRelu, "the mode of a pointwise operation");
     if (operation.has(kPointwiseB)) misuse("cuDNN: ReLU of two operands");
     call->has_relu = true;
-    // cuDNN's documentation, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION: without it a NaN becomes 0.
+    // cuDNN's documentation, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION: without the attribute a NaN becomes 0.
     const Object& pointwise = operation.object(kPointwiseDescriptor);
     call->keeps_nan = pointwise.has(kPointwiseNan) && pointwise.one<int>(kPointwiseNan) == kPropagateNan;
   }

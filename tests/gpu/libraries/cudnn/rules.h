@@ -1,4 +1,4 @@
-// Which convolutions the stand-in for cuDNN runs.
+// Convolutions supported by the stand-in for cuDNN.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace tern::stand_in {
 
-/// The convolution of an operation graph, without addresses; nothing for a graph that no engine takes. Ends the process
-/// where sizes disagree.
+/// The convolution of an operation graph, without addresses; nullopt for a graph without engine. Ends the process if
+/// sizes disagree.
 std::optional<ConvolutionCall> read(const Object& graph);
 
 }  // namespace tern::stand_in

@@ -1,4 +1,4 @@
-// The emulated runtime of HIP loads code objects of its architecture (tests/gpu/hip/code_object.h).
+// The emulated HIP runtime loads code objects of its architecture (tests/gpu/hip/code_object.h).
 #include "tests/gpu/libraries/image.h"
 
 #include <fstream>

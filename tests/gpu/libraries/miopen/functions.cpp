@@ -1,5 +1,4 @@
-// The functions of libMIOpen.so.1 that Tern calls: they check what they are given, and launch the kernel that
-// convolves.
+// The functions of libMIOpen.so.1 called by Tern: check all arguments, and launch the convolution kernel.
 #include <tern/dtype.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ using namespace tern::stand_in;
 namespace {
 
 constexpr int kBadParameter = 3, kNotImplemented = 6, kUnknown = 7;  // miopenStatus_t
-// The first one that is offered is slow, the second has too much of a workspace, the third does not compile.
+// Solutions, in order of proposal: a slow one, one with a huge workspace, one that fails to compile, and a good one.
 constexpr std::uint64_t kSlow = 11, kGreedy = 12, kBroken = 13, kGood = 14;
 constexpr std::size_t kWorkspace = 4096;
 
@@ -55,8 +54,8 @@ int end(void* handle, const char* function) {
   return kSuccess;
 }
 
-/// MIOpen finds what it compiled by sizes and layouts, not by strides, and its gemm reads what is not packed as if it
-/// were.
+/// MIOpen caches compiled kernels by sizes and layouts, not by strides, and its gemm reads strided tensors as if
+/// packed.
 void check_packed(const TensorDescriptor& t, const char* function) {
   long long stride = 1;
   for (std::size_t a = t.sizes.size(); a-- > 0; stride *= t.sizes[a])
@@ -223,7 +222,7 @@ STAND_IN miopenConvolutionForwardImmediate(MiopenHandle handle, MiopenTensor w_t
   if (is_to_fail(kName)) return kUnknown;
   const Handle& h = object<Handle>(handle, kName);
   if (h.stream == nullptr) misuse("%s: on the default stream", kName);
-  // Compiled before: a graph that is recorded holds launches, no compiler.
+  // Must be compiled before: a recorded graph holds launches, not compilations.
   if (!object<Window>(convolution, kName).compiled.contains(solution)) misuse("%s: of what was not compiled", kName);
   ConvolutionCall c = read(w_tensor, x_tensor, convolution, y_tensor, kName);
   if (solution != kGood) misuse("%s: a solution that is slow or has too much of a workspace", kName);

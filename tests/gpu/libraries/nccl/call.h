@@ -1,4 +1,4 @@
-// What the stand-ins for NCCL and RCCL give to their kernel: what the stream does when it comes there.
+// Kernel parameters of the stand-ins for NCCL and RCCL: work that runs in stream order.
 #pragma once
 
 namespace tern::stand_in {

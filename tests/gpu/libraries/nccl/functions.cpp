@@ -1,5 +1,5 @@
-// The functions of NCCL (libnccl.so.2) and RCCL (librccl.so.1) that Tern calls, among processes of one host. Calls are
-// work on the caller's stream, as the real ones are, and wait there for the other ranks.
+// The functions of NCCL (libnccl.so.2) and RCCL (librccl.so.1) called by Tern, among processes of one host. Calls are
+// work on the caller's stream, like the real calls, and wait there for the other ranks.
 #include <unistd.h>
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Communicator {
   Function kernel = nullptr;
   std::atomic<int> calls{0};
 };
-/// What the library's handle points to; work on streams keeps the communicator.
+/// Target of the library's handle; work on streams owns the communicator.
 using Handle = std::shared_ptr<Communicator>;
 
 const Handle& handle(NcclComm comm) {
@@ -39,13 +39,13 @@ const Handle& handle(NcclComm comm) {
   return *static_cast<Handle*>(comm);
 }
 
-/// Messages of one call or group, and what follows them.
+/// Messages of a call or group, and the subsequent reduction.
 struct Work {
   Handle comm;
   std::vector<Message> messages;
-  std::vector<std::byte> all;  ///< of a reduction: the elements of each rank
+  std::vector<std::byte> all;  ///< the elements of each rank
   std::byte* out = nullptr;
-  std::size_t count = 0;  ///< of the result
+  std::size_t count = 0;  ///< elements of the result
   int type = 0, op = -1;
 };
 
@@ -91,7 +91,7 @@ std::unique_ptr<Work> work(NcclComm comm) {
   return w;
 }
 
-/// Of all elements, or each rank of a part.
+/// Reduces all elements, or each rank's part.
 int reduction(const void* in, void* out, std::size_t each, bool parts, int type, int op, NcclComm comm, Stream stream) {
   auto w = work(comm);
   const std::size_t size = bytes_of(type), share = each * size;

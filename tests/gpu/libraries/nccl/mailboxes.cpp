@@ -18,7 +18,7 @@ struct Mailboxes::Head {
   std::atomic<int> arrived;
 };
 
-/// Zeros are an empty box, as fresh memory has them.
+/// Zeroed memory is an empty box.
 struct alignas(64) Mailboxes::Box {
   std::atomic<std::size_t> full;  ///< bytes; 0: the sender may write
   std::byte data[1 << 14];
@@ -32,7 +32,7 @@ Mailboxes::Mailboxes(const std::string& name, int rank, int ranks) : name_(name)
   close(file);
   if (memory == MAP_FAILED) misuse("the shared memory %s cannot be mapped", name.c_str());
   head_ = static_cast<Head*>(memory);
-  if (++head_->arrived == ranks) shm_unlink(name.c_str());  // nobody else comes
+  if (++head_->arrived == ranks) shm_unlink(name.c_str());  // all ranks have opened the memory
 }
 
 Mailboxes::~Mailboxes() {
@@ -48,14 +48,14 @@ Mailboxes::Box& Mailboxes::box(int from, int to) const {
   return boxes[from * ranks_ + to];
 }
 
-/// Whether something has moved.
+/// Moves a piece of the message; true on progress.
 bool Mailboxes::move(Message& m) {
   Box& b = m.sends ? box(rank_, m.peer) : box(m.peer, rank_);
   const std::size_t full = b.full.load(std::memory_order_acquire);
   if (m.sends != (full == 0)) return false;
   const std::size_t left = m.bytes - m.done;
   const std::size_t n = m.sends ? std::min(left, sizeof b.data) : full;
-  if (n > left) return false;  // ranks that make different calls: it waits for ever, as the real one may
+  if (n > left) return false;  // the ranks make different calls: waits forever, possible for the real library, too
   std::memcpy(m.sends ? b.data : m.data + m.done, m.sends ? m.data + m.done : b.data, n);
   m.done += n;
   b.full.store(m.sends ? n : 0, std::memory_order_release);
@@ -66,7 +66,7 @@ void Mailboxes::exchange(std::vector<Message>& messages, const std::atomic<bool>
   for (bool pending = true; pending && !aborted;) {
     pending = false;
     bool moved = false;
-    std::set<std::pair<bool, int>> busy;  // pairs whose first message goes on
+    std::set<std::pair<bool, int>> busy;  // pairs with an unfinished first message
     for (Message& m : messages) {
       if (m.done == m.bytes || !busy.insert({m.sends, m.peer}).second) continue;
       pending = true;

@@ -1,4 +1,4 @@
-// Memory that the processes of one host share: a mailbox for each pair of ranks.
+// Memory shared by the processes of one host: a mailbox for each pair of ranks.
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,12 @@ struct Message {
 
 class Mailboxes {
  public:
-  /// The memory of this name, made by the first rank that comes.
+  /// The named memory, created by the first rank.
   Mailboxes(const std::string& name, int rank, int ranks);
   ~Mailboxes();
   Mailboxes(const Mailboxes&) = delete;
   Mailboxes& operator=(const Mailboxes&) = delete;
-  /// Whether all ranks have come.
+  /// True if all ranks have arrived.
   [[nodiscard]] bool complete() const;
   /// Until all are done, or `aborted` is set. Messages of a pair keep their order.
   void exchange(std::vector<Message>& messages, const std::atomic<bool>& aborted);

@@ -1,5 +1,5 @@
-// The functions of NVSHMEM's host library (libnvshmem_host.so.3) that Tern calls, among processes of one host. Calls
-// are work on the caller's stream, as the real ones are, wait there for the other ranks, and nothing ends them.
+// The functions of NVSHMEM's host library (libnvshmem_host.so.3) called by Tern, among processes of one host. Calls are
+// work on the caller's stream, like the real calls, wait there for the other ranks, and cannot be aborted.
 #include <sched.h>
 #include <unistd.h>
 
@@ -29,14 +29,14 @@ struct World {
   int rank = 0, ranks = 0;
   std::unique_ptr<Mailboxes> boxes;
   Function kernel = nullptr;
-  Address heap = 0, end = 0;  ///< of all memory that it has given
+  Address heap = 0, end = 0;  ///< bounds of all allocated memory
   std::atomic<int> calls{0};
 };
-World* world = nullptr;  // as long as the process
+World* world = nullptr;  // never freed
 
 const std::atomic<bool> kNever{false};
 
-/// One call: the inputs of all ranks come, after the place of each in its heap, which must be the same.
+/// A call: receives the inputs of all ranks, preceded by each rank's heap offset; all offsets must be equal.
 struct Work {
   std::uint64_t place = 0;
   std::vector<std::uint64_t> places;
@@ -44,7 +44,7 @@ struct Work {
   std::vector<Message> messages;
   std::byte* out = nullptr;
   std::size_t count = 0;
-  int type = -1;  ///< of nccl.h; -1: gathers
+  int type = -1;  ///< a type of nccl.h; -1: gathers
 };
 
 std::byte* bytes(const void* data) {
@@ -81,7 +81,7 @@ int submit(std::int32_t team, void* out, const void* in, std::size_t size, std::
   w->out = bytes(out);
   w->count = count;
   w->type = type;
-  // Messages of a pair keep their order. A rank has its own part already.
+  // Messages of a pair keep their order. A rank already has its own part.
   for (int r = 0; r < world->ranks; ++r) {
     const auto at = static_cast<std::size_t>(r);
     w->messages.push_back({true, r, bytes(&w->place), sizeof w->place});

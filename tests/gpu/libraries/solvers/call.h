@@ -1,5 +1,4 @@
-// What the stand-ins for cuSOLVER, cuBLAS and rocSOLVER give to their kernel: a factorization whose arguments were
-// found right.
+// Kernel parameters of the stand-ins for cuSOLVER, cuBLAS and rocSOLVER: a validated factorization.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ struct SolverCall {
   std::uint64_t tau, pivots, values, info;  ///< `info` 0: the routine has none
   std::int64_t steps;                       ///< elements of tau, pivots and values of a matrix
   std::uint64_t u, v;
-  std::int32_t u_columns, v_rows;  ///< of what is made of U and V
-  bool v_is_plain;                 ///< V, not its adjoint
+  std::int32_t u_columns, v_rows;  ///< computed columns of U and rows of V
+  bool v_is_plain;                 ///< V instead of its adjoint
   std::uint64_t work, work_bytes;
 };
 

@@ -1,5 +1,5 @@
-// The functions of cuSOLVER (libcusolver.so.12) and cuBLAS (libcublas.so.13) that Tern calls, each library with its own
-// part of this file. They check everything that they are given, and launch one kernel on the handle's stream.
+// The functions of cuSOLVER (libcusolver.so.12) and cuBLAS (libcublas.so.13) called by Tern, a part of this file for
+// each library. They check all arguments, and launch a single kernel on the handle's stream.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 using namespace tern::gpu;
 using namespace tern::stand_in;
 
-constexpr int kInvalid = 3;  // CUSOLVER_STATUS_INVALID_VALUE; of cuBLAS it is CUBLAS_STATUS_ALLOC_FAILED
+constexpr int kInvalid = 3;  // CUSOLVER_STATUS_INVALID_VALUE, and CUBLAS_STATUS_ALLOC_FAILED
 
 #define STAND_IN extern "C" __attribute__((visibility("default"))) int
 // FOUR(PREFIX, NAME, S, D, C, Z, (PARAMETERS), ARGUMENTS...): the symbols of the four types call NAME(type,
@@ -39,7 +39,7 @@ struct Handle {
   Stream stream = nullptr;
 };
 
-std::atomic<int> handles = 0;  // that are there
+std::atomic<int> handles = 0;  // live handles
 
 Handle& handle_of(void* handle, const char* function) {
   auto* const h = static_cast<Handle*>(handle);
@@ -128,7 +128,7 @@ FOUR(cublas, geqrf_batched, SgeqrfBatched, DgeqrfBatched, CgeqrfBatched, ZgeqrfB
 
 namespace {
 
-/// The length of a workspace, which a call gets again. As in the library, it may not fit.
+/// The length of a workspace, an argument of the call. May overflow an int, as in the library.
 int length_for(int m, int n, int count = 1) {
   return static_cast<int>(count * (16 + m + 2 * n + static_cast<std::int64_t>(more_work() / sizeof(float))));
 }
@@ -174,7 +174,7 @@ int end_options(void* options, std::uint32_t kind, const char* function) {
   return kSuccess;
 }
 void check_tolerance(void* options, std::uint32_t kind, int type, const char* function) {
-  const double least = type == 0 || type == 2 ? 1e-7 : 2e-16;  // of the type: no less makes the result better
+  const double least = type == 0 || type == 2 ? 1e-7 : 2e-16;  // the type's limit: a smaller tolerance changes nothing
   if (options_of(options, kind, function).tolerance < least) misuse("%s: no tolerance of the type", function);
 }
 
@@ -432,7 +432,7 @@ STAND_IN cusolverDnXsyevBatched(SolverHandle h, SolverOptions options, int vecto
   return done(h, c, "XsyevBatched");
 }
 
-/// As CUDA 13.0 has it. TERN_STAND_IN_CUSOLVER is another major version.
+/// The version of CUDA 13.0. TERN_STAND_IN_CUSOLVER replaces the major version.
 STAND_IN cusolverGetProperty(int part, int* value) {
   const char* const major = std::getenv("TERN_STAND_IN_CUSOLVER");
   const int version[] = {major == nullptr ? 12 : std::atoi(major), 0, 4};

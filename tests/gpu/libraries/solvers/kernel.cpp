@@ -1,5 +1,5 @@
-// The kernel of the stand-ins for cuSOLVER, cuBLAS and rocSOLVER: LAPACK, when the stream gets there. With
-// TERN_STAND_IN_LEAVES=N a routine fails on every N-th matrix, of which it leaves NaN.
+// The kernel of the stand-ins for cuSOLVER, cuBLAS and rocSOLVER: runs LAPACK in stream order. TERN_STAND_IN_LEAVES=N
+// makes a routine fail on every N-th matrix and overwrite the matrix with NaN.
 #include <lapacke.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ T* place(std::uint64_t address, std::int64_t offset) {
   return address == 0 ? nullptr : pointer<T>(address) + offset;
 }
 
-/// The triangle that the routine does not use: nobody may count on what lies there.
+/// Overwrites the unused triangle: callers must not rely on its contents.
 template <class T>
 void spoil(const SolverCall& c, T* a) {
   for (int j = 0; j < c.n; ++j)
@@ -81,7 +81,7 @@ int svd(const SolverCall& c, T* a, std::int64_t b) {
   const auto values = place<Real<T>>(c.values, b * c.steps);
   T* const u = place<T>(c.u, b * c.m * c.u_columns);
   T* const v = place<T>(c.v, b * c.n * c.v_rows);
-  if (!c.has_vectors) {  // they are anything then
+  if (!c.has_vectors) {  // vectors are undefined then
     std::fill_n(u, static_cast<std::ptrdiff_t>(c.m) * c.u_columns, std::numeric_limits<Real<T>>::quiet_NaN());
     std::fill_n(v, static_cast<std::ptrdiff_t>(c.n) * c.v_rows, std::numeric_limits<Real<T>>::quiet_NaN());
   }
@@ -117,7 +117,7 @@ int factor(const SolverCall& c, T* a, T* tau, std::int64_t b) {
     case SolverRoutine::getrf: return Lapack<T>::getrf(c.m, c.n, a, c.lda, place<int>(c.pivots, b * c.steps));
     case SolverRoutine::geqrf: return Lapack<T>::geqrf(c.m, c.n, a, c.lda, tau);
     case SolverRoutine::orgqr:
-      // Columns without a reflection are results alone; LAPACKE looks for NaN there, too.
+      // Columns without a reflection are results only; LAPACKE checks these for NaN, too.
       std::fill_n(a + static_cast<std::ptrdiff_t>(c.k) * c.lda, static_cast<std::ptrdiff_t>(c.n - c.k) * c.lda, T());
       return Lapack<T>::orgqr(c.m, c.n, c.k, a, c.lda, tau);
     case SolverRoutine::syev:

@@ -1,6 +1,6 @@
-// The functions of rocSOLVER (librocsolver.so.0) and rocBLAS (librocblas.so.4) that Tern calls, each library with its
-// own part of this file. They check everything that they are given, and launch one kernel on the handle's stream. A
-// workspace is the handle's, as rocBLAS has it.
+// The functions of rocSOLVER (librocsolver.so.0) and rocBLAS (librocblas.so.4) called by Tern, a part of this file for
+// each library. They check all arguments, and launch a single kernel on the handle's stream. The handle owns the
+// workspace, as in rocBLAS.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -45,7 +45,7 @@ RocmHandle& handle_of(void* handle, const char* function) {
 
 namespace {
 
-std::atomic<int> handles = 0;  // that are there
+std::atomic<int> handles = 0;  // live handles
 
 }  // namespace
 
@@ -102,7 +102,7 @@ STAND_IN rocblas_set_workspace(RocblasHandle handle, Address memory, std::size_t
 
 namespace {
 
-/// What rocSOLVER needs for a call.
+/// Workspace of a rocSOLVER call.
 std::size_t needed_for(const SolverCall& c) {
   return static_cast<std::size_t>(c.count) *
          (static_cast<std::size_t>(c.m + c.n) * element(c.type) + static_cast<std::size_t>(more_work()));
@@ -183,7 +183,7 @@ SolverCall syev_call(int type, int vectors, int uplo, int n, Address a, int lda,
   check_stride(w_stride, n, "syev");
   return c;
 }
-/// Arrays that a routine writes beside its results.
+/// Arrays written by a routine beside its results.
 void check_array(void* handle, Address array, const char* name) {
   if (!handle_of(handle, name).is_asked && (array == 0 || array % 4 != 0)) misuse("no array for the %s", name);
 }

@@ -1,4 +1,4 @@
-// rocBLAS's handle, which rocSOLVER takes too.
+// rocBLAS's handle, also used by rocSOLVER.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct RocmHandle {
   gpu::Stream stream = nullptr;
   gpu::Address work = 0;
   std::size_t work_bytes = 0;
-  bool is_asked = false;   ///< for the size of a workspace
-  std::size_t needed = 0;  ///< the largest one since then
+  bool is_asked = false;   ///< during a query of the workspace size
+  std::size_t needed = 0;  ///< the largest size of the query
 };
 
 }  // namespace tern::stand_in

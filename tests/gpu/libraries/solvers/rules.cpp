@@ -12,7 +12,7 @@ void check(std::uint64_t address, std::uint64_t alignment, bool is_needed, const
     misuse("%s: %s lies at 0x%llx", function, name, static_cast<unsigned long long>(address));
 }
 
-/// Ends the process where two arrays share bytes. gesvdj takes U and V even where it does not fill them.
+/// Ends the process if two arrays share bytes. gesvdj takes U and V even without filling both.
 void check_apart(const SolverCall& c, const char* function) {
   if (c.u_columns == 0) return;
   const std::uint64_t number = element(c.type), count = static_cast<std::uint64_t>(c.count);

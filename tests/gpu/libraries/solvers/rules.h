@@ -1,4 +1,4 @@
-// What all stand-ins for solvers check, and how they launch.
+// Shared checks of all stand-ins for solvers, and their launch.
 #pragma once
 
 #include "devices/gpu/api.h"
@@ -7,7 +7,7 @@
 
 namespace tern::stand_in {
 
-/// The parts of a call that have names in every routine's manual.
+/// The arguments common to every routine.
 inline SolverCall solver_call(SolverRoutine routine, int type, int m, int n, std::uint64_t a, int lda, int count) {
   SolverCall c{};
   c.routine = routine;
@@ -30,9 +30,9 @@ constexpr std::uint64_t element(int type) {
 /// More of a workspace for each matrix: TERN_STAND_IN_WORK, in MiB.
 std::uint64_t more_work();
 
-/// Ends the process where extents are wrong.
+/// Ends the process for wrong extents.
 void check_extents(const SolverCall& call, const char* function);
-/// Ends the process where an array is missing or misaligned; those of numbers have the alignment of the type.
+/// Ends the process if an array is missing or misaligned; arrays of numbers have the alignment of the type.
 void check_arrays(const SolverCall& call, const char* function);
 /// Checks and launches: the driver's status.
 gpu::Status solve(const SolverCall& call, gpu::Function kernel, gpu::Stream stream, const char* function);

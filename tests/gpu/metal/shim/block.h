@@ -1,5 +1,5 @@
-// The parameters of a launch of a Metal kernel: where each buffer is. The stand-in writes it, translated kernels read
-// it.
+// The parameters of a Metal kernel launch: addresses of all buffers. Written by the stand-in, read by translated
+// kernels.
 #pragma once
 
 #include <stdint.h>

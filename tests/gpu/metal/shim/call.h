@@ -1,4 +1,4 @@
-// How a translated kernel is called: its arguments from the block of a launch. Included before the kernel's text.
+// Calls of translated kernels with arguments from a launch's parameter block. Included before the kernel's source.
 #pragma once
 
 #include "tests/gpu/kernel.h"

@@ -1,4 +1,4 @@
-// The items of a launch: one after the other, or those of a group together, each on a fiber.
+// Runs the items of a launch: one after the other, or a group together, each item on a fiber.
 #pragma once
 
 #include "tests/gpu/fibers/fibers.h"
@@ -18,7 +18,7 @@ inline uint64_t items_of(const tern_emulated_launch* launch) {
 #ifndef TERN_METAL_FLUSH
 #define TERN_METAL_FLUSH 0
 #endif
-// While it lives, operations of floats take and give zero for subnormal numbers, as those of Apple's GPUs do.
+// During its lifetime, float operations flush subnormal operands and results to zero, like Apple's GPUs.
 struct Flush {
   unsigned before = __builtin_ia32_stmxcsr();
   Flush() { __builtin_ia32_ldmxcsr(before | (TERN_METAL_FLUSH ? 0x8040 : 0)); }
@@ -50,7 +50,7 @@ inline void deadlock(void* user, const char* why) {
   group->launch->services->trap(group->launch->machine, group->kernel, why);
 }
 
-// The section of all `threadgroup` variables of a text; the linker says where it is.
+// The section of all `threadgroup` variables of a source, located by the linker.
 extern "C" __attribute__((weak, visibility("hidden"))) char __start_tern_threadgroup[], __stop_tern_threadgroup[];
 constexpr long kThreadgroupBytes = 32 << 10;  // Metal Feature Set Tables: total threadgroup memory
 
@@ -79,7 +79,7 @@ inline void give_to_partners(uint64_t lanes, tern_fibers_words words, void* user
   __builtin_memcpy(given, words, sizeof given);
   for (unsigned lane = 0; lane < 64; ++lane) {
     const unsigned from = lane ^ mask;
-    // What a lane gets from one that is not there has no meaning: here it is all ones.
+    // Reading from a missing lane is undefined: here all ones.
     if (from < 64 && (lanes >> from & 1) != 0) {
       __builtin_memcpy(words[lane], given[from], sizeof given[from]);
     } else {

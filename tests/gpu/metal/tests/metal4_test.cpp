@@ -1,4 +1,4 @@
-// What the stand-in for Metal 4 stops at, and what it runs in another order where nothing forbids that.
+// Errors of the stand-in for Metal 4, and reordering of unordered commands.
 #include "tests/gpu/metal/tests/support.h"
 
 namespace {

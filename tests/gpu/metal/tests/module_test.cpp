@@ -1,11 +1,11 @@
-// Modules: what the compiler is told, what it says, and what becomes of failures.
+// Modules: compiler options, messages, and failures.
 #include "tests/gpu/metal/tests/support.h"
 
 namespace {
 
 class Module : public MetalTest {
  protected:
-  /// A launch of 64 items that share a group ends the process with the message.
+  /// Expects a launch of 64 items in a group to end the process with the message.
   void expect_end(const char* text, const char* name, const char* message) {
     tern_device_module module = nullptr;
     tern_device_kernel kernel = nullptr;
@@ -52,7 +52,7 @@ TEST_F(Module, AnotherDialectIsRefused) {
   FAILS(TERN_DEVICE_UNSUPPORTED, plugin().module_load(0, &source, &module));
 }
 
-// (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 in one rounding, and 0 in two.
+// (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 with a single rounding, and 0 with two.
 float fused(const std::string& pragma, bool* compiled) {
   const std::string text =
       "#include <metal_stdlib>\n" + pragma +
@@ -95,7 +95,7 @@ TEST_F(Module, OnlyThePragmaKeepsProductsAndSumsApart) {
   EXPECT_TRUE(compiled) << plugin().last_message();
 }
 
-// Both ways to turn fast math off: a compiler with it reads x - x as 0 and x != x as false.
+// Checks both ways to turn fast math off: a compiler with fast math folds x - x to 0 and x != x to false.
 TEST_F(Module, MathIsNotFast) {
   const std::string text = std::string(
       "#include <metal_stdlib>\nkernel void nan(device float* x [[buffer(0)]], constant "
@@ -110,7 +110,7 @@ TEST_F(Module, MathIsNotFast) {
   SUCCEEDS(plugin().module_unload(0, module));
 }
 
-// TERN_EMULATOR_FLUSH=1: as on Apple's GPUs. By default the bits are those of IEEE 754.
+// TERN_EMULATOR_FLUSH=1 flushes like Apple's GPUs; the default is IEEE 754.
 TEST_F(Module, SubnormalNumbersAreFlushedOnRequest) {
   for (const bool flush : {false, true}) {
     setenv("TERN_EMULATOR_FLUSH", flush ? "1" : "0", 1);
@@ -152,7 +152,7 @@ TEST_F(Module, MemoryRunsOutWithAnErrorThatTernTriesAgain) {
   FAILS(TERN_DEVICE_OUT_OF_MEMORY, plugin().allocate(0, uint64_t{1} << 60, &address));
 }
 
-// Each group turns its elements round in memory of the group; then neighbours of a simdgroup are added.
+// Each group reverses its elements in threadgroup memory, then adds neighbours of a simdgroup.
 TEST_F(Module, ItemsOfAGroupWorkTogether) {
   constexpr uint32_t kGroup = 64;
   tern_device_module module = nullptr;

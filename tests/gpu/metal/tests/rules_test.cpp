@@ -1,4 +1,4 @@
-// The stand-in stops programs that Metal's validation would stop. Messages go to its objects directly.
+// The stand-in ends programs that Metal's validation would end. Tests send messages to its objects directly.
 #include "tests/gpu/metal/tests/support.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Streams, events and copies of the plugin: work runs late, in order, and nothing is left.
+// Streams, events and copies of the plugin: work runs late, in order, and completely.
 #include "tests/gpu/metal/tests/support.h"
 
 namespace {
@@ -15,7 +15,7 @@ class Stream : public MetalTest {
     SUCCEEDS(plugin().module_unload(0, module));
     MetalTest::TearDown();
   }
-  // That have run in this test.
+  // Kernels run in this test.
   uint64_t launches() const { return tern_emulator_launches("scale") - before_; }
 
   tern_device_module module = nullptr;
@@ -58,7 +58,7 @@ TEST_F(Stream, CopiesTakeAnyNumberOfBytesAtAnyOffset) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i + 1);
   write(0, stream);
   for (const uint64_t offset : {0, 1, 2, 3, 4}) {
-    SUCCEEDS(run(scale, memory, 0, 1, stream));  // so that the copies are not the host's
+    SUCCEEDS(run(scale, memory, 0, 1, stream));  // prevents the copies from running on the host
     SUCCEEDS(plugin().copy_to_device(0, stream, memory + offset, bytes.data(), bytes.size()));
     SUCCEEDS(plugin().copy_within(0, stream, memory + 500 + 2 * offset, memory + offset, bytes.size()));
     SUCCEEDS(plugin().copy_to_host(0, stream, back.data(), memory + 500 + 2 * offset, back.size()));

@@ -1,4 +1,4 @@
-// What the tests share: the plugin over the stand-in, by its C interface, and messages to the stand-in's objects.
+// Shared by the tests: the plugin over the stand-in, through its C interface, and messages to the stand-in's objects.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// What the stand-in exports.
+// Exports of the stand-in.
 extern "C" {
 void objc_msgSend(void);
 const char* sel_registerName(const char* name);
@@ -21,7 +21,7 @@ uint64_t tern_emulator_launches(const char* kernel);
 const char* tern_emulator_report(void);
 }
 
-// send<R>(object, "selector:", arguments...): types of arguments are those given.
+// send<R>(object, "selector:", arguments...): passes arguments with their own types.
 template <class R, class... A>
 R send(void* object, const char* selector, A... arguments) {
   return reinterpret_cast<R (*)(void*, const char*, A...)>(&objc_msgSend)(object, sel_registerName(selector),
@@ -37,7 +37,7 @@ inline const tern_device_plugin& plugin() {
   return *found;
 }
 
-// Whether the plugin uses Metal 4, as it does if the system has it (TERN_EMULATOR_MACOS, TERN_METAL_VERSION).
+// True if the plugin uses Metal 4, its choice if available (TERN_EMULATOR_MACOS, TERN_METAL_VERSION).
 inline bool is_metal4() {
   tern_device_properties p{};
   p.size = sizeof p;
@@ -84,7 +84,7 @@ class MetalTest : public testing::Test {
     return plugin().module_load(0, &source, module);
   }
 
-  // Runs a kernel whose buffer 0 is the address, and whose buffer 1 is a number.
+  // Runs a kernel with the address as buffer 0 and a number as buffer 1.
   tern_device_status run(tern_device_kernel kernel, tern_device_address address, float number, uint64_t items,
                          tern_device_stream on, uint32_t group = 0) {
     const tern_device_argument arguments[] = {{&address, sizeof address, 1}, {&number, sizeof number, 0}};

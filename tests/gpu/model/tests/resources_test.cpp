@@ -1,4 +1,4 @@
-// What is read of ptxas, and NVIDIA's rules of occupancy.
+// Parsing of ptxas's output, and NVIDIA's rules of occupancy.
 #include "tests/gpu/model/resources.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class Ptxas : public testing::Test {
   Ptxas() { fs::remove_all(folder_), fs::create_directories(folder_); }
   ~Ptxas() override { fs::remove_all(folder_); }
 
-  // A stand-in that says `text` and counts its calls.
+  // A stand-in that prints `text` and counts its calls.
   std::string saying(const std::string& text, int status = 0) {
     const fs::path path = fs::path(folder_) / "ptxas";
     std::ofstream(path) << "#!/bin/sh\necho call >>'" << folder_ << "/calls'\ncat >&2 <<'END'\n"
@@ -35,7 +35,7 @@ class Ptxas : public testing::Test {
   const std::string folder_ = testing::TempDir() + "tern gpu_model";
 };
 
-// As ptxas 13.5 writes it, of a module with two kernels.
+// Output of ptxas 13.5 for a module with two kernels.
 constexpr char kTwo[] = R"(ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'first' for 'sm_90'
 ptxas info    : Function properties for first
@@ -58,7 +58,7 @@ TEST_F(Ptxas, FiguresOfAKernel) {
   EXPECT_EQ(second.registers, 255u);
   EXPECT_EQ(second.spill_bytes, 64u);
   EXPECT_EQ(second.stack_bytes, 96u);
-  EXPECT_EQ(calls(), 1u);  // the same text
+  EXPECT_EQ(calls(), 1u);  // equal sources share the cache
   resources_of("// another", "first", ptxas, folder_ + "/kept");
   EXPECT_EQ(calls(), 2u);
 }
@@ -85,7 +85,7 @@ TEST(Occupancy, IsLimitedByWhatIsShort) {
   EXPECT_EQ(of(32, 256, 0), 1);                               // 8 blocks of 8,192 registers
   EXPECT_EQ(of(33, 256, 0), 0.75);                            // 40 of a thread: 6 blocks
   EXPECT_EQ(of(114, 256, 0), 0.25);                           // 120 of a thread: 2 blocks
-  EXPECT_EQ(of(255, 256, 0), 0.125);                          // one block
+  EXPECT_EQ(of(255, 256, 0), 0.125);                          // a single block
   EXPECT_EQ(of(32, 32, 0), 0.5);                              // 32 blocks of a warp
   EXPECT_EQ(of(32, 256, 48 << 10), 0.5);                      // 49 of 228 KB: 4 blocks
   EXPECT_EQ(occupancy({32, 0, 0}, 256, 0, 100 << 10), 0.25);  // dynamic: 2 blocks

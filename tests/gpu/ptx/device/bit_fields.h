@@ -18,7 +18,7 @@ TERN_INLINE u32 clz_b64(u64 a) {
 }
 
 /* "Find the bit position of the most significant non-sign bit ... If no non-sign bit is found, bfind returns
- * 0xffffffff." With .shiftamt it is the left shift that brings that bit to the top. */
+ * 0xffffffff." .shiftamt gives the left shift of the bit to the top. */
 TERN_INLINE u32 bfind_u32(u32 a) {
   return a ? 31 - clz_b32(a) : ~0u;
 }
@@ -67,8 +67,8 @@ TERN_INLINE u32 fns_b32(u32 mask, u32 base, s32 offset) {
   return ~0u;
 }
 
-/* "The pos and len are restricted to the 8-bit value range 0..255"; the sign bit of a signed field that reaches over
- * the top is that of the value. */
+/* "The pos and len are restricted to the 8-bit value range 0..255"; a signed field beyond the top takes the sign bit
+ * of the value. */
 #define TERN_FIELDS(N)                                                             \
   TERN_INLINE u##N bfe_u##N(u##N a, u32 pos, u32 len) {                            \
     pos &= 255, len &= 255;                                                        \
@@ -134,7 +134,7 @@ TERN_INLINE u32 shf_r_clamp_b32(u32 a, u32 b, u32 c) {
   return shf_right(a, b, c > 32 ? 32 : c);
 }
 
-/* Bit i of the table is the result where a, b and c give the number i: a is its bit 2, b its bit 1, c its bit 0. */
+/* Bit i of the table is the result for the inputs of number i: a is its bit 2, b its bit 1, c its bit 0. */
 TERN_INLINE u32 lop3_b32(u32 a, u32 b, u32 c, u32 table) {
   u32 r = 0;
   if (table & 0x01) r |= ~a & ~b & ~c;

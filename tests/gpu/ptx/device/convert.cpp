@@ -1,4 +1,4 @@
-// Numbers of few bits: their codes, and rounding to them.
+// Small floats: codes and rounding.
 #include <cmath>
 #include <limits>
 
@@ -10,11 +10,11 @@ struct Format {
   int exponent_bits, mantissa_bits;
   bool has_sign, has_infinity;
   u32 most;   // the greatest finite code, without a sign
-  u32 nan;    // 0: it has none
-  int shift;  // of the code in its register
+  u32 nan;    // 0: no NaN
+  int shift;  // shift of the code in its register
 };
 
-// In the order of device.h. "e4m3 has no infinity; NaN is 0x7f"; "e2m1, e2m3, e3m2: no NaN, no infinity".
+// Ordered like device.h. "e4m3 has no infinity; NaN is 0x7f"; "e2m1, e2m3, e3m2: no NaN, no infinity".
 constexpr Format kFormats[] = {
     {5, 10, true, true, 0x7bff, 0x7fff, 0},
     {8, 7, true, true, 0x7f7f, 0x7fff, 0},
@@ -32,7 +32,7 @@ int bias(const Format& format) {
   return (1 << (format.exponent_bits - 1)) - 1;
 }
 
-// The integer that a scaled magnitude is rounded to.
+// Rounds a scaled magnitude to an integer.
 long double rounded(long double value, int mode, bool negative) {
   const long double below = std::floor(value), rest = value - below;
   if (rest == 0) return below;
@@ -50,7 +50,7 @@ u32 overflow(const Format& format, int mode, bool finite, bool negative) {
   return finite || !format.has_infinity || !away ? format.most : format.most + 1;
 }
 
-// A code without its sign, of a finite magnitude.
+// The unsigned code of a finite magnitude.
 u32 magnitude(const Format& format, int mode, bool finite, bool negative, long double value) {
   if (value == 0) return 0;
   int exponent = 0;
@@ -58,7 +58,7 @@ u32 magnitude(const Format& format, int mode, bool finite, bool negative, long d
   const int least = 1 - bias(format);
   exponent = exponent - 1 < least ? least : exponent - 1;
   const long double units = rounded(std::ldexp(value, format.mantissa_bits - exponent), mode, negative);
-  // A carry into the exponent is as it should be: codes are in the order of their values.
+  // A carry into the exponent is correct: codes are ordered by value.
   const long double code = units + std::ldexp(static_cast<long double>(exponent - least), format.mantissa_bits);
   return code > format.most ? overflow(format, mode, finite, negative) : static_cast<u32>(code);
 }
@@ -69,9 +69,9 @@ extern "C" {
 
 u32 tern_ptx_encode(int number, int mode, int finite, long double value) {
   const Format& format = kFormats[number];
-  // "NaN is converted to positive MAX_NORM" for formats without it.
+  // "NaN is converted to positive MAX_NORM" in formats without NaN.
   if (std::isnan(value)) return (format.nan ? format.nan : format.most) << format.shift;
-  if (number == TERN_UE8M0) {  // powers of two alone, from 2^-127 on
+  if (number == TERN_UE8M0) {  // only powers of two, from 2^-127 on
     if (value <= 0) return 0;
     int exponent = 0;
     const long double fraction = std::frexp(value, &exponent);

@@ -1,4 +1,4 @@
-/* cvt, in pieces that the translation composes. */
+/* Parts of cvt, composed by the translation. */
 #ifndef TERN_TESTS_GPU_PTX_CONVERT_H
 #define TERN_TESTS_GPU_PTX_CONVERT_H
 
@@ -67,7 +67,7 @@ TERN_INLINE f64 f64_rn_u64(u64 a) {
   return (f64)a;
 }
 
-/* ".relu" of numbers before they lose bits. */
+/* ".relu" of numbers before rounding. */
 TERN_INLINE f64 relu_double(f64 a) {
   return a < 0 ? 0 : a == 0 ? 0 : a;
 }

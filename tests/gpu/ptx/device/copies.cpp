@@ -1,5 +1,4 @@
-// cp.async: copies are made when they are waited for, as late as the manual allows, so that a wait that is missing
-// shows.
+// cp.async: copies happen at the wait, as late as the manual allows, so that a missing wait shows.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -7,8 +7,8 @@
 namespace tern::emulated {
 namespace {
 
-// Arrays of a thread lie on its stack: above this frame, and below the thread's record, unless a sanitizer keeps that
-// in memory of its own.
+// Arrays of a thread lie on its stack: above this frame, and below the thread's record, unless a sanitizer moves the
+// record to its own memory.
 constexpr std::uint64_t kStack = 256 << 10;
 
 bool is_local(const tern_thread& thread, std::uint64_t address) {
@@ -49,7 +49,7 @@ void Counting::shared_access(const tern_thread& thread, int line, tern_access_ki
 
 void Counting::record(const tern_thread& thread, const Site& site, std::uint64_t address, std::uint32_t bytes) {
   const std::uint32_t warp = thread.index / kLanes;
-  // Without barriers a warp is complete when the next one starts: its memory is given up early.
+  // A warp without barriers is complete when the next starts: frees its memory early.
   if (warp != warp_ && !thread.kernel->uses_groups) recorder_.close();
   warp_ = warp;
   recorder_.add(warp, thread.index % kLanes, site, address, bytes);

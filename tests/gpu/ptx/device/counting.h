@@ -1,4 +1,5 @@
-// What one launch does, while its blocks run: which of them run and are recorded, and the figures of the whole.
+// Counts the work of a launch while its blocks run: selects blocks to run and record, and computes figures of the whole
+// launch.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,12 @@ class Counting {
  public:
   Counting(tern_emulated_counts& counts, std::uint64_t blocks) : counts_(counts), blocks_(blocks) {}
 
-  // Whether a block has to run. The first one does: its work says whether all do.
+  // True if a block must run. The first block always runs: its work decides about all others.
   bool runs(std::uint64_t block) const { return !decided_ || whole_ || recorded(block); }
   void begin_block(std::uint64_t block) { recording_ = recorded(block); }
   void end_thread(const tern_thread& thread);
   void end_block();
-  // Scales what was recorded to the grid, and writes the counts.
+  // Scales the recorded figures to the grid, and writes the counts.
   void finish();
 
   void access(const tern_thread& thread, int line, tern_access_kind kind, std::uint64_t address, std::uint32_t bytes);
@@ -26,8 +27,8 @@ class Counting {
                      std::uint32_t bytes);
 
  private:
-  // Blocks of a large grid that are recorded: in the middle of equal parts of it, so that neither its edges nor its
-  // beginning weigh more than they are.
+  // Number of recorded blocks of a large grid, in the middle of equal parts of the grid, so that edges and beginning
+  // have their natural weight.
   static constexpr std::uint64_t kRecorded = 8;
   bool recorded(std::uint64_t block) const;
   void record(const tern_thread& thread, const Site& site, std::uint64_t address, std::uint32_t bytes);
@@ -37,9 +38,9 @@ class Counting {
   Recorder recorder_;
   SectorSet touched_[TERN_ACCESS_KINDS];
   double operations_ = 0, tensor_operations_ = 0, local_bytes_ = 0;  // of recorded blocks
-  double block_work_ = 0;                                            // of the block that runs
+  double block_work_ = 0;                                            // work of the running block
   std::uint64_t recorded_blocks_ = 0;
-  std::uint32_t warp_ = 0;  // that was recorded last
+  std::uint32_t warp_ = 0;  // last recorded warp
   bool recording_ = false, decided_ = false, whole_ = false;
 };
 

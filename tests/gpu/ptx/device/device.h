@@ -1,11 +1,11 @@
-/* What translated kernels are compiled with: their types, the running thread, and the functions of this folder's
- * library. Plain C, which every translated kernel includes. */
+/* Types of translated kernels, the running thread, and the functions of this folder's library. Plain C, included by
+ * every translated kernel. */
 #ifndef TERN_TESTS_GPU_PTX_DEVICE_H
 #define TERN_TESTS_GPU_PTX_DEVICE_H
 
 #include "tests/gpu/kernel.h"
 
-/* C11 has _Noreturn, C++ has it not. */
+/* C11 has _Noreturn, C++ does not. */
 #define TERN_NORETURN __attribute__((noreturn))
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ typedef __int128 s128;
 typedef float f32;
 typedef double f64;
 
-/* What the translation knows of a kernel. */
+/* A kernel's properties from the translation. */
 typedef struct tern_ptx_kernel {
   const char* name;
   u32 shared_bytes;  /* static */
@@ -37,15 +37,15 @@ typedef struct tern_ptx_kernel {
 /* A running thread. */
 typedef struct tern_thread {
   const char* parameters;
-  char* shared; /* Shared memory of the block. Addresses of the shared space are offsets into it. */
+  char* shared; /* Shared memory of the block. Addresses of the shared space are offsets from its start. */
   u32 shared_bytes, dynamic_shared;
   u32 thread[3], block[3], threads[3], blocks[3];
-  u32 index; /* in its block */
+  u32 index; /* index in the block */
   const tern_ptx_kernel* kernel;
   const tern_emulated_launch* launch;
-  void* copies; /* of cp.async, that are under way */
-  /* Of kernels that count, where a launch asks for it. */
-  void* counting; /* null: nobody asks */
+  void* copies; /* pending cp.async copies */
+  /* Set in counting kernels if the launch requests counting. */
+  void* counting; /* null: no counting */
   u64 accesses, operations, tensor_operations;
 } tern_thread;
 
@@ -59,12 +59,12 @@ u64 tern_ptx_nanoseconds(void);
 void tern_ptx_set_conditional(tern_thread* thread, u64 handle, u32 value);
 void tern_ptx_pause(tern_thread* thread); /* lets other threads of the block run */
 
-/* ---- counting.cpp: accesses of threads whose `counting` is set ---- */
+/* ---- counting.cpp: accesses of threads with `counting` set ---- */
 typedef enum { TERN_LOAD, TERN_STORE, TERN_ATOMIC, TERN_ACCESS_KINDS } tern_access_kind;
 void tern_ptx_count(tern_thread*, int line, tern_access_kind kind, u64 address, u32 bytes); /* the host's address */
 void tern_ptx_count_shared(tern_thread*, int line, tern_access_kind kind, u32 address, u32 bytes);
 
-/* ---- convert.cpp: numbers of few bits ---- */
+/* ---- convert.cpp: small floats ---- */
 enum { TERN_RN, TERN_RZ, TERN_RM, TERN_RP, TERN_RNA };
 enum {
   TERN_F16,
@@ -110,7 +110,7 @@ TERN_ROUNDED(rp)
 /* ---- groups.cpp ---- */
 enum { TERN_SHFL_UP, TERN_SHFL_DOWN, TERN_SHFL_BFLY, TERN_SHFL_IDX };
 u32 tern_ptx_shfl(tern_thread*, int line, int mode, u32 value, u32 b, u32 c, u32 mask, u8* in_range);
-/* bar.sync and bar.red: how many of the threads had a true predicate; threads of the barrier, 0 for all. */
+/* bar.sync and bar.red: number of threads with a true predicate; threads of the barrier, 0 for all. */
 typedef struct tern_ptx_votes {
   u32 yes, all;
 } tern_ptx_votes;
@@ -132,7 +132,7 @@ enum {
 };
 u32 tern_ptx_redux(tern_thread*, int line, int operation, u32 value, u32 mask);
 u32 tern_ptx_activemask(tern_thread*);
-u32 tern_ptx_lanes(tern_thread*); /* that the thread's warp has */
+u32 tern_ptx_lanes(tern_thread*); /* lanes of the thread's warp */
 
 /* ---- copies.cpp: cp.async ---- */
 void tern_ptx_copy(tern_thread*, int line, u32 to_shared, u64 from, u32 bytes, u32 read_bytes);

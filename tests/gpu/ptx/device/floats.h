@@ -1,4 +1,4 @@
-/* Instructions on f32 and f64, one function for each type; those of fewer bits are in half.h. */
+/* Instructions on f32 and f64, a function for each type; smaller floats are in half.h. */
 #ifndef TERN_TESTS_GPU_PTX_FLOATS_H
 #define TERN_TESTS_GPU_PTX_FLOATS_H
 

@@ -1,4 +1,4 @@
-// Runs the blocks of a grid, one after the other; and what a thread asks of the machine.
+// Runs the blocks of a grid, one after the other; and a thread's requests to the machine.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,10 +16,10 @@
 
 namespace {
 
-// What is read before it is written shows.
+// Makes reads of unwritten memory visible.
 constexpr int kPoison = 0xa5;
 
-// Shared memory that ends where a page without access starts, so that generic addresses behind it fault.
+// Shared memory ending at an inaccessible page, so that generic addresses past the end fault.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes) {
@@ -31,7 +31,7 @@ class SharedMemory {
       std::perror("shared memory of an emulated GPU");
       std::abort();
     }
-    // As aligned as the hardware's, 1024 bytes, and as near to the end as that allows.
+    // Aligned to 1024 bytes like the hardware's, and as near to the end as possible.
     data_ = start_ + page + (usable_ - (bytes + 1023) / 1024 * 1024);
   }
   ~SharedMemory() { munmap(start_, all_); }
@@ -48,7 +48,7 @@ struct Block {
   const tern_emulated_launch* launch;
   const tern_ptx_kernel* kernel;
   void (*body)(tern_thread*);
-  tern_thread first;  // of the block, all of it but what differs among threads
+  tern_thread first;  // the block's values shared by all threads
 };
 
 void run_thread(void* user, uint32_t index) {
@@ -68,7 +68,7 @@ void say_deadlock(void* user, const char* why) {
   tern_ptx_trap(&block.first, 0, why);
 }
 
-// TERN_EMULATOR_ORDER=reverse runs the last threads and blocks first: what hangs on the order shows.
+// TERN_EMULATOR_ORDER=reverse runs the last threads and blocks first: exposes dependence on order.
 bool reversed() {
   const char* order = std::getenv("TERN_EMULATOR_ORDER");
   return order && std::strcmp(order, "reverse") == 0;
@@ -175,7 +175,7 @@ void tern_ptx_set_conditional(tern_thread* thread, u64 handle, u32 value) {
 }
 
 void tern_ptx_pause(tern_thread* thread) {
-  // Threads that spin leave the processor now and then; most that come here do not spin.
+  // Spinning threads yield now and then; most callers do not spin.
   static thread_local unsigned calls = 0;
   if (thread->kernel->uses_groups && ++calls % 64 == 0) tern_fibers_yield();
 }

@@ -21,10 +21,10 @@ u32 lowest(u64 mask) {
   return static_cast<u32>(__builtin_ctzll(mask));
 }
 
-// What a lane that is not in the mask, or that the warp has not, is read as: "the result is unpredictable".
+// Value read from a lane outside the mask or the warp: "the result is unpredictable".
 constexpr u32 kUnpredictable = 0xa5a5a5a5;
 
-// The ISA's definition of shfl, for one lane. words: value, b, c; then the result and its predicate.
+// The ISA's definition of shfl, for a single lane. words: value, b, c; then the result and its predicate.
 void shuffle(int mode, u64 mask, tern_fibers_words words) {
   u32 values[32];
   each_lane(mask, [&](u32 lane) { values[lane] = words[lane][0]; });
@@ -73,7 +73,7 @@ void combine_ballot(uint64_t mask, tern_fibers_words words, void*) {
   each_lane(mask, [&](u32 lane) { words[lane][0] = votes; });
 }
 
-// words: the low and high half of the value; then the lanes with the same, and whether all are.
+// words: the low and high half of the value; then the lanes with equal values, and 1 if all are equal.
 void combine_match(uint64_t mask, tern_fibers_words words, void*) {
   u32 same[32];
   each_lane(mask, [&](u32 lane) {
@@ -110,7 +110,7 @@ void combine_redux(uint64_t mask, tern_fibers_words words, void* operation) {
 extern "C" {
 
 // "wait until all non-exited threads corresponding to membermask have executed shfl.sync with the same qualifiers and
-// same membermask": here threads that have ended are missed, since reading from them is undefined.
+// same membermask": here exited threads cause a deadlock, since reading from them is undefined.
 u32 tern_ptx_shfl(tern_thread*, int line, int mode, u32 value, u32 b, u32 c, u32 mask, u8* in_range) {
   constexpr tern_fibers_combine kModes[] = {combine_shuffle<TERN_SHFL_UP>, combine_shuffle<TERN_SHFL_DOWN>,
                                             combine_shuffle<TERN_SHFL_BFLY>, combine_shuffle<TERN_SHFL_IDX>};
@@ -162,7 +162,7 @@ u32 tern_ptx_redux(tern_thread*, int line, int operation, u32 value, u32 mask) {
   return value;
 }
 
-// Which threads run together is not told by the ISA; here each runs alone.
+// The ISA leaves open which threads run together; here each thread runs alone.
 u32 tern_ptx_activemask(tern_thread* thread) {
   return 1u << lane_of(thread);
 }

@@ -30,7 +30,7 @@ TERN_INLINE u16 bf16_of_f32(f32 value) {
   return value != value ? 0x7fff : (u16)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-/* Sums and conversions that are inexact get an odd last bit, so that rounding them again is as rounding once. */
+/* Inexact sums and conversions get an odd last bit, so that a second rounding equals a single rounding. */
 TERN_INLINE f64 odd_sum(f64 a, f64 b) {
   const f64 sum = a + b, of_b = sum - a, error = (a - (sum - of_b)) + (b - of_b);
   if (!(sum - sum == 0) || error == 0 || bits_f64(sum) & 1) return sum;
@@ -69,7 +69,7 @@ TERN_INLINE f32 odd_f32(f64 a) {
   TERN_INLINE u16 fma_##H(u16 a, u16 b, u16 c) {                                                                     \
     return H##_of_f64(odd_sum((f64)f32_of_##H(a) * f32_of_##H(b), f32_of_##H(c)));                                   \
   }                                                                                                                  \
-  /* ".oob clamps the result to 0 if either of the operands is an OOB-NaN value", which is refused. */               \
+  /* ".oob clamps the result to 0 if either of the operands is an OOB-NaN value": refused. */                        \
   TERN_INLINE u16 neg_##H(u16 a) {                                                                                   \
     return a ^ 0x8000;                                                                                               \
   }                                                                                                                  \

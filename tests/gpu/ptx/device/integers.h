@@ -1,4 +1,4 @@
-/* Integer instructions, one function for each type: opcode_type. */
+/* Integer instructions, a function for each type: opcode_type. */
 #ifndef TERN_TESTS_GPU_PTX_INTEGERS_H
 #define TERN_TESTS_GPU_PTX_INTEGERS_H
 
@@ -47,7 +47,7 @@
   TERN_INLINE s##N sad_s##N(s##N a, s##N b, s##N c) {                                                       \
     return (s##N)((u##N)c + (a < b ? (u##N)b - (u##N)a : (u##N)a - (u##N)b));                               \
   }                                                                                                         \
-  /* "Division by zero yields an unspecified, machine-specific value": all ones, as NVIDIA's devices do. */ \
+  /* "Division by zero yields an unspecified, machine-specific value": all ones, like NVIDIA's hardware. */ \
   TERN_INLINE u##N div_u##N(u##N a, u##N b) {                                                               \
     return b == 0 ? (u##N) - 1 : (u##N)(a / b);                                                             \
   }                                                                                                         \

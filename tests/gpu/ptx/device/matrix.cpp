@@ -1,4 +1,4 @@
-// Matrix fragments, whose layouts are those of the ISA's figures.
+// Matrix fragments, in the layouts of the ISA's figures.
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -18,7 +18,7 @@ struct Access {
 
 // "Each row of 8 values of 16 bits starts at the address that thread i of the matrix's group of 8 gives: 0-7 for the
 // first matrix, 8-15 the second...; thread i receives row i / 4, values 2 (i % 4) and the next." words: the address;
-// then registers, which start at 1 where they are stored.
+// then registers, starting at 1 for stores.
 void combine_matrices(uint64_t, tern_fibers_words words, void* user) {
   const Access& access = *static_cast<const Access*>(user);
   for (int matrix = 0; matrix < access.count; ++matrix) {
@@ -44,7 +44,7 @@ void combine_matrices(uint64_t, tern_fibers_words words, void* user) {
 }
 
 void access_matrices(tern_thread* thread, int line, const Access& access, u32* words, u32 address) {
-  // Only the threads that give a row's address are asked for a good one.
+  // Checks only the addresses of threads that give a row.
   if (static_cast<int>(thread->index & 31) < access.count * 8 &&
       (address % 16 || std::uint64_t{address} + 16 > thread->shared_bytes)) {
     tern_ptx_bad_address(thread, line, "shared", address, 16);
@@ -107,9 +107,9 @@ double decoded(tern_mma_type type, const u32* words, int index) {
   }
 }
 
-// Where a thread's i-th value of a fragment is. The figures give, for values of w bits, with g = lane / 4 and
-// t = lane % 4 and n = 32 / w values in a register (one of 32 or 64 bits): registers of `a` go down 8 rows first, then
-// right by 4n columns; those of `b` go down 4n rows; those of `c` have two columns, and go down 8 rows.
+// Position of a thread's i-th value of a fragment. The figures give, for values of w bits, with g = lane / 4, t = lane
+// % 4 and n = 32 / w values in a register (a single value of 32 or 64 bits): registers of `a` go down 8 rows first,
+// then right by 4n columns; registers of `b` go down 4n rows; registers of `c` have two columns, and go down 8 rows.
 struct Place {
   int row, column;
 };
@@ -128,7 +128,7 @@ Place place_of_c(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2};
 }
 
-// The words of a lane: a, b, c; d takes the place of the first.
+// The words of a lane: a, b, c; d overwrites a.
 constexpr int kB = 4, kC = 8;
 
 double value_of_c(const Product& product, const u32* words, int i) {
@@ -162,7 +162,7 @@ void put_d(const Product& product, u32* words, int i, double value, s64 integer)
   }
 }
 
-// Devices do not say in which order they add, nor where they round; here a sum is in f64 and rounded once.
+// The order of additions and roundings on devices is unspecified; here a sum is in f64 and rounded once.
 void combine_products(uint64_t, tern_fibers_words words, void* user) {
   const Product& product = *static_cast<const Product*>(user);
   double a[16][32] = {}, b[32][8] = {};

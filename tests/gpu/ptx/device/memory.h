@@ -11,7 +11,7 @@ TERN_INLINE char* at(tern_thread* T, int line, const char* space, u64 address, u
   }
   return (char*)address;
 }
-/* A window: its addresses are offsets into the block's shared memory, of 32 or 64 bits. */
+/* A window of shared memory: addresses are offsets into the block's memory, of 32 or 64 bits. */
 TERN_INLINE char* at_shared(tern_thread* T, int line, u64 address, u32 bytes) {
   if (__builtin_expect((address & (bytes - 1)) != 0 || address + bytes > T->shared_bytes || address + bytes < address,
                        0)) {
@@ -19,7 +19,7 @@ TERN_INLINE char* at_shared(tern_thread* T, int line, u64 address, u32 bytes) {
   }
   return T->shared + address;
 }
-/* The place of an access, in kernels that count. */
+/* The source position of an access, in counting kernels. */
 TERN_INLINE char* counted(tern_thread* T, int line, tern_access_kind kind, char* place, u32 bytes) {
   ++T->accesses;
   if (T->counting) tern_ptx_count(T, line, kind, (u64)place, bytes);
@@ -50,7 +50,7 @@ TERN_ATOMIC(u64, 64)
 #define atom_cas_b32 atom_cas_u32
 #define atom_cas_b64 atom_cas_u64
 
-/* T: the type of the value, B: that of its bits; result: bits from old. */
+/* T: the type of the value, B: the type of its bits; result: bits from old. */
 #define TERN_UPDATE(name, T, B, of, bits, result)                                                                 \
   TERN_INLINE T name(char* at, T a) {                                                                             \
     B before = load_##B(at);                                                                                      \

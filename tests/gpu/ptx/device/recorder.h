@@ -1,4 +1,4 @@
-// The accesses of the lanes of one warp at a time, as requests.
+// Combines the accesses of a warp's lanes into requests.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct RequestSums {
   void add(const RequestSums& other) { requests += other.requests, touched += other.touched, least += other.least; }
 };
 
-struct Site {  // an instruction, and where it goes
+struct Site {  // an instruction and its memory space
   std::uint32_t line = 0;
   tern_access_kind kind = TERN_LOAD;
   bool shared = false;
@@ -29,13 +29,13 @@ struct Site {  // an instruction, and where it goes
 class Recorder {
  public:
   void add(std::uint32_t warp, std::uint32_t lane, const Site& site, std::uint64_t address, std::uint32_t bytes);
-  // All accesses of the warps so far become requests. A warp that runs on later starts new ones.
+  // Turns all recorded accesses of the warps into requests. A warp that runs again starts new requests.
   void close();
   const std::map<Site, RequestSums>& sums() const { return sums_; }
 
  private:
-  // Executions of an instruction by a warp. Long loops repeat themselves: after so many of a lane, they are counted
-  // and stand for the same as those before.
+  // Executions of an instruction by a warp. Long loops repeat: beyond this limit per lane, executions are only counted
+  // and assumed equal to the earlier executions.
   static constexpr std::size_t kMostExecutions = 1024;
   struct Executions {
     Site site;
@@ -43,7 +43,7 @@ class Recorder {
     std::array<std::vector<std::uint64_t>, kLanes> addresses;
     std::uint64_t all = 0;  // of all lanes
   };
-  using Warp = std::vector<std::unique_ptr<Executions>>;  // by line and space
+  using Warp = std::vector<std::unique_ptr<Executions>>;  // keyed by line and space
 
   void close(Warp& warp);
   static RequestSums sums_of(const Executions& executions);

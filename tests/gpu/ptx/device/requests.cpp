@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kBanks = 32, kBankBytes = 4, kWarp = 32;
 
-// Passes for the lanes of one part of the warp: of the busiest bank, its different words.
+// Passes for a part of the warp: the number of different words in the busiest bank.
 std::uint32_t passes(std::vector<std::uint64_t>& words) {
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -25,7 +25,7 @@ GlobalRequest global_request(std::span<const std::uint64_t> addresses, std::uint
   thread_local std::vector<std::uint64_t> sorted;
   sorted.assign(addresses.begin(), addresses.end());
   if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
-  std::uint64_t sectors = 0, different = 0, next = 0;  // next: the first sector that was not touched
+  std::uint64_t sectors = 0, different = 0, next = 0;  // next: the first untouched sector
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     different += i == 0 || sorted[i] != sorted[i - 1];
     const std::uint64_t first = std::max(next, sorted[i] / kSector), end = (sorted[i] + bytes - 1) / kSector + 1;
@@ -38,7 +38,7 @@ GlobalRequest global_request(std::span<const std::uint64_t> addresses, std::uint
 SharedRequest shared_request(std::span<const std::uint64_t> addresses, std::span<const std::uint32_t> lanes,
                              std::uint32_t bytes) {
   thread_local std::vector<std::uint64_t> words;
-  const std::uint32_t part = kWarp / std::max(1u, bytes / kBankBytes);  // lanes that the banks serve in one pass
+  const std::uint32_t part = kWarp / std::max(1u, bytes / kBankBytes);  // lanes served by the banks in a pass
   SharedRequest result;
   for (std::size_t i = 0; i < addresses.size();) {
     const std::uint32_t group = lanes[i] / part;

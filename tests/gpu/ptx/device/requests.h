@@ -1,4 +1,4 @@
-// The requests of a warp: which sectors of global memory and which banks of shared memory its lanes touch.
+// The requests of a warp: touched sectors of global memory and banks of shared memory.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ constexpr std::uint64_t kSector = 32;
 
 struct GlobalRequest {
   std::uint32_t sectors = 0;  // touched
-  std::uint32_t least = 0;    // that could hold the different bytes
+  std::uint32_t least = 0;    // enough for the different bytes
 };
 
-// `addresses`: of the lanes that take part, of accesses of `bytes` each.
+// `addresses`: accesses of `bytes` each, by the participating lanes.
 GlobalRequest global_request(std::span<const std::uint64_t> addresses, std::uint32_t bytes);
 
 struct SharedRequest {
@@ -26,9 +26,9 @@ struct SharedRequest {
 
 // CUDA C++ Programming Guide, "Shared Memory": "Shared memory has 32 banks that are organized such that successive
 // 32-bit words map to successive banks [...] A shared memory request for a warp does not generate a bank conflict
-// between two threads that access any address within the same 32-bit word". The banks give 128 bytes in one pass, so
-// accesses of 8 bytes take two at least, by half warps, and those of 16 bytes four, by quarters.
-// `lanes`: of each address, in ascending order.
+// between two threads that access any address within the same 32-bit word". The banks give 128 bytes in a pass, so
+// accesses of 8 bytes take at least two passes, by half warps, and accesses of 16 bytes four, by quarters. `lanes`: the
+// lane of each address, in ascending order.
 SharedRequest shared_request(std::span<const std::uint64_t> addresses, std::span<const std::uint32_t> lanes,
                              std::uint32_t bytes);
 

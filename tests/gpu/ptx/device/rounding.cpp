@@ -14,7 +14,7 @@ class Rounding {
   Rounding& operator=(const Rounding&) = delete;
 };
 
-// As device/floats.h: one NaN of f32.
+// A single NaN of f32, like device/floats.h.
 f32 one_nan(f32 value) {
   if (value == value) return value;
   return __builtin_nanf("0x3fffff");

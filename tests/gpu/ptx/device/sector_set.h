@@ -23,9 +23,9 @@ class SectorSet {
   std::uint64_t size() const { return size_; }
 
  private:
-  static constexpr std::uint64_t kSectors = 2048;  // of a page: 64 KiB
+  static constexpr std::uint64_t kSectors = 2048;  // per page: 64 KiB
   using Page = std::array<std::uint64_t, kSectors / 64>;
-  std::unordered_map<std::uint64_t, Page> pages_;  // which keeps its elements where they are
+  std::unordered_map<std::uint64_t, Page> pages_;  // a map with stable element addresses
   Page* last_ = nullptr;
   std::uint64_t last_page_ = 0;
   std::uint64_t size_ = 0;

@@ -8,7 +8,7 @@
 namespace tern::emulated {
 namespace {
 
-// min of PTX: "If one of the inputs is NaN, the other is the result", of any NaN, and -0 is less than 0.
+// min of PTX: "If one of the inputs is NaN, the other is the result", for any NaN, and -0 is less than 0.
 template <class T>
 T least(T a, T b) {
   if (a != a) return b;
@@ -54,7 +54,7 @@ TEST(Arithmetic, Floats) {
 template <class T>
 std::vector<Expression<T>> of_integers() {
   using U = std::make_unsigned_t<T>;
-  // Of what C leaves undefined nothing is asked: b | 1 is not 0, and -1 alone divides the least number badly.
+  // Avoids operations undefined in C: b | 1 is not 0, and only -1 overflows in the division of the least number.
   static constexpr auto divisor = [](T b) { return static_cast<T>(b | 1) == static_cast<T>(-1) ? T(5) : T(b | 1); };
   return {
       {"(T)(a + b)", [](T a, T b, T) { return static_cast<T>(U(a) + U(b)); }},

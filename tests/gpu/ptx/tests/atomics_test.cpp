@@ -80,7 +80,7 @@ TEST(Atomics, OnSharedMemory) {
   EXPECT_EQ(z, 12);
 }
 
-// A lock that threads of a warp spin on.
+// Threads of a warp spin on a lock.
 TEST(Atomics, ThreadsSpinOnALock) {
   const Kernels kernels(R"(extern "C" __global__ void k(int* lock, volatile int* y) {
     __syncthreads();

@@ -31,7 +31,7 @@ T reversed(T x) {
 }
 
 template <class T>
-T first_set(T x) {  // from 1; of none 0
+T first_set(T x) {  // counted from 1; 0 if none
   for (unsigned i = 0; i < sizeof(T) * 8; ++i) {
     if (x >> i & 1) return i + 1;
   }
@@ -42,7 +42,7 @@ U byte_of(L value, unsigned i) {
   return static_cast<U>(value >> (i * 8) & 255);
 }
 
-// __byte_perm without the mode that repeats a sign.
+// __byte_perm without the sign-replicating mode.
 U permuted(U a, U b, U selector) {
   U y = 0;
   for (unsigned i = 0; i < 4; ++i) y |= byte_of(L{b} << 32 | a, selector >> (4 * i) & 7) << (8 * i);
@@ -120,7 +120,7 @@ TEST(Bits, LongWords) {
       });
 }
 
-// In PTX shifts are clamped: "Shift amounts greater than the register width N are clamped to N."
+// PTX clamps shifts: "Shift amounts greater than the register width N are clamped to N."
 TEST(Bits, ShiftsOfPtxAreClamped) {
   const auto with = [](const std::string& opcode) {
     return "[=] { unsigned y; asm(\"" + opcode + " %0, %1, %2;\" : \"=r\"(y) : \"r\"(a), \"r\"(b % 70)); return y; }()";

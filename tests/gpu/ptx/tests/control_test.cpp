@@ -1,4 +1,4 @@
-// Calls, branches by tables, constants, and parameters; what a kernel asks of the machine.
+// Calls, branch tables, constants, and parameters; a kernel's requests to the machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(Control, DeviceFunctions) {
   }
 }
 
-// A barrier in a function: its callers run on fibers, too.
+// A barrier in a function: callers run on fibers, too.
 TEST(Control, AFunctionWithABarrier) {
   const Kernels kernels(R"(
     __device__ __noinline__ int turned(int v) {

@@ -59,14 +59,14 @@ std::string narrowing(const std::string& conversion) {
          conversion + " %0, %1;\" : \"=h\"(y[i]) : \"f\"(x[i])); }";
 }
 
-// Halves, what lies in the middle of two, and the floats beside that: every decision of a rounding.
+// Halves, the midpoints between neighbours, and adjacent floats: every rounding decision.
 std::vector<float> near_all(const Format& format) {
   std::vector<float> x;
   for (unsigned bits = 0; bits < 65536; ++bits) {
     const double here = value_of(format, bits), next = value_of(format, bits + 1);
     if (!std::isfinite(here) || (bits & 0x7FFF) == 0x7FFF) continue;
     const float exact = static_cast<float>(here);
-    // Behind the greatest is what the next would be.
+    // Past the greatest value: the next value of a larger format.
     const double middle = std::isfinite(next) ? (here + next) / 2 : here + (here - value_of(format, bits - 1)) / 2;
     const float half_way = static_cast<float>(middle);
     for (const float y : {exact, half_way, std::nextafter(half_way, 0.0f), std::nextafter(half_way, 2 * half_way)}) {
@@ -82,7 +82,7 @@ double distance(double a, double b) {
   return std::fabs(a - b);
 }
 
-// Of a format that saturates to an infinity, where the greatest would have a neighbour: 2^16 for f16.
+// Formats with infinity: the successor of the greatest value, 2^16 for f16.
 double value_or_limit(const Format& format, unsigned bits) {
   const double value = value_of(format, bits);
   const double limit = std::ldexp(1.0, format.bias + 1);

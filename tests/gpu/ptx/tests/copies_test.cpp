@@ -1,4 +1,4 @@
-// cp.async: copies to shared memory that are made while a block calculates.
+// cp.async: copies to shared memory during a block's computation.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -20,7 +20,7 @@ constexpr char kHelpers[] = R"(
   }
 )";
 
-// One tile is copied while the one before it is summed. `waits`: how many copies may be under way at a sum.
+// Copies a tile while summing the previous tile. `waits`: the number of pending copies allowed at a sum.
 std::vector<float> sums_of_tiles(const std::vector<float>& x, const std::string& waits) {
   const Kernels kernels(std::string(kHelpers) + R"(extern "C" __global__ void k(const float* x, float* y, int tiles) {
     __shared__ __align__(16) float buffer[2][128];
@@ -66,8 +66,8 @@ TEST(Copies, AMissingWaitShows) {
   EXPECT_NE(wrong, right);
 }
 
-// "cp-size: 4, 8 or 16; src-size: the remaining bytes are filled with zeros"; wait_all also waits for what is not
-// committed.
+// "cp-size: 4, 8 or 16; src-size: the remaining bytes are filled with zeros"; wait_all also waits for uncommitted
+// copies.
 TEST(Copies, FewerBytesThanTheCopy) {
   const Kernels kernels(std::string(kHelpers) + R"(extern "C" __global__ void k(const int* x, int* y, int bytes) {
     __shared__ __align__(16) int tile[8];

@@ -1,5 +1,5 @@
-// Kernels that count, against the rules that NVIDIA publishes: sectors of 32 bytes for each request of a warp, and 32
-// banks of 4 bytes.
+// Counting kernels against NVIDIA's published rules: sectors of 32 bytes for each request of a warp, and 32 banks of 4
+// bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tern::emulated {
 namespace {
 
-// Memory as a GPU gives it.
+// Memory with a GPU's alignment.
 template <class T>
 class Aligned {
  public:
@@ -118,7 +118,7 @@ TEST(Counting, LargeGridsAreSampled) {
   EXPECT_FALSE(part.ran_whole);
   EXPECT_EQ(part.loads.requests, 800);
   EXPECT_EQ(part.loads.memory_bytes, 0);
-  EXPECT_EQ(std::count(y.data(), y.data() + 25600, 1.0f), 9 * 64);  // the first block, and those that are recorded
+  EXPECT_EQ(std::count(y.data(), y.data() + 25600, 1.0f), 9 * 64);  // the first block, and the recorded blocks
 }
 
 TEST(Counting, LanesThatTakePart) {
@@ -139,7 +139,7 @@ extern "C" __global__ void loop(const float* x, float* y, int n) {
                         Counts::on);
   Aligned<float> x(32 * 3000), y(128);
   const tern_emulated_counts some = kernels.count("some", line(1, 128), x.data(), y.data(), 40);
-  EXPECT_EQ(some.loads.requests, 2);  // the two last warps have no lane that reads
+  EXPECT_EQ(some.loads.requests, 2);  // no lane of the two last warps reads
   EXPECT_EQ(some.loads.sectors, 4 + 1);
   const tern_emulated_counts odd = kernels.count("odd", line(1, 32), x.data(), y.data());
   EXPECT_EQ(odd.loads.requests, 1);
@@ -167,7 +167,7 @@ extern "C" __global__ void vectors(float4* y, int stride) {
 }
 )";
 
-// Passes of the one read beside the writes, which have no conflicts.
+// Passes of a read beside conflict-free writes.
 double passes(const char* kernel, int stride, int writes, int least) {
   static const Kernels kernels(kBanks, Counts::on);
   Aligned<Vector> y(32);
@@ -179,7 +179,7 @@ double passes(const char* kernel, int stride, int writes, int least) {
 
 TEST(Counting, BankConflicts) {
   EXPECT_EQ(passes("words", 1, 33, 1), 1);
-  EXPECT_EQ(passes("words", 0, 33, 1), 1);  // all read one word
+  EXPECT_EQ(passes("words", 0, 33, 1), 1);  // all lanes read the same word
   EXPECT_EQ(passes("words", 2, 33, 1), 2);
   EXPECT_EQ(passes("words", 3, 33, 1), 1);
   EXPECT_EQ(passes("words", 32, 33, 1), 32);
@@ -212,7 +212,7 @@ extern "C" __global__ void copy(const float4* x, float4* y) {
   EXPECT_EQ(c.shared_passes, 8);
 }
 
-// The accesses of matrices are rows of 16 bytes, eight of them at once: rows of 16 words lie on four groups of banks.
+// Matrix accesses are rows of 16 bytes, eight at once: rows of 16 words lie on four groups of banks.
 TEST(Counting, Matrices) {
   const Kernels kernels(R"(
 extern "C" __global__ void load(unsigned* y, int stride) {
@@ -261,7 +261,7 @@ extern "C" __global__ void atomics(int* y) { atomicAdd(y + threadIdx.x / 32 * 32
   EXPECT_EQ(c.atomics.memory_bytes, 2 * 32);
 }
 
-// Without a launch that asks for it nothing is counted, and results are the same.
+// A launch without counting counts nothing, and results are equal.
 TEST(Counting, IsAsked) {
   const Kernels kernels(kStrided, Counts::on);
   Aligned<float> x(64), y(64);

@@ -1,4 +1,4 @@
-// What the messages say of PTX that cannot be translated, and of kernels that do what a GPU does not allow.
+// Messages for untranslatable PTX, and for kernels with errors on a GPU.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

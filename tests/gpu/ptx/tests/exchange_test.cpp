@@ -9,11 +9,11 @@ namespace tern::emulated {
 namespace {
 
 struct Exchange {
-  const char* body;  // from v = 1000 + t to y[t]
+  const char* body;  // computes y[t] from v = 1000 + t
   std::function<int(int)> expected;
 };
 
-// All in one text, each by 64 threads.
+// All exchanges in a single source, each by 64 threads.
 void expect(const std::vector<Exchange>& exchanges) {
   std::string text;
   for (std::size_t i = 0; i < exchanges.size(); ++i) {
@@ -47,7 +47,7 @@ TEST(Exchange, ShufflesOfSixteen) {
       {"y[t] = __shfl_up_sync(all, v, 3, 16);", [](int t) { return t % 16 < 3 ? 1000 + t : 1000 + t - 3; }},
       {"y[t] = __shfl_down_sync(all, v, 3, 16);", [](int t) { return t % 16 > 12 ? 1000 + t : 1000 + t + 3; }},
       {"y[t] = __shfl_xor_sync(all, v, 5, 16);", [](int t) { return 1000 + (t ^ 5); }},
-      // Into an earlier group, whose values may be read; into a later one, its own.
+      // An earlier group's values are readable; a later group gives a lane its own value.
       {"y[t] = __shfl_xor_sync(all, v, 16, 16);", [](int t) { return t % 32 < 16 ? 1000 + t : 1000 + t - 16; }},
       {"y[t] = __shfl_down_sync(all, v, 1, 4);", [](int t) { return t % 4 == 3 ? 1000 + t : 1000 + t + 1; }},
   });
@@ -68,7 +68,7 @@ TEST(Exchange, SomeLanesExchange) {
        [](int t) {
          const int lane = t % 32;
          if (lane < 8) return 1000 + t - lane + 7 - lane;
-         // "the result is unpredictable" of a lane that is not in the mask: the emulator's is none that looks right
+         // "the result is unpredictable" for a lane outside the mask: the emulator returns an obviously wrong value
          return lane < 16 ? static_cast<int>(0xA5A5A5A5) : 1000 + (t ^ 8);
        }},
   });

@@ -14,7 +14,7 @@ namespace tern::emulated {
 
 constexpr std::size_t kCount = 2048;
 
-// Of all bits, so floats are of all exponents, with a few that calculations like to get wrong.
+// Random bits, so floats have all exponents, and a few difficult values.
 template <class T>
 std::vector<T> numbers(std::uint64_t seed) {
   std::vector<T> all(kCount);
@@ -34,11 +34,11 @@ std::vector<T> numbers(std::uint64_t seed) {
 
 template <class T>
 struct Expression {
-  const char* cuda;  // of a, b and c, all of type T
+  const char* cuda;  // expression of a, b and c, all of type T
   std::function<T(T, T, T)> host;
 };
 
-// All in one text. NaNs are equal whatever their bits are.
+// All expressions in a single source. NaNs are equal, whatever their bits.
 template <class T>
 void expect_same_bits(const std::string& type, const std::vector<Expression<T>>& expressions) {
   std::string text = "typedef " + type + " T;\n";

@@ -1,4 +1,4 @@
-// Shared memory and barriers: kernels whose threads work together, against sums on the host.
+// Shared memory and barriers: kernels with cooperating threads, against sums on the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ TEST(Groups, ABlockReducesInStaticAndDynamicSharedMemory) {
   }
 }
 
-// Threads of a warp and whole warps, of a block whose last warp is not full, in three dimensions.
+// Threads of a warp and whole warps, in a three-dimensional block with a partial last warp.
 TEST(Groups, AReductionByShufflesAndSharedMemory) {
   const Kernels kernels(R"(extern "C" __global__ void sum(double* y) {
     __shared__ double of_warps[32];
@@ -68,7 +68,8 @@ TEST(Groups, BarriersCount) {
   for (const int n : y) EXPECT_EQ(n, 341010);
 }
 
-// One half makes, the other takes, by two barriers of 64 threads: who makes does not wait at the first.
+// Half of the threads produces, the other half consumes, with two barriers of 64 threads: producers do not wait at the
+// first.
 TEST(Groups, NamedBarriers) {
   const Kernels kernels(R"(extern "C" __global__ void k(int* y) {
     __shared__ int tile[32];
@@ -117,7 +118,7 @@ TEST(Groups, AMissingBarrierShows) {
   EXPECT_NE(std::count_if(y.begin(), y.end(), [](int n) { return n != 15; }), 0);
 }
 
-// Each block adds its sum; the last to come, by a counter and fences, reads those of all.
+// Each block adds its sum; the last block, found by a counter and fences, reads all sums.
 TEST(Groups, TheLastBlockReadsTheOthers) {
   const Kernels kernels(R"(extern "C" __global__ void k(volatile int* sums, unsigned* counter, int* y) {
     __shared__ bool last;

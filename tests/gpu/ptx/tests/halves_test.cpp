@@ -1,4 +1,4 @@
-// Arithmetic of f16 and bf16 as instructions, of pairs and of one; formats of 8 bits and tf32.
+// Arithmetic instructions on pairs and single values of f16 and bf16; formats of 8 bits and tf32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kPairs = 4096;
 
-std::vector<std::uint32_t> pairs(std::uint64_t seed) {  // of all bits
+std::vector<std::uint32_t> pairs(std::uint64_t seed) {  // random bits
   std::vector<std::uint32_t> all(kPairs);
   for (std::uint32_t& x : all) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -42,7 +42,7 @@ std::string hex(std::uint16_t bits) {
   return text;
 }
 
-// The nearest of the 65,536, with ties to even: `got` if it is, by its neighbours.
+// Expects `got` to be the nearest of the 65,536 values, ties to even, by comparison with its neighbours.
 void expect_nearest(double (*value)(std::uint16_t), std::uint16_t got, __float128 exact, const std::string& what) {
   const double as_double = static_cast<double>(exact);
   if (std::isnan(as_double)) {
@@ -76,7 +76,7 @@ void expect_nearest(double (*value)(std::uint16_t), std::uint16_t got, __float12
   }
 }
 
-// A term that is too small to change the sum still decides on which side of the middle of two results it is.
+// A term too small to change the sum still decides the side of a midpoint.
 __float128 fused(__float128 a, __float128 b, __float128 c) {
   const __float128 product = a * b, sum = product + c;
   if (sum != product || c == 0 || !std::isfinite(static_cast<double>(sum))) return sum;
@@ -130,7 +130,7 @@ void check(const std::string& type, double (*value)(std::uint16_t)) {
       for (const int shift : {0, 16}) {
         const auto part = [&](std::uint32_t x) { return static_cast<std::uint16_t>(x >> shift); };
         const __float128 exact = instructions[k].exact(value(part(a[i])), value(part(b[i])), value(part(c[i])));
-        // The ISA: of relu "NaN result is converted to canonical NaN", so it stays one.
+        // The ISA on relu: "NaN result is converted to canonical NaN", so NaN stays NaN.
         ASSERT_FALSE(relu && part(y[i]) >> 15 && !std::isnan(value(part(y[i])))) << i;
         expect_nearest(value, part(y[i]), exact,
                        type + " " + instructions[k].text + " of " + hex(part(a[i])) + ", " + hex(part(b[i])) + ", " +
@@ -148,7 +148,7 @@ TEST(Halves, BrainFloatsAreRoundedOnce) {
   check("bf16", brain);
 }
 
-// OFP8: e4m3 has NaNs at 0x7F and 0xFF alone and no infinities; e5m2 is the upper half of an f16.
+// OFP8: e4m3 has NaNs only at 0x7F and 0xFF and no infinities; e5m2 is the upper half of an f16.
 double float8(int fraction, int bias, unsigned bits) {
   const int exponent = static_cast<int>(bits >> fraction & (0x7Fu >> fraction));
   const int digits = static_cast<int>(bits & ((1u << fraction) - 1));

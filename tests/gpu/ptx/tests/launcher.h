@@ -11,18 +11,19 @@
 
 namespace tern::emulated {
 
-// The PTX of a text, for compute_90. Throws std::runtime_error with NVRTC's messages, or with what installs NVRTC.
+// The PTX of a source, for compute_90. Throws std::runtime_error with NVRTC's messages, or with instructions to install
+// NVRTC.
 std::string ptx_of(const std::string& cuda);
 
 struct Grid {
   std::array<std::uint32_t, 3> blocks{1, 1, 1}, threads{32, 1, 1};
   std::uint32_t shared_bytes = 0;  // dynamic
-  double most_work = 1e9;          // where it is counted
+  double most_work = 1e9;          // limit for counted launches
 };
 
 class Kernels {
  public:
-  // Of a CUDA text; of_ptx: of PTX.
+  // Compiles CUDA source; of_ptx: PTX.
   explicit Kernels(const std::string& cuda, Counts counts = Counts::off) { load(ptx_of(cuda), counts); }
   static Kernels of_ptx(const std::string& ptx);
   ~Kernels();
@@ -31,7 +32,7 @@ class Kernels {
 
   const tern_emulated_kernel& kernel(const std::string& name) const;
 
-  // Arguments of the sizes that the kernel declares. A trap ends the process with status 3 and its message on standard
+  // Arguments must have the kernel's declared sizes. A trap ends the process with status 3 and its message on standard
   // error; cudaGraphSetConditional writes to conditionals().
   template <class... Arguments>
   void run(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
@@ -39,7 +40,7 @@ class Kernels {
              {Argument{static_cast<const void*>(&arguments), static_cast<std::uint32_t>(sizeof arguments)}...},
              nullptr);
   }
-  // The same, of kernels that count.
+  // Runs a counting kernel.
   template <class... Arguments>
   tern_emulated_counts count(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
     tern_emulated_counts counts{};

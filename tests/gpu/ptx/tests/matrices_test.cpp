@@ -19,20 +19,20 @@ std::uint16_t half_bits(float x) {
   return bits;
 }
 
-std::uint16_t brain_bits(float x) {  // of numbers that need no rounding
+std::uint16_t brain_bits(float x) {  // exact numbers only
   std::uint32_t bits;
   std::memcpy(&bits, &x, 4);
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
-// Of 7 bits, so that every format holds them; the sums of their products need 24.
+// Values of 7 bits, exact in every format; sums of their products need 24 bits.
 float element(int row, int column) {
   return std::ldexp(static_cast<float>((row * 37 + column * 101) % 127 - 63), (row + column) % 7 - 3);
 }
 
 constexpr int kM = 16, kN = 8, kK = 16;
 
-// a: row by row; b: its columns one after the other ("col"); c and d: row by row.
+// a: row by row; b: column by column ("col"); c and d: row by row.
 struct Product {
   alignas(16) std::uint16_t a[kM * kK], b[kN * kK];
   std::vector<float> c = std::vector<float>(kM * kN), d = c;
@@ -59,8 +59,8 @@ struct Product {
   }
 };
 
-// load: of the registers a[4] and b[2] from memory or from the shared copies ta, and tb whose rows are b's columns, and
-// tk whose rows are b's rows.
+// load: fills the registers a[4] and b[2] from memory or from the shared copies ta, tb (its rows are b's columns) and
+// tk (its rows are b's rows).
 std::string text(const std::string& type, const std::string& load) {
   return R"(extern "C" __global__ void k(const unsigned short* pa, const unsigned short* pb, const float* c, float* d) {
     __shared__ __align__(16) unsigned short ta[16][16], tb[8][16], tk[16][8];

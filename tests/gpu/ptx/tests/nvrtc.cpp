@@ -12,7 +12,7 @@
 namespace tern::emulated {
 namespace {
 
-// TERN_NVRTC, else the one that './dev setup devices' installs, else the system's.
+// TERN_NVRTC, else the library installed by './dev setup devices', else the system's.
 std::string library_name() {
   if (const char* named = std::getenv("TERN_NVRTC")) return named;
   glob_t found{};
@@ -48,7 +48,7 @@ Nvrtc load() {
   return functions;
 }
 
-// Sizes of NVRTC's texts count their last zero.
+// NVRTC's sizes of strings include the final zero.
 std::string text_of(Nvrtc::Program program, int (*size_of)(Nvrtc::Program, std::size_t*),
                     int (*get)(Nvrtc::Program, char*)) {
   std::size_t size = 0;
@@ -72,7 +72,7 @@ std::string ptx_of(const std::string& cuda) {
   if (n.create(&program, cuda.c_str(), "test.cu", 0, nullptr, nullptr) != 0) {
     throw std::runtime_error("nvrtcCreateProgram fails");
   }
-  // Without contraction, so that the host's expressions have the same bits.
+  // No contraction, so that the host's expressions have the same bits.
   const std::vector<const char*> options{"--gpu-architecture=compute_90", "--std=c++17", "--device-int128",
                                          "--fmad=false"};
   const bool compiled = n.compile(program, static_cast<int>(options.size()), options.data()) == 0;

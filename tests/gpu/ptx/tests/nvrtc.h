@@ -1,4 +1,4 @@
-// The functions of NVRTC that the tests call, looked up when they run.
+// The functions of NVRTC called by the tests, looked up at run time.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace tern::emulated {
 
 struct Nvrtc {
-  // nvrtc.h: nvrtcProgram is a pointer, nvrtcResult an enumeration whose NVRTC_SUCCESS is 0.
+  // nvrtc.h: nvrtcProgram is a pointer, nvrtcResult an enumeration with NVRTC_SUCCESS 0.
   using Program = void*;
   int (*create)(Program*, const char* text, const char* name, int headers, const char* const* texts,
                 const char* const* names);
@@ -19,7 +19,7 @@ struct Nvrtc {
   int (*destroy)(Program*);
 };
 
-// Throws std::runtime_error if there is no NVRTC: these tests fail without it.
+// Throws std::runtime_error without NVRTC: these tests need NVRTC.
 const Nvrtc& nvrtc();
 
 }  // namespace tern::emulated

@@ -1,5 +1,5 @@
-// Intrinsics with a rounding mode. The expected values come from a nearest one and the sign of its exact error, not
-// from the host's rounding modes, which the emulator uses.
+// Intrinsics with a rounding mode. The expected values come from the nearest value and the sign of its exact error, not
+// from the host's rounding modes, used by the emulator.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace {
 enum class Mode { kNearest, kZero, kUp, kDown };
 
 struct Sum {
-  double value, error;  // the exact value is that of both
+  double value, error;  // the exact value is the sum of both
 };
 
 // "TwoSum" of Knuth: exact where nothing overflows, and no sum of floats does as a double.
@@ -20,7 +20,7 @@ Sum exact_sum(double a, double b) {
   return {sum, (a - left) + (b - part)};
 }
 
-// sign: of the exact value less `nearest`, which is one of the two floats next to it.
+// sign: of the exact value minus `nearest`, one of the two adjacent floats.
 float rounded(float nearest, int sign, Mode mode) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (sign == 0 || mode == Mode::kNearest) return nearest;
@@ -46,7 +46,7 @@ float to_float(const Sum& sum, Mode mode) {
   return rounded(nearest, sign != 0 ? sign : sign_of(sum.error), mode);
 }
 
-// An exact zero of terms of opposite signs is -0 downwards alone; of the same sign it has that sign.
+// An exact zero from terms of opposite signs is -0 only when rounding down; zeros of equal signs keep their sign.
 float add(float a, float b, Mode mode) {
   if (!all_finite(a, b)) return a + b;
   if (a == 0 && b == 0 && std::signbit(a) == std::signbit(b)) return a;
@@ -61,11 +61,11 @@ float multiply(float a, float b, Mode mode) {
 }
 
 float multiply_add(float a, float b, float c, Mode mode) {
-  if (mode == Mode::kNearest) return std::fma(a, b, c);  // a sum that is rounded to a double may not be rounded again
+  if (mode == Mode::kNearest) return std::fma(a, b, c);  // a sum rounded to double must not be rounded again
   const double product = static_cast<double>(a) * static_cast<double>(b);
   if (!all_finite(a, b, c)) return static_cast<float>(product + static_cast<double>(c));
   if (product == 0 && c == 0 && std::signbit(product) == std::signbit(c)) return c;
-  // Both terms may be 2^-298 and 2^127: the error of their sum is exact as well.
+  // The terms may be 2^-298 and 2^127: the error of their sum is still exact.
   return to_float(exact_sum(product, static_cast<double>(c)), mode);
 }
 
@@ -100,7 +100,7 @@ TEST(Rounding, FloatsInAllModes) {
   };
   for (const auto& [suffix, mode] : kModes) {
     all.push_back({cuda("__fadd", suffix, "(a, b)"), [m = mode](float a, float b, float) { return add(a, b, m); }});
-    // Near each other, so that ties and small differences come.
+    // Terms near each other, for ties and small differences.
     all.push_back({cuda("__fadd", suffix, "(a, a * 0.0001f)"), [m = mode](float a, float, float) {
                      const volatile float near = a * 0.0001f;
                      return add(a, near, m);
@@ -132,7 +132,7 @@ double add(double a, double b, Mode mode) {
 }
 
 TEST(Rounding, DoublesInAllModes) {
-  // Finite sums, of parts that are not zeros.
+  // Finite sums of nonzero parts.
   std::vector<std::string> texts;
   std::vector<Expression<double>> all;
   texts.reserve(16);

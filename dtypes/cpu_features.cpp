@@ -1,0 +1,161 @@
+#include "dtypes/cpu_features.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tern {
+namespace {
+
+struct CpuLevelRecord {
+  std::string_view name, base;
+};
+#define TERN_LEVEL_RECORD(level, base) {#level, #base},
+constexpr CpuLevelRecord kCpuLevels[] = {TERN_EACH_CPU_LEVEL(TERN_LEVEL_RECORD)};
+constexpr std::size_t kCpuLevelCount = std::size(kCpuLevels);
+static_assert(kCpuLevelCount <= 32);
+
+#define TERN_LEVEL_BIT(level) | 1u << static_cast<unsigned>(CpuLevel::level)
+#define TERN_KIND_LEVELS(kind) 0u TERN_EACH_LEVEL_##kind(TERN_LEVEL_BIT),
+/// The levels of each kind.
+constexpr std::uint32_t kCpuKindLevels[] = {TERN_EACH_CPU_KIND(TERN_KIND_LEVELS)};
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+struct CpuIdRegisters {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+
+CpuIdRegisters cpu_id(unsigned leaf, unsigned subleaf = 0) {
+  CpuIdRegisters r;
+  if (__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d) == 0) return {};
+  return r;
+}
+
+std::string maker_of(const CpuIdRegisters& zero) {
+  std::string maker;
+  for (const unsigned four : {zero.b, zero.d, zero.c}) {
+    for (int i = 0; i < 4; ++i) {
+      const char letter = static_cast<char>(four >> 8 * i & 0xff);
+      maker += letter > ' ' && letter <= '~' ? letter : '_';
+    }
+  }
+  return maker;
+}
+
+/// Adds up CPUID leaf 1 as Intel's and AMD's manuals do: family, model and stepping.
+std::string version_of(unsigned a) {
+  const unsigned base = a >> 8 & 0xf, family = base + (base == 0xf ? a >> 20 & 0xff : 0),
+                 number = (a >> 4 & 0xf) + (base == 0x6 || base == 0xf ? (a >> 16 & 0xf) << 4 : 0);
+  return std::to_string(family) + '.' + std::to_string(number) + '.' + std::to_string(a & 0xf);
+}
+
+/// Asks the system to let this process use matrix tiles. Intel's manual, volume 1, chapter 18 describes the state
+/// components of XCR0.
+bool allows_tiles() {
+#if defined(__linux__)
+  constexpr unsigned kTileConfigAndData = 0b11u << 17;                  // of XCR0
+  constexpr long kRequestPermission = 0x1023, kTileDataComponent = 18;  // Linux: ARCH_REQ_XCOMP_PERM
+  unsigned low = 0, high = 0;
+  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & kTileConfigAndData) == kTileConfigAndData &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileDataComponent) == 0;
+#else
+  return false;
+#endif
+}
+
+/// True if the processor, and the system, have the instructions of a level's flags (dtypes/cpu_levels.cmake).
+bool has_instructions(std::string_view level) {
+  __builtin_cpu_init();
+  const CpuIdRegisters seven = cpu_id(7), more = seven.a == 0 ? CpuIdRegisters{} : cpu_id(7, 1);
+  if (level == "baseline") return true;
+  if (level == "avx2")
+    return (cpu_id(1).c & bit_F16C) != 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (level == "avxvnni") return has_instructions("avx2") && (more.a & 1u << 4) != 0;
+  if (level == "avx512")
+    return has_instructions("avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (!has_instructions("avx512")) return false;
+  if (level == "avx512vnni") return (seven.c & 1u << 11) != 0;
+  if (level == "avx512vbmi") return has_instructions("avx512vnni") && (seven.c & 1u << 1) != 0;
+  if (level == "avx512bf16") return (more.a & 1u << 5) != 0;
+  const char* const setting = std::getenv("TERN_AMX");
+  const bool tiles = (seven.d & 1u << 24) != 0 && (seven.d & 1u << 22) != 0 && has_instructions("avx512bf16") &&
+                     (setting == nullptr || std::strcmp(setting, "0") != 0);
+  if (level == "amx") return tiles && allows_tiles();
+  if (level == "amxint8") return tiles && (seven.d & 1u << 25) != 0 && allows_tiles();
+  return false;
+}
+
+CpuFeatures identified() {
+  const CpuIdRegisters zero = cpu_id(0);
+  if (zero.a == 0) return {.model = "x86-64"};
+  const std::string maker = maker_of(zero);
+  return {.model = maker + ' ' + version_of(cpu_id(1).a), .is_intel = maker == "GenuineIntel"};
+}
+
+#else
+
+bool has_instructions(std::string_view level) {
+  return level == kCpuLevels[0].name;
+}
+
+CpuFeatures identified() {
+#if defined(__aarch64__)
+  return {.model = "aarch64"};
+#else
+  return {.model = "unknown"};
+#endif
+}
+
+#endif
+
+/// The place of a name in the list; that of the last level for names that are not in it.
+std::size_t place_of(std::string_view name) {
+  std::size_t i = 0;
+  while (i + 1 < kCpuLevelCount && kCpuLevels[i].name != name) ++i;
+  return i;
+}
+
+CpuFeatures found_features() {
+  const char* const wanted = std::getenv("TERN_CPU");
+  const std::size_t most = place_of(wanted == nullptr ? "" : wanted);
+  CpuFeatures f = identified();
+  for (std::size_t i = 1; i < kCpuLevelCount; ++i) {
+    if (place_of(kCpuLevels[i].base) <= most && has_instructions(kCpuLevels[i].name)) f.levels |= 1u << i;
+  }
+  return f;
+}
+
+}  // namespace
+
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures features = found_features();
+  return features;
+}
+
+std::optional<CpuLevel> cpu_level(CpuKind kind) {
+  const std::uint32_t levels = cpu_features().levels & kCpuKindLevels[static_cast<std::size_t>(kind)];
+  if (levels == 0) return std::nullopt;
+  return static_cast<CpuLevel>(31 - __builtin_clz(levels));
+}
+
+CpuLevel cpu_level() {
+  static const CpuLevel level = *cpu_level(CpuKind::vectors);
+  return level;
+}
+
+std::string_view name_of(CpuLevel level) {
+  return kCpuLevels[static_cast<std::size_t>(level)].name;
+}
+
+}  // namespace tern

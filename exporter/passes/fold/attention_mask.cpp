@@ -1,0 +1,91 @@
+// Masks of attention that are known at export: those that hide nothing go, those that hide later keys become `causal`.
+
+#include <algorithm>
+#include <map>
+
+#include "dtypes/convert.h"
+#include "exporter/builder.h"
+#include "exporter/passes/constant_part.h"
+#include "exporter/passes/fold/fold.h"
+
+namespace tern {
+namespace {
+
+enum class Hides { nothing, later_keys, other };
+
+/// Largest number that hides a key when it is added to a score: the key's weight is zero then. Models write -infinity,
+/// the least number of a type, or -10^9.
+constexpr double kHidden = -1e9, kHiddenHalf = -32768;
+
+/// The keys that a mask [..., queries, keys] hides in all of its planes.
+Hides hidden_by(const Tensor& mask) {
+  const auto sizes = mask.sizes();
+  if (sizes.size() < 2 || mask.numel() == 0) return Hides::other;
+  const DType t = mask.dtype();
+  if (t != DType::boolean && (!is_floating(t) || elements_per_byte(t) != 1)) return Hides::other;
+  const std::int64_t queries = sizes[sizes.size() - 2], keys = sizes[sizes.size() - 1];
+  const double most = t == DType::f16 ? kHiddenHalf : kHidden;
+  std::vector<double> row(static_cast<std::size_t>(keys));
+  bool nothing = true, later = queries > 1 && queries == keys;
+  for (std::int64_t r = 0; r < mask.numel() / keys && (nothing || later); ++r) {
+    const auto* from = static_cast<const std::byte*>(mask.data()) + r * keys * element_size(t);
+    convert(from, t, row.data(), DType::f64, keys);
+    for (std::int64_t k = 0; k < keys; ++k) {
+      const double m = row[static_cast<std::size_t>(k)];
+      const bool seen = t == DType::boolean ? m != 0 : m == 0, hidden = t == DType::boolean ? m == 0 : m <= most;
+      nothing = nothing && seen;
+      later = later && (k <= r % queries ? seen : hidden);
+    }
+  }
+  return nothing ? Hides::nothing : later ? Hides::later_keys : Hides::other;
+}
+
+class Masks {
+ public:
+  Masks(const Program& program, const Function& function, bool (*takes)(const Node&), std::uint64_t most_work,
+        std::uint64_t& budget)
+      : part_(program, function, takes), most_work_(most_work), budget_(budget) {}
+
+  Hides hides(ValueId mask, std::vector<bool>& read) {
+    const auto [at, added] = known_.try_emplace(mask, Hides::other);
+    Hides& answer = at->second;
+    if (!added || !part_.constant(mask)) return answer;
+    const ConstantSlice slice = part_.slice(mask);
+    const std::uint64_t work = part_.work(slice);
+    if (work > most_work_ || work > budget_) return answer;
+    budget_ -= work;
+    if (!part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); })) return answer;
+    for (std::uint32_t s : slice.states) read[s] = read[s] || answer != Hides::other;
+    return answer;
+  }
+
+ private:
+  ConstantPart part_;
+  std::uint64_t most_work_;
+  std::uint64_t& budget_;  ///< work left for all masks of the program
+  std::map<ValueId, Hides> known_;
+};
+
+}  // namespace
+
+void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work, std::uint64_t& budget,
+                          std::vector<bool>& read) {
+  for (Function& f : program.functions) {
+    const bool any = std::ranges::any_of(f.nodes, [](const Node& n) { return n.op == Op::attention; });
+    if (!any) continue;
+    const Function as_it_was = f;
+    Masks masks(program, as_it_was, takes, most_work, budget);
+    for (Node& n : f.nodes) {
+      constexpr std::size_t kMask = 3;
+      if (n.op != Op::attention || n.inputs.size() <= kMask || n.inputs[kMask] == kNoValue) continue;
+      const Hides hides = masks.hides(n.inputs[kMask], read);
+      if (hides == Hides::other) continue;
+      n.inputs[kMask] = kNoValue;
+      if (hides == Hides::nothing) continue;
+      std::erase_if(n.attrs, [](const Attr& a) { return a.key == AttrKey::causal; });
+      n.attrs.push_back(attr(AttrKey::causal, Dim(1)));
+    }
+  }
+}
+
+}  // namespace tern

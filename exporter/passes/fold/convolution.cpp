@@ -1,0 +1,76 @@
+// Folding of batch norms into the weight of the convolution before them.
+#include <cstring>
+
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+#include "exporter/passes/fold/fold.h"
+#include "schema/def_use.h"
+
+namespace tern {
+namespace {
+
+/// True if the state is a dense weight of float32 that a single node of the program reads.
+bool is_own_weight(const Program& program, std::uint32_t state) {
+  if (!is_own_float_storage(program, program.states[state])) return false;
+  std::size_t readers = 0;
+  for (const Function& f : program.functions) {
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.state == state) readers += DefUse(f).read_count(in.value);
+    }
+  }
+  return readers == 1;
+}
+
+std::vector<std::byte> scaled(std::span<const std::byte> bytes, const std::vector<double>& by) {
+  std::vector<std::byte> result(bytes.begin(), bytes.end());
+  const std::size_t each = by.empty() ? 0 : bytes.size() / sizeof(float) / by.size();
+  for (std::size_t i = 0; i < each * by.size(); ++i) {
+    float v = 0;
+    std::memcpy(&v, bytes.data() + i * sizeof(float), sizeof v);
+    v = static_cast<float>(v * by[i / each]);
+    std::memcpy(result.data() + i * sizeof(float), &v, sizeof v);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
+                       const std::vector<double>& plus, std::vector<std::uint32_t>& states) {
+  Function& f = program.functions[function];
+  const ValueId result = f.nodes[norm].inputs[0];
+  const DefUse uses(f);
+  const Node* const made = uses.producing_node(f, result);
+  if (made == nullptr || made->op != Op::convolution || made->integer(AttrKey::transposed) != 0 ||
+      uses.read_count(result) != 1)
+    return false;
+  const auto at = static_cast<std::size_t>(uses.producer(result));
+  if (f.values[static_cast<std::size_t>(result)].type.dtype != DType::f32) return false;
+  const FunctionInput* weight = state_input(f, made->inputs[1]);
+  if (weight == nullptr || !is_own_weight(program, weight->state)) return false;
+  const State& state = program.states[weight->state];
+  if (state.type.shape[0] != Dim(static_cast<std::int64_t>(by.size()))) return false;
+  std::vector<double> shift = plus;
+  if (made->inputs.size() > 2 && made->inputs[2] != kNoValue) {
+    const FunctionInput* bias = state_input(f, made->inputs[2]);
+    if (bias == nullptr || program.states[bias->state].is_mutable) return false;
+    const auto numbers = constant_numbers(program, bias->state);
+    if (!numbers || numbers->size() != by.size()) return false;
+    states.push_back(bias->state);
+    for (std::size_t k = 0; k < by.size(); ++k) shift[k] += (*numbers)[k] * by[k];
+  }
+  states.push_back(weight->state);
+  extendable_source(program).replace(state.storage,
+                                     [by](std::span<const std::byte> before) { return scaled(before, by); });
+  const std::vector<float> floats(shift.begin(), shift.end());
+  Builder b(program, function);
+  const ValueId bias = add_constant(b, DType::f32, {static_cast<std::int64_t>(by.size())}, floats.data());
+  Function& g = program.functions[function];
+  g.nodes[at].inputs.resize(3, kNoValue);
+  g.nodes[at].inputs[2] = bias;
+  g.nodes[at].outputs = g.nodes[norm].outputs;
+  g.nodes.erase(g.nodes.begin() + static_cast<std::ptrdiff_t>(norm));
+  return true;
+}
+
+}  // namespace tern

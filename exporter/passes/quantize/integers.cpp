@@ -1,0 +1,185 @@
+// int8 with a scale per row, int4 with a scale per group: torchao's choose_qparams_affine (symmetric) and
+// quantize_affine, in the form of Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup).
+//
+//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
+//   element = round_half_even(x * (1 / scale)), clamped
+//
+// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0. bfloat16 group
+// scales beside a wider weight are the only values rounded to bfloat16.
+#include <array>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "exporter/passes/quantize/block_loops.h"
+#include "exporter/passes/quantize/row.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::int64_t kUsualBlock = 32;
+
+struct Range {
+  float steps;  // steps of the largest magnitude
+  float least, most;
+};
+constexpr Range kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
+
+/// Hides the bounds from the compiler, for loops over numbers.
+TERN_INLINE Range unknown_range(const Range& r) {
+  return {r.steps, unknown(r.least), unknown(r.most)};
+}
+
+/// The smallest scale: float32's epsilon for int8, the smallest normal number of the weight's type for int4.
+float least_scale(const Row& row) {
+  if (row.recipe.format->element == DType::i8) return 0x1p-23F;
+  return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
+}
+
+TERN_INLINE float scale_of(DType type, std::uint32_t largest, const Range& range, float least) {
+  const float scale = rounded_to(type, std::bit_cast<float>(largest) / range.steps);
+  return scale < least ? least : scale;  // NaN stays
+}
+
+/// Rounds to the mantissa of a 16-bit type by adding 1.5 * 2^23 of its steps. The magnitude is at most 2^15.
+template <DType type>
+TERN_INLINE float rounded(float v) {
+  if constexpr (type == DType::f32) return v;
+  constexpr std::uint32_t kBits = type == DType::f16 ? 10 : 7, kLeast = type == DType::f16 ? 113u << 23 : 0u;
+  const std::uint32_t exponent = std::max(std::bit_cast<std::uint32_t>(v) & 0x7f800000u, kLeast);
+  const float ones = std::bit_cast<float>(exponent + ((23 - kBits) << 23 | 0x400000u));
+  return v + ones - ones;
+}
+
+/// Factor of the numbers.
+template <DType type>
+TERN_INLINE float reciprocal(float scale) {
+  return rounded_to(type, 1.0F / scale);
+}
+
+/// Writes the elements of up to Sums::kLanes numbers as the last bits of `codes`. `type`: rounding type of products.
+/// Adding a number with a last bit worth 1 rounds to a whole number.
+template <bool kFused, DType type, class S>
+TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float by, float scale,
+                               const Range& range, std::uint16_t* __restrict codes, Sums& sums) {
+  constexpr float kOnes = 0x1.8p23F;
+#pragma GCC unroll 1
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float number = value_of<S>(x[i]), v = rounded<type>(number * by);
+    const float above = v > range.least ? v : range.least, sum = (above < range.most ? above : range.most) + kOnes;
+    codes[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
+    sums.add<kFused>(i, number, (sum - kOnes) * scale);
+  }
+}
+
+template <class S>
+void encode_bytes(const Row& row) {
+  const float least = least_scale(row);
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  const auto* const numbers = numbers_of<S>(row);
+  std::array<std::uint16_t, kChunk> codes;
+  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+    const float scale = scale_of(row.type, largest_bits<S>(numbers, row.columns), kBytes, least),
+                by = reciprocal<DType::f32>(scale);
+    const Range range = unknown_range(kBytes);
+    Sums sums;
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      const auto* const x = numbers + begin;
+      ask_for_next(row, begin, n, 0);
+      ask_for_next(row, begin, n, 1);
+      in_lanes(
+          n, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+            round_numbers<decltype(fused)::value, DType::f32, S>(x + i, count, by, scale, range, codes.data() + i,
+                                                                 sums);
+          });
+      ask_for_next(row, begin, n, 2);
+      if (!(scale < kInfinity)) codes.fill(0);
+      pack_bytes(codes.data(), n, to + begin);
+      ask_for_next(row, begin, n, 3);
+    }
+    sums.add_to(*row.error);
+    std::memcpy(row.scales, &scale, sizeof scale);
+  });
+}
+
+/// Computes the scales of many blocks, rounded to `stored`, and the factors of their numbers. Returns true if all are
+/// finite.
+template <DType type, DType stored>
+TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float least,
+                               float* __restrict scales, float* __restrict by) {
+  std::uint32_t most = 0;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    scales[b] = scale_of(stored, largest[b], kNibbles, least);
+    by[b] = reciprocal<type>(scales[b]);
+    most = std::max(most, std::bit_cast<std::uint32_t>(scales[b]) & kMagnitude);
+  }
+  return most < float_codec::kInfinity32;
+}
+
+template <class S, DType type, DType stored = type>
+void encode_nibbles(const Row& row) {
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
+  const float least = least_scale(row);
+  std::array<std::uint32_t, kChunk> largest;  // a block has at least two elements
+  std::array<float, kChunk> scales, by;
+  std::vector<std::uint16_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
+  const auto at = [](std::int64_t b) __attribute__((always_inline)) {
+    return static_cast<std::size_t>(b);
+  };
+  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+    constexpr bool kFused = decltype(fused)::value;
+    const Range range = unknown_range(kNibbles);
+    Sums sums;
+    for (std::int64_t begin = 0; begin < row.columns; begin += together) {
+      const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
+      const auto* const x = numbers_of<S>(row) + begin;
+      ask_for_next(row, begin, n, 0);
+      if (block == kUsualBlock) {
+        largest_of_blocks<S, kUsualBlock, kChunk>(x, n, largest.data());
+      } else {
+        for (std::int64_t b = 0; b < blocks; ++b) largest[at(b)] = largest_bits<S>(x + b * block, block);
+      }
+      ask_for_next(row, begin, n, 1);
+      const bool finite = encode_scales<type, stored>(largest.data(), blocks, least, scales.data(), by.data());
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const auto* const from = x + b * block;
+        std::uint16_t* const into = codes.data() + b * block;
+        const float f = by[at(b)], scale = scales[at(b)];
+        one_block_at_a_time();
+        if (block == kUsualBlock) {
+          round_numbers<kFused, type, S>(from, kUsualBlock, f, scale, range, into, sums);
+        } else {
+          in_lanes(
+              block, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+                round_numbers<kFused, type, S>(from + i, count, f, scale, range, into + i, sums);
+              });
+        }
+      }
+      ask_for_next(row, begin, n, 2);
+      for (std::int64_t b = 0; !finite && b < blocks; ++b) {
+        if (!(scales[at(b)] < kInfinity)) std::fill_n(codes.data() + b * block, block, std::uint16_t{0});
+      }
+      ask_for_next(row, begin, n, 3);
+      pack_nibbles(codes.data(), n, to + begin / 2);
+      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(stored), stored, blocks);
+    }
+    sums.add_to(*row.error);
+  });
+}
+
+}  // namespace
+
+void encode_integers(const Row& row) {
+  if (row.recipe.format->element == DType::i8) {
+    return with_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
+  }
+  const bool narrow = row.recipe.bfloat16_scales;
+  if (row.type == DType::bf16) return encode_nibbles<StoredBfloat16, DType::bf16>(row);
+  if (row.type == DType::f16)
+    return narrow ? encode_nibbles<StoredFloat32, DType::f16, DType::bf16>(row)
+                  : encode_nibbles<StoredFloat32, DType::f16>(row);
+  narrow ? encode_nibbles<StoredFloat32, DType::f32, DType::bf16>(row) : encode_nibbles<StoredFloat32, DType::f32>(row);
+}
+
+}  // namespace tern::quantize

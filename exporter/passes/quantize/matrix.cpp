@@ -1,0 +1,159 @@
+#include "exporter/passes/quantize/matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "exporter/passes/quantize/block_loops.h"
+#include "exporter/passes/quantize/row.h"
+#include "threads/parallel.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::int64_t kTogether = 16;    // rows gathered at once
+constexpr std::int64_t kGrain = 1 << 14;  // numbers for a thread
+
+/// Type of rows for readers: float16 becomes float32.
+DType read_type(DType type) {
+  return type == DType::f16 ? DType::f32 : type;
+}
+
+/// Reads rows of a matrix as float32 or bfloat16, in sequence.
+class Reader {
+ public:
+  explicit Reader(const FloatMatrix& m) : m_(m) {}
+
+  /// Row r of [begin, end), requested in order. Valid until the next call.
+  const std::byte* row(std::int64_t r, std::int64_t end) {
+    const std::int64_t row_bytes = m_.columns * element_size(read_type(m_.type));
+    if (m_.column_stride == 1) {
+      const std::byte* const at = m_.at + m_.offset(r) * element_size(m_.type);
+      if (m_.type != DType::f16) return at;
+      numbers_.resize(static_cast<std::size_t>(row_bytes));
+      convert(at, m_.type, numbers_.data(), DType::f32, m_.columns);
+      return numbers_.data();
+    }
+    if (r < first_ || r >= last_) gather(r, std::min(end, r + kTogether));
+    return numbers_.data() + (r - first_) * row_bytes;
+  }
+
+  /// Bytes of row r + 1 if they lie in order, or nothing.
+  std::span<const std::byte> after(std::int64_t r, std::int64_t end) const {
+    if (m_.column_stride != 1 || r + 1 >= end) return {};
+    const std::int64_t size = element_size(m_.type);
+    return {m_.at + m_.offset(r + 1) * size, static_cast<std::size_t>(m_.columns * size)};
+  }
+
+ private:
+  void gather(std::int64_t begin, std::int64_t end) {
+    first_ = begin;
+    last_ = end;
+    const std::int64_t count = (end - begin) * m_.columns;
+    numbers_.resize(static_cast<std::size_t>(count * element_size(read_type(m_.type))));
+    if (m_.type == DType::f32) return gather_as<float>(numbers_.data());
+    if (m_.type == DType::bf16) return gather_as<std::uint16_t>(numbers_.data());
+    std::vector<std::byte> codes(static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+    gather_as<std::uint16_t>(codes.data());
+    convert(codes.data(), m_.type, numbers_.data(), DType::f32, count);
+  }
+
+  template <class T>
+  void gather_as(std::byte* bytes) const {
+    T* const to = reinterpret_cast<T*>(bytes);
+    const T* from[kTogether];
+    for (std::int64_t r = 0; r < last_ - first_; ++r)
+      from[r] = reinterpret_cast<const T*>(m_.at) + m_.offset(first_ + r);
+    for (std::int64_t k = 0; k < m_.columns; ++k) {
+      for (std::int64_t r = 0; r < last_ - first_; ++r) to[r * m_.columns + k] = from[r][k * m_.column_stride];
+    }
+  }
+
+  const FloatMatrix& m_;
+  std::int64_t first_ = 0, last_ = 0;
+  std::vector<std::byte> numbers_;
+};
+
+/// Bits of the largest magnitude; NaN if any number is NaN.
+template <class S>
+std::uint32_t largest_of_rows(const FloatMatrix& m) {
+  std::uint32_t largest = 0;
+  std::mutex mutex;
+  parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
+    Reader reader(m);
+    std::uint32_t own = 0;
+    for (std::int64_t r = begin; r < end; ++r) {
+      const auto* const row = reinterpret_cast<const typename S::Bits*>(reader.row(r, end));
+      at_cpu_level([&](auto) __attribute__((always_inline)) { own = std::max(own, largest_bits<S>(row, m.columns)); });
+    }
+    const std::lock_guard lock(mutex);
+    largest = std::max(largest, own);
+  });
+  return largest;
+}
+
+/// Largest magnitude of all. The bits of float16 sort like those of bfloat16.
+float largest_of(const FloatMatrix& m) {
+  if (m.type == DType::f32) return std::bit_cast<float>(largest_of_rows<StoredFloat32>(m));
+  FloatMatrix codes = m;
+  codes.type = DType::bf16;
+  const auto largest = static_cast<std::uint16_t>(largest_of_rows<StoredBfloat16>(codes) >> StoredBfloat16::shift);
+  return m.type == DType::bf16 ? value_of<StoredBfloat16>(largest) : float_codec::decode<Binary16>(largest);
+}
+
+void encode(const Row& row) {
+  switch (row.recipe.format->scheme) {
+    case Scheme::integers: return encode_integers(row);
+    case Scheme::row_floats: return encode_row_floats(row);
+    case Scheme::microscaling: return encode_microscaling(row);
+    case Scheme::nvfp4: return encode_nvfp4(row);
+  }
+}
+
+}  // namespace
+
+Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
+  Quantized q{blocks_of(recipe, m.type, m.columns), {}, {}};
+  const QuantizedMatrix layout{recipe.format->element, m.rows, m.columns, q.blocks};
+  check_quantized(layout);
+  q.bytes = RawBytes(static_cast<std::size_t>(layout.bytes()));
+  // The bytes between the parts.
+  const auto clear = [&](std::int64_t from, std::int64_t to) {
+    std::memset(q.bytes.data() + from, 0, static_cast<std::size_t>(to - from));
+  };
+  clear(layout.element_bytes(), layout.scale_offset());
+  clear(layout.zero_offset(), layout.bytes());
+  float outer = 0;
+  if (q.blocks.outer) {
+    outer = nvfp4_outer(largest_of(m));
+    std::memcpy(q.bytes.data() + layout.outer_offset(), &outer, sizeof outer);
+  }
+  const std::int64_t scale_bytes = layout.scales().columns * element_size(q.blocks.scale);
+  std::mutex mutex;
+  parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
+    Reader reader(m);
+    QuantizationError error;
+    for (std::int64_t r = begin; r < end; ++r) {
+      encode({.numbers = reader.row(r, end),
+              .stored = read_type(m.type),
+              .columns = m.columns,
+              .type = m.type,
+              .recipe = recipe,
+              .outer = outer,
+              .elements = q.bytes.data() + r * layout.row_bytes(),
+              .scales = q.bytes.data() + layout.scale_offset() + r * scale_bytes,
+              .error = &error,
+              .next = reader.after(r, end)});
+    }
+    const std::lock_guard lock(mutex);
+    q.error.add(error);
+  });
+  return q;
+}
+
+}  // namespace tern::quantize

@@ -1,0 +1,122 @@
+// NVFP4: torchao's NVFP4WeightOnlyConfig, with its scale of the whole tensor.
+//
+//   outer = largest magnitude of the tensor / (448 * 6)
+//   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
+//   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
+//
+// torchao divides zero by zero for a tensor of zeros, whose outer scale is zero, and keeps NaN. Elements are zeros
+// here.
+#include <array>
+
+#include "exporter/passes/quantize/block_loops.h"
+#include "exporter/passes/quantize/row.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::int64_t kNvfp4Block = 16;
+constexpr float kLeastScale = 0x1p-6F;
+
+TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
+  const float scaled = outer == 0 ? 0.0F : largest / kLargest<E2M1> / outer;
+  const float scale = scaled < kLeastScale ? kLeastScale : scaled > kLargest<E4M3FN> ? kLargest<E4M3FN> : scaled;
+  return float_codec::encode<E4M3FN>(scale, Overflow::saturate);
+}
+
+/// Factor of the numbers of a block.
+TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
+  return outer == 0 ? 0.0F : 1.0F / outer / float_codec::decode<E4M3FN>(scale);
+}
+
+/// Computes codes of the scales of many blocks, factors of their numbers, and factors of their elements.
+TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
+                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  for (std::size_t b = 0; b < blocks; ++b) {
+    codes[b] = scale_code(std::bit_cast<float>(largest[b]), outer);
+    by[b] = reciprocal(codes[b], outer);
+    scale[b] = float_codec::decode<E4M3FN>(codes[b]) * outer;
+  }
+}
+
+/// The same where nothing is infinite, NaN or far from 1, in fewer instructions.
+TERN_INLINE void encode_near_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
+                                    std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  const float inverse = 1.0F / outer;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const float of_elements = quotient(std::bit_cast<float>(largest[b]), kLargest<E2M1>, 1.0F / kLargest<E2M1>);
+    const float scaled = quotient(of_elements, outer, inverse);
+    float v = at_most(scaled < kLeastScale ? kLeastScale : scaled, kLargest<E4M3FN>);
+    codes[b] = static_cast<std::uint8_t>(round_magnitude<E4M3FN>(v));
+    by[b] = inverse / v;
+    scale[b] = v * outer;
+  }
+}
+
+TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < blocks; ++b) most = std::max(most, largest[b]);
+  return most < float_codec::kInfinity32;
+}
+
+/// Corrects the codes of a block with NaN.
+template <class S>
+void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
+  if (outer != outer) {
+    std::fill_n(codes, kNvfp4Block, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
+  } else if (by != by || by == kInfinity) {
+    encode_nans<E2M1, S>(
+        x, kNvfp4Block, [by](float v) { return v * by; }, codes);
+  }
+}
+
+template <class S>
+void encode_nvfp4(const Row& row) {
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  auto* const scales = reinterpret_cast<std::uint8_t*>(row.scales);
+  std::array<std::uint16_t, kChunk> codes;
+  std::array<std::uint32_t, kChunk / kNvfp4Block> largest;
+  std::array<std::uint8_t, kChunk / kNvfp4Block> scale_codes;
+  std::array<float, kChunk / kNvfp4Block> by, scale;
+  std::array<float, kChunk> by_number, scale_of_number;
+  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+    Sums sums;
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin), count = n / kNvfp4Block;
+      const auto blocks = static_cast<std::size_t>(count);
+      const auto* const x = numbers_of<S>(row) + begin;
+      ask_for_next(row, begin, n, 0);
+      largest_of_blocks<S, kNvfp4Block, kChunk>(x, n, largest.data());
+      if (decltype(fused)::value && is_near(row.outer) && all_finite(largest.data(), blocks)) {
+        encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
+      } else {
+        encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
+      }
+      std::memcpy(scales + begin / kNvfp4Block, scale_codes.data(), blocks);
+      ask_for_next(row, begin, n, 1);
+      spread<kNvfp4Block>(by.data(), count, by_number.data());
+      spread<kNvfp4Block>(scale.data(), count, scale_of_number.data());
+      encode_scaled<decltype(fused)::value, E2M1, S>(x, n, by_number.data(), scale_of_number.data(), codes.data(),
+                                                     sums);
+      ask_for_next(row, begin, n, 2);
+      bool finite = true;
+      for (std::size_t b = 0; b < blocks; ++b) finite &= by[b] < kInfinity;
+      for (std::size_t b = 0; !finite && b < blocks; ++b)
+        fix_nans<S>(x + b * kNvfp4Block, by[b], row.outer, codes.data() + b * kNvfp4Block);
+      ask_for_next(row, begin, n, 3);
+      pack_nibbles(codes.data(), n, to + begin / 2);
+    }
+    sums.add_to(*row.error);
+  });
+}
+
+}  // namespace
+
+float nvfp4_outer(float largest) {
+  return largest / (kLargest<E4M3FN> * kLargest<E2M1>);
+}
+
+void encode_nvfp4(const Row& row) {
+  with_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
+}
+
+}  // namespace tern::quantize

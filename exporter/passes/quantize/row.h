@@ -1,0 +1,35 @@
+// A row of a weight that is quantized.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "exporter/passes/quantize/format.h"
+#include "exporter/passes/quantize/matrix.h"
+
+namespace tern::quantize {
+
+struct Row {
+  const std::byte* numbers = nullptr;  ///< [columns]
+  DType stored = DType::f32;           ///< their type: float32 or bfloat16
+  std::int64_t columns = 0;
+  DType type = DType::f32;  ///< type of the weight; scales are rounded to it as in torchao
+  Recipe recipe;
+  float outer = 0;  ///< nvfp4: the scale above the blocks' scales
+  std::byte* elements = nullptr;
+  std::byte* scales = nullptr;        ///< scales of the row's blocks
+  QuantizationError* error = nullptr;             ///< grows by that of the row
+  std::span<const std::byte> next{};  ///< bytes that are read after this row
+};
+
+// Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.
+void encode_integers(const Row& row);
+void encode_row_floats(const Row& row);
+void encode_microscaling(const Row& row);
+void encode_nvfp4(const Row& row);
+
+/// Row::outer for a weight with this largest magnitude.
+float nvfp4_outer(float largest);
+
+}  // namespace tern::quantize

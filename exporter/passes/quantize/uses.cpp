@@ -1,0 +1,183 @@
+#include "exporter/passes/quantize/uses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "exporter/passes/quantized/reads.h"
+#include "schema/def_use.h"
+#include "schema/op_record.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr int kMostViews = 32;
+
+bool is_weight_type(DType t) {
+  return t == DType::f32 || t == DType::f16 || t == DType::bf16;
+}
+
+/// Strided view of a storage.
+struct View {
+  std::vector<std::int64_t> sizes, strides;
+  std::int64_t offset = 0;
+};
+
+std::vector<std::int64_t> constants(const Dims& dims) {
+  std::vector<std::int64_t> sizes;
+  for (const Dim& d : dims) sizes.push_back(d.is_const() ? d.value() : -1);
+  return sizes;
+}
+
+/// The view after a reshape that only adds and drops axes of size 1.
+std::optional<View> reshaped(const View& v, const std::vector<std::int64_t>& sizes) {
+  View r{sizes, std::vector<std::int64_t>(sizes.size(), 1), v.offset};
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    while (from < v.sizes.size() && v.sizes[from] == 1) ++from;
+    if (from == v.sizes.size() || v.sizes[from] != sizes[i]) return std::nullopt;
+    r.strides[i] = v.strides[from++];
+  }
+  for (; from < v.sizes.size(); ++from) {
+    if (v.sizes[from] != 1) return std::nullopt;
+  }
+  return r;
+}
+
+std::optional<View> viewed(const View& v, const Node& n, const TensorType& result) {
+  const std::vector<std::int64_t> sizes = constants(result.shape);
+  if (std::ranges::find(sizes, -1) != sizes.end()) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(v.sizes.size());
+  if (n.op == Op::permute) {
+    View r{sizes, {}, v.offset};
+    for (const Dim& axis : n.dims(AttrKey::axes))
+      r.strides.push_back(v.strides[static_cast<std::size_t>((axis.value() + rank) % rank)]);
+    return r;
+  }
+  if (n.op == Op::reshape) return reshaped(v, sizes);
+  if (n.op == Op::slice) {
+    const auto axis = static_cast<std::size_t>((n.integer(AttrKey::axis) + rank) % rank);
+    const Dim start = n.dim(AttrKey::start);
+    if (!start.is_const() || n.integer(AttrKey::step) != 1) return std::nullopt;
+    return View{sizes, v.strides, v.offset + start.value() * v.strides[axis]};
+  }
+  return std::nullopt;
+}
+
+/// Follows the values that are views of one state.
+class Reads {
+ public:
+  Reads(const Program& program, std::uint32_t function, const DefUse& uses, std::uint32_t storage, Weight& weight)
+      : f_(program.functions[function]), uses_(uses), function_(function), storage_(storage), weight_(weight) {}
+
+  void follow(ValueId v, const View& view, int depth = 0) {
+    if (depth > kMostViews) return obstacle(fmt::format("more than {} views lie one behind the other", kMostViews));
+    for (const ValueReader& r : uses_.readers(v)) read(r.node, r.operand, view, depth);
+    if (uses_.result_count(v) > 0) obstacle("it is an output");
+  }
+
+ private:
+  void read(std::size_t node, std::size_t operand, const View& view, int depth) {
+    const Node& n = f_.nodes[node];
+    if (is_view(n.op) && operand == 0) {
+      const ValueId result = n.outputs[0];
+      if (const auto next = viewed(view, n, f_.values[static_cast<std::size_t>(result)].type))
+        return follow(result, *next, depth + 1);
+      return obstacle(fmt::format("{} lies between it and what reads it", op_name(n.op)));
+    }
+    const bool product = n.op == Op::matmul || n.op == Op::grouped_matmul;
+    if ((product || n.op == Op::convolution) && operand == 1) {
+      const DType x = f_.values[static_cast<std::size_t>(n.inputs[0])].type.dtype;
+      if (!is_weight_type(x)) return obstacle(fmt::format("it is multiplied by {}", name_of(x)));
+      return product ? factor(node, view) : kernels(node, n, view);
+    }
+    if (n.op == Op::index_select && operand == 0 && view.sizes.size() == 2 && n.integer(AttrKey::axis) == 0) {
+      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+    }
+    if (n.op == Op::embedding_bag && operand == 0 && view.sizes.size() == 2 && quantized::read_of(f_, n)) {
+      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+    }
+    obstacle(product ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
+                     : fmt::format("{} reads it", op_name(n.op)));
+  }
+
+  /// [.., k, n] of a product.
+  void factor(std::size_t node, const View& view) {
+    const std::size_t k = view.sizes.size() - 2, n = k + 1;
+    MatrixPart part{storage_, view.offset, view.sizes[n], view.sizes[k], view.strides[n], view.strides[k]};
+    if (k > 1) return obstacle("it is a batch of more than three axes");
+    if (k == 1) {
+      part.batched = true;
+      part.planes = view.sizes[0];
+      part.plane_stride = view.strides[0];
+    }
+    use(node, true, part);
+  }
+
+  /// [o, i, kernel...] of a convolution.
+  void kernels(std::size_t node, const Node& n, const View& view) {
+    constexpr std::int64_t kFewChannels = 8;  // channels of a group
+    if (n.integer(AttrKey::transposed) != 0) return obstacle("it belongs to a transposed convolution");
+    const std::int64_t groups = n.integer(AttrKey::groups);
+    if (groups > 1 && view.sizes[0] / groups < kFewChannels)
+      return obstacle(fmt::format("it belongs to a convolution with fewer than {} channels in a group", kFewChannels));
+    std::int64_t columns = 1;
+    for (std::size_t i = view.sizes.size(); i-- > 1;) {
+      if (view.sizes[i] != 1 && view.strides[i] != columns) return obstacle("its kernels do not lie in one piece each");
+      columns *= view.sizes[i];
+    }
+    use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
+  }
+
+  void use(std::size_t node, bool product, const MatrixPart& part) {
+    weight_.uses.push_back({function_, node, product, part});
+  }
+  void obstacle(std::string text) {
+    if (weight_.obstacle.empty()) weight_.obstacle = std::move(text);
+  }
+
+  const Function& f_;
+  const DefUse& uses_;
+  std::uint32_t function_, storage_;
+  Weight& weight_;
+};
+
+}  // namespace
+
+std::map<std::uint32_t, Weight> weights_of(const Program& program) {
+  std::map<std::uint32_t, Weight> weights;
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    const State& s = program.states[i];
+    if (!is_weight_type(s.type.dtype) || s.type.quantized() || s.type.rank() < 2) continue;
+    const auto [at, first] = weights.try_emplace(s.storage);
+    if (first) at->second = {i, s.type.dtype, {}, {}};
+    if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are read as another type, too";
+  }
+  // A storage is a weight only if all its states are.
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    const State& s = program.states[i];
+    const auto at = weights.find(s.storage);
+    if (at == weights.end()) continue;
+    Weight& w = at->second;
+    if (s.is_mutable) w.obstacle = "the program changes it";
+    if (s.type.dtype != w.type || s.type.rank() < 2) {
+      if (w.obstacle.empty()) w.obstacle = fmt::format("it shares bytes with '{}'", s.name);
+    }
+  }
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
+    const DefUse uses(program.functions[f]);
+    for (const FunctionInput& in : program.functions[f].inputs) {
+      if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
+      const State& s = program.states[in.state];
+      const auto at = weights.find(s.storage);
+      if (at == weights.end() || s.type.dtype != at->second.type || s.type.rank() < 2) continue;
+      Reads(program, f, uses, s.storage, at->second).follow(in.value, {constants(s.type.shape), s.strides, s.offset});
+    }
+  }
+  std::erase_if(weights, [](const auto& w) { return w.second.uses.empty() && w.second.obstacle.empty(); });
+  return weights;
+}
+
+}  // namespace tern::quantize

@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+#include "exporter/passes/passes.h"
+#include "exporter/passes/quantize/activations.h"
+#include "exporter/passes/quantize/matrix.h"
+#include "exporter/passes/quantize/uses.h"
+#include "exporter/passes/quantized/reads.h"
+#include "exporter/rewrite.h"
+#include "schema/node_pattern.h"
+#include "schema/node_precision.h"
+#include "schema/op_record.h"
+#include "schema/passes/unread_states.h"
+
+namespace tern {
+namespace {
+
+using namespace quantize;
+
+constexpr std::int64_t kQuantizeWeightsLeast = 256;  // elements of a weight that is worth it
+
+/// States of one quantized matrix, all views of one storage; unneeded ones are absent.
+struct Made {
+  TensorType type;
+  Recipe recipe;
+  std::optional<std::uint32_t> quantized;
+  std::optional<std::uint32_t> elements, scales;  ///< factors of products of elements, and a scale for each row
+};
+
+const Node& node_of(const Program& program, const Use& u) {
+  return program.functions[u.function].nodes[u.node];
+}
+
+std::string module_of(const Program& program, const Node& n) {
+  return n.origin >= 0 ? program.origins[static_cast<std::size_t>(n.origin)].module : std::string();
+}
+
+/// Fails if a pattern matches none of the nodes accepted by `takes`.
+template <class Takes>
+void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes takes,
+                   const char* what) {
+  for (const Function& f : program.functions) {
+    for (const Node& n : f.nodes) {
+      if (takes(n) && matches(program, n, pattern)) return;
+    }
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: no {} has a module path, ATen operator or op that matches '{}'; 'tern inspect --nodes' shows "
+                   "them",
+                   option, what, pattern));
+}
+
+class Quantizer {
+ public:
+  Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep,
+            const QuantizeChoices& choices)
+      : program_(program), rules_(rules), keep_(keep), choices_(choices) {}
+
+  QuantizeReport run() {
+    const auto reads_weight = [](const Node& n) {
+      return has_precision(n.op) || n.op == Op::index_select || n.op == Op::grouped_matmul || n.op == Op::embedding_bag;
+    };
+    for (const std::string& k : keep_)
+      check_pattern(program_, "keep", k, reads_weight, "product, convolution, attention or embedding");
+    for (const QuantizeRule& r : rules_) {
+      if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
+    }
+    std::vector<bool> floats(program_.states.size());
+    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // uses that change, by function and node
+    std::map<std::uint32_t, Weight> weights = weights_of(program_);
+    for (auto& [storage, w] : weights) {
+      const Recipe recipe = recipe_of(w);
+      if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
+        // Tables made by the exporter are nobody's weights.
+        const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
+        if (!made && elements(w, storage) >= kQuantizeWeightsLeast)
+          report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
+        continue;
+      }
+      make(w, storage, recipe);
+      for (const Use& u : w.uses) uses[u.function][u.node] = &u;
+      for (std::size_t s = 0; s < floats.size(); ++s) {
+        if (program_.states[s].storage == storage) floats[s] = true;
+      }
+    }
+    if (report_.weights.empty()) return report_;
+    for (const auto& [function, changed] : uses) rewrite(function, changed);
+    remove_unread_states(program_, floats);
+    return report_;
+  }
+
+ private:
+  const QuantizeChoice* choice_of(const Weight& w) const {
+    const auto found = choices_.find(program_.states[w.state].name);
+    return found == choices_.end() ? nullptr : &found->second;
+  }
+
+  /// The choice for the weight, or the recipe of the last rule that matches a node; has no format if no rule does.
+  Recipe recipe_of(const Weight& w) const {
+    if (const QuantizeChoice* chosen = choice_of(w)) return chosen->recipe;
+    Recipe found;
+    for (const bool product : {true, false}) {
+      for (const Use& u : w.uses) {
+        if (found.format != nullptr || u.product != product) continue;
+        for (const QuantizeRule& r : rules_) {
+          if (r.pattern.empty() || matches(program_, node_of(program_, u), r.pattern)) found = r.recipe;
+        }
+      }
+    }
+    return found;
+  }
+
+  /// True for products of quantized rows and elements, with the scales behind them.
+  static bool multiplies_elements(const Node& n, const Use& u, const Recipe& recipe) {
+    return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
+           n.op == Op::matmul && !u.part.batched;
+  }
+  static bool microscales_rows(const Node& n, const Use& u, const Recipe& recipe) {
+    return recipe.activations == Activations::mx && u.product && n.op != Op::convolution;
+  }
+
+  std::int64_t elements(const Weight& w, std::uint32_t storage) const {
+    return static_cast<std::int64_t>(program_.storages[storage].size) / element_size(w.type);
+  }
+
+  std::string reason_to_stay(const Weight& w, std::uint32_t storage, const Recipe& recipe) const {
+    if (!w.obstacle.empty()) return w.obstacle;
+    for (const Use& u : w.uses) {
+      for (const std::string& k : keep_) {
+        if (matches(program_, node_of(program_, u), k)) return fmt::format("'{}' keeps it", k);
+      }
+    }
+    if (recipe.format == nullptr) {
+      const QuantizeChoice* const chosen = choice_of(w);
+      return chosen != nullptr && !chosen->reason.empty() ? chosen->reason : "no format is given for it";
+    }
+    std::map<MatrixPart, std::int64_t> bytes;
+    for (const Use& u : w.uses) {
+      const MatrixPart& p = u.part;
+      if (p.rows < 1 || p.columns < 1 || p.planes < 1) return "it is empty";
+      const std::int64_t last =
+          p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
+      if (last >= elements(w, storage)) return "it is larger than its storage";
+      const Blocks blocks = blocks_of(recipe, w.type, p.columns);
+      if (p.columns % blocks.columns != 0)
+        return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
+      if (microscales_rows(node_of(program_, u), u, recipe) && p.columns % kActivationBlock != 0)
+        return fmt::format("its rows of {} elements do not divide into the activations' blocks of {}", p.columns,
+                           kActivationBlock);
+      if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
+      bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();
+    }
+    std::int64_t all = 0;
+    for (const auto& [part, size] : bytes) all += size;
+    if (elements(w, storage) < kQuantizeWeightsLeast) return fmt::format("it has fewer than {} elements", kQuantizeWeightsLeast);
+    if (all >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
+    return {};
+  }
+
+  void make(const Weight& w, std::uint32_t storage, const Recipe& recipe) {
+    const State before = program_.states[w.state];
+    for (State& s : program_.states) {
+      if (s.storage != storage) continue;
+      s.tied = -1;
+      s.name += ".float";  // the new state has the name; this one is removed
+    }
+    const std::byte* const bytes = program_.source->bytes(storage).data();
+    std::size_t count = 0;
+    for (const Use& u : w.uses) {
+      const MatrixPart& p = u.part;
+      const auto [at, fresh] = made_.try_emplace(p);
+      Made& m = at->second;
+      if (fresh) {
+        const FloatMatrix matrix{bytes + p.offset * element_size(w.type),
+                                 w.type,
+                                 p.planes * p.rows,
+                                 p.columns,
+                                 p.row_stride,
+                                 p.column_stride,
+                                 p.rows,
+                                 p.plane_stride};
+        Quantized q = quantize::quantize(matrix, recipe);
+        m.recipe = recipe;
+        m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
+        if (p.batched) m.type.shape.insert(m.type.shape.begin(), Dim(p.planes));
+        const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
+        report_.weights.push_back(
+            {name, module_of(program_, node_of(program_, u)), before.name, readers_of(w, p), recipe,
+             std::string(recipe.format->name), matrix.rows, p.columns, q.error.sqnr(), q.error.cosine(),
+             static_cast<std::uint64_t>(matrix.rows * p.columns * element_size(w.type)), q.bytes.size()});
+        add_states(m, w, p, name, before, recipe, std::move(q.bytes));
+      }
+    }
+    program_.source->release(storage);
+  }
+
+  static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
+    std::vector<WeightReader> readers;
+    for (const Use& u : w.uses) {
+      if (u.part == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
+    }
+    return readers;
+  }
+
+  /// Adds a state for the quantized value, and states for the elements and scales of products of elements: all are
+  /// views of one storage.
+  void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
+                  const Recipe& recipe, RawBytes bytes) {
+    const QuantizedMatrix layout = quantized_matrix(m.type);
+    const std::uint32_t storage = add_storage(program_, std::move(bytes));
+    const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
+      State s;
+      s.name = called;
+      while (std::ranges::find(program_.states, s.name, &State::name) != program_.states.end()) s.name += '_';
+      s.kind = before.kind;
+      s.persistent = before.persistent;
+      s.type = type;
+      s.strides = row_major(type.shape);
+      s.offset = offset;
+      s.storage = storage;
+      program_.states.push_back(std::move(s));
+      return static_cast<std::uint32_t>(program_.states.size() - 1);
+    };
+    const auto reads = [&](bool elements) {
+      return std::ranges::any_of(w.uses, [&](const Use& u) {
+        return u.part == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
+      });
+    };
+    if (reads(false)) m.quantized = add(name, m.type, 0);
+    if (!reads(true)) return;
+    m.elements = add(name + ".qdata", {m.type.dtype, {layout.rows, layout.columns}, {}}, 0);
+    m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows}, {}},
+                   layout.scale_offset() / element_size(m.type.blocks.scale));
+  }
+
+  void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
+    Builder b(program_, function);
+    const std::vector<Node> before = std::exchange(b.function().nodes, {});
+    Activated activated;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto at = changed.find(i);
+      if (at == changed.end()) {
+        b.function().nodes.push_back(before[i]);
+        continue;
+      }
+      b.set_origin(before[i].origin, before[i].annotations);
+      read_made(b, before[i], *at->second, activated);
+    }
+  }
+
+  /// Quantized activations, which nodes share.
+  struct Activated {
+    std::map<std::pair<ValueId, Activations>, QuantizedRows> rows;
+    std::map<std::tuple<ValueId, DType, MxScales>, ValueId> microscaled;
+  };
+
+  void read_made(Builder& b, Node n, const Use& u, Activated& activated) {
+    const Made& m = made_.at(u.part);
+    const ValueId x = n.inputs[0];
+    if (multiplies_elements(n, u, m.recipe)) {
+      const auto [rows, fresh] = activated.rows.try_emplace({x, m.recipe.activations});
+      if (fresh) rows->second = quantize_rows(b, x, m.recipe.activations);
+      product_of_elements(b, n, rows->second, value_of_state(program_, b.function(), *m.elements),
+                          value_of_state(program_, b.function(), *m.scales));
+      b.function().nodes.back().outputs = n.outputs;
+      return;
+    }
+    if (microscales_rows(n, u, m.recipe)) {
+      const DType element = activation_element(*m.recipe.format);
+      const auto [y, fresh] = activated.microscaled.try_emplace({x, element, m.recipe.mx_scales});
+      if (fresh) y->second = microscaled(b, x, element, m.recipe.mx_scales);
+      n.inputs[0] = y->second;
+      n.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(b.dtype(n.outputs[0]))});
+    }
+    quantized::read_instead(b, n, u.product ? 1 : 0, value_of_state(program_, b.function(), *m.quantized));
+    b.function().nodes.push_back(std::move(n));
+  }
+
+  Program& program_;
+  const std::vector<QuantizeRule>& rules_;
+  const std::vector<std::string>& keep_;
+  const QuantizeChoices& choices_;
+  std::map<MatrixPart, Made> made_;
+  QuantizeReport report_;
+};
+
+}  // namespace
+
+QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
+                                const std::vector<std::string>& keep, const QuantizeChoices& choices) {
+  return Quantizer(program, rules, keep, choices).run();
+}
+
+}  // namespace tern

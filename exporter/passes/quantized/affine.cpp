@@ -1,0 +1,80 @@
+#include "exporter/passes/quantized/affine.h"
+
+#include "dtypes/byte_integers.h"
+
+namespace tern::quantized {
+namespace {
+
+/// Reads an expression's instructions from the last one backwards.
+class Reader {
+ public:
+  Reader(const Function& f, const Node& n) : f_(f), n_(n) {}
+
+  std::optional<Affine> affine() const {
+    const Instruction* last = behind_conversions(n_.expr.code.size() - 1);
+    if (last == nullptr) return std::nullopt;
+    Affine a;
+    if (last->op == Scalar::mul) {
+      if (!parameter(last->b, &a.scale) || !difference(last->a, &a)) return std::nullopt;
+    } else if (!difference(n_.expr.code.size() - 1, &a)) {
+      return std::nullopt;
+    }
+    return a;
+  }
+
+ private:
+  using Place = std::size_t;
+  const Instruction& at(Place i) const { return n_.expr.code[i]; }
+
+  /// Instruction computing the value `i`, in a type without loss: float32, float64, or an integer. Null if a conversion
+  /// may change the value.
+  const Instruction* behind_conversions(Place i) const {
+    const Instruction* x = &at(i);
+    while (x->op == Scalar::convert) {
+      const bool wide =
+          x->dtype == DType::f32 || x->dtype == DType::f64 || x->dtype == DType::i64 || x->dtype == DType::i32;
+      if (!wide) return nullptr;
+      x = &at(x->a);
+    }
+    return x;
+  }
+
+  bool difference(Place i, Affine* a) const {
+    const Instruction* x = behind_conversions(i);
+    if (x == nullptr) return false;
+    if (x->op != Scalar::sub) return integers(i, a);
+    return parameter(x->b, &a->zero) && integers(x->a, a);
+  }
+
+  bool integers(Place i, Affine* a) const {
+    const Instruction* x = behind_conversions(i);
+    if (x == nullptr || x->op != Scalar::load) return false;
+    a->integers = n_.inputs[static_cast<std::size_t>(x->integer)];
+    return is_byte_integer(f_.values[static_cast<std::size_t>(a->integers)].type.dtype);
+  }
+
+  bool parameter(Place i, Parameter* p) const {
+    const Instruction* x = behind_conversions(i);
+    if (x == nullptr) return false;
+    if (x->op == Scalar::constant) {
+      p->number = is_floating(x->dtype) ? x->number : static_cast<double>(x->integer);
+      return !is_complex(x->dtype);
+    }
+    if (x->op != Scalar::load) return false;
+    p->value = n_.inputs[static_cast<std::size_t>(x->integer)];
+    return true;
+  }
+
+  const Function& f_;
+  const Node& n_;
+};
+
+}  // namespace
+
+std::optional<Affine> affine_of(const Function& f, const Node& n) {
+  if (n.op != Op::pointwise || n.outputs.size() != 1 || n.expr.code.empty()) return std::nullopt;
+  if (f.values[static_cast<std::size_t>(n.outputs[0])].type.dtype != DType::f32) return std::nullopt;
+  return Reader(f, n).affine();
+}
+
+}  // namespace tern::quantized

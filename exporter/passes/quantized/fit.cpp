@@ -1,0 +1,312 @@
+#include "exporter/passes/quantized/fit.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "dtypes/convert.h"
+#include "threads/parallel.h"
+
+namespace tern::quantized {
+namespace {
+
+constexpr int kLargest = 255;       // widest range of 8-bit elements, the limit of all types
+constexpr std::int64_t kFirst = 4;  // rows tried before all others
+
+struct Grid {
+  std::int64_t rows, columns;  ///< sizes of a block
+};
+
+/// Blocks of equal size; nothing if they do not divide the columns.
+std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
+  if (s.rows < 1 || s.columns < 1 || n.columns % s.columns != 0) return std::nullopt;
+  const std::int64_t rows = (n.rows + s.rows - 1) / s.rows;
+  if ((n.rows + rows - 1) / rows != s.rows) return std::nullopt;
+  return Grid{rows, n.columns / s.columns};
+}
+
+/// Rounds to the type of the numbers.
+void round_to(DType type, float* values, std::int64_t count) {
+  if (type == DType::f32) return;
+  std::vector<std::byte> narrow(static_cast<std::size_t>(count * element_size(type)));
+  convert(values, DType::f32, narrow.data(), type, count);
+  convert(narrow.data(), type, values, DType::f32, count);
+}
+float rounded(DType type, float value) {
+  round_to(type, &value, 1);
+  return value;
+}
+
+/// Computes each row's elements as integers, one block row at a time.
+class Codes {
+ public:
+  Codes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
+      : n_(n), scales_(scales), zeros_(zeros), kind_(kind), grid_(grid), codes_(n.values.size()) {}
+
+  /// False for a number without an exact integer element.
+  bool find() {
+    if (!rows(0, std::min(n_.rows, kFirst))) return false;
+    std::atomic<bool> good = true;
+    parallel_for(n_.rows, std::max<std::int64_t>(1, (1 << 14) / n_.columns), [&](std::int64_t begin, std::int64_t end) {
+      if (good && !rows(begin, end)) good = false;
+    });
+    return good;
+  }
+  const std::vector<std::int16_t>& codes() const { return codes_; }
+
+ private:
+  float number(float q, float s, float z) const {
+    switch (kind_) {
+      case ZeroPoint::subtracted: return (q - z) * s;
+      case ZeroPoint::added: return q * s + z;
+      default: return q * s;
+    }
+  }
+  float element(float w, float s, float z) const {
+    switch (kind_) {
+      case ZeroPoint::subtracted: return w / s + z;
+      case ZeroPoint::added: return (w - z) / s;
+      default: return w / s;
+    }
+  }
+
+  bool rows(std::int64_t begin, std::int64_t end) {
+    std::vector<float> made(static_cast<std::size_t>(n_.columns));
+    for (std::int64_t r = begin; r < end; ++r) {
+      const float* w = &n_.values[static_cast<std::size_t>(r * n_.columns)];
+      std::int16_t* q = &codes_[static_cast<std::size_t>(r * n_.columns)];
+      for (std::int64_t c = 0; c < n_.columns; ++c) {
+        const float s = at(scales_, r, c), z = zeros_ == nullptr ? 0 : at(*zeros_, r, c);
+        const float e = s == 0 ? 0.0F : std::nearbyint(element(w[c], s, z));
+        if (!(std::fabs(e) <= kLargest)) return false;
+        q[c] = static_cast<std::int16_t>(e);
+        made[static_cast<std::size_t>(c)] = number(e, s, z);
+      }
+      round_to(n_.type, made.data(), n_.columns);
+      for (std::int64_t c = 0; c < n_.columns; ++c) {
+        if (made[static_cast<std::size_t>(c)] != w[c] && !neighbour(r, c, w[c], q + c)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The division was rounded.
+  bool neighbour(std::int64_t r, std::int64_t c, float w, std::int16_t* q) const {
+    const float s = at(scales_, r, c), z = zeros_ == nullptr ? 0 : at(*zeros_, r, c);
+    for (const int step : {-1, 1}) {
+      const int near = *q + step;
+      if (std::abs(near) <= kLargest && rounded(n_.type, number(static_cast<float>(near), s, z)) == w) {
+        *q = static_cast<std::int16_t>(near);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  float at(const PerBlock& p, std::int64_t r, std::int64_t c) const {
+    return p.values[static_cast<std::size_t>(r / grid_.rows * p.columns + c / grid_.columns)];
+  }
+
+  const Numbers& n_;
+  const PerBlock& scales_;
+  const PerBlock* zeros_;
+  ZeroPoint kind_;
+  Grid grid_;
+  std::vector<std::int16_t> codes_;
+};
+
+/// Range of an element type.
+struct Range {
+  DType type;
+  int least, most;
+};
+constexpr Range kIntegers[] = {{DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
+
+/// Integers of the fewest bits that hold all codes, with each block's zero point added. Blocks end with a byte.
+std::optional<Range> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
+                               bool with_zeros) {
+  for (const Range& range : kIntegers) {
+    if (block % elements_per_byte(range.type) != 0) continue;
+    bool fits = true;
+    for (std::size_t b = 0; b < least.size() && fits; ++b)
+      fits = with_zeros ? most[b] - least[b] <= range.most - range.least && range.type != DType::u8
+                        : least[b] >= range.least && most[b] <= range.most;
+    if (fits) return range;
+  }
+  return std::nullopt;
+}
+
+void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* to) {
+  const int per = elements_per_byte(type), bits = 8 / per, mask = (1 << bits) - 1;
+  for (std::size_t i = 0; i < codes.size(); i += static_cast<std::size_t>(per)) {
+    int byte = 0;
+    for (int k = 0; k < per; ++k) byte |= (codes[i + static_cast<std::size_t>(k)] & mask) << (k * bits);
+    *to++ = static_cast<std::byte>(byte);
+  }
+}
+
+/// Allocates the value, with its scales and zero points.
+Fitted laid_out(const Numbers& n, const PerBlock& scales, Grid grid, DType element, Blocks blocks,
+                const std::vector<float>* zeros) {
+  blocks.columns = static_cast<std::int32_t>(grid.columns);
+  blocks.rows = static_cast<std::int32_t>(grid.rows);
+  blocks.scale = scales.type;
+  Fitted f{element, blocks, {}};
+  const QuantizedMatrix m{element, n.rows, n.columns, blocks};
+  f.bytes.resize(static_cast<std::size_t>(m.bytes()));
+  convert(scales.values.data(), DType::f32, f.bytes.data() + m.scale_offset(), scales.type, std::ssize(scales.values));
+  if (zeros != nullptr)
+    convert(zeros->data(), DType::f32, f.bytes.data() + m.zero_offset(), blocks.zero, std::ssize(*zeros));
+  return f;
+}
+
+bool sizes_fit(Grid grid) {
+  constexpr std::int64_t kMost = 1 << 30;
+  return grid.rows <= kMost && grid.columns <= kMost;
+}
+
+/// Small floats: each number is the scale times the nearest element.
+std::optional<Fitted> fit_floats(const Numbers& n, const PerBlock& scales, Grid grid, DType type) {
+  if (grid.columns % elements_per_byte(type) != 0) return std::nullopt;
+  Fitted f = laid_out(n, scales, grid, type, {}, nullptr);
+  const std::int64_t row_bytes = n.columns / elements_per_byte(type);
+  const auto rows = [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> made(static_cast<std::size_t>(n.columns));
+    for (std::int64_t r = begin; r < end; ++r) {
+      const float* w = &n.values[static_cast<std::size_t>(r * n.columns)];
+      const float* s = &scales.values[static_cast<std::size_t>(r / grid.rows * scales.columns)];
+      for (std::int64_t c = 0; c < n.columns; ++c) {
+        const float scale = s[c / grid.columns];
+        made[static_cast<std::size_t>(c)] = scale == 0 ? 0.0F : w[c] / scale;
+      }
+      std::byte* to = f.bytes.data() + r * row_bytes;
+      convert(made.data(), DType::f32, to, type, n.columns);
+      convert(to, type, made.data(), DType::f32, n.columns);
+      for (std::int64_t c = 0; c < n.columns; ++c) made[static_cast<std::size_t>(c)] *= s[c / grid.columns];
+      round_to(n.type, made.data(), n.columns);
+      for (std::int64_t c = 0; c < n.columns; ++c) {
+        if (made[static_cast<std::size_t>(c)] != w[c]) return false;
+      }
+    }
+    return true;
+  };
+  if (!rows(0, std::min(n.rows, kFirst))) return std::nullopt;
+  std::atomic<bool> good = true;
+  parallel_for(n.rows, std::max<std::int64_t>(1, (1 << 14) / n.columns), [&](std::int64_t begin, std::int64_t end) {
+    if (good && !rows(begin, end)) good = false;
+  });
+  if (!good) return std::nullopt;
+  return f;
+}
+
+}  // namespace
+
+std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
+  const std::optional<Grid> grid = grid_of(numbers, scales);
+  if (!grid || !sizes_fit(*grid) || numbers.values.empty()) return std::nullopt;
+  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+  if (!found.find()) {
+    for (const DType type : {DType::f4_e2m1, DType::f6_e2m3, DType::f6_e3m2, DType::f8_e4m3fn, DType::f8_e5m2}) {
+      if (auto floats = fit_floats(numbers, scales, *grid, type)) return floats;
+    }
+    return std::nullopt;
+  }
+  std::vector<std::int16_t> codes = found.codes();
+  std::vector<int> least(scales.values.size(), kLargest), most(scales.values.size(), -kLargest);
+  const auto block_of = [&](std::int64_t i) {
+    return static_cast<std::size_t>(i / numbers.columns / grid->rows * scales.columns +
+                                    i % numbers.columns / grid->columns);
+  };
+  for (std::int64_t i = 0; i < std::ssize(codes); ++i) {
+    const std::size_t b = block_of(i);
+    least[b] = std::min<int>(least[b], codes[static_cast<std::size_t>(i)]);
+    most[b] = std::max<int>(most[b], codes[static_cast<std::size_t>(i)]);
+  }
+  const std::optional<Range> plain = range_for(least, most, grid->columns, false),
+                             shifted = range_for(least, most, grid->columns, true);
+  const auto bits = [](const std::optional<Range>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
+  Fitted f;
+  if (plain && bits(plain) <= bits(shifted)) {
+    f = laid_out(numbers, scales, *grid, plain->type, {}, nullptr);
+  } else if (shifted) {
+    // Takes the zero point nearest to 0 that makes a block fit.
+    std::vector<float> zeros(scales.values.size());
+    for (std::size_t b = 0; b < zeros.size(); ++b)
+      zeros[b] = static_cast<float>(std::clamp(0, shifted->least - least[b], shifted->most - most[b]));
+    for (const float z : zeros) {
+      if (z < -128 || z > 127) return std::nullopt;
+    }
+    for (std::int64_t i = 0; i < std::ssize(codes); ++i)
+      codes[static_cast<std::size_t>(i)] =
+          static_cast<std::int16_t>(codes[static_cast<std::size_t>(i)] + static_cast<std::int16_t>(zeros[block_of(i)]));
+    f = laid_out(numbers, scales, *grid, shifted->type, {.zero_point = ZeroPoint::subtracted, .zero = DType::i8},
+                 &zeros);
+  } else {
+    return std::nullopt;
+  }
+  pack(codes, f.element, f.bytes.data());
+  return f;
+}
+
+std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const PerBlock& scales) {
+  const std::optional<Grid> grid = grid_of(numbers, scales);
+  if (!grid || numbers.values.empty() || scales.columns != 1 || (scales.rows != 1 && grid->rows != 1))
+    return std::nullopt;
+  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+  if (!found.find()) return std::nullopt;
+  std::vector<std::int8_t> bytes(found.codes().size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::int16_t code = found.codes()[i];
+    if (code < -128 || code > 127) return std::nullopt;
+    bytes[i] = static_cast<std::int8_t>(code);
+  }
+  return bytes;
+}
+
+namespace {
+
+/// Zero points of elements lowered by 8: four bits then represent 0 to 15.
+PerBlock lowered(const PerBlock& zeros) {
+  PerBlock low = zeros;
+  for (float& z : low.values) z -= 8;
+  std::vector<float> kept = low.values;
+  round_to(low.type, kept.data(), std::ssize(kept));
+  if (kept != low.values) low.type = DType::f32;
+  return low;
+}
+
+std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros, Grid grid,
+                          ZeroPoint kind, std::span<const Range> ranges) {
+  Codes found(numbers, scales, &zeros, kind, grid);
+  if (!found.find()) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(found.codes());
+  for (const Range& range : ranges) {
+    if (least < range.least || most > range.most || grid.columns % elements_per_byte(range.type) != 0) continue;
+    Fitted f = laid_out(numbers, scales, grid, range.type, {.zero_point = kind, .zero = zeros.type}, &zeros.values);
+    pack(found.codes(), range.type, f.bytes.data());
+    return f;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros) {
+  const std::optional<Grid> grid = grid_of(numbers, scales);
+  if (!grid || !sizes_fit(*grid) || numbers.values.empty() || zeros.rows != scales.rows ||
+      zeros.columns != scales.columns)
+    return std::nullopt;
+  const std::span<const Range> all = kIntegers, four_bits = all.first(2);
+  for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
+    if (auto f = fit(numbers, scales, zeros, *grid, kind, four_bits)) return f;
+  }
+  if (auto f = fit(numbers, scales, lowered(zeros), *grid, ZeroPoint::subtracted, four_bits)) return f;
+  for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
+    if (auto f = fit(numbers, scales, zeros, *grid, kind, all)) return f;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tern::quantized

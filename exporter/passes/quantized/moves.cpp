@@ -1,0 +1,144 @@
+#include <tern/tensor.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "dtypes/byte_integers.h"
+#include "exporter/builder.h"
+#include "exporter/passes/constant_part.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
+#include "schema/passes/dead_code.h"
+#include "schema/window_kinds.h"
+
+namespace tern {
+namespace {
+
+/// Every integer of a byte.
+constexpr std::int64_t kCodes = 256;
+
+/// True for pointwise nodes of one operand and constants.
+bool is_map(const Node& n) {
+  return n.op == Op::pointwise && n.inputs.size() == 1 && n.outputs.size() == 1 && !n.has(AttrKey::sizes) &&
+         std::ranges::none_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; });
+}
+
+/// True if the node's result consists of elements of its operands, chosen by position or by their order.
+bool keeps_elements(const Node& n) {
+  switch (n.op) {
+    case Op::reshape:
+    case Op::permute:
+    case Op::slice:
+    case Op::expand:
+    case Op::concat: return true;
+    case Op::pool:
+      return static_cast<PoolKind>(n.integer(AttrKey::kind)) == PoolKind::max &&
+             (n.outputs.size() < 2 || n.outputs[1] == kNoValue);
+    default: return false;
+  }
+}
+
+class Moves {
+ public:
+  Moves(Program& program, std::uint32_t function)
+      : program_(program), function_(function), uses_(program.functions[function]) {}
+
+  bool run() {
+    bool changed = false;
+    for (std::size_t i = 0; i < f().nodes.size(); ++i) changed = keep(i) || changed;
+    return changed;
+  }
+
+ private:
+  Function& f() { return program_.functions[function_]; }
+  const TensorType& type(ValueId v) { return f().values[static_cast<std::size_t>(v)].type; }
+
+  /// Rewrites node `i` if it quantizes elements that a node moves or chooses among widened integers.
+  bool keep(std::size_t i) {
+    const Node quantizes = f().nodes[i];
+    if (!is_map(quantizes) || !is_byte_integer(type(quantizes.outputs[0]).dtype)) return false;
+    const ValueId numbers = quantizes.inputs[0];
+    const std::int64_t at = uses_.producer(numbers);
+    if (at < 0 || uses_.read_count(numbers) != 1) return false;
+    const Node& chooses = f().nodes[static_cast<std::size_t>(at)];
+    if (!keeps_elements(chooses) || chooses.outputs[0] != numbers) return false;
+    std::vector<ValueId> integers;
+    for (ValueId v : chooses.inputs) {
+      const std::int64_t from = uses_.producer(v);
+      if (from < 0) return false;
+      const Node& widens = f().nodes[static_cast<std::size_t>(from)];
+      if (!is_map(widens) || type(widens.inputs[0]).dtype != type(quantizes.outputs[0]).dtype ||
+          type(widens.inputs[0]).shape != type(v).shape || !knows_inverse(widens, quantizes))
+        return false;
+      integers.push_back(widens.inputs[0]);
+    }
+    Node& made = f().nodes[i];  // stands behind the integers
+    made = f().nodes[static_cast<std::size_t>(at)];
+    made.inputs = std::move(integers);
+    made.outputs[0] = quantizes.outputs[0];
+    return true;
+  }
+
+  bool knows_inverse(const Node& widens, const Node& quantizes) {
+    const Pair pair{widens.expr.code, quantizes.expr.code};
+    const auto known = std::ranges::find(known_, pair, &std::pair<Pair, bool>::first);
+    if (known != known_.end()) return known->second;
+    known_.emplace_back(pair, are_inverse(widens, quantizes));
+    return known_.back().second;
+  }
+  /// True if the numbers ascend with the integers, and quantizing gives the integers back.
+  bool are_inverse(const Node& widens, const Node& quantizes) {
+    Program p;
+    p.metadata = program_.metadata;
+    p.functions.emplace_back().name = "forward";
+    p.functions[0].entry = true;
+    Builder b(p, 0);
+    const DType dtype = type(widens.inputs[0]).dtype;
+    const int least = dtype == DType::u8 ? 0 : -128;
+    const ValueId codes = b.expr("x", {{"x", b.iota(kCodes, DType::i64, least, 1)}}, DType::i64, dtype);
+    const auto apply = [&](const Node& from, ValueId to) {
+      Node n;
+      n.op = Op::pointwise;
+      n.expr = from.expr;
+      n.inputs = {to};
+      return b.add(std::move(n)).front();
+    };
+    const ValueId numbers = apply(widens, codes), back = apply(quantizes, numbers);
+    if (b.dtype(numbers) != DType::f32) return false;
+    const ConstantPart part(p, p.functions[0]);
+    bool ascend = false, same = false;
+    const auto compare_numbers = [&](const Tensor& value) {
+      const auto span = value.span<const float>();
+      ascend = std::ranges::adjacent_find(span, std::greater_equal<>()) == span.end();
+    };
+    const auto compare_codes = [&](const Tensor& value) {
+      same = is_every_code(static_cast<const std::uint8_t*>(value.data()), least);
+    };
+    return part.evaluate(numbers, part.slice(numbers), compare_numbers) && ascend &&
+           part.evaluate(back, part.slice(back), compare_codes) && same;
+  }
+  static bool is_every_code(const std::uint8_t* codes, int least) {
+    for (int i = 0; i < kCodes; ++i) {
+      if (codes[i] != static_cast<std::uint8_t>(i + least)) return false;
+    }
+    return true;
+  }
+
+  Program& program_;
+  std::uint32_t function_;
+  const DefUse uses_;  ///< describes the function before the change
+  using Pair = std::pair<std::vector<Instruction>, std::vector<Instruction>>;
+  std::vector<std::pair<Pair, bool>> known_;  ///< pairs of expressions, with true for inverse ones
+};
+
+}  // namespace
+
+void keep_integers(Program& program) {
+  bool changed = false;
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) changed = Moves(program, f).run() || changed;
+  if (changed) remove_dead_code(program);
+}
+
+}  // namespace tern

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "exporter/passes/passes.h"
+
+namespace tern {
+namespace {
+
+/// True for types with numbers stored unchanged in an instruction.
+bool holds(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::i32 || t == DType::i16 ||
+         t == DType::i8 || t == DType::u8;
+}
+
+/// Whole numbers of this size are equal in every type with room for them, and in float32.
+std::optional<std::int64_t> small_integer(double v, DType t) {
+  const double least = t == DType::u8   ? 0
+                       : t == DType::i8 ? -128
+                                        : -32768,
+               most = t == DType::i8   ? 127
+                      : t == DType::u8 ? 255
+                                       : 32767;
+  if (v != std::trunc(v) || v < least || v > most) return std::nullopt;
+  return static_cast<std::int64_t>(v);
+}
+
+/// Fill number of a node's result, as an instruction.
+std::optional<Instruction> number_of(const Node& n, DType dtype) {
+  if (n.op != Op::full || !holds(dtype)) return std::nullopt;
+  Instruction i;
+  i.op = Scalar::constant;
+  i.dtype = dtype;
+  const AttrData* value = n.find(AttrKey::value);
+  double number = 0;
+  if (const auto* numbers = value == nullptr ? nullptr : std::get_if<std::vector<double>>(value)) {
+    if (numbers->empty()) return std::nullopt;
+    number = numbers->front();
+  } else {
+    const Dims& integers = n.dims(AttrKey::value);
+    if (integers.size() != 1 || !integers[0].is_const()) return std::nullopt;
+    number = static_cast<double>(integers[0].value());
+  }
+  if (is_floating(dtype)) {
+    i.number = number;
+    return i;
+  }
+  const auto whole = small_integer(number, dtype);
+  if (!whole) return std::nullopt;
+  i.dtype = DType::i64;  // instructions compute in it
+  i.integer = *whole;
+  return i;
+}
+
+bool is_wide_numbers(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::i64;
+}
+
+/// True if instructions only widen operand `k`, whose type is not the number's.
+bool is_widened(const PointwiseExpr& expr, std::size_t k) {
+  const auto is_load = [&](const Instruction& i) {
+    return i.op == Scalar::load && i.integer == static_cast<std::int64_t>(k);
+  };
+  if (is_load(expr.code.back())) return false;
+  return std::ranges::all_of(expr.code, [&](const Instruction& i) {
+    const std::uint16_t operands[] = {i.a, i.b, i.c};
+    for (int o = 0; o < scalar_info(i.op).operands; ++o) {
+      if (is_load(expr.code[operands[o]]) && (i.op != Scalar::convert || !is_wide_numbers(i.dtype))) return false;
+    }
+    return true;
+  });
+}
+
+/// Small whole numbers are converted at once.
+void convert_numbers(PointwiseExpr& expr) {
+  for (Instruction& i : expr.code) {
+    if (i.op != Scalar::convert || !is_wide_numbers(i.dtype)) continue;
+    const Instruction from = expr.code[i.a];
+    if (from.op != Scalar::constant || from.dtype != DType::i64 || std::abs(from.integer) > 32768) continue;
+    i = Instruction{Scalar::constant, i.dtype};
+    if (is_floating(i.dtype)) {
+      i.number = static_cast<double>(from.integer);
+    } else {
+      i.integer = from.integer;
+    }
+  }
+}
+
+class Numbers {
+ public:
+  explicit Numbers(Function& f) : f_(f) {}
+
+  void run() {
+    for (const Node& n : f_.nodes) {
+      if (n.op != Op::full) continue;
+      if (const auto number = number_of(n, type(n.outputs[0]).dtype)) numbers_.emplace(n.outputs[0], *number);
+    }
+    if (numbers_.empty()) return;
+    for (Node& n : f_.nodes) {
+      if (n.op == Op::pointwise) read(n);
+    }
+  }
+
+ private:
+  const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
+
+  bool reads_number(const Node& n, std::size_t k) const {
+    const auto found = numbers_.find(n.inputs[k]);
+    if (found == numbers_.end()) return false;
+    return found->second.dtype == type(n.inputs[k]).dtype || is_widened(n.expr, k);
+  }
+  void read(Node& n) {
+    std::vector<ValueId> kept;
+    std::vector<std::int64_t> number(n.inputs.size(), -1);  // numbers of the operands that are kept
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (reads_number(n, k)) continue;
+      number[k] = std::ssize(kept);
+      kept.push_back(n.inputs[k]);
+    }
+    // Operand 0 stays first: a state may own its memory.
+    if (kept.size() == n.inputs.size() || kept.empty()) return;
+    const TensorType& result = type(n.outputs[0]);
+    const auto says_sizes = [&](ValueId v) { return type(v).shape == result.shape; };
+    if (!n.has(AttrKey::sizes) && std::ranges::none_of(kept, says_sizes)) n.set(AttrKey::sizes, result.shape);
+    for (Instruction& i : n.expr.code) {
+      if (i.op != Scalar::load) continue;
+      const auto k = static_cast<std::size_t>(i.integer);
+      if (number[k] < 0) {
+        i = numbers_.at(n.inputs[k]);
+      } else {
+        i.integer = number[k];
+      }
+    }
+    convert_numbers(n.expr);
+    n.inputs = std::move(kept);
+  }
+
+  Function& f_;
+  std::map<ValueId, Instruction> numbers_;
+};
+
+}  // namespace
+
+void inline_numbers(Program& program) {
+  for (Function& f : program.functions) Numbers(f).run();
+}
+
+}  // namespace tern

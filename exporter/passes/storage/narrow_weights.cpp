@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+#include "exporter/passes/passes.h"
+#include "schema/def_use.h"
+#include "schema/node_precision.h"
+#include "schema/op_record.h"
+#include "schema/passes/dead_code.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kNarrowWeightsLeast = 16;  // rows and columns: smaller matrices save too little for a rounding
+
+bool is_large_matrix_weights(const TensorType& t) {
+  if (t.rank() < 2 || !std::ranges::all_of(t.shape, &Dim::is_const)) return false;
+  const auto r = static_cast<std::size_t>(t.rank());
+  return t.shape[r - 2].value() >= kNarrowWeightsLeast && t.shape[r - 1].value() >= kNarrowWeightsLeast;
+}
+
+/// Kinds of readers of a value or its views.
+struct ReaderKinds {
+  bool products = false, others = false;
+};
+
+ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
+  ReaderKinds kinds{false, uses.result_count(v) > 0};
+  for (const ValueReader& r : uses.readers(v)) {
+    const Node& n = f.nodes[r.node];
+    const bool kept = noted_precision(n) == Precision::exported;
+    if (n.op == Op::matmul && r.operand == 1 && !kept &&
+        f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
+      kinds.products = true;
+    } else if (is_view(n.op) && r.operand == 0) {
+      const ReaderKinds further = reader_kinds(f, uses, n.outputs[0]);
+      kinds.products |= further.products;
+      kinds.others |= further.others;
+    } else if (n.op != Op::index_select || r.operand != 0) {
+      kinds.others = true;
+    }
+  }
+  return kinds;
+}
+
+/// True if the state is a matrix that fills its storage, and all its readers take narrow weights. Sets `products` if a
+/// product reads the state.
+bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std::uint32_t state, bool* products) {
+  const State& s = program.states[state];
+  std::uint64_t size = 0;
+  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix_weights(s.type) ||
+      !byte_size(s.type, &size) || program.storages[s.storage].size != size)
+    return false;
+  for (std::size_t i = 0; i < program.functions.size(); ++i) {
+    const Function& f = program.functions[i];
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind != FunctionInput::Kind::state || in.state != state || in.value == kNoValue) continue;
+      const ReaderKinds kinds = reader_kinds(f, uses[i], in.value);
+      if (kinds.others) return false;
+      *products |= kinds.products;
+    }
+  }
+  return true;
+}
+
+/// The states of a storage, if all may be narrow and a product reads one: tied weights share a storage.
+std::vector<std::uint32_t> narrow_states(const Program& program, const std::vector<DefUse>& uses,
+                                         std::uint32_t storage) {
+  std::vector<std::uint32_t> states;
+  bool products = false;
+  for (std::uint32_t s = 0; s < program.states.size(); ++s) {
+    if (program.states[s].storage != storage) continue;
+    if (!may_be_narrow(program, uses, s, &products)) return {};
+    states.push_back(s);
+  }
+  return products ? states : std::vector<std::uint32_t>();
+}
+
+/// Gives `v` and its views the type `dtype`; converts rows that an embedding selects back to float32.
+void retype(Program& program, std::uint32_t function, ValueId v, DType dtype) {
+  program.functions[function].values[static_cast<std::size_t>(v)].type.dtype = dtype;
+  for (std::size_t i = 0; i < program.functions[function].nodes.size(); ++i) {
+    Function& f = program.functions[function];
+    if (f.nodes[i].inputs.empty() || f.nodes[i].inputs[0] != v) continue;
+    const ValueId result = f.nodes[i].outputs[0];
+    if (is_view(f.nodes[i].op)) {
+      retype(program, function, result, dtype);
+    } else if (f.nodes[i].op == Op::index_select) {
+      Builder b(program, function);
+      b.set_origin(f.nodes[i].origin, f.nodes[i].annotations);
+      const ValueId rows = b.add_value({dtype, b.shape(result)});
+      b.cast(rows, DType::f32);
+      Function& g = b.function();
+      g.nodes[i].outputs = {rows};
+      Node cast = std::move(g.nodes.back());
+      g.nodes.pop_back();
+      cast.outputs = {result};
+      g.nodes.insert(g.nodes.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(cast));
+    }
+  }
+}
+
+void retype_state(Program& program, std::uint32_t state, DType dtype) {
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
+    std::vector<ValueId> values;
+    for (const FunctionInput& in : program.functions[f].inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.state == state && in.value != kNoValue)
+        values.push_back(in.value);
+    }
+    for (const ValueId v : values) retype(program, f, v, dtype);
+  }
+}
+
+std::vector<std::byte> narrowed(std::span<const std::byte> bytes, DType dtype, const std::string& name) {
+  const std::size_t count = bytes.size() / sizeof(float);
+  std::vector<std::byte> result(count * 2);
+  convert(bytes.data(), DType::f32, result.data(), dtype, static_cast<std::int64_t>(count));
+  if (dtype != DType::f16) return result;
+  for (std::size_t i = 0; i < count; ++i) {
+    float v = 0;
+    std::memcpy(&v, bytes.data() + i * sizeof v, sizeof v);
+    if (std::isfinite(v) && std::abs(v) >= 65520) {  // rounds to infinity
+      fail(ErrorCode::invalid_argument,
+           fmt::format(
+               "weight '{}' holds {}, which float16 cannot hold (at most 65504): export with --precision bfloat16",
+               name, v));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::size_t narrow_weights(Program& program, DType dtype) {
+  std::vector<DefUse> uses;
+  for (const Function& f : program.functions) uses.emplace_back(f);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> narrow;  // states by storage
+  for (std::uint32_t storage = 0; storage < program.storages.size(); ++storage) {
+    std::vector<std::uint32_t> states = narrow_states(program, uses, storage);
+    if (!states.empty()) narrow.emplace(storage, std::move(states));
+  }
+  for (const auto& [storage, states] : narrow) {
+    for (const std::uint32_t s : states) {
+      retype_state(program, s, dtype);
+      program.states[s].type.dtype = dtype;
+    }
+    extendable_source(program).replace(
+        storage, [dtype, name = program.states[states[0]].name](std::span<const std::byte> before) {
+          return narrowed(before, dtype, name);
+        });
+    program.storages[storage].size /= 2;
+  }
+  if (!narrow.empty()) remove_dead_code(program);  // renumbers values: casts left some without a definition
+  return narrow.size();
+}
+
+}  // namespace tern

@@ -1,0 +1,49 @@
+// Products by a weight that the archive has as panels are convolutions of positions with their channels side by
+// side.
+#include "kernels/cpu/channels_last/panels.h"
+
+#include "kernels/cpu/products/choose.h"
+
+namespace tern::cpu {
+namespace {
+
+class Panels : public PreparedAlgorithm {
+ public:
+  /// Null where there are no panels.
+  static std::unique_ptr<PreparedAlgorithm> make(const KernelCall& c, const LinearShape& s) {
+    auto made = std::make_unique<Panels>();
+    made->rows_ = {.in = s.k, .out = s.n};
+    made->rows_.window[1].in = made->rows_.window[1].out = s.m;
+    made->panels_ = channels_last::stored_panels(c, made->rows_);
+    if (made->panels_ == nullptr) return nullptr;
+    made->choice = {Algorithm::panels, made->rows_.divide(c.algorithm.variant)};
+    made->unread = 1u << 1;
+    return made;
+  }
+
+  void reserve(const KernelCall&, ScratchParts&) const override {}
+
+  Left run(KernelCall& c, ScratchParts&, const pointwise::Epilogue* epilogue) const override {
+    channels_last::convolve(rows_,
+                            {c.in[0].as<const float>(), c.in[1].as<const float>(),
+                             c.has(2) ? c.in[2].as<const float>() : nullptr, c.out[0].as<float>(), panels_},
+                            {epilogue, &c});
+    return Left::nothing;
+  }
+
+ private:
+  channels_last::Convolution rows_;
+  const float* panels_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<PreparedAlgorithm> prepare_panels(const Product& p) {
+  const KernelCall& c = p.call;
+  if (!p.floats) return nullptr;
+  const LinearShape& s = p.linear->shape;
+  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.k == 1) return nullptr;
+  return Panels::make(c, s);
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,48 @@
+// Dot products of a row with elements of eight bits and one scale for each row of the matrix, in integers.
+//
+// An instruction (as in nibble_microkernel.h) multiplies elements without sign by x in three bytes. Sixteen numbers of
+// x share a power of two: four neighbours in each of four steps, so that 256 columns are added up before they become
+// floats.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dtypes/blocks.h"
+#include "dtypes/levels.h"
+
+namespace tern::block_quantized {
+
+struct alignas(64) ByteSteps {
+  static constexpr std::ptrdiff_t kStep = 64, kSteps = 4, kColumns = kStep * kSteps, kLanes = 16;
+  std::int8_t digits[kSteps][3][kStep];  ///< digits of x to the base 256, the highest first
+  std::int32_t shift[3][kLanes];         ///< corrects adding 128 to elements with a sign, for each digit
+  float unit[kLanes];                    ///< the value of a one in x
+};
+
+/// Rows of the matrix in pairs from two places, as NibbleRows. Sums are without the rows' scales.
+struct ByteRows {
+  const ByteSteps* x = nullptr;
+  bool with_sign = false;
+  const std::uint8_t* elements = nullptr;  ///< elements of row 0
+  std::ptrdiff_t columns = 0;
+  std::ptrdiff_t first = 0, second = 0, count = 0, last = 0;
+  std::ptrdiff_t ahead = 0;  ///< bytes between what is multiplied and what is asked for
+};
+
+struct ByteLoops {
+  /// x [columns] in (columns + 255) / 256 steps. False, and nothing usable, where a number is not finite, or numbers
+  /// that share a power of two are all below 2^-100.
+  bool (*arrange)(const float* x, std::ptrdiff_t columns, bool with_sign, ByteSteps* to) = nullptr;
+  /// sums[r] = x times row first + r, sums[count + r] = x times row second + r.
+  void (*dots)(const ByteRows& rows, float* sums) = nullptr;
+
+  static bool takes(const QuantizedMatrix& m);
+};
+/// Null where the processor has no such loops.
+const ByteLoops* byte_loops();
+TERN_LEVEL_FUNCTIONS(byte_digits, set_byte_loops, ByteLoops* loops)
+
+}  // namespace tern::block_quantized

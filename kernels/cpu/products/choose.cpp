@@ -1,0 +1,149 @@
+// matmul, by the algorithm that costs least. A matrix of float32 or narrower floats whose columns lie in one piece each
+// is read as it lies, unless it was packed at export; a constant bfloat16 one is packed once where the processor
+// multiplies that type, and other narrow ones where their columns do not.
+#include "kernels/cpu/products/choose.h"
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/products/algorithms/tile_rows.h"
+#include "kernels/cpu/products/algorithms/tiles_in_place.h"
+#include "kernels/cpu/products/epilogue/unfused.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr std::int64_t kTileRows = 16;
+
+// The time for a weight of 8 bits over that for a float weight: half the products of parts, and as many steps.
+constexpr double kOfBytes = 0.75;
+
+// Shares of the machine's products that the algorithms reach.
+constexpr double kOfPanels = 1, kOfInPlace = 0.9, kOfBlocks = 0.8, kOfFewRows = 0.5;
+
+double tiles(const Product& p, const Machine& m) {
+  if (m.on_tiles == 0) return kOnRequest;
+  const auto rows = static_cast<double>((p.m + kTileRows - 1) / kTileRows * kTileRows);
+  const double share = p.floats || p.call.precision == Precision::bfloat16 ? 1 : kOfBytes;
+  return share * rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
+}
+/// Few rows take as long as reading the weight, and panels have more to read.
+double panels(const Product& p, const Machine& m) {
+  return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
+}
+double in_place(const Product& p, const Machine& m) {
+  if (p.linear && p.linear->by_onednn) return kOnRequest;
+  return p.products() / m.products / kOfInPlace;
+}
+double blocks(const Product& p, const Machine& m) {
+  return p.products() / m.products / kOfBlocks;
+}
+/// A packed copy is not worth its memory where columns lie in one piece.
+double onednn(const Product& p, const Machine& m) {
+  return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
+}
+
+/// Its weight is packed once, and nothing else multiplies many rows as fast. The runtime asks for tiles where another
+/// function reads the weight as it lies (runtime/node_algorithms.h).
+double tile_rows(const Product&, const Machine&) {
+  return 0;
+}
+
+double quantized(const Product& p, const Machine&) {
+  return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
+}
+
+/// No other algorithm multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the
+/// same, the first is taken.
+double integer_dots(const Product& p, const Machine&) {
+  return p.m <= kFewRows ? 0 : kOnRequest;
+}
+double integer_rows(const Product&, const Machine&) {
+  return 0;
+}
+
+constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
+                                              {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
+                                              {Algorithm::tiles, tiles, prepare_tiles},
+                                              {Algorithm::panels, panels, prepare_panels},
+                                              {Algorithm::in_place, in_place, prepare_in_place},
+                                              {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+                                              {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
+                                              {Algorithm::onednn, onednn, prepare_onednn},
+                                              {Algorithm::blocks, blocks, prepare_blocks}};
+
+/// The algorithms that store integers of 8 bits as an epilogue makes them.
+constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+                                                     {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
+
+std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
+  if (auto rows = prepare_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
+  return prepare_best(kTable, Product(c));
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  if (!makes_bytes(c)) return prepare_best_of_all(c);
+  auto state = prepare_best(kStoringBytes, Product(c));
+  return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all);
+}
+
+/// Packs a weight of bfloat16 as by default if the archive asks for tiles and the processor has none.
+bool takes_rows(const KernelCall& c) {
+  const Product p(c);
+  const Algorithm asked = c.algorithm.algorithm;
+  const bool in_place = asked == Algorithm::tiles && c.in[1].dtype == DType::bf16;
+  if (in_place && takes_tiles_in_place(p)) return true;
+  return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_tile_rows(p);
+}
+
+bool rounds(const KernelCall& c, std::size_t k) {
+  return k == 0 && takes_rows(c);
+}
+
+/// Weights of small elements that the algorithm makes floats of: blocks and oneDNN convert what they do not multiply,
+/// and packed rows have two bytes for an element of 8 bits.
+Widening widening(const KernelCall& c) {
+  const TensorView& w = c.in[1];
+  const bool narrow = w.blocks.columns != 0 || element_size(w.dtype) == 1;
+  if (!narrow || c.state == nullptr || !is_floating(c.in[0].dtype)) return {};
+  const auto floats = [&](std::int64_t size) { return static_cast<std::uint64_t>(w.numel() * size); };
+  switch (c.state->algorithm.algorithm) {
+    case Algorithm::tile_rows: return {floats(2), true};
+    case Algorithm::onednn: return {floats(4), true};
+    case Algorithm::blocks: return {floats(4), false};
+    default: return {};
+  }
+}
+
+constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+                                           {Algorithm::tile_rows},
+                                           {Algorithm::panels},
+                                           {Algorithm::panels, Variant::lines},
+                                           {Algorithm::panels, Variant::columns},
+                                           {Algorithm::panels, Variant::shallow},
+                                           {Algorithm::panels, Variant::deep},
+                                           {Algorithm::in_place},
+                                           {Algorithm::quantized},
+                                           {Algorithm::blocks},
+                                           {Algorithm::integer_dots},
+                                           {Algorithm::integer_rows},
+                                           {Algorithm::onednn}};
+
+}  // namespace
+
+std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call) {
+  std::unique_ptr<KernelState> best = prepare_best(kTable, Product(call));
+  return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
+}
+
+Kernel matmul_kernel() {
+  return {.run = run_algorithm,
+          .scratch = scratch_of_algorithm,
+          .prepare = prepare,
+          .strided = ~0b100u,
+          .defers_weights = true,
+          .algorithms = kAlgorithms,
+          .rounds = rounds,
+          .stores_rounded = takes_rows,
+          .widening = widening};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,142 @@
+#include "kernels/cpu/products/float32/strided_driver.h"
+
+#include "kernels/cpu/products/float32/strided_microkernel.h"
+#include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
+
+namespace tern {
+namespace strided_product {
+
+const MicroKernels& micro_kernels() {
+  static const auto kernels = best_loops<MicroKernels>(set_levels);
+  return kernels;
+}
+
+}  // namespace strided_product
+
+namespace {
+
+using strided_product::kDepth;
+using strided_product::kPackedSlot;
+using strided_product::kWorthAThread;
+using strided_product::Sums;
+
+// A block of a and the packed panels stay in the second cache.
+constexpr std::int64_t kHeight = 240, kWidth = 1024;
+
+struct Operand {
+  const float* data;
+  std::int64_t row, column;
+  const float* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * column; }
+};
+
+/// Columns [0, width) of b in rows [0, depth), each panel packed unless it is read in place.
+struct Panels {
+  const strided_product::MicroKernels& kernels;
+  Operand b;
+  std::int64_t width, depth;
+  float* packed;
+  bool in_place;
+
+  void pack() const {
+    for (std::int64_t j = 0; j < width; j += kernels.columns) {
+      if (reads_in_place(j)) continue;
+      kernels.pack(b.at(0, j), b.row, b.column, depth,
+                   static_cast<int>(std::min<std::int64_t>(kernels.columns, width - j)), packed + j * depth);
+    }
+  }
+  bool reads_in_place(std::int64_t j) const { return in_place && j + kernels.columns <= width; }
+};
+
+void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, Sums sums) {
+  const strided_product::MicroKernels& kernels = p.kernels;
+  for (std::int64_t top = 0; top < m; top += kHeight) {
+    const std::int64_t bottom = std::min(m, top + kHeight);
+    for (std::int64_t j = 0; j < p.width; j += kernels.columns) {
+      const int columns = static_cast<int>(std::min<std::int64_t>(kernels.columns, p.width - j));
+      const bool direct = p.reads_in_place(j);
+      const float* panel = direct ? p.b.at(0, j) : p.packed + j * p.depth;
+      for (std::int64_t i = top; i < bottom; i += kernels.rows) {
+        const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(kernels.rows, bottom - i));
+        kernels.of_rows[rows - 1](a.at(i, 0), a.row, a.column, panel, direct ? p.b.row : kernels.columns, p.depth,
+                                  c + i * ldc + j, ldc, columns, sums);
+      }
+    }
+  }
+}
+
+/// Multiplies few rows of a by columns of b that lie in one piece each.
+void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
+                      std::int64_t ldc, bool accumulate) {
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+  constexpr std::int64_t kTogether = 4;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; j += kTogether) {
+      float sums[kTogether];
+      const std::int64_t count = std::min(kTogether, n - j);
+      if (count == kTogether) {
+        kernels.four_dots(a.at(i, 0), b.at(0, j), b.column, k, sums);
+      } else {
+        for (std::int64_t q = 0; q < count; ++q) kernels.dot(a.at(i, 0), b.at(0, j + q), b.column, k, sums + q);
+      }
+      float* to = c + i * ldc + j;
+      for (std::int64_t q = 0; q < count; ++q) to[q] = accumulate ? to[q] + sums[q] : sums[q];
+    }
+  }
+}
+
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
+              std::int64_t ldc, Sums sums) {
+  if (sums != Sums::continued && m <= kFewRows && b.row == 1 && a.column == 1)
+    return multiply_by_dots(m, n, k, a, b, c, ldc, sums == Sums::added);
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+  const std::int64_t width = std::min(kWidth, (n + kernels.columns - 1) / kernels.columns * kernels.columns);
+  float* packed = thread_buffer<float>(static_cast<std::size_t>(width * std::min(kDepth, k)), kPackedSlot);
+  // Packing pays where a panel is read more than twice.
+  const bool in_place = b.column == 1 && m <= 2 * kernels.rows;
+  for (std::int64_t j = 0; j < n; j += kWidth) {
+    for (std::int64_t p = 0; p < k; p += kDepth) {
+      const Panels panels{
+          kernels, {b.at(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed, in_place};
+      panels.pack();
+      // The first block of k has nothing to continue.
+      const Sums here = sums == Sums::continued ? (p > 0 ? sums : Sums::stored) : p > 0 ? Sums::added : sums;
+      multiply_block(panels, {a.at(0, p), a.row, a.column}, m, c + j, ldc, here);
+    }
+  }
+}
+
+void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& left, const Operand& right,
+                         float* c, std::int64_t ldc, Sums sums) {
+  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+  // Threads take columns where there are at least as many as rows: then none of b is packed twice.
+  const bool by_columns = n >= m;
+  const std::int64_t step = by_columns ? kernels.columns : kernels.rows, length = by_columns ? n : m,
+                     other = by_columns ? m : n;
+  const std::int64_t cost = std::max<std::int64_t>(1, step * other * k);
+  parallel_for((length + step - 1) / step, (kWorthAThread + cost - 1) / cost,
+               [&](std::int64_t first, std::int64_t last) {
+                 const std::int64_t begin = first * step, count = std::min(length, last * step) - begin;
+                 if (by_columns) {
+                   multiply(m, count, k, left, {right.at(0, begin), right.row, right.column}, c + begin, ldc, sums);
+                 } else {
+                   multiply(count, n, k, {left.at(begin, 0), left.row, left.column}, right, c + begin * ldc, ldc, sums);
+                 }
+               });
+}
+
+}  // namespace
+
+void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_column,
+           const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate) {
+  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc,
+                      accumulate ? Sums::added : Sums::stored);
+}
+
+void sgemm_in_order(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row,
+                    std::int64_t a_column, const float* b, std::int64_t b_row, std::int64_t b_column, float* c,
+                    std::int64_t ldc) {
+  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc, Sums::continued);
+}
+
+}  // namespace tern

@@ -1,0 +1,101 @@
+#include "kernels/cpu/products/int8/convolution_driver.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/products/int8/driver.h"
+#include "kernels/cpu/products/int8/row_pack.h"
+#include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
+
+namespace tern::int8 {
+namespace {
+
+bool flips_rows(const ConvolutionShape& s, const Method& method) {
+  return method.flips && s.signs.same();
+}
+
+tiles::RowFormat format_of(const ConvolutionShape& s, const Method& method) {
+  const int fill = flips_rows(s, method) ? s.fill ^ kFlip : s.fill;
+  return {.element = 1, .tiles = method.tiles, .step_cycles = method.step_cycles, .fill = fill & 0xff};
+}
+
+class ByteImage : public tiles::RowImage {
+ public:
+  ByteImage(const std::byte* x, bool flips) : x_(x), flips_(flips) {}
+  void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
+    copy_bytes(x_ + first, count, flips_, to);
+  }
+  void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const tiles::RowLayout& layout,
+             std::byte* to) const override {
+    const std::byte* from = x_ + first;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r, from += row) copy_row(from, k, r, layout, flips_, to);
+  }
+  const std::byte* at(std::int64_t first) const override { return x_ + first; }
+
+ private:
+  const std::byte* x_;
+  bool flips_;
+};
+
+}  // namespace
+
+Convolution::Convolution(const ConvolutionShape& shape, const Method& method)
+    : signs_(shape.signs),
+      method_(&method),
+      loop_(shape.sizes, format_of(shape, method)),
+      weight_(method, shape.sizes.out, loop_.steps()) {}
+
+std::int64_t Convolution::packed_bytes() const {
+  return loop_.shape().groups * (weight_.bytes() + weight_.blocks() * kBlock * 4);
+}
+
+void Convolution::pack(const std::byte* weight, std::byte* to) const {
+  const tiles::ConvolutionShape& s = loop_.shape();
+  const std::int64_t taps = s.window[1].kernel * s.window[2].kernel, row = loop_.steps() * kStep,
+                     exported = s.in * taps, blocks = weight_.blocks();
+  auto* const sums = reinterpret_cast<std::int32_t*>(to + s.groups * weight_.bytes());
+  const PackedStretch all[] = {{0, row, 1}};
+  parallel_for(s.groups * blocks, grain_for(kBlock * row), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::byte> ordered(static_cast<std::size_t>(kBlock * row));
+    for (std::int64_t b = begin; b < end; ++b) {
+      const std::int64_t group = b / blocks, first = b % blocks * kBlock, count = std::min(kBlock, s.out - first);
+      const std::byte* from = weight + (group * s.out + first) * exported;
+      std::ranges::fill(ordered, std::byte{0});
+      loop_.for_each_element([&](std::int64_t packed, std::int64_t plain) {
+        for (std::int64_t n = 0; n < count; ++n)
+          ordered[static_cast<std::size_t>(n * row + packed)] = from[n * exported + plain];
+      });
+      // The block as the first of a weight of its own.
+      weight_.pack({ordered.data(), count, row, row, 1}, signs_.weight, all, {0, 1},
+                   to + group * weight_.bytes() + b % blocks * (weight_.bytes() / blocks), sums + b * kBlock);
+    }
+  });
+}
+
+std::size_t Convolution::scratch() const {
+  return aligned(loop_.scratch()) + static_cast<std::size_t>(channels()) * 4;
+}
+
+void Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
+  const tiles::ConvolutionShape& s = loop_.shape();
+  RowResults results{.y = o.y, .offsets = o.bias, .finish = o.finish};
+  if (flips()) {
+    auto* const offsets = reinterpret_cast<std::int32_t*>(scratch + aligned(loop_.scratch()));
+    const auto* const sums = reinterpret_cast<const std::int32_t*>(o.weight + s.groups * weight_.bytes());
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      add_offsets(signs_, o.bias == nullptr ? nullptr : o.bias + g * s.out, sums + g * weight_.blocks() * kBlock, s.out,
+                  offsets + g * s.out);
+    results.offsets = offsets;
+  }
+  const Task task{{signs_.x != flips(), signs_.weight}, o.keeps};
+  loop_.run(
+      ByteImage(o.x, flips()), !flips(), o.weight, results,
+      [&](const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& r) {
+        method_->multiply(rows, weight, blocks, r, task);
+        return true;
+      },
+      scratch);
+}
+
+}  // namespace tern::int8

@@ -1,0 +1,64 @@
+// Products of integers of 8 bits: rows as they lie in memory, by a weight whose columns were packed before. Sums are
+// exact in 32 bits, the same by all instructions; where they pass those, their low bits are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "dtypes/levels.h"
+#include "kernels/cpu/products/tiles/rows.h"
+
+namespace tern::int8 {
+
+using tiles::kBlock;
+using tiles::kTile;
+using tiles::Range;
+using tiles::RowResults;
+using tiles::TileRows;
+
+constexpr std::int64_t kStep = 64;    ///< products added to a sum at a time, and their bytes
+constexpr std::int64_t kGroup = 4;    ///< neighbours in a sum that one instruction adds up
+constexpr int kFlip = 0x80;           ///< turns an integer into one of the other sign, 128 larger or smaller
+constexpr std::int64_t kShift = 128;  ///< the difference
+
+/// The operands that have a sign.
+struct Signs {
+  bool x = false, weight = false;
+  bool same() const { return x == weight; }
+};
+
+/// The purpose of a product of rows.
+struct Task {
+  Signs signs;         ///< signs of the rows as they are given, and of the weight
+  bool keeps = false;  ///< results are int32; otherwise float32
+};
+
+/// The layout of a packed weight.
+enum class Layout : std::uint8_t {
+  groups,  ///< blocks of 32 columns: for each step two tiles of 16 groups by 16 columns
+           ///< (kernels/cpu/products/tiles/rows.h)
+  rows,    ///< a column is one piece of whole steps
+};
+
+/// Instructions that multiply.
+struct Method {
+  std::string_view name;  ///< a part of the keys of packed weights
+  Layout layout = Layout::rows;
+  bool tiles = false;  ///< rows are read from tiles that lie in one piece each; otherwise from anywhere
+  /// Multiplies an operand with a sign by one without: where the signs are the same, the rows are to be flipped.
+  bool flips = false;
+  double step_cycles = 0;  ///< cycles of a step of 16 rows by 32 columns
+  /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. The steps' `pairs` are groups.
+  void (*multiply)(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+                   const Task& task) = nullptr;
+};
+
+/// The methods of this processor, the fastest first.
+std::span<const Method> methods();
+
+TERN_LEVEL_FUNCTIONS(int8_tiles, set_tile_method, Method* method)
+TERN_LEVEL_FUNCTIONS(int8_vectors, set_vector_method, Method* method)
+
+}  // namespace tern::int8
