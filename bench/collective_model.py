@@ -7,7 +7,7 @@ A message of n bytes takes alpha microseconds and n bytes of its sender's and it
 message at a time; starting or ending one takes `overhead` of the processor. --jitter adds to each message a random time
 with this mean. Ports of a node's ranks are as fast among each other as --node-gigabytes says. Needs NumPy.
 
-  collective_model.py --check    the simulation agrees with the formulas of docs/collectives.md where there is no jitter
+  collective_model.py --check    the simulation agrees with the formulas of docs/collective_costs.md where there is no jitter
 """
 import argparse
 import sys

@@ -23,7 +23,7 @@ from gpu_model_report import details, markdown, summary, terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASELINE = ROOT / "tests/data/gpu_model.json"
-DOCS = ROOT / "docs/gpu_model.md"
+DOCS = ROOT / "docs/gpu_model_figures.md"
 SMALL = [ROOT / f"build/test-data/models/{name}.pt2" for name in ("timm-mobilenetv3", "hf-qwen2", "hf-bert-generation")]
 BEGIN = "<!-- gpu-model: begin; `./dev gpu-model --docs MODEL...` writes what follows -->\n"
 END = "<!-- gpu-model: end -->\n"
@@ -42,7 +42,7 @@ def arguments():
     parser.add_argument("--libraries", action="store_true",
                         help="with NVIDIA's libraries, as far as they are emulated: their nodes take the least")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="everything that was counted, launch by launch")
-    parser.add_argument("--docs", action="store_true", help="write the tables of docs/gpu_model.md anew")
+    parser.add_argument("--docs", action="store_true", help="write the tables of docs/gpu_model_figures.md anew")
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--check", action="store_true", help="fail where a figure is worse than in the baseline")
     end.add_argument("--update", action="store_true", help="write the baseline")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the names in the pages exist: links, paths in backticks, commands with their options, variables, tests, rules.
 
-  links.py [--tern TERN]      ends with `N passed, N failed`, a check for each page, one for the rules of the format and one for
-                              the tables of contents of ./dev site
+  links.py [--tern TERN]      ends with `N passed, N failed`: a check for each page, one for the rules of the format, one for the
+                              tables of contents of ./dev site, one for the counts of docs/coverage.md, and one for the speeds
+                              of README.md
 """
 import argparse
 import ast
@@ -129,14 +130,41 @@ class Checker:
                      if not any(fnmatch.fnmatchcase(str(page), entry) for page in pages)]  # fmt: skip
         return problems
 
+    def counts(self):
+        """The counts of docs/coverage.md are those of the packed cases and of the list of known failures."""
+        known = (ROOT / "tests/data/conformance_expected_failures.txt").read_text().splitlines()
+        rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \|", (ROOT / "docs/coverage.md").read_text(), re.M)
+        for folder, cases, failures in rows:
+            packed = subprocess.run(["tar", "-tf", ROOT / f"tests/data/{folder}.tar.zst"], stdout=subprocess.PIPE, text=True, check=False)
+            found = sum(name.endswith(".pt2") for name in packed.stdout.splitlines())
+            if found != int(cases):
+                yield f"`{folder}` has {found} cases, not {cases}"
+            found = sum(line.startswith(f"{folder}/") for line in known)
+            if found != int(failures):
+                yield f"`{folder}` has {found} known failures, not {failures}"
+        if not rows:
+            yield "docs/coverage.md has no table of cases"
+
+    def speeds(self):
+        """The speeds of README.md stand in docs/performance.md, too."""
+        text = (ROOT / "README.md").read_text()
+        known = set(re.findall(r"[\d.,]*\d", (ROOT / "docs/performance.md").read_text()))
+        rows = re.findall(r"^\| (?:gpt2: |Tern, |llama\.cpp, |transformers')[^|]*\|(.*)$", text, re.M)
+        paragraph = re.search(r"^\*\*Speed\.\*\*(.*?)\n\n", text, re.M | re.S)
+        for place in [*rows, re.sub(r"`[^`]*`", "", paragraph[1]) if paragraph else ""]:
+            for number in re.findall(r"(?<![\w-])\d[\d.,]*\d", re.sub(r"[a-zA-Z]+-?\d+", "", place)):
+                if number not in known:
+                    yield f"{number} is not in docs/performance.md"
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", default=str(ROOT / "build/tern"))
     checker = Checker(os.path.abspath(parser.parse_args().tern))
     pages = [p for pattern in ("*.md", "docs/*.md", "docs/site/*.md", "examples/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
-    found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages] 
-    found += [("rules of the format", checker.rules()), ("tables of contents", checker.contents())]
+    found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages]
+    found += [("rules of the format", checker.rules()), ("tables of contents", checker.contents()),
+              ("counts of docs/coverage.md", list(checker.counts())), ("speeds of README.md", list(checker.speeds()))]
     for name, problems in found:
         for problem in problems:
             print(f"FAIL {name}: {problem}")

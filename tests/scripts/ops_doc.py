@@ -29,42 +29,20 @@ SHORT = {"boolean": "bool", "float16": "f16", "bfloat16": "bf16", "float32": "f3
          "complex128": "c128", **{f"{u}int{n}": f"{u[:1] or 'i'}{n}" for u in ("", "u") for n in (8, 16, 32, 64)}}
 ORDER = ["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c32", "c64", "c128"]
 
-INTRO = """# Operators
+INTRO = """# Table of operators
 
-This page lists every PyTorch operator that Tern imports: the Tern ops it becomes, the tested element types, and its
-largest error. `./dev ops` writes the page from `tern ops` and from the cases in `tests/data/`; do not edit it.
+`docs/operators.md` explains this page. `./dev ops` writes it from `tern ops` and from the cases in `tests/data/`; do not edit it.
 
 - **becomes**: Tern's ops in all cases with the operator. `none`: the operator needs no work in a run (a size, a cast to
-  the same type, a view that is the tensor itself, an unused result).
+  the same type, a view equal to the tensor, an unused result).
 - **dtypes**: the element types of inputs and outputs in these cases; other types may work too.
 - **cases**: passed cases of this operator alone / passed cases with other operators. Failed cases are counted as
   "failed".
 - **worst error**: the largest difference from PyTorch's result over all elements of the cases of this operator alone,
   in units in the last place of the largest magnitude in the same row, rounded up to a power of two. Empty: no case of
-  this operator alone.
-
-PyTorch's CPU kernels compute some operators on float16 and bfloat16 in several steps and round to 16 bits after each:
-`soft_margin_loss` rounds the product, its exponential, the logarithm and the mean. Tern computes a node in float32 and
-rounds its result once. Where a step cancels or amplifies an error, the two results differ by more than the tolerance.
-Tern's result is correct if it is no further than PyTorch's from the program evaluated in float64. `tern conform`
-accepts such a case and reports it as *nearer*: it evaluates the program with every float16, bfloat16 and float32 value
-as float64, and checks each element outside the tolerance. PyTorch's own element must lie within 16 tolerances of the
-largest element (at least 1), or the case fails. The column *worst error* counts these cases as "nearer" and leaves
-their errors out.
-
-Operators that draw random numbers have no cases, because PyTorch's CPU generator gives other numbers:
-`tests/kernels/random_test.cpp` and `tests/runtime/random_test.cpp` compare them with published values and with their
-distributions.
+  this operator alone. Cases "nearer" to the float64 evaluation than PyTorch's result are counted, without their errors.
 
 Every case passes except those in `tests/data/conformance_expected_failures.txt`.
-
-PyTorch 2.12 can export the smallest model of 415 families of timm, torchvision and transformers, 204 of them also after
-`run_decompositions()`. Five do not give PyTorch's results:
-
-- vit_mae and vits draw from PyTorch's CPU generator.
-- deeplabv3_resnet101, fcn_resnet101 and visformer differ from PyTorch's float32 result by more than the tolerance in
-  518 and 783 of 1,053,696 and in 5 of 1,000 elements. PyTorch's float32 result itself differs from its float64 result
-  by more than the tolerance in 399, 555 and 2 elements.
 
 """
 
