@@ -20,9 +20,11 @@ Values softmax_backward(Builder& b, const Call& c) {
   return apply_gradient_rule(b, n, {c.tensor("grad_output")});
 }
 
+/// The output mask, with the input: tracing gives the gradient of the input a value even if the mask leaves it out.
 std::vector<bool> wanted_operands(const Call& c) {
   std::vector<bool> wanted;
   for (const Dim d : c.dims("output_mask")) wanted.push_back(d.is(1));
+  wanted.at(0) = true;
   return wanted;
 }
 

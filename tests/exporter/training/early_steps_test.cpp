@@ -11,6 +11,7 @@
 #include "exporter/rewrite.h"
 #include "exporter/training/add_training.h"
 #include "exporter/training/methods.h"
+#include "schema/def_use.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
@@ -91,12 +92,12 @@ TEST(EarlySteps, BeginBeforeTheLastGradient) {
 TEST(EarlySteps, AreRightBehindTheReadersOfTheOldValuesAndTheGradients) {
   Chain chain;
   const Function& f = chain.step();
-  const std::vector<std::int64_t> producer = producers(f);
+  const DefUse uses(f);
   for (std::size_t place : steps_of(f)) {
     const ValueId param = f.nodes[place].inputs[0];
     EXPECT_EQ(last_reader(f, f.nodes.size(), {param}), static_cast<std::int64_t>(place));
     std::int64_t ready = last_reader(f, place, {param});
-    for (ValueId v : f.nodes[place].inputs) ready = std::max(ready, producer[v]);
+    for (ValueId v : f.nodes[place].inputs) ready = std::max(ready, uses.producer(v));
     for (auto i = static_cast<std::size_t>(ready + 1); i < place; ++i) EXPECT_EQ(f.nodes[i].op, Op::optim);
   }
 }
@@ -118,10 +119,10 @@ TEST(EarlySteps, WaitForViewsOfTheOldValues) {
   const std::size_t first = f.nodes.size();
   const ValueId stepped = b.expr("p - g", {{"p", read}, {"g", of_read}}, DType::f32);
   move_up(b.function(), first, last_reader(f, first, {read}));
-  EXPECT_EQ(producers(f)[stepped], last + 1);
+  EXPECT_EQ(DefUse(f).producer(stepped), last + 1);
   const ValueId other = b.expr("p - g", {{"p", unread}, {"g", of_unread}}, DType::f32);
   move_up(b.function(), first + 1, last_reader(f, first + 1, {unread}));
-  EXPECT_EQ(producers(f)[other], producers(f)[of_unread] + 1);
+  EXPECT_EQ(DefUse(f).producer(other), DefUse(f).producer(of_unread) + 1);
 }
 
 TEST(EarlySteps, GiveTheBitsOfOneAtTheEnd) {
