@@ -92,7 +92,8 @@ void run_grouped(KernelCall& c) {
           offsets.dtype == DType::i32 ? offsets.as<const std::int32_t>()[g] : offsets.as<const std::int64_t>()[g];
       if (end < begin || end > x.size(0)) {
         fail(ErrorCode::runtime, "offset " + std::to_string(end) + " of group " + std::to_string(g) + " is outside " +
-                                     std::to_string(begin) + ".." + std::to_string(x.size(0)));
+                                     std::to_string(begin) + ".." + std::to_string(x.size(0)) +
+                                     "; pass the row after each group's last one, in ascending order");
       }
       if (end == begin) continue;
       if constexpr (!InOrder && std::is_same_v<T, float>) {
