@@ -53,12 +53,13 @@ ${each_of_kind}#define TERN_EACH_CPU_TARGET(DO)${each_target}
 # defined (dtypes/levels.h), and joins `sources`. PATH is relative to the current folder.
 function(tern_levels kind)
   cmake_parse_arguments(PARSE_ARGV 1 loop "" "" OPTIONS)
+  string(REPLACE "\\;" ";" options "${loop_OPTIONS}")  # PARSE_ARGV escapes the lists of generator expressions
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(path IN LISTS loop_UNPARSED_ARGUMENTS)
     foreach(level IN LISTS TERN_CPU_LEVELS_OF_${kind})
       set(file ${PROJECT_BINARY_DIR}/generated/${folder}/${path}_${level}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "#define TERN_LEVEL ${level}\n#include \"${folder}/${path}.inc\"\n")
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${loop_OPTIONS}")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${options}")
       list(APPEND sources ${file})
     endforeach()
   endforeach()

@@ -1,6 +1,6 @@
 # tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
 # reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their library.
-# TERN_UNITY=OFF compiles each file alone. Generated files stay alone.
+# TERN_UNITY=OFF compiles each file alone. Generated files, and files with definitions of their own, stay alone.
 function(tern_unite target)
   if(NOT TERN_UNITY)
     return()
@@ -16,7 +16,8 @@ function(tern_unite_now target)
   set(kept "")
   foreach(file IN LISTS files)
     get_source_file_property(generated ${file} GENERATED)
-    if(generated OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cpp$")
+    get_source_file_property(definitions ${file} COMPILE_DEFINITIONS)
+    if(generated OR definitions OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cpp$")
       list(APPEND kept ${file})
       continue()
     endif()

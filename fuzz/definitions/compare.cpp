@@ -21,7 +21,7 @@ bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
-std::vector<Number> numbers(const HostTensor& t) {
+std::vector<Number> numbers_compare(const HostTensor& t) {
   std::vector<Number> v(static_cast<std::size_t>(t.numel()));
   convert(t.data.data(), t.dtype, v.data(), DType::c128, t.numel());
   return v;
@@ -107,10 +107,10 @@ Verdict exact_near(const Output& o, std::size_t k) {
 
 Verdict number_near(const Output& o, std::size_t k, double terms) {
   const DType type = o.actual.dtype;
-  const std::vector<Number> actual = numbers(o.actual), defined = numbers(o.defined),
-                            exact = o.exact == nullptr ? defined : numbers(*o.exact);
+  const std::vector<Number> actual = numbers_compare(o.actual), defined = numbers_compare(o.defined),
+                            exact = o.exact == nullptr ? defined : numbers_compare(*o.exact);
   std::vector<std::vector<Number>> shaken;
-  for (const HostTensor* s : o.shaken) shaken.push_back(numbers(*s));
+  for (const HostTensor* s : o.shaken) shaken.push_back(numbers_compare(*s));
   constexpr double kFew = 4, kOfDefinition = 4;
   const double units = kFew * (2 + std::sqrt(terms));
   Verdict verdict;
@@ -160,7 +160,7 @@ Verdict same_bits(const Results& actual, const Results& defined) {
     const HostTensor &a = actual.outputs[k], &b = defined.outputs[k];
     if (a.data == b.data) continue;
     const bool real = is_number(a.dtype);
-    const std::vector<Number> x = real ? numbers(a) : std::vector<Number>(), y = real ? numbers(b) : x;
+    const std::vector<Number> x = real ? numbers_compare(a) : std::vector<Number>(), y = real ? numbers_compare(b) : x;
     for (std::int64_t i = 0; i < a.numel(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       if (real ? same_part(x[at].real(), y[at].real()) && same_part(x[at].imag(), y[at].imag()) : same_element(a, b, i))

@@ -14,7 +14,7 @@
 namespace tern::fuzz {
 namespace {
 
-using Limits = std::numeric_limits<std::int64_t>;
+using MakeLimits = std::numeric_limits<std::int64_t>;
 
 /// Around the widths of registers and the lengths of unrolled loops, and more.
 constexpr std::initializer_list<std::int64_t> kLong = {7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 130, 300};
@@ -184,14 +184,14 @@ void Make::optional(DType dtype, const Sizes& shape, int percent) {
 
 Dim Make::unbound() {
   return program.pool.symbol("z" + std::to_string(symbols_++), 0,
-                             pick({Limits::max(), Limits::max(), std::int64_t{1} << 20}));
+                             pick({MakeLimits::max(), MakeLimits::max(), std::int64_t{1} << 20}));
 }
 
 Dim Make::size(std::int64_t value) {
   if (!chance(15)) return value;
   const Dim symbol =
       program.pool.symbol("u" + std::to_string(symbols_++), std::min<std::int64_t>(value, 0),
-                          pick({Limits::max(), std::int64_t{1} << 20, std::max<std::int64_t>(value, 0)}));
+                          pick({MakeLimits::max(), std::int64_t{1} << 20, std::max<std::int64_t>(value, 0)}));
   Node item;
   item.op = Op::item;
   item.inputs = {b.constant(DType::i64, {}, &value)};
@@ -212,8 +212,8 @@ void Make::change_attribute() {
     } else if (chance(30)) {
       d = size(pick<std::int64_t>({was, near(was, 1), 0, -1}));
     } else {
-      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2,
-                              std::int64_t{1} << 31, Limits::max(), Limits::min()});
+      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, MakeLimits::max() / 2,
+                              std::int64_t{1} << 31, MakeLimits::max(), MakeLimits::min()});
     }
   } else if (auto* values = std::get_if<std::vector<double>>(&data); values != nullptr && !values->empty()) {
     (*values)[choices.index(values->size())] = number();

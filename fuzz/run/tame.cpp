@@ -11,7 +11,7 @@
 namespace tern::fuzz {
 namespace {
 
-using Limits = std::numeric_limits<double>;
+using TameLimits = std::numeric_limits<double>;
 
 enum class Integers { bits, few, ascending, extremes };
 enum class Reals { uneven, unit, ascending, definite, special, few };
@@ -23,7 +23,7 @@ double unit(Choices& c) {
 /// Numbers of very different magnitudes: every order of summation changes bits.
 double uneven(Choices& c) {
   const auto normal = [&] {
-    return std::sqrt(-2 * std::log(unit(c) + Limits::min())) * std::cos(2 * std::numbers::pi * unit(c));
+    return std::sqrt(-2 * std::log(unit(c) + TameLimits::min())) * std::cos(2 * std::numbers::pi * unit(c));
   };
   return normal() * std::exp(normal());
 }
@@ -34,8 +34,8 @@ double real(Choices& c, Reals mode, double* last) {
     case Reals::ascending: return *last += unit(c);
     case Reals::few: return c.pick({0.0, 1.0, -1.0, 0.5, 2.0, 3.0});
     case Reals::special:
-      return c.chance(15) ? c.pick({Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), -0.0, 0.0, 1e12,
-                                    -60000.0, 1e-40, Limits::denorm_min()})
+      return c.chance(15) ? c.pick({TameLimits::quiet_NaN(), TameLimits::infinity(), -TameLimits::infinity(), -0.0, 0.0, 1e12,
+                                    -60000.0, 1e-40, TameLimits::denorm_min()})
                           : uneven(c);
     case Reals::uneven:
     case Reals::definite: return uneven(c);

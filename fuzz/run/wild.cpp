@@ -10,13 +10,13 @@ namespace tern::fuzz {
 namespace {
 
 enum class Mode { small, ascending, wild };
-using Limits = std::numeric_limits<double>;
+using WildLimits = std::numeric_limits<double>;
 using Limits64 = std::numeric_limits<std::int64_t>;
 
 double number(Choices& c, Mode mode) {
   if (mode != Mode::wild) return c.pick({0.0, 1.0, -1.0, 0.5, 2.0, -0.25, 3.0, 0.125, 7.0, -4.0});
-  return c.pick({Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Limits::max(), Limits::lowest(), 3e38,
-                 -3e38, 1e-45, Limits::denorm_min(), 0.0, -0.0, 1e9, 2147483648.0, 9.3e18, 1.8446744073709552e19,
+  return c.pick({WildLimits::quiet_NaN(), WildLimits::infinity(), -WildLimits::infinity(), WildLimits::max(), WildLimits::lowest(), 3e38,
+                 -3e38, 1e-45, WildLimits::denorm_min(), 0.0, -0.0, 1e9, 2147483648.0, 9.3e18, 1.8446744073709552e19,
                  65504.0, 1.0});
 }
 

@@ -15,27 +15,27 @@ namespace {
 
 using namespace testing;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kAttentionInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class AttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 /// flipped: strides are negative; repeated: the first axis has stride 0.
-enum class Layout { dense, heads_inside, odd, turned, flipped, repeated };
+enum class AttentionLayout { dense, heads_inside, odd, turned, flipped, repeated };
 
-struct Case {
+struct AttentionCase {
   DType dtype;
   Sizes q, k, v;
   bool causal = false;
   std::optional<DType> mask_type = std::nullopt;
   Sizes mask = {};
-  Layout layout = Layout::dense;
+  AttentionLayout layout = AttentionLayout::dense;
   /// Changes some elements of q, k, v and mask.
   void (*change)(std::vector<Tensor>&) = nullptr;
   std::optional<double> scale = std::nullopt;
 };
 
-std::string name_of(const Case& c) {
+std::string name_of(const AttentionCase& c) {
   const auto text = [](const Sizes& sizes) {
     std::string all = "[";
     for (const std::int64_t s : sizes) all += std::to_string(s) + " ";
@@ -77,7 +77,7 @@ std::size_t place(const Tensor& x, const Sizes& all, const Sizes& index) {
 
 /// The case's operands; the program reads them in the case's layout.
 struct Operands {
-  explicit Operands(const Case& c) {
+  explicit Operands(const AttentionCase& c) {
     for (const Sizes* s : {&c.q, &c.k, &c.v}) tensors.push_back(numbers(c.dtype, *s, tensors.size() + 1));
     if (c.mask_type) {
       Tensor& mask =
@@ -90,7 +90,7 @@ struct Operands {
       }
     }
     if (c.change != nullptr) c.change(tensors);
-    if (c.layout == Layout::repeated) {
+    if (c.layout == AttentionLayout::repeated) {
       for (Tensor& x : tensors) {
         const std::int64_t own = x.numel() / x.sizes()[0];
         for (std::int64_t i = own; i < x.numel(); ++i)
@@ -102,18 +102,18 @@ struct Operands {
 };
 
 /// The program's operand, and the caller's tensor for the operand.
-ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tensor>& given) {
+ValueId operand(TestProgram& p, const Tensor& x, AttentionLayout layout, std::vector<Tensor>& given) {
   Builder& b = p.b();
   const Sizes sizes = x.sizes();
   const std::size_t r = sizes.size();
   Sizes order(r), stored = sizes;
   for (std::size_t i = 0; i < r; ++i) order[i] = static_cast<std::int64_t>(i);
-  if (layout == Layout::heads_inside && r > 2) std::swap(order[r - 3], order[r - 2]);
-  if (layout == Layout::turned) std::swap(order[r - 2], order[r - 1]);
+  if (layout == AttentionLayout::heads_inside && r > 2) std::swap(order[r - 3], order[r - 2]);
+  if (layout == AttentionLayout::turned) std::swap(order[r - 2], order[r - 1]);
   for (std::size_t i = 0; i < r; ++i) stored[i] = sizes[static_cast<std::size_t>(order[i])];
-  const std::int64_t spare = layout == Layout::odd ? 3 : 0;
+  const std::int64_t spare = layout == AttentionLayout::odd ? 3 : 0;
   stored[r - 1] += spare;
-  if (layout == Layout::repeated) stored[0] = 1;
+  if (layout == AttentionLayout::repeated) stored[0] = 1;
   Tensor whole = numbers(x.dtype() == DType::boolean ? DType::u8 : x.dtype(), stored, 77);
   if (x.dtype() == DType::boolean) whole = Tensor(DType::boolean, stored);
   Sizes index(r, 0);  // x's index
@@ -121,8 +121,8 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
     std::int64_t at = 0;
     for (std::size_t j = 0; j < r; ++j) {
       std::int64_t own = index[static_cast<std::size_t>(order[j])];
-      if (layout == Layout::flipped && j + 2 >= r) own = stored[j] - 1 - own;
-      if (layout == Layout::repeated && j == 0) own = 0;
+      if (layout == AttentionLayout::flipped && j + 2 >= r) own = stored[j] - 1 - own;
+      if (layout == AttentionLayout::repeated && j == 0) own = 0;
       at = at * stored[j] + own + (j + 1 == r && spare != 0 ? 1 : 0);
     }
     put(whole, static_cast<std::size_t>(at), number(x, static_cast<std::size_t>(i)));
@@ -134,10 +134,10 @@ ValueId operand(TestProgram& p, const Tensor& x, Layout layout, std::vector<Tens
   given.push_back(whole);
   ValueId v = p.input(x.dtype(), Dims(stored.begin(), stored.end()));
   if (spare != 0) v = b.slice(v, static_cast<std::int64_t>(r) - 1, Dim(1), Dim(sizes[r - 1]));
-  if (layout == Layout::flipped) v = b.flip(v, {static_cast<std::int64_t>(r) - 2, static_cast<std::int64_t>(r) - 1});
-  if (layout == Layout::repeated) v = b.expand(v, Dims(sizes.begin(), sizes.end()));
-  if (layout == Layout::heads_inside && r > 2) v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
-  if (layout == Layout::turned) v = b.transpose(v, static_cast<int>(r) - 2, static_cast<int>(r) - 1);
+  if (layout == AttentionLayout::flipped) v = b.flip(v, {static_cast<std::int64_t>(r) - 2, static_cast<std::int64_t>(r) - 1});
+  if (layout == AttentionLayout::repeated) v = b.expand(v, Dims(sizes.begin(), sizes.end()));
+  if (layout == AttentionLayout::heads_inside && r > 2) v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
+  if (layout == AttentionLayout::turned) v = b.transpose(v, static_cast<int>(r) - 2, static_cast<int>(r) - 1);
   return v;
 }
 
@@ -160,7 +160,7 @@ void expect_near(double found, double expected, double size, DType t, bool& same
   }
 }
 
-void check(const std::string& device, const Case& c) {
+void check(const std::string& device, const AttentionCase& c) {
   SCOPED_TRACE(name_of(c) + " on " + device);
   const Operands operands(c);
   const Tensor &q = operands.tensors[0], &k = operands.tensors[1], &v = operands.tensors[2];
@@ -183,7 +183,7 @@ void check(const std::string& device, const Case& c) {
   bool same = true;
   for (std::int64_t row = 0; row < found.numel() / columns && same; ++row) {
     std::vector<double> weights;
-    double top = -kInfinity, total = 0;
+    double top = -kAttentionInfinity, total = 0;
     const auto at = [&](const Tensor& x, std::int64_t line, std::int64_t column) {
       Sizes i = index;
       i[r - 2] = line;
@@ -197,14 +197,14 @@ void check(const std::string& device, const Case& c) {
       if (c.mask_type) {
         const double m = at(operands.tensors[3], index[r - 2], j);
         if (*c.mask_type != DType::boolean) score += m;
-        if (*c.mask_type == DType::boolean ? m == 0 : m == -kInfinity) score = -kInfinity;
+        if (*c.mask_type == DType::boolean ? m == 0 : m == -kAttentionInfinity) score = -kAttentionInfinity;
       }
-      if (c.causal && j > index[r - 2]) score = -kInfinity;
+      if (c.causal && j > index[r - 2]) score = -kAttentionInfinity;
       weights.push_back(score);
       top = std::isnan(score) || std::isnan(top) ? kNaN : std::max(top, score);
     }
     for (double& w : weights) {
-      w = w == -kInfinity ? 0 : std::exp(w - top);
+      w = w == -kAttentionInfinity ? 0 : std::exp(w - top);
       total += w;
     }
     for (std::int64_t column = 0; column < columns && same; ++column) {
@@ -230,8 +230,8 @@ bool has_blocks(const std::string& device) {
   return device != "cpu" && open_plugin_device(device).target().groups;
 }
 
-void check_all(const std::string& device, std::span<const Case> cases) {
-  for (const Case& c : cases) {
+void check_all(const std::string& device, std::span<const AttentionCase> cases) {
+  for (const AttentionCase& c : cases) {
     if (c.dtype == DType::f64 && !has_double(device)) continue;
     check(device, c);
   }
@@ -241,7 +241,7 @@ constexpr DType f32 = DType::f32, f64 = DType::f64, f16 = DType::f16, bf16 = DTy
 
 TEST_P(AttentionTest, AgreesWithItsDefinition) {
   if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
-  const Case some[] = {
+  const AttentionCase some[] = {
       {f32, {2, 4, 37, 20}, {2, 2, 70, 20}, {2, 2, 70, 36}, true, boolean, {2, 1, 37, 70}},
       {bf16, {2, 4, 37, 20}, {2, 2, 70, 20}, {2, 2, 70, 36}, true, f32, {4, 37, 70}},
       {bf16, {1, 4, 1, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}},
@@ -249,7 +249,7 @@ TEST_P(AttentionTest, AgreesWithItsDefinition) {
   check_all(GetParam(), some);
 }
 
-void add_widths(DType t, std::vector<Case>& cases) {
+void add_widths(DType t, std::vector<AttentionCase>& cases) {
   for (const std::int64_t width : {1, 24, 64, 72, 100, 128, 160, 256})
     cases.push_back({t, {2, 20, width}, {2, 40, width}, {2, 40, width}});
   for (const std::int64_t width : {1, 24, 136, 300}) cases.push_back({t, {2, 20, 32}, {2, 40, 32}, {2, 40, width}});
@@ -259,7 +259,7 @@ void add_widths(DType t, std::vector<Case>& cases) {
 TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
   if (!has_blocks(GetParam())) GTEST_SKIP() << "an item has a query";
   if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
-  std::vector<Case> cases;
+  std::vector<AttentionCase> cases;
   for (const DType t : {f32, bf16, f16}) {
     if (t != f16) add_widths(t, cases);
     for (const std::int64_t n : {1, 2, 15, 16, 17, 63, 64, 65, 130})  // queries and keys around blocks
@@ -274,12 +274,12 @@ TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
       for (const DType kind : {boolean, t, f32})
         cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, false, kind, mask});
     }
-    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned, Layout::flipped, Layout::repeated}) {
+    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned, AttentionLayout::flipped, AttentionLayout::repeated}) {
       cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 40, 50}, layout});
       cases.push_back({t, {2, 4, 40, 16}, {2, 4, 50, 16}, {2, 4, 50, 16}, false, f32, {1, 40, 50}, layout});
     }
     for (const double scale : {0.0, -0.5, 1e-30, 40.0})
-      cases.push_back({t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, Layout::dense, nullptr, scale});
+      cases.push_back({t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, AttentionLayout::dense, nullptr, scale});
     cases.push_back({t, {1, 2, 1, 2, 20, 8}, {2, 1, 2, 2, 40, 8}, {2, 2, 1, 2, 40, 24}, true});  // six axes
     cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                                    // no heads
     cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});               // broadcast axes
@@ -298,16 +298,16 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto hide = [](std::vector<Tensor>& x) {
     const std::size_t keys = 70;
     for (std::size_t j = 0; j < keys; ++j) {
-      put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);                             // no key visible
-      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kInfinity);  // only the last key
-      put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kInfinity);
+      put(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);                             // no key visible
+      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kAttentionInfinity);  // only the last key
+      put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kAttentionInfinity);
     }
     if (x[3].dtype() != boolean) {
-      put(x[3], 3 * keys + 5, kInfinity);
+      put(x[3], 3 * keys + 5, kAttentionInfinity);
       put(x[3], 4 * keys + 66, kNaN);
     }
     put(x[0], 5 * 16 + 3, kNaN);       // query 5
-    put(x[0], 6 * 16 + 3, kInfinity);  // query 6: scores of both signs
+    put(x[0], 6 * 16 + 3, kAttentionInfinity);  // query 6: scores of both signs
   };
   // NaN in hidden keys: a block that the mask hides from all queries, and keys after the causal range.
   const auto spoil = [](std::vector<Tensor>& x) {
@@ -327,17 +327,17 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   };
   // Each case has its own kernel source, and emulated devices compile for seconds.
   const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
-  std::vector<Case> cases;
+  std::vector<AttentionCase> cases;
   for (const DType t : {f32, bf16}) {
     if (all || t == bf16)
-      cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, false, boolean, {1, 200}, Layout::dense, spoil});
+      cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, false, boolean, {1, 200}, AttentionLayout::dense, spoil});
     if (all) {
-      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, boolean, {20, 70}, Layout::dense, hide});
-      cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, Layout::dense, spoil_end});
+      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, boolean, {20, 70}, AttentionLayout::dense, hide});
+      cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, AttentionLayout::dense, spoil_end});
     }
-    if (all || t == f32) cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, Layout::dense, hide});
+    if (all || t == f32) cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, AttentionLayout::dense, hide});
     if (all || t == bf16)
-      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, t, {20, 70}, Layout::dense, hide_by_lowest});
+      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, t, {20, 70}, AttentionLayout::dense, hide_by_lowest});
   }
   check_all(GetParam(), cases);
 }
@@ -363,7 +363,7 @@ void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
 void hide_unwritten(std::vector<Tensor>& x) {
   const std::int64_t keys = x[3].sizes().back();
   for (std::int64_t i = 0; i < x[3].numel(); ++i)
-    put(x[3], static_cast<std::size_t>(i), x[3].dtype() == boolean ? i % keys < 60 : i % keys < 60 ? 0.25 : -kInfinity);
+    put(x[3], static_cast<std::size_t>(i), x[3].dtype() == boolean ? i % keys < 60 : i % keys < 60 ? 0.25 : -kAttentionInfinity);
   spoil(x, 60, keys);
 }
 
@@ -371,15 +371,15 @@ void hide_unwritten(std::vector<Tensor>& x) {
 void hide_some(std::vector<Tensor>& x) {
   const auto keys = static_cast<std::size_t>(x[3].sizes().back());
   for (std::size_t j = 0; j < keys; ++j) {
-    put(x[3], j, x[3].dtype() == boolean ? 0 : -kInfinity);
-    put(x[3], keys + j, x[3].dtype() == boolean ? j < 5 || j > 8 : j < 5 || j > 8 ? -0.5 : -kInfinity);
+    put(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);
+    put(x[3], keys + j, x[3].dtype() == boolean ? j < 5 || j > 8 : j < 5 || j > 8 ? -0.5 : -kAttentionInfinity);
   }
   spoil(x, 5, 9);
 }
 
 TEST_P(AttentionTest, TakesFewQueries) {
   if (!has_few(GetParam())) GTEST_SKIP() << "no kernel for few queries";
-  const Case cases[] = {
+  const AttentionCase cases[] = {
       {f32,
        {1, 14, 1, 64},
        {1, 2, 128, 64},
@@ -387,12 +387,12 @@ TEST_P(AttentionTest, TakesFewQueries) {
        false,
        boolean,
        {1, 1, 1, 128},
-       Layout::dense,
+       AttentionLayout::dense,
        hide_unwritten},
       {f32, {3, 3, 80}, {3, 1000, 80}, {3, 1000, 96}, true, f32, {3, 1000}},
-      {f32, {2, 3, 3, 20}, {2, 1, 33, 20}, {2, 1, 33, 24}, true, std::nullopt, {}, Layout::odd},
+      {f32, {2, 3, 3, 20}, {2, 1, 33, 20}, {2, 1, 33, 24}, true, std::nullopt, {}, AttentionLayout::odd},
       {bf16, {1, 8, 1, 128}, {1, 1, 700, 128}, {1, 1, 700, 136}, false, bf16, {700}},
-      {f32, {2, 3, 16}, {2, 70, 16}, {2, 70, 16}, false, f32, {3, 70}, Layout::dense, hide_some},
+      {f32, {2, 3, 16}, {2, 70, 16}, {2, 70, 16}, false, f32, {3, 70}, AttentionLayout::dense, hide_some},
   };
   check_all(GetParam(), cases);
 }
@@ -400,7 +400,7 @@ TEST_P(AttentionTest, TakesFewQueries) {
 TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
   if (!has_few(GetParam())) GTEST_SKIP() << "no kernel for few queries";
   if (std::getenv("TERN_TEST_FULL") == nullptr) GTEST_SKIP() << "emulated devices compile for minutes";
-  std::vector<Case> cases;
+  std::vector<AttentionCase> cases;
   for (const std::int64_t lines : {1, 2, 3, 7, 8, 9, 16}) {
     for (const std::int64_t keys : {1, 31, 33, 100, 1000, 5000}) {
       cases.push_back({f32, {1, lines, 1, 64}, {1, 1, keys, 64}, {1, 1, keys, 64}});  // heads
@@ -427,15 +427,15 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
                          false,
                          kind,
                          {1, 1, 1, keys},
-                         Layout::dense,
+                         AttentionLayout::dense,
                          hide_unwritten});
         cases.push_back({t, {2, 8, 1, 64}, {2, 2, keys, 64}, {2, 2, keys, 64}, false, kind, {2, 8, 1, keys}});
         cases.push_back({t, {2, 5, 64}, {2, keys, 64}, {2, keys, 64}, true, kind, {5, keys}});
         cases.push_back(
-            {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, Layout::dense, hide_some});
+            {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, AttentionLayout::dense, hide_some});
       }
     }
-    for (const Layout layout : {Layout::heads_inside, Layout::odd, Layout::turned, Layout::flipped, Layout::repeated}) {
+    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned, AttentionLayout::flipped, AttentionLayout::repeated}) {
       cases.push_back({t, {2, 4, 3, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 3, 50}, layout});
       cases.push_back({t, {2, 4, 1, 64}, {2, 2, 900, 64}, {2, 2, 900, 64}, false, f32, {1, 1, 900}, layout});
     }
@@ -444,7 +444,7 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
   // Emulated Metal keeps stacks for each kernel source, and Linux limits the memory mappings of a process.
   if (GetParam() == "metal") {
     std::size_t n = 0;
-    std::erase_if(cases, [&](const Case&) { return n++ % 4 != 0; });
+    std::erase_if(cases, [&](const AttentionCase&) { return n++ % 4 != 0; });
   }
   check_all(GetParam(), cases);
 }

@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kWidth = 16, kBlock = 32;
+constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kBatchedAttentionWidth = 16, kBlock = 32;
 constexpr std::int64_t kSlotOf[kTexts] = {2, 0, 3};
 constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a sequence
 
@@ -28,10 +28,10 @@ Function of_one_text(TestProgram& p, TextNodes& t) {
   const std::uint32_t number = p.add_body();
   Builder b(p.program(), number);
   const ValueId filled = b.add_value({DType::i64, {}}),
-                keys = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kWidth}}),
-                values = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kWidth}}),
+                keys = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kBatchedAttentionWidth}}),
+                values = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kBatchedAttentionWidth}}),
                 mask = b.add_value({DType::boolean, {1, 1, 1, kPlaces}}),
-                query = b.add_value({DType::f32, {1, kHeads, 1, kWidth}});
+                query = b.add_value({DType::f32, {1, kHeads, 1, kBatchedAttentionWidth}});
   const Dim blocks = b.pool().new_symbol("filled", 1, kPlaces / kBlock), length = b.pool().mul(blocks, Dim(kBlock));
   b.add_all(Op::item, {filled}, {attr(AttrKey::symbols, Dims{blocks})});
   t.operands = {keys, values, filled, mask, query};
@@ -50,10 +50,10 @@ TestProgram looped() {
   TextNodes t;
   const Function one = of_one_text(p, t);
   t.source = &one;
-  const ValueId keys = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kWidth}),
-                values = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kWidth}),
+  const ValueId keys = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
+                values = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
                 filled = p.input(DType::i64, {kTexts}), mask = p.input(DType::boolean, {kTexts, 1, 1, 1, kPlaces}),
-                query = p.input(DType::f32, {kTexts, 1, kHeads, 1, kWidth}), slot = p.input(DType::i64, {kTexts});
+                query = p.input(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}), slot = p.input(DType::i64, {kTexts});
   Node n;
   n.op = Op::map_loop;
   n.inputs = {p.b().add(Op::index_put, {p.b().full({kSlots}, -1, DType::i64), p.b().iota(kTexts, DType::i64), slot}),
@@ -71,11 +71,11 @@ TestProgram looped() {
 }
 
 std::vector<Tensor> inputs() {
-  std::vector<Tensor> all = {numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kWidth}, 1),
-                             numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kWidth}, 2),
+  std::vector<Tensor> all = {numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}, 1),
+                             numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}, 2),
                              Tensor(DType::i64, {kTexts}),
                              Tensor(DType::boolean, {kTexts, 1, 1, 1, kPlaces}),
-                             numbers(DType::f32, {kTexts, 1, kHeads, 1, kWidth}, 3),
+                             numbers(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}, 3),
                              Tensor(DType::i64, {kTexts})};
   for (std::int64_t i = 0; i < kTexts; ++i) {
     all[2].span<std::int64_t>()[static_cast<std::size_t>(i)] = (kSeen[i] + kBlock - 1) / kBlock;
@@ -86,7 +86,7 @@ std::vector<Tensor> inputs() {
     for (std::int64_t h = 0; h < kKeyHeads; ++h)
       for (std::int64_t k = kSeen[i]; k < kPlaces; ++k)
         for (const std::size_t x : {0U, 1U})
-          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kPlaces + k) * kWidth)] = 1e30F;
+          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kPlaces + k) * kBatchedAttentionWidth)] = 1e30F;
   }
   return all;
 }
@@ -95,14 +95,14 @@ std::vector<Tensor> inputs() {
 double expected(const std::vector<Tensor>& in, std::int64_t text, std::int64_t head, std::int64_t d) {
   const auto at = [&](const Tensor& x, std::int64_t k, std::int64_t column) {
     const std::int64_t row = (kSlotOf[text] * kKeyHeads + head / (kHeads / kKeyHeads)) * kPlaces + k;
-    return static_cast<double>(x.span<const float>()[static_cast<std::size_t>(row * kWidth + column)]);
+    return static_cast<double>(x.span<const float>()[static_cast<std::size_t>(row * kBatchedAttentionWidth + column)]);
   };
   double total = 0, sum = 0;
   for (std::int64_t k = 0; k < kSeen[text]; ++k) {
     double score = 0;
-    for (std::int64_t c = 0; c < kWidth; ++c)
+    for (std::int64_t c = 0; c < kBatchedAttentionWidth; ++c)
       score += static_cast<double>(
-                   in[4].span<const float>()[static_cast<std::size_t>((text * kHeads + head) * kWidth + c)]) *
+                   in[4].span<const float>()[static_cast<std::size_t>((text * kHeads + head) * kBatchedAttentionWidth + c)]) *
                at(in[0], k, c);
     total += std::exp(score * 0.25);
     sum += std::exp(score * 0.25) * at(in[1], k, d);
@@ -118,12 +118,12 @@ TEST_P(BatchedAttentionTest, IsThatOfEachText) {
   const std::span<const float> y = results[0].span<const float>();
   for (std::int64_t i = 0; i < kTexts; ++i) {
     for (std::int64_t h = 0; h < kHeads; ++h) {
-      for (std::int64_t d = 0; d < kWidth; ++d)
-        ASSERT_NEAR(y[static_cast<std::size_t>((i * kHeads + h) * kWidth + d)], expected(in, i, h, d), 2e-5)
+      for (std::int64_t d = 0; d < kBatchedAttentionWidth; ++d)
+        ASSERT_NEAR(y[static_cast<std::size_t>((i * kHeads + h) * kBatchedAttentionWidth + d)], expected(in, i, h, d), 2e-5)
             << "text " << i << ", head " << h << ", column " << d;
     }
   }
-  for (const float v : results[1].span<const float>().subspan(kHeads * kWidth, kHeads * kWidth))
+  for (const float v : results[1].span<const float>().subspan(kHeads * kBatchedAttentionWidth, kHeads * kBatchedAttentionWidth))
     ASSERT_EQ(v, 0) << "slot 1 has no text";
 }
 

@@ -15,7 +15,7 @@ using namespace testing;
 class ConvolutionsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, ConvolutionsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-struct Case {
+struct ConvolutionsCase {
   const char* name;
   DType type;
   Sizes x, w, strides, dilations, before, after;
@@ -25,9 +25,9 @@ struct Case {
 };
 
 // The number of cases run on every device: emulated devices compile for seconds.
-constexpr std::size_t kEverywhere = 2;
+constexpr std::size_t kConvolutionsEverywhere = 2;
 
-std::vector<Case> some_cases() {
+std::vector<ConvolutionsCase> some_cases() {
   return {
       {"3x3, channels of elements",
        DType::bf16,
@@ -58,10 +58,10 @@ std::vector<Case> some_cases() {
   };
 }
 
-std::vector<Case> all_cases() {
-  std::vector<Case> all = some_cases();
+std::vector<ConvolutionsCase> all_cases() {
+  std::vector<ConvolutionsCase> all = some_cases();
   for (const DType t : {DType::bf16, DType::f32}) {
-    const std::vector<Case> more = {
+    const std::vector<ConvolutionsCase> more = {
         {"groups", t, {1, 64, 8, 9}, {48, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
         {"channels last", t, {2, 32, 9, 9}, {32, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, true, true},
         {"1x1, channels last", t, {2, 32, 9, 9}, {32, 32, 1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, true, true},
@@ -77,14 +77,14 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-std::vector<Case> cases(const std::string& device) {
+std::vector<ConvolutionsCase> cases(const std::string& device) {
   if (std::getenv("TERN_TEST_FULL") != nullptr) return all_cases();
-  std::vector<Case> list = some_cases();
-  if (device != "cuda") list.resize(kEverywhere);
+  std::vector<ConvolutionsCase> list = some_cases();
+  if (device != "cuda") list.resize(kConvolutionsEverywhere);
   return list;
 }
 
-void add_convolution(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
+void add_convolution(TestProgram& p, const ConvolutionsCase& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
   Builder& b = p.b();
   const auto input = [&](const Sizes& sizes) {
     inputs.push_back(numbers(c.type, sizes, inputs.size() + 1));
@@ -111,9 +111,9 @@ struct Cases {
   TestProgram p;
   std::vector<std::string> names;
   std::vector<Tensor> inputs;
-  std::vector<Case> list;
+  std::vector<ConvolutionsCase> list;
   explicit Cases(const std::string& device) : list(cases(device)) {
-    for (const Case& c : list) add_convolution(p, c, inputs, names);
+    for (const ConvolutionsCase& c : list) add_convolution(p, c, inputs, names);
   }
 };
 
@@ -133,7 +133,7 @@ TEST_P(ConvolutionsTest, AreNearTheDefinition) {
   const std::vector<Tensor>&expected = definition.run(all.inputs), &found = device.run(all.inputs);
   for (std::size_t i = 0; i < all.list.size(); ++i) {
     SCOPED_TRACE(all.names[i]);
-    const Case& c = all.list[i];
+    const ConvolutionsCase& c = all.list[i];
     double depth = 1;
     for (std::size_t k = 1; k < c.w.size(); ++k) depth *= static_cast<double>(c.w[k]);
     const double step = c.type == DType::bf16 ? 0x1p-7 : c.type == DType::f16 ? 0x1p-10 : 0;

@@ -36,15 +36,15 @@ TestProgram program() {
   return p;
 }
 
-const Tensor kX = floats({3}, {1, 2, 3}), kY = floats({3}, {10, 20, 30});
+const Tensor kDeviceTensorEdgesX = floats({3}, {1, 2, 3}), kDeviceTensorEdgesY = floats({3}, {10, 20, 30});
 
 // A run with results in the caller's memory does not affect the location of the next run's results.
 TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
   Session s(program().model().prepare(on(device())));
   Tensor wide = there(Tensor(DType::f32, {6}));
-  s.run_into({there(kX), there(kY)},
+  s.run_into({there(kDeviceTensorEdgesX), there(kDeviceTensorEdgesY)},
              {empty(), Tensor::borrow_on(device(), wide.data(), DType::f32, {3}, {2}), empty()});
-  const std::vector<Tensor>& results = s.run({kX, kY});
+  const std::vector<Tensor>& results = s.run({kDeviceTensorEdgesX, kDeviceTensorEdgesY});
   for (const Tensor& t : results) {
     EXPECT_EQ(t.device(), "cpu");
     EXPECT_TRUE(t.is_contiguous());
@@ -58,15 +58,15 @@ TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
   Session s(program().model().prepare(on(device())), Stream(device()));
   const auto check = [&](const char* how, const auto& run) {
     SCOPED_TRACE(how);
-    const Tensor x = there(kX), y = there(kY), sum = empty(), last = empty();
+    const Tensor x = there(kDeviceTensorEdgesX), y = there(kDeviceTensorEdgesY), sum = empty(), last = empty();
     run(std::array{x, y}, std::array{sum, x, y});
     EXPECT_EQ(values_at_host(sum), (Floats{11, 22, 33}));
-    EXPECT_EQ(values_at_host(x), values_of(kY));
-    EXPECT_EQ(values_at_host(y), values_of(kX));
+    EXPECT_EQ(values_at_host(x), values_of(kDeviceTensorEdgesY));
+    EXPECT_EQ(values_at_host(y), values_of(kDeviceTensorEdgesX));
     run(std::array{x, y}, std::array{x, y, last});
     EXPECT_EQ(values_at_host(x), (Floats{11, 22, 33}));
-    EXPECT_EQ(values_at_host(y), values_of(kX));
-    EXPECT_EQ(values_at_host(last), values_of(kY));
+    EXPECT_EQ(values_at_host(y), values_of(kDeviceTensorEdgesX));
+    EXPECT_EQ(values_at_host(last), values_of(kDeviceTensorEdgesY));
   };
   using Three = std::array<Tensor, 3>;
   check("run_into", [&](const std::array<Tensor, 2>& in, const Three& out) { s.run_into(in, out); });
@@ -87,7 +87,7 @@ TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
 // Memory written by two runs of a graph: a third run reads the second run's result.
 TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
   Session s(program().model().prepare(on(device())), Stream(device()));
-  const Tensor x = kX.clone(), y = kY.clone(), between(DType::f32, {3}), result(DType::f32, {3});
+  const Tensor x = kDeviceTensorEdgesX.clone(), y = kDeviceTensorEdgesY.clone(), between(DType::f32, {3}), result(DType::f32, {3});
   Graph graph;
   graph.capture_begin(s.stream());
   s.enqueue_into("forward", std::array{x, y}, std::array{between, Tensor(), Tensor()});
@@ -114,7 +114,7 @@ TEST_P(DeviceTensorEdgesTest, MemoryOfAnotherFunctionsInputTakesResults) {
   const ValueId state = b.constant(DType::f32, {3}, values), y = p.input(DType::f32, {3}, 1);
   p.output(b.expr("s + y", {{"s", state}, {"y", y}}, DType::f32), 1);
   Session s(p.model().prepare(on(device())));
-  const Tensor memory = there(kX), given = there(kY);
+  const Tensor memory = there(kDeviceTensorEdgesX), given = there(kDeviceTensorEdgesY);
   s.run("forward", std::array{memory});
   const CopyCounts before = control_of(device()).copies();
   s.enqueue_into("other", std::array{given}, std::array{memory});
@@ -126,18 +126,18 @@ TEST_P(DeviceTensorEdgesTest, MemoryOfAnotherFunctionsInputTakesResults) {
 TEST_P(DeviceTensorEdgesTest, HasAnyNumberOfAxes) {
   std::vector<std::int64_t> sizes(40, 1);
   sizes[7] = 3;
-  const Tensor x = Tensor::borrow(kX.data(), DType::f32, sizes), t = there(x), copy = t.clone();
+  const Tensor x = Tensor::borrow(kDeviceTensorEdgesX.data(), DType::f32, sizes), t = there(x), copy = t.clone();
   EXPECT_EQ(copy.sizes(), sizes);
-  EXPECT_EQ(values_at_host(copy), values_of(kX));
-  copy.copy_from(Tensor::borrow(kY.data(), DType::f32, sizes));
+  EXPECT_EQ(values_at_host(copy), values_of(kDeviceTensorEdgesX));
+  copy.copy_from(Tensor::borrow(kDeviceTensorEdgesY.data(), DType::f32, sizes));
   t.copy_from(copy);
-  EXPECT_EQ(values_at_host(t), values_of(kY));
+  EXPECT_EQ(values_at_host(t), values_of(kDeviceTensorEdgesY));
   const Tensor scalar = there(floats({}, {7}));
   EXPECT_EQ(values_at_host(scalar.clone()), Floats{7});
 }
 
 TEST_P(DeviceTensorEdgesTest, MayBeReversedOrRepeated) {
-  Tensor memory = there(kX);
+  Tensor memory = there(kDeviceTensorEdgesX);
   auto* const first = static_cast<float*>(memory.data());
   const Tensor reversed = Tensor::borrow_on(device(), first + 2, DType::f32, {3}, {-1});
   const Tensor repeated = Tensor::borrow_on(device(), first + 1, DType::f32, {3}, {0});
@@ -147,7 +147,7 @@ TEST_P(DeviceTensorEdgesTest, MayBeReversedOrRepeated) {
   const Tensor sum = empty();
   s.run_into({reversed, repeated}, {sum, Tensor(), Tensor()});
   EXPECT_EQ(values_at_host(sum), (Floats{5, 4, 3}));
-  reversed.copy_from(kY);
+  reversed.copy_from(kDeviceTensorEdgesY);
   EXPECT_EQ(values_at_host(memory), (Floats{30, 20, 10}));
 }
 
@@ -177,27 +177,27 @@ TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   const ValueId x = p.input(DType::f32, {3}), index = p.input(DType::i64, {1});
   p.output(p.b().index_select(x, index, 0));
   Session s(p.model().prepare(on(device())), Stream::current(device()));
-  const Tensor t = there(kX), memory(DType::f32, {3});
-  s.enqueue("forward", std::array{kX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure
+  const Tensor t = there(kDeviceTensorEdgesX), memory(DType::f32, {3});
+  s.enqueue("forward", std::array{kDeviceTensorEdgesX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure
   control_of(device()).fail("copy_to_host", 2, TERN_DEVICE_FAILED);
   EXPECT_THROW(memory.copy_from(t), Error);
   control_of(device()).fail("copy_to_host", 0, TERN_DEVICE_OK);
-  memory.copy_from(kY);
+  memory.copy_from(kDeviceTensorEdgesY);
   s.stream().synchronize();
-  EXPECT_EQ(values_of(memory), values_of(kY)) << "the copy was still under way";
+  EXPECT_EQ(values_of(memory), values_of(kDeviceTensorEdgesY)) << "the copy was still under way";
 }
 
 // Functions computed on the host.
 TEST_P(DeviceTensorEdgesTest, IsRefusedByFunctionsOfTheHost) {
   if (is_host()) GTEST_SKIP() << "the host's memory";
-  const Tensor matrix = there(floats({2, 2}, {2, 0, 0, 2})), param = there(kX);
+  const Tensor matrix = there(floats({2, 2}, {2, 0, 0, 2})), param = there(kDeviceTensorEdgesX);
   EXPECT_THROW((void)linalg::cholesky(matrix), Error);
   EXPECT_THROW((void)linalg::solve(matrix.to("cpu"), matrix), Error);
   const optim::Options options = optim::defaults(optim::Kind::adam);
-  optim::States states = optim::make_states(options, std::array{kX.clone()});
+  optim::States states = optim::make_states(options, std::array{kDeviceTensorEdgesX.clone()});
   EXPECT_THROW((void)optim::make_states(options, std::array{param}), Error);
-  EXPECT_THROW(optim::step(options, std::array{kX.clone()}, std::array{param}, states), Error);
-  EXPECT_THROW(optim::step(options, std::array{param}, std::array{kX}, states), Error);
+  EXPECT_THROW(optim::step(options, std::array{kDeviceTensorEdgesX.clone()}, std::array{param}, states), Error);
+  EXPECT_THROW(optim::step(options, std::array{param}, std::array{kDeviceTensorEdgesX}, states), Error);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class DeviceTensorTest : public ::testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceTensorTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-Floats values_at_host(const Tensor& t) {
+Floats values_at_host_device_tensor(const Tensor& t) {
   return values_of(t.to("cpu"));
 }
 
@@ -37,7 +37,7 @@ std::string message_of(const std::function<void()>& act) {
 }
 
 /// (x, y): x - y, x * 2, and y, written back to x.
-TestProgram program() {
+TestProgram program_device_tensor() {
   TestProgram p;
   const Dim n = p.b().pool().symbol("n", 1, 8);
   const ValueId x = p.input(DType::f32, {n, 3}), y = p.input(DType::f32, {n, 3});
@@ -47,21 +47,21 @@ TestProgram program() {
   return p;
 }
 
-const Tensor kX = floats({2, 3}, {5, 6, 7, 8, 9, 10}), kY = floats({2, 3}, {1, 2, 3, 4, 5, 7});
+const Tensor kDeviceTensorX = floats({2, 3}, {5, 6, 7, 8, 9, 10}), kDeviceTensorY = floats({2, 3}, {1, 2, 3, 4, 5, 7});
 const Floats kDifference = {4, 4, 4, 4, 4, 3}, kTwice = {10, 12, 14, 16, 18, 20};
 
 TEST_P(DeviceTensorTest, KeepsWhatIsCopiedThereAndBack) {
-  const Tensor t = there(kX);
+  const Tensor t = there(kDeviceTensorX);
   EXPECT_EQ(t.device(), is_host() ? "cpu" : device() + ":0");
-  EXPECT_EQ(kX.device(), "cpu");
+  EXPECT_EQ(kDeviceTensorX.device(), "cpu");
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data()) % 64, 0U);
-  EXPECT_EQ(values_at_host(t), values_of(kX));
+  EXPECT_EQ(values_at_host_device_tensor(t), values_of(kDeviceTensorX));
   const Tensor copy = t.clone();
   EXPECT_EQ(copy.device(), t.device());
   EXPECT_NE(copy.data(), t.data());
-  t.copy_from(kY);
-  EXPECT_EQ(values_at_host(t), values_of(kY));
-  EXPECT_EQ(values_at_host(copy), values_of(kX));
+  t.copy_from(kDeviceTensorY);
+  EXPECT_EQ(values_at_host_device_tensor(t), values_of(kDeviceTensorY));
+  EXPECT_EQ(values_at_host_device_tensor(copy), values_of(kDeviceTensorX));
 }
 
 TEST_P(DeviceTensorTest, CopiesStridedMemory) {
@@ -69,10 +69,10 @@ TEST_P(DeviceTensorTest, CopiesStridedMemory) {
   const auto columns = [&](void* data) { return Tensor::borrow_on(device(), data, DType::f32, {3, 2}, {1, 6}); };
   Tensor base = memory;
   const Tensor turned = columns(base.data());
-  EXPECT_EQ(values_at_host(turned), (Floats{0, 6, 1, 7, 2, 8}));
-  EXPECT_EQ(values_at_host(turned.contiguous()), (Floats{0, 6, 1, 7, 2, 8}));
+  EXPECT_EQ(values_at_host_device_tensor(turned), (Floats{0, 6, 1, 7, 2, 8}));
+  EXPECT_EQ(values_at_host_device_tensor(turned.contiguous()), (Floats{0, 6, 1, 7, 2, 8}));
   turned.copy_from(floats({3, 2}, {-1, -2, -3, -4, -5, -6}));
-  EXPECT_EQ(values_at_host(memory), (Floats{-1, -3, -5, 3, 4, 5, -2, -4, -6, 9, 10, 11}));
+  EXPECT_EQ(values_at_host_device_tensor(memory), (Floats{-1, -3, -5, 3, 4, 5, -2, -4, -6, 9, 10, 11}));
   Floats wide(6, 0);
   const Tensor onto = Tensor::borrow(wide.data(), DType::f32, {3, 2}, {1, 3});
   onto.copy_from(turned);
@@ -92,29 +92,29 @@ TEST_P(DeviceTensorTest, OfEveryTypeKeepsItsBytes) {
 
 TEST_P(DeviceTensorTest, GoesBetweenDevices) {
   for (const std::string& other : all_devices()) {
-    EXPECT_EQ(values_at_host(there(kX).to(other)), values_of(kX)) << other;
+    EXPECT_EQ(values_at_host_device_tensor(there(kDeviceTensorX).to(other)), values_of(kDeviceTensorX)) << other;
   }
 }
 
 TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
-  Session s(program().model().prepare(on(device())));
-  const Tensor x = there(kX), y = there(kY), difference = Tensor::on(device(), DType::f32, {2, 3}),
+  Session s(program_device_tensor().model().prepare(on(device())));
+  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY), difference = Tensor::on(device(), DType::f32, {2, 3}),
                twice = Tensor::on(device(), DType::f32, {2, 3});
   const std::array inputs{x, y}, outputs{difference, twice};
   for (int run = 0; run < 3; ++run) {
-    y.copy_from(kY);
+    y.copy_from(kDeviceTensorY);
     s.run_into(inputs, outputs);
-    EXPECT_EQ(values_at_host(difference), kDifference);
-    EXPECT_EQ(values_at_host(twice), kTwice);
-    EXPECT_EQ(values_at_host(y), values_of(kX)) << "the program writes it back";
+    EXPECT_EQ(values_at_host_device_tensor(difference), kDifference);
+    EXPECT_EQ(values_at_host_device_tensor(twice), kTwice);
+    EXPECT_EQ(values_at_host_device_tensor(y), values_of(kDeviceTensorX)) << "the program writes it back";
     EXPECT_EQ(s.output("out1").data(), twice.data());
   }
 }
 
 TEST_P(DeviceTensorTest, IsNotCopied) {
   if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
-  Session s(program().model().prepare(on(device())));
-  const std::array inputs{there(kX), there(kY)};
+  Session s(program_device_tensor().model().prepare(on(device())));
+  const std::array inputs{there(kDeviceTensorX), there(kDeviceTensorY)};
   const std::array outputs{Tensor::on(device(), DType::f32, {2, 3}), Tensor::on(device(), DType::f32, {2, 3})};
   s.run_into(inputs, outputs);
   const CopyCounts before = control_of(device()).copies();
@@ -127,44 +127,44 @@ TEST_P(DeviceTensorTest, IsNotCopied) {
 }
 
 TEST_P(DeviceTensorTest, MixesWithTheHosts) {
-  Session s(program().model().prepare(on(device())));
-  const Tensor host(DType::f32, {2, 3}), away = Tensor::on(device(), DType::f32, {2, 3}), y = kY.clone();
-  s.run_into({there(kX), y}, {host, away});
+  Session s(program_device_tensor().model().prepare(on(device())));
+  const Tensor host(DType::f32, {2, 3}), away = Tensor::on(device(), DType::f32, {2, 3}), y = kDeviceTensorY.clone();
+  s.run_into({there(kDeviceTensorX), y}, {host, away});
   EXPECT_EQ(values_of(host), kDifference);
-  EXPECT_EQ(values_at_host(away), kTwice);
-  EXPECT_EQ(values_of(y), values_of(kX));
-  EXPECT_EQ(values_of(s.run({kX, there(kY)})[0]), kDifference) << "results of run() are the host's";
-  s.run_into({there(kX), kY.clone()}, {Tensor(), away});
-  EXPECT_EQ(values_at_host(away), kTwice);
+  EXPECT_EQ(values_at_host_device_tensor(away), kTwice);
+  EXPECT_EQ(values_of(y), values_of(kDeviceTensorX));
+  EXPECT_EQ(values_of(s.run({kDeviceTensorX, there(kDeviceTensorY)})[0]), kDifference) << "results of run() are the host's";
+  s.run_into({there(kDeviceTensorX), kDeviceTensorY.clone()}, {Tensor(), away});
+  EXPECT_EQ(values_at_host_device_tensor(away), kTwice);
 }
 
 TEST_P(DeviceTensorTest, MayBeStridedOrUnaligned) {
-  Session s(program().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(on(device())));
   Tensor memory = there(Tensor(DType::f32, {64}));
   auto* const first = static_cast<float*>(memory.data());
   const Tensor x = Tensor::borrow_on(device(), first + 1, DType::f32, {2, 3});
   const Tensor y = Tensor::borrow_on(device(), first + 16, DType::f32, {2, 3}, {1, 2});
   const Tensor difference = Tensor::borrow_on(device(), first + 33, DType::f32, {2, 3});
   const Tensor twice = Tensor::borrow_on(device(), first + 48, DType::f32, {2, 3}, {1, 2});
-  x.copy_from(kX);
-  y.copy_from(kY);
+  x.copy_from(kDeviceTensorX);
+  y.copy_from(kDeviceTensorY);
   s.run_into({x, y}, {difference, twice});
-  EXPECT_EQ(values_at_host(difference), kDifference);
-  EXPECT_EQ(values_at_host(twice), kTwice);
-  EXPECT_EQ(values_at_host(y), values_of(kX));
-  EXPECT_EQ(values_at_host(memory)[0], 0) << "what lies beside";
-  EXPECT_EQ(values_at_host(memory)[7], 0);
+  EXPECT_EQ(values_at_host_device_tensor(difference), kDifference);
+  EXPECT_EQ(values_at_host_device_tensor(twice), kTwice);
+  EXPECT_EQ(values_at_host_device_tensor(y), values_of(kDeviceTensorX));
+  EXPECT_EQ(values_at_host_device_tensor(memory)[0], 0) << "what lies beside";
+  EXPECT_EQ(values_at_host_device_tensor(memory)[7], 0);
 }
 
 TEST_P(DeviceTensorTest, MayBeBothInputAndResult) {
-  Session s(program().model().prepare(on(device())));
-  const Tensor x = there(kX);
-  s.run_into({x, there(kY)}, {Tensor(), x});
-  EXPECT_EQ(values_at_host(x), kTwice);
+  Session s(program_device_tensor().model().prepare(on(device())));
+  const Tensor x = there(kDeviceTensorX);
+  s.run_into({x, there(kDeviceTensorY)}, {Tensor(), x});
+  EXPECT_EQ(values_at_host_device_tensor(x), kTwice);
 }
 
 TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
-  Session s(program().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(on(device())));
   std::vector<Tensor> kept;
   for (const std::int64_t n : {1, 4, 2}) {
     Tensor x(DType::f32, {n, 3});
@@ -172,16 +172,16 @@ TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
     const std::array inputs{there(x), there(Tensor(DType::f32, {n, 3}))};
     const std::vector<Tensor> results = s.run_on_device("forward", inputs);
     EXPECT_EQ(results[0].device(), is_host() ? "cpu" : device() + ":0");
-    EXPECT_EQ(values_at_host(results[0]), values_of(x));
+    EXPECT_EQ(values_at_host_device_tensor(results[0]), values_of(x));
     kept.push_back(results[1]);
   }
-  EXPECT_EQ(values_at_host(kept[0]), (Floats{0, 2, 4})) << "results outlive later runs";
+  EXPECT_EQ(values_at_host_device_tensor(kept[0]), (Floats{0, 2, 4})) << "results outlive later runs";
   EXPECT_EQ(kept[1].sizes(), (std::vector<std::int64_t>{4, 3}));
 }
 
 TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
-  Session s(program().model().prepare(on(device())), Stream(device()));
-  const Tensor x = there(kX), y = there(kY), difference = Tensor::on(device(), DType::f32, {2, 3}),
+  Session s(program_device_tensor().model().prepare(on(device())), Stream(device()));
+  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY), difference = Tensor::on(device(), DType::f32, {2, 3}),
                twice = Tensor::on(device(), DType::f32, {2, 3});
   Graph graph;
   graph.capture_begin(s.stream());
@@ -191,13 +191,13 @@ TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
   for (int i = 1; i <= 5; ++i) {
     const auto f = static_cast<float>(i);
     x.copy_from(floats({2, 3}, Floats(6, f)));
-    y.copy_from(kY);
+    y.copy_from(kDeviceTensorY);
     graph.replay();
     s.stream().synchronize();
-    EXPECT_EQ(values_at_host(difference), (Floats{f - 1, f - 2, f - 3, f - 4, f - 5, f - 7}));
-    EXPECT_EQ(values_at_host(twice), Floats(6, 2 * f));
-    EXPECT_EQ(values_at_host(fresh[0]), Floats(6, f)) << "of the first run's results";
-    EXPECT_EQ(values_at_host(y), Floats(6, 2 * f));
+    EXPECT_EQ(values_at_host_device_tensor(difference), (Floats{f - 1, f - 2, f - 3, f - 4, f - 5, f - 7}));
+    EXPECT_EQ(values_at_host_device_tensor(twice), Floats(6, 2 * f));
+    EXPECT_EQ(values_at_host_device_tensor(fresh[0]), Floats(6, f)) << "of the first run's results";
+    EXPECT_EQ(values_at_host_device_tensor(y), Floats(6, 2 * f));
   }
 }
 
@@ -212,13 +212,13 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
     return;
   }
   // Writes of another session on its stream stand for the application's work.
-  Session writer(program().model().prepare(on(device())), own), reader(program().model().prepare(on(device())), runs);
-  const Tensor x = there(kX), middle = there(kY), twice = Tensor::on(device(), DType::f32, {2, 3});
-  writer.enqueue_into("forward", std::array{x, there(kY)}, std::array{Tensor(), middle});
+  Session writer(program_device_tensor().model().prepare(on(device())), own), reader(program_device_tensor().model().prepare(on(device())), runs);
+  const Tensor x = there(kDeviceTensorX), middle = there(kDeviceTensorY), twice = Tensor::on(device(), DType::f32, {2, 3});
+  writer.enqueue_into("forward", std::array{x, there(kDeviceTensorY)}, std::array{Tensor(), middle});
   runs.wait_native(own.native());
-  reader.enqueue_into("forward", std::array{middle, there(kY)}, std::array{Tensor(), twice});
+  reader.enqueue_into("forward", std::array{middle, there(kDeviceTensorY)}, std::array{Tensor(), twice});
   runs.synchronize();
-  EXPECT_EQ(values_at_host(twice), (Floats{20, 24, 28, 32, 36, 40}));
+  EXPECT_EQ(values_at_host_device_tensor(twice), (Floats{20, 24, 28, 32, 36, 40}));
   Graph graph;
   graph.capture_begin(runs);
   EXPECT_THROW(runs.wait_native(own.native()), Error);
@@ -239,30 +239,30 @@ TEST_P(DeviceTensorTest, GivesAStateItsValue) {
 
 TEST_P(DeviceTensorTest, IsRefusedElsewhere) {
   if (is_host()) GTEST_SKIP() << "every device takes the host's";
-  const Tensor away = there(kX), empty = Tensor::on(device(), DType::f32, {2, 3});
-  Session host(program().model().prepare());
+  const Tensor away = there(kDeviceTensorX), empty = Tensor::on(device(), DType::f32, {2, 3});
+  Session host(program_device_tensor().model().prepare());
   EXPECT_EQ(message_of([&] {
-              host.run({away, kY.clone()});
+              host.run({away, kDeviceTensorY.clone()});
             }),
             "input 'in0' lies on " + device() + ":0, but the session runs on cpu; pass it as to(\"cpu\")");
   EXPECT_EQ(message_of([&] {
-              host.run_into({kX, kY.clone()}, {empty, Tensor()});
+              host.run_into({kDeviceTensorX, kDeviceTensorY.clone()}, {empty, Tensor()});
             }),
             "the tensor for result 'out0' lies on " + device() + ":0, but the session runs on cpu");
   EXPECT_EQ(message_of([&] { (void)away.span<const float>(); }),
             "Tensor::span: the tensor lies on " + device() + ":0; take span() of its to(\"cpu\")");
-  Session s(program().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(on(device())));
   Floats memory(16);
   const Tensor unaligned = Tensor::borrow(memory.data() + 1, DType::f32, {2, 3});
   EXPECT_NE(message_of([&] {
-              s.enqueue_into("forward", std::array{kX, kY}, std::array{unaligned, Tensor()});
+              s.enqueue_into("forward", std::array{kDeviceTensorX, kDeviceTensorY}, std::array{unaligned, Tensor()});
             }).find("enqueue_into() cannot copy there"),
             std::string::npos);
 }
 
 TEST_P(DeviceTensorTest, ChecksKindsAndSizes) {
   EXPECT_NE(message_of([&] {
-              there(kX).copy_from(floats({3, 2}, Floats(6)));
+              there(kDeviceTensorX).copy_from(floats({3, 2}, Floats(6)));
             }).find("takes no elements of"),
             std::string::npos);
   EXPECT_NE(message_of([] { (void)Tensor::on("nowhere", DType::f32, {1}); }).find("there is no device 'nowhere'"),
@@ -279,10 +279,10 @@ TEST_P(DeviceTensorTest, IsAnArrayInC) {
   ASSERT_EQ(tern_array_allocate("cpu", TERN_FLOAT32, 2, sizes, &back), TERN_OK);
   EXPECT_EQ(there.device == nullptr, is_host());
   EXPECT_EQ(host.device, nullptr);
-  std::memcpy(host.data, kX.data(), kX.byte_size());
+  std::memcpy(host.data, kDeviceTensorX.data(), kDeviceTensorX.byte_size());
   EXPECT_EQ(tern_array_copy(&host, &there), TERN_OK);
   EXPECT_EQ(tern_array_copy(&there, &back), TERN_OK);
-  EXPECT_EQ(std::memcmp(back.data, kX.data(), kX.byte_size()), 0);
+  EXPECT_EQ(std::memcmp(back.data, kDeviceTensorX.data(), kDeviceTensorX.byte_size()), 0);
   host.sizes[0] = 1;
   EXPECT_EQ(tern_array_copy(&host, &there), TERN_ERROR_INVALID_ARGUMENT);
   const char* const place = there.device;

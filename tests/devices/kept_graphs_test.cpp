@@ -11,14 +11,14 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is created
+constexpr int kKeptGraphsRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is created
 
 /// Three times x = x * 2 + sum of x, without fusible nodes; optionally s += the last x.
 Model chain(bool with_state = false) {
   TestProgram p;
   ValueId x = p.input(DType::f32, {1, 3});
   const ValueId state = with_state ? p.state({1, 3}, {10, 20, 30}, true) : kNoValue;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kKeptGraphsRounds; ++i) {
     const ValueId sum = p.b().reduce(x, "sum", {1}, true, DType::f32);
     x = p.b().expr("x * 2 + s", {{"x", x}, {"s", sum}}, DType::f32);
   }
@@ -31,7 +31,7 @@ Model chain(bool with_state = false) {
 }
 
 std::vector<float> expected(std::vector<float> x) {
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kKeptGraphsRounds; ++i) {
     const float sum = x[0] + x[1] + x[2];
     for (float& v : x) v = v * 2 + sum;
   }
@@ -103,13 +103,13 @@ TEST_P(KeptGraphs, MeasuredRunsAndCapturesTakeTheSteps) {
   for (int run = 0; run < 4; ++run) session.run(input);
   session.set_profiling(true);
   session.run(input);
-  EXPECT_GE(session.profile().size(), 2U * kRounds - 1);
+  EXPECT_GE(session.profile().size(), 2U * kKeptGraphsRounds - 1);
   session.set_profiling(false);
   Graph graph;
   graph.capture_begin(session.stream());
   const std::vector<Tensor>& outputs = session.run(input);
   graph.capture_end();
-  EXPECT_GE(graph.nodes().size(), 2U * kRounds - 1);
+  EXPECT_GE(graph.nodes().size(), 2U * kKeptGraphsRounds - 1);
   graph.replay();
   session.stream().synchronize();
   EXPECT_EQ(values_of(outputs[0]), expected({1, 2, 3}));

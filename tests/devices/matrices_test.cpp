@@ -92,7 +92,7 @@ DType widest_of(const std::string& device) {
   return has_double(device) ? DType::f64 : DType::f32;
 }
 
-struct Case {
+struct MatricesCase {
   DType dtype;
   std::int64_t count, rows, columns;
 };
@@ -101,7 +101,7 @@ TEST_P(MatricesTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a matrix";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const DType widest = widest_of(GetParam());
-  std::vector<Case> cases = {{widest, 3, kSide, kSide}};  // emulated devices compile each kernel for seconds
+  std::vector<MatricesCase> cases = {{widest, 3, kSide, kSide}};  // emulated devices compile each kernel for seconds
   if (std::getenv("TERN_TEST_FULL") != nullptr) {
     for (std::int64_t n = 1; n <= 65; ++n) cases.push_back({widest, 2, n, n});
     for (const DType t : {DType::f32, DType::c64, DType::c128}) {
@@ -114,7 +114,7 @@ TEST_P(MatricesTest, HaveTheDefinitionsBits) {
                                {widest, 2, 5, 140},
                                {widest, 1, 130, 130}});
   }
-  for (const Case& c : cases) {
+  for (const MatricesCase& c : cases) {
     if (portable::needs_double(c.dtype) && !has_double(GetParam())) continue;
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns));
     TestProgram p;

@@ -79,7 +79,7 @@ constexpr char kText[] = R"(TERN_KERNEL {
 }
 )";
 
-struct Layout {
+struct MatrixUnitsLayout {
   bool turned;
   std::int64_t step;
 };
@@ -104,7 +104,7 @@ class Products {
     });
   }
 
-  void run(const Tensor& a, const Tensor& b, Layout a_layout, Layout b_layout, const std::vector<Tensor*>& results) {
+  void run(const Tensor& a, const Tensor& b, MatrixUnitsLayout a_layout, MatrixUnitsLayout b_layout, const std::vector<Tensor*>& results) {
     portable::Launcher& launcher = stream_->launcher();
     std::vector<std::unique_ptr<portable::Memory>> memory;
     std::vector<portable::Argument> arguments;
@@ -126,7 +126,7 @@ class Products {
   portable::KernelHandle kernel_{};
 };
 
-void put(Tensor& x, std::size_t i, double value) {
+void put_matrix_units(Tensor& x, std::size_t i, double value) {
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     x.span<T>()[i] = cast_to<T>(std::complex<double>(value));
@@ -135,7 +135,7 @@ void put(Tensor& x, std::size_t i, double value) {
 
 double rounded(DType t, float x) {
   Tensor one(t, {1});
-  put(one, 0, static_cast<double>(x));
+  put_matrix_units(one, 0, static_cast<double>(x));
   return doubles(one)[0];
 }
 
@@ -166,14 +166,14 @@ TEST_P(MatrixUnitsTest, MultiplyTiles) {
   for (const DType t : {DType::bf16, DType::f16}) {
     Products products(GetParam(), t);
     Tensor a = numbers(t, {kTiles, 16, kDepth}, 1), b = numbers(t, {kTiles, kDepth, 16}, 2);
-    put(a, 3 * kDepth + 7, std::numeric_limits<double>::infinity());
-    put(a, 5 * kDepth + 30, std::numeric_limits<double>::quiet_NaN());
-    put(a, 6 * kDepth + 2, -std::numeric_limits<double>::infinity());
-    put(a, 6 * kDepth + 9, std::numeric_limits<double>::infinity());
-    put(a, 9 * kDepth + 1, t == DType::f16 ? 0x1p-24 : 0x1p-133);  // subnormal
+    put_matrix_units(a, 3 * kDepth + 7, std::numeric_limits<double>::infinity());
+    put_matrix_units(a, 5 * kDepth + 30, std::numeric_limits<double>::quiet_NaN());
+    put_matrix_units(a, 6 * kDepth + 2, -std::numeric_limits<double>::infinity());
+    put_matrix_units(a, 6 * kDepth + 9, std::numeric_limits<double>::infinity());
+    put_matrix_units(a, 9 * kDepth + 1, t == DType::f16 ? 0x1p-24 : 0x1p-133);  // subnormal
     const std::vector<double> left = doubles(a), right = doubles(b);
-    for (const Layout& a_layout : {Layout{false, 40}, Layout{false, 48}, Layout{true, 24}, Layout{true, 16}}) {
-      for (const Layout& b_layout : {Layout{false, 24}, Layout{false, 16}, Layout{true, 40}, Layout{true, kMostStep}}) {
+    for (const MatrixUnitsLayout& a_layout : {MatrixUnitsLayout{false, 40}, MatrixUnitsLayout{false, 48}, MatrixUnitsLayout{true, 24}, MatrixUnitsLayout{true, 16}}) {
+      for (const MatrixUnitsLayout& b_layout : {MatrixUnitsLayout{false, 24}, MatrixUnitsLayout{false, 16}, MatrixUnitsLayout{true, 40}, MatrixUnitsLayout{true, kMostStep}}) {
         Tensor sums(DType::f32, {kTiles, 16, 16}), rows(DType::f32, {kTiles, 2, 16}),
             second = Tensor(DType::f32, {kTiles, 16, 16});
         products.run(a, b, a_layout, b_layout, {&sums, &rows, &second});

@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kRows = 3, kWidth = 4;
+constexpr std::int64_t kPartitionRows = 3, kPartitionWidth = 4;
 
 std::vector<float> numbers(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -24,11 +24,11 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
 }
 
 Tensor input(unsigned seed = 1) {
-  return floats({kRows, kWidth}, numbers(kRows * kWidth, seed));
+  return floats({kPartitionRows, kPartitionWidth}, numbers(kPartitionRows * kPartitionWidth, seed));
 }
 
 ValueId weight(TestProgram& p, unsigned seed) {
-  return p.state({kWidth, kWidth}, numbers(kWidth * kWidth, seed), false);
+  return p.state({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, seed), false);
 }
 
 ValueId product(TestProgram& p, ValueId x, ValueId w) {
@@ -53,9 +53,9 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
 }
 
 /// max(x w, 0) v + x.
-Model layers(std::int64_t rows = kRows) {
+Model layers(std::int64_t rows = kPartitionRows) {
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {rows, kWidth});
+  const ValueId x = p.input(DType::f32, {rows, kPartitionWidth});
   const ValueId hidden = p.b().expr("max(h, 0)", {{"h", product(p, x, weight(p, 2))}}, DType::f32);
   p.output(p.b().expr("y + x", {{"y", product(p, hidden, weight(p, 3))}, {"x", x}}, DType::f32));
   return p.model();
@@ -74,30 +74,30 @@ TEST(Partition, LayersRunAsOne) {
   EXPECT_EQ(stats.partitioned, 4u);
   expect_same_bits(results, run_on("plain", layers(), {input()}));
   // And by the definition.
-  const std::vector<float> x = numbers(kRows * kWidth, 1), w = numbers(kWidth * kWidth, 2),
-                           v = numbers(kWidth * kWidth, 3);
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t c = 0; c < kWidth; ++c) {
-      double y = x[static_cast<std::size_t>(r * kWidth + c)];
-      for (std::int64_t k = 0; k < kWidth; ++k) {
+  const std::vector<float> x = numbers(kPartitionRows * kPartitionWidth, 1), w = numbers(kPartitionWidth * kPartitionWidth, 2),
+                           v = numbers(kPartitionWidth * kPartitionWidth, 3);
+  for (std::int64_t r = 0; r < kPartitionRows; ++r) {
+    for (std::int64_t c = 0; c < kPartitionWidth; ++c) {
+      double y = x[static_cast<std::size_t>(r * kPartitionWidth + c)];
+      for (std::int64_t k = 0; k < kPartitionWidth; ++k) {
         double h = 0;
-        for (std::int64_t j = 0; j < kWidth; ++j)
-          h += static_cast<double>(x[static_cast<std::size_t>(r * kWidth + j)]) *
-               w[static_cast<std::size_t>(j * kWidth + k)];
-        y += std::max(h, 0.0) * v[static_cast<std::size_t>(k * kWidth + c)];
+        for (std::int64_t j = 0; j < kPartitionWidth; ++j)
+          h += static_cast<double>(x[static_cast<std::size_t>(r * kPartitionWidth + j)]) *
+               w[static_cast<std::size_t>(j * kPartitionWidth + k)];
+        y += std::max(h, 0.0) * v[static_cast<std::size_t>(k * kPartitionWidth + c)];
       }
-      EXPECT_NEAR(results[static_cast<std::size_t>(r * kWidth + c)], y, 1e-6);
+      EXPECT_NEAR(results[static_cast<std::size_t>(r * kPartitionWidth + c)], y, 1e-6);
     }
   }
 }
 
 TEST(Partition, IntermediateValuesNeedNoMemoryOfTerns) {
   constexpr std::uint64_t kMany = 256;
-  const std::vector<Tensor> in = {floats({kMany, kWidth}, numbers(kMany * kWidth, 1))};
+  const std::vector<Tensor> in = {floats({kMany, kPartitionWidth}, numbers(kMany * kPartitionWidth, 1))};
   SessionStats whole, parts;
   run_on("plain", layers(kMany), in, &whole);
   run_on("parts", layers(kMany), in, &parts);
-  constexpr std::uint64_t kValue = sizeof(float) * kMany * kWidth;
+  constexpr std::uint64_t kValue = sizeof(float) * kMany * kPartitionWidth;
   EXPECT_GE(whole.arena_bytes, 2 * kValue);
   EXPECT_LT(parts.arena_bytes, 2 * kValue);
 }
@@ -105,7 +105,7 @@ TEST(Partition, IntermediateValuesNeedNoMemoryOfTerns) {
 /// a = x w; s = softmax(a), which the plugin declines; a + s needs both.
 TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {kRows, kWidth});
+  const ValueId x = p.input(DType::f32, {kPartitionRows, kPartitionWidth});
   const ValueId a = product(p, x, weight(p, 2));
   const ValueId s = p.b().add(Op::softmax, {a}, {attr(AttrKey::axis, Dim(1))});
   p.output(p.b().expr("a + s", {{"a", a}, {"s", s}}, DType::f32));
@@ -119,8 +119,8 @@ TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
 /// A part reads a state before another node overwrites the state.
 TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {kRows, kWidth});
-  const ValueId old = p.state({kRows, kWidth}, numbers(kRows * kWidth, 5), true);
+  const ValueId x = p.input(DType::f32, {kPartitionRows, kPartitionWidth});
+  const ValueId old = p.state({kPartitionRows, kPartitionWidth}, numbers(kPartitionRows * kPartitionWidth, 5), true);
   const ValueId y = product(p, old, weight(p, 2));  // the part runs after the exponential
   p.write_back(0, p.b().expr("exp(s)", {{"s", old}}, DType::f32));
   p.output(p.b().expr("y + x", {{"y", y}, {"x", x}}, DType::f32));
@@ -155,12 +155,12 @@ TEST(Partition, SessionsShareWhatWasCompiledAndItGoesWithTheProgram) {
 TEST(Partition, EachSizeIsCompiledForItself) {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", 1, 100);
-  const ValueId x = p.input(DType::f32, {rows, Dim(kWidth)});
+  const ValueId x = p.input(DType::f32, {rows, Dim(kPartitionWidth)});
   p.output(p.b().expr("y * 2", {{"y", product(p, x, weight(p, 2))}}, DType::f32));
   const std::uint64_t before = control_of("parts").parts().compiled;
   Session parts(p.model().prepare(on("parts"))), plain(p.model().prepare(on("plain")));
   for (std::int64_t n : {2, 5, 2}) {
-    const std::vector<Tensor> in = {floats({n, kWidth}, numbers(static_cast<std::size_t>(n * kWidth), 4))};
+    const std::vector<Tensor> in = {floats({n, kPartitionWidth}, numbers(static_cast<std::size_t>(n * kPartitionWidth), 4))};
     expect_same_bits(values_of(parts.run(in)[0]), values_of(plain.run(in)[0]));
   }
   EXPECT_EQ(control_of("parts").parts().compiled - before, 2u);
@@ -197,7 +197,7 @@ TEST(Partition, AGraphReplaysPartsAndSaysSo) {
   graph.capture_end();
   EXPECT_NE(std::string(control_of("parts").annotations()).find("partition of 4 nodes to "), std::string::npos);
   for (unsigned seed : {1u, 8u}) {
-    std::ranges::copy(numbers(kRows * kWidth, seed), in[0].span<float>().begin());
+    std::ranges::copy(numbers(kPartitionRows * kPartitionWidth, seed), in[0].span<float>().begin());
     graph.replay();
     session.stream().synchronize();
     expect_same_bits(values_of(outputs[0]), run_on("plain", layers(), {input(seed)}));
@@ -220,7 +220,7 @@ TEST(Partition, WhateverTheProgramResultsAreTheSame) {
   std::uint64_t parts = 0;
   for (int round = 0; round < 40; ++round) {
     TestProgram p;
-    std::vector<ValueId> values = {p.input(DType::f32, {kWidth, kWidth}), weight(p, 2)};
+    std::vector<ValueId> values = {p.input(DType::f32, {kPartitionWidth, kPartitionWidth}), weight(p, 2)};
     const auto any = [&] { return values[values.size() - 1 - random() % std::min<std::size_t>(values.size(), 4)]; };
     for (int i = 0; i < 12; ++i) {
       switch (random() % 6) {
@@ -234,7 +234,7 @@ TEST(Partition, WhateverTheProgramResultsAreTheSame) {
       if (random() % 5 == 0) p.output(values.back());
     }
     p.output(values.back());
-    const std::vector<Tensor> in = {floats({kWidth, kWidth}, numbers(kWidth * kWidth, 20))};
+    const std::vector<Tensor> in = {floats({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, 20))};
     SessionStats stats;
     const std::vector<float> results = run_on("parts", p.model(), in, &stats);
     parts += stats.partitions;

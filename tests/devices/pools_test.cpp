@@ -16,7 +16,7 @@ using namespace testing;
 class PoolsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, PoolsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-struct Case {
+struct PoolsCase {
   const char* name;
   DType type;
   Sizes x;                ///< batch, channels and one to three axes
@@ -27,7 +27,7 @@ struct Case {
   bool channels_last = false;
 };
 
-const Case kCases[] = {
+const PoolsCase kCases[] = {
     {"planes of 7 x 7", DType::f32, {2, 37, 7, 7}, {1, 1}},
     {"windows of a plane", DType::f32, {1, 20, 7, 9}, {}, {7, 9}},
     {"padded windows of a plane's size", DType::f32, {1, 4, 5, 5}, {}, {5, 5}, 2},
@@ -47,7 +47,7 @@ Dims dims(const Sizes& sizes) {
   return {sizes.begin(), sizes.end()};
 }
 
-ValueId pool(TestProgram& p, const Case& c, ValueId x, PoolKind kind) {
+ValueId pool(TestProgram& p, const PoolsCase& c, ValueId x, PoolKind kind) {
   const Attr of_kind = attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind)));
   if (c.kernel.empty())
     return p.b().add_all(Op::adaptive_pool, {x}, {of_kind, attr(AttrKey::sizes, dims(c.wanted))})[0];
@@ -65,9 +65,9 @@ struct Pools {
   TestProgram p;
   std::vector<std::string> names;
   std::vector<Tensor> inputs;
-  std::vector<Case> cases;
+  std::vector<PoolsCase> cases;
   Pools() {
-    for (const Case& c : some_of<Case>(kCases, 4)) {
+    for (const PoolsCase& c : some_of<PoolsCase>(kCases, 4)) {
       cases.push_back(c);
       Sizes sizes = c.x;
       if (c.channels_last) sizes = {c.x[0], c.x[2], c.x[3], c.x[1]};
@@ -101,7 +101,7 @@ struct Window {
 };
 
 /// The windows of a case without padding; each axis is divided evenly, or not at all.
-std::vector<Window> windows_of(const Case& c, const std::vector<double>& x) {
+std::vector<Window> windows_of(const PoolsCase& c, const std::vector<double>& x) {
   Sizes wanted = c.wanted;
   if (wanted.empty()) wanted.assign(c.kernel.size(), 1);
   const std::int64_t planes = c.x[0] * c.x[1];
@@ -128,7 +128,7 @@ TEST_P(PoolsTest, OfPlanesAreMeansAndExtremes) {
   pools.inputs[0].span<float>()[51] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<Tensor> found = s.run(pools.inputs);
   for (std::size_t i = 0; i < pools.cases.size(); ++i) {
-    const Case& c = pools.cases[i];
+    const PoolsCase& c = pools.cases[i];
     if (c.pads != 0) continue;  // several windows
     SCOPED_TRACE(c.name);
     const std::vector<Window> windows = windows_of(c, doubles(pools.inputs[i]));

@@ -17,7 +17,7 @@ using namespace testing;
 class ProductsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, ProductsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-struct Case {
+struct ProductsCase {
   DType a, b;
   Sizes left, right;               ///< before transposition
   bool turned_left, turned_right;  ///< the last two axes are exchanged
@@ -25,7 +25,7 @@ struct Case {
   std::int64_t step = 1;  ///< every n-th element of a row of the left operand
 };
 
-std::string name_of(const Case& c) {
+std::string name_of_products(const ProductsCase& c) {
   const auto text = [](const Sizes& sizes) {
     std::string s;
     for (const std::int64_t n : sizes) s += std::to_string(n) + " ";
@@ -36,7 +36,7 @@ std::string name_of(const Case& c) {
 }
 
 /// A product, and the same product as float32, whose sums show errors hidden by rounding.
-void add_product(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
+void add_product(TestProgram& p, const ProductsCase& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
   Builder& b = p.b();
   const auto operand = [&](DType t, const Sizes& sizes, bool turned, std::int64_t step) {
     Sizes whole = sizes;
@@ -52,13 +52,13 @@ void add_product(TestProgram& p, const Case& c, std::vector<Tensor>& inputs, std
   if (c.bias)
     operands.push_back(operand(c.a, {c.turned_right ? c.right[c.right.size() - 2] : c.right.back()}, false, 1));
   p.output(b.add(Op::matmul, operands));
-  names.push_back(name_of(c));
+  names.push_back(name_of_products(c));
 }
 
 // The number of cases run on every device: emulated devices compile for seconds.
-constexpr std::size_t kEverywhere = 3;
+constexpr std::size_t kProductsEverywhere = 3;
 
-std::vector<Case> some_cases() {
+std::vector<ProductsCase> some_cases_products() {
   return {
       {DType::bf16, DType::bf16, {72, 37}, {33, 72}, true, true, true},
       {DType::f32, DType::f32, {77, 37}, {77, 33}, true, false, true},
@@ -70,8 +70,8 @@ std::vector<Case> some_cases() {
   };
 }
 
-std::vector<Case> all_cases() {
-  std::vector<Case> all = some_cases();
+std::vector<ProductsCase> all_cases_products() {
+  std::vector<ProductsCase> all = some_cases_products();
   for (const DType t : {DType::bf16, DType::f16, DType::f32}) {
     for (const bool left : {false, true}) {
       for (const bool right : {false, true})
@@ -99,10 +99,10 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-std::vector<Case> cases(const std::string& device) {
-  if (std::getenv("TERN_TEST_FULL") != nullptr) return all_cases();
-  std::vector<Case> list = some_cases();
-  if (device != "cuda") list.resize(kEverywhere);
+std::vector<ProductsCase> cases_products(const std::string& device) {
+  if (std::getenv("TERN_TEST_FULL") != nullptr) return all_cases_products();
+  std::vector<ProductsCase> list = some_cases_products();
+  if (device != "cuda") list.resize(kProductsEverywhere);
   return list;
 }
 
@@ -111,7 +111,7 @@ TEST_P(ProductsTest, HaveTheDefinitionsBits) {
   TestProgram p;
   std::vector<std::string> names;
   std::vector<Tensor> inputs;
-  for (const Case& c : cases(GetParam())) add_product(p, c, inputs, names);
+  for (const ProductsCase& c : cases_products(GetParam())) add_product(p, c, inputs, names);
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   expect_same_bits(GetParam(), p, names, inputs);
 }
@@ -122,7 +122,7 @@ double error_of(DType t, double value, double size) {
   return std::fabs(value) * step * 1.01 + size * 0x1p-20;
 }
 
-void expect_product(const Case& c, std::span<const Tensor> inputs, const Tensor& result) {
+void expect_product(const ProductsCase& c, std::span<const Tensor> inputs, const Tensor& result) {
   const std::vector<double> left = doubles(inputs[0]), right = doubles(inputs[1]), y = doubles(result);
   const std::vector<double> bias = c.bias ? doubles(inputs[2]) : std::vector<double>();
   const auto size_of = [](const Sizes& s, bool turned, int axis) {
@@ -161,8 +161,8 @@ TEST_P(ProductsTest, AreNearThoseOfDoubles) {
   std::vector<std::string> names;
   std::vector<Tensor> inputs;
   std::vector<std::size_t> first;
-  const std::vector<Case> list = cases(GetParam());
-  for (const Case& c : list) {
+  const std::vector<ProductsCase> list = cases_products(GetParam());
+  for (const ProductsCase& c : list) {
     first.push_back(inputs.size());
     add_product(p, c, inputs, names);
     visit_dtype(c.a, [&](auto tag) {  // rows of special values

@@ -14,7 +14,7 @@ using namespace testing;
 constexpr double kLaunch = 1e-6, kCopy = 1e-8, kOverride = 5e-7;  // times of the test plugin's clock
 
 /// (predicate, x): a body of a single expression, then a norm.
-Model program() {
+Model program_profiler() {
   TestProgram p;
   const ValueId predicate = p.input(DType::boolean, {}), x = p.input(DType::f32, {1, kVector});
   const std::uint32_t yes = p.add_body(), no = p.add_body();
@@ -27,7 +27,7 @@ Model program() {
   return p.model();
 }
 
-std::vector<Tensor> inputs() {
+std::vector<Tensor> inputs_profiler() {
   Tensor holds(DType::boolean, {});
   holds.span<bool>()[0] = true;
   return {holds, floats({1, kVector}, {1, 1, 1, 1, 1})};
@@ -40,10 +40,10 @@ std::map<std::string, NodeTime> by_op(const std::vector<NodeTime>& times) {
 }
 
 TEST(Profiler, TheDevicesClockTimesLaunchesAndCopies) {
-  Session session(program().prepare(on("full")));
-  session.run(inputs());
+  Session session(program_profiler().prepare(on("full")));
+  session.run(inputs_profiler());
   session.set_profiling(true);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(values_of(session.run(inputs())[0])[0], 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(values_of(session.run(inputs_profiler())[0])[0], 1);
   auto nodes = by_op(session.profile());
   EXPECT_EQ(nodes.size(), 3u);
   EXPECT_EQ(nodes["pointwise"].runs, 3u);
@@ -56,25 +56,25 @@ TEST(Profiler, TheDevicesClockTimesLaunchesAndCopies) {
   EXPECT_NEAR(nodes["cond"].seconds, 3 * kLaunch + static_cast<double>(copies) * kCopy, 1e-12);
   EXPECT_EQ(control_of("full").counts().profiles, 0);
   session.set_profiling(false);
-  session.run(inputs());
+  session.run(inputs_profiler());
   EXPECT_TRUE(session.profile().empty());
 }
 
 TEST(Profiler, SessionsOfOneStreamAreMeasuredEachByItself) {
   const Stream stream("full");
-  const Model model = program();
+  const Model model = program_profiler();
   Session measured(model.prepare(on("full")), stream), other(model.prepare(on("full")), stream);
   measured.set_profiling(true);
-  measured.run(inputs());
-  other.run(inputs());
-  measured.run(inputs());
+  measured.run(inputs_profiler());
+  other.run(inputs_profiler());
+  measured.run(inputs_profiler());
   EXPECT_NEAR(by_op(measured.profile())["pointwise"].seconds, 2 * kLaunch, 1e-12);
 }
 
 TEST(Profiler, ReplaysAreMeasuredToo) {
-  Session session(program().prepare(on("full")), Stream("full"));
+  Session session(program_profiler().prepare(on("full")), Stream("full"));
   session.set_profiling(true);
-  const std::vector<Tensor> in = inputs();
+  const std::vector<Tensor> in = inputs_profiler();
   Graph graph;
   graph.capture_begin(session.stream());
   const std::vector<Tensor>& outputs = session.run(in);
@@ -87,9 +87,9 @@ TEST(Profiler, ReplaysAreMeasuredToo) {
 
 TEST(Profiler, WithoutTheTableTheHostsClockServes) {
   for (const std::string device : {"cpu", "plain"}) {
-    Session session(program().prepare(on(device)));
+    Session session(program_profiler().prepare(on(device)));
     session.set_profiling(true);
-    session.run(inputs());
+    session.run(inputs_profiler());
     for (const NodeTime& t : session.profile()) {
       EXPECT_EQ(t.launches, 0u) << t.op;
       EXPECT_GT(t.seconds, 0) << t.op;
@@ -101,11 +101,11 @@ TEST(Profiler, WithoutTheTableTheHostsClockServes) {
 TEST(Profiler, ADevicesTimesLieWithinTheRun) {
   for (const std::string& device : all_devices()) {
     if (device == "cpu" || open_plugin_device(device).tables().profiler == nullptr || device == "full") continue;
-    Session session(program().prepare(on(device)));
-    session.run(inputs());
+    Session session(program_profiler().prepare(on(device)));
+    session.run(inputs_profiler());
     session.set_profiling(true);
     const auto start = std::chrono::steady_clock::now();
-    session.run(inputs());
+    session.run(inputs_profiler());
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     auto nodes = by_op(session.profile());
     EXPECT_GE(nodes["rms_norm"].launches, 1u) << device;

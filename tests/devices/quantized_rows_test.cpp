@@ -25,7 +25,7 @@ struct Extent {
 };
 constexpr Extent kExtents[] = {{1, 1, 9, 192}, {1, 1, 70, 2112}, {1, 2, 5, 64},   {2, 3, 17, 320},
                                {1, 8, 33, 64}, {3, 2, 6, 1088},  {1, 1, 8200, 64}};
-constexpr std::size_t kEverywhere = 4;  // cases run on every device: emulated devices compile for seconds
+constexpr std::size_t kQuantizedRowsEverywhere = 4;  // cases run on every device: emulated devices compile for seconds
 
 bool is_full() {
   return std::getenv("TERN_TEST_FULL") != nullptr;
@@ -87,7 +87,7 @@ TEST_P(QuantizedRowsTest, AreSumsOfTheNumbers) {
   for (const Format& f : kFormats) {
     for (const Extent& e : kExtents) {
       ++number;  // all formats, and each a few sizes
-      if (!is_full() && number % (GetParam() == "cuda" ? kEverywhere : 2 * kEverywhere) != 0) continue;
+      if (!is_full() && number % (GetParam() == "cuda" ? kQuantizedRowsEverywhere : 2 * kQuantizedRowsEverywhere) != 0) continue;
       const QuantizedMatrix m = matrix_of(f, e.columns, e.depth);
       const std::vector<std::byte> bytes = test::random_value(m, static_cast<std::uint32_t>(number));
       const DType type = number % 8 < 4 ? DType::f32 : DType::bf16;

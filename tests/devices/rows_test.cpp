@@ -92,7 +92,7 @@ void add_ops(TestProgram& p, ValueId x, std::vector<std::string>& names) {
   output("rms_norm", b.add(norm)[0]);
 }
 
-struct Case {
+struct RowsCase {
   DType dtype;
   Sizes sizes;
 };
@@ -100,9 +100,9 @@ struct Case {
 TEST_P(RowsTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case some[] = {
+  const RowsCase some[] = {
       {DType::f32, {9, 100}}, {DType::f32, {4, 1027}}, {DType::bf16, {4, 1027}}, {DType::f32, {3, 8197}}};
-  const Case all[] = {
+  const RowsCase all[] = {
       {DType::f32, {9, 100}},  {DType::f32, {5, 512}},  {DType::f32, {4, 1027}}, {DType::f32, {4, 4097}},
       {DType::f32, {3, 8197}}, {DType::f64, {4, 1027}}, {DType::f16, {4, 1027}}, {DType::bf16, {4, 1027}},
       {DType::i64, {4, 1027}}, {DType::u8, {4, 1027}},  {DType::c64, {4, 1027}}, {DType::f32, {2, 65539}},
@@ -110,8 +110,8 @@ TEST_P(RowsTest, HaveTheDefinitionsBits) {
       {DType::f64, {3, 8197}}, {DType::u8, {3, 8197}},
   };
   // Emulated devices compile for a minute.
-  const std::span<const Case> cases = std::getenv("TERN_TEST_FULL") == nullptr ? std::span<const Case>(some) : all;
-  for (const Case& c : cases) {
+  const std::span<const RowsCase> cases = std::getenv("TERN_TEST_FULL") == nullptr ? std::span<const RowsCase>(some) : all;
+  for (const RowsCase& c : cases) {
     if (c.dtype == DType::f64 && !has_double(GetParam())) continue;
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
     TestProgram p;
@@ -180,9 +180,9 @@ TEST_P(RowsTest, MayBeGroupsOfChannels) {
 TEST_P(RowsTest, MayBeColumns) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a row";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {
+  const RowsCase cases[] = {
       {DType::f32, {1100, 37}}, {DType::bf16, {47, 19}}, {DType::i64, {2060, 5}}, {DType::c64, {600, 3}}};
-  for (const Case& c : some_of<Case>(cases, 1)) {
+  for (const RowsCase& c : some_of<RowsCase>(cases, 1)) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
     TestProgram p;
     std::vector<std::string> names;

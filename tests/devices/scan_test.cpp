@@ -19,7 +19,7 @@ using namespace testing;
 class ScanTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, ScanTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-struct Case {
+struct ScanCase {
   DType dtype;
   Sizes sizes;
   int axis;
@@ -74,12 +74,12 @@ Tensor mixed(DType t, const Sizes& sizes) {
 TEST_P(ScanTest, HasTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {
+  const ScanCase cases[] = {
       {DType::f32, {1, 9001}, 1}, {DType::i64, {2, 257}, 1},   {DType::f32, {3, 1030}, 1}, {DType::bf16, {40, 5}, 0},
       {DType::u8, {2, 1024}, 1},  {DType::f64, {2, 9000}, 1},  {DType::c64, {2, 300}, 1},  {DType::boolean, {1, 33}, 1},
       {DType::f32, {2, 0}, 1},    {DType::f32, {5000, 33}, 1}, {DType::i32, {1, 1}, 1},    {DType::f16, {70, 2100}, 1},
   };
-  for (const Case& c : some_of<Case>(cases, 1)) {
+  for (const ScanCase& c : some_of<ScanCase>(cases, 1)) {
     if (c.dtype == DType::f64 && !has_double(GetParam())) continue;
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
     TestProgram p;

@@ -16,7 +16,7 @@ using namespace testing;
 class SoftmaxTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, SoftmaxTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSoftmaxInfinity = std::numeric_limits<double>::infinity();
 
 /// Row 1 begins with a part of only -inf, row 2 is all -inf; row 3 has a NaN, row 4 infinity; row 5 has elements that
 /// make all others underflow.
@@ -26,31 +26,31 @@ Tensor rows_of(const Sizes& sizes) {
   const auto length = static_cast<std::size_t>(sizes[1]);
   for (std::size_t row = 0; row < static_cast<std::size_t>(sizes[0]); ++row) {
     const std::span<float> v = all.subspan(row * length, length);
-    if (row == 1) std::fill_n(v.begin(), 1024, static_cast<float>(-kInfinity));
-    if (row == 2) std::ranges::fill(v, static_cast<float>(-kInfinity));
+    if (row == 1) std::fill_n(v.begin(), 1024, static_cast<float>(-kSoftmaxInfinity));
+    if (row == 2) std::ranges::fill(v, static_cast<float>(-kSoftmaxInfinity));
     if (row == 3) v[length - 3] = std::numeric_limits<float>::quiet_NaN();
-    if (row == 4) v[2000] = static_cast<float>(kInfinity);
+    if (row == 4) v[2000] = static_cast<float>(kSoftmaxInfinity);
     if (row == 5) v[3000] = 300;
   }
   return x;
 }
 
 void expect_softmax(std::span<const float> x, std::span<const float> y, std::span<const float> log_y) {
-  double top = -kInfinity, sum = 0;
+  double top = -kSoftmaxInfinity, sum = 0;
   bool number = true;
-  for (const float v : x) number = number && !std::isnan(v) && v != kInfinity;
+  for (const float v : x) number = number && !std::isnan(v) && v != kSoftmaxInfinity;
   for (const float v : x) top = std::max(top, static_cast<double>(v));
   for (const float v : x) sum += std::exp(static_cast<double>(v) - top);
   for (std::size_t k = 0; k < x.size(); ++k) {
-    if (!number || top == -kInfinity) {
+    if (!number || top == -kSoftmaxInfinity) {
       ASSERT_TRUE(std::isnan(y[k])) << k;
       ASSERT_TRUE(std::isnan(log_y[k])) << k;
       continue;
     }
     const double expected = std::exp(x[k] - top) / sum, shifted = x[k] - top - std::log(sum);
     ASSERT_NEAR(y[k], expected, expected * 1e-5 + 1e-37) << k;
-    if (x[k] == -kInfinity) {
-      ASSERT_EQ(log_y[k], -kInfinity) << k;
+    if (x[k] == -kSoftmaxInfinity) {
+      ASSERT_EQ(log_y[k], -kSoftmaxInfinity) << k;
     } else {
       ASSERT_NEAR(log_y[k], shifted, std::fabs(shifted) * 1e-6) << k;
     }

@@ -35,14 +35,14 @@ Tensor mixed(DType t, const Sizes& sizes, std::uint64_t ties) {
   return x;
 }
 
-struct Case {
+struct SortCase {
   DType dtype;
   Sizes sizes;
   int axis;
   std::int64_t k;
 };
 
-void add_ops(TestProgram& p, ValueId x, const Case& c, std::vector<std::string>& names) {
+void add_ops(TestProgram& p, ValueId x, const SortCase& c, std::vector<std::string>& names) {
   const auto output = [&](const std::vector<ValueId>& values, const std::string& name) {
     for (const ValueId v : values) {
       p.output(v);
@@ -61,7 +61,7 @@ void add_ops(TestProgram& p, ValueId x, const Case& c, std::vector<std::string>&
 }
 
 /// Medians, modes and k-th elements.
-void add_selections(TestProgram& p, ValueId x, const Case& c, std::vector<std::string>& names) {
+void add_selections(TestProgram& p, ValueId x, const SortCase& c, std::vector<std::string>& names) {
   constexpr std::int64_t kKinds[] = {2, 4, 3, 5};
   for (const std::int64_t kind : some_of<std::int64_t>(kKinds, 2)) {
     const std::vector<ValueId> found = p.b().add_all(Op::select_reduce, {x},
@@ -77,11 +77,11 @@ void add_selections(TestProgram& p, ValueId x, const Case& c, std::vector<std::s
 TEST_P(SortTest, SelectsWhatTheDefinitionDoes) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {{DType::f32, {4, 40}, 1, 7},
+  const SortCase cases[] = {{DType::f32, {4, 40}, 1, 7},
                         {DType::f32, {4, 1500}, 1, 70},
                         {DType::i64, {3, 40}, 1, 7},
                         {DType::bf16, {130, 2}, 0, 130}};
-  for (const Case& c : some_of<Case>(cases, 1)) {
+  for (const SortCase& c : some_of<SortCase>(cases, 1)) {
     SCOPED_TRACE(name_of(c.dtype));
     TestProgram p;
     std::vector<std::string> names;
@@ -117,7 +117,7 @@ TEST_P(SortTest, UniqueAndNmsPutTheirOperandsInOrder) {
   }
 }
 
-void expect_sorted(const std::string& device, const Case& c) {
+void expect_sorted(const std::string& device, const SortCase& c) {
   SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[static_cast<std::size_t>(c.axis)]));
   TestProgram p;
   std::vector<std::string> names;
@@ -128,7 +128,7 @@ void expect_sorted(const std::string& device, const Case& c) {
 TEST_P(SortTest, KeepsEqualElementsInOrder) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {
+  const SortCase cases[] = {
       {DType::f32, {70, 9}, 1, 3},        {DType::f32, {0, 5}, 1, 2},      {DType::f32, {1, 5000}, 1, 50},
       {DType::f32, {2, 1025}, 1, 300},    {DType::i64, {2100, 3}, 0, 700}, {DType::bf16, {3, 1024}, 1, 40},
       {DType::f32, {5, 129}, 1, 129},     {DType::boolean, {3, 77}, 1, 5}, {DType::u8, {2, 4097}, 1, 4097},
@@ -136,7 +136,7 @@ TEST_P(SortTest, KeepsEqualElementsInOrder) {
       {DType::f32, {1, 300000}, 1, 256},  {DType::i8, {4, 128, 5}, 1, 64}, {DType::u64, {2, 2049}, 1, 2000},
       {DType::f32, {1, 70000}, 1, 40000}, {DType::i16, {1, 1}, 1, 1},      {DType::f32, {90, 2}, 1, 1},
   };
-  for (const Case& c : some_of<Case>(cases, 2)) {
+  for (const SortCase& c : some_of<SortCase>(cases, 2)) {
     if (c.dtype != DType::f64 || has_double(GetParam())) expect_sorted(GetParam(), c);
   }
 }
@@ -162,7 +162,7 @@ TEST_P(SortTest, MayHaveAnyStrides) {
   TestProgram p;
   std::vector<std::string> names;
   const ValueId x = p.input(DType::f32, {Dim(6), Dim(2600)});
-  const Case c{DType::f32, {6, 1300}, 1, 20};
+  const SortCase c{DType::f32, {6, 1300}, 1, 20};
   add_ops(p, p.b().slice(x, 1, Dim(0), Dim(1300), 2), c, names);
   if (all_cases()) add_ops(p, p.b().permute(p.b().reshape(x, {Dim(6), Dim(1300), Dim(2)}), {2, 1, 0}), c, names);
   expect_same_bits(GetParam(), p, names, {mixed(DType::f32, {6, 2600}, 3)});

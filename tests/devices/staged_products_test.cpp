@@ -19,7 +19,7 @@ class StagedProductsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, StagedProductsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 /// [.., m, k] by [.., n, k], transposed unless quantized.
-struct Case {
+struct StagedProductsCase {
   DType rows;
   Format format;  ///< plain elements if without blocks
   Sizes left, right;
@@ -60,7 +60,7 @@ double step_of(DType t) {
   return t == DType::bf16 ? 0x1p-9 : t == DType::f16 ? 0x1p-12 : 0;
 }
 
-void expect_product(const std::string& device, const Case& c, std::uint64_t seed) {
+void expect_product(const std::string& device, const StagedProductsCase& c, std::uint64_t seed) {
   TestProgram p;
   std::vector<Tensor> inputs;
   const std::int64_t m = last(c.left, 2), k = last(c.left, 1), n = last(c.right, 2);
@@ -132,7 +132,7 @@ void expect_product(const std::string& device, const Case& c, std::uint64_t seed
   }
 }
 
-constexpr Precision kRounds = Precision::bfloat16;
+constexpr Precision kStagedProductsRounds = Precision::bfloat16;
 const Format kInt4{DType::i4,
                    {.columns = 32, .scale = DType::bf16, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
     kInt8{DType::i8, {.columns = test::kRow, .scale = DType::f32}},
@@ -141,43 +141,43 @@ const Format kInt4{DType::i4,
     kF16{DType::f16, {}};
 
 // The number of cases run on every device: emulated devices compile for seconds.
-constexpr std::size_t kEverywhere = 3;
+constexpr std::size_t kStagedProductsEverywhere = 3;
 
-std::vector<Case> some_cases() {
+std::vector<StagedProductsCase> some_cases_staged_products() {
   return {
       {DType::bf16, kInt4, {9, 160}, {37, 160}, true},
       {DType::f32, kInt8, {2, 11, 100}, {33, 100}, true},  // rows of 100 bytes
-      {DType::f32, kBf16, {17, 203}, {19, 203}, true, kRounds},
+      {DType::f32, kBf16, {17, 203}, {19, 203}, true, kStagedProductsRounds},
       {DType::f32, kInt8, {12, 77}, {40, 77}},  // an odd depth
-      {DType::f32, kNvfp4, {3, 10, 64}, {3, 35, 64}, true, kRounds},
+      {DType::f32, kNvfp4, {3, 10, 64}, {3, 35, 64}, true, kStagedProductsRounds},
       {DType::f16, kFp8, {40, 96}, {2, 2, 34, 96}, false, Precision::exported, true},
       {DType::f32, kF16, {3, 13, 67}, {1, 59, 67}, false, Precision::exported, false, true},
       {DType::f32, kBf16, {65, 72}, {70, 72}, true, Precision::exported, true, false, true},
-      {DType::f32, kF16, {2, 9, 80}, {2, 30, 80}, false, kRounds, true, true},
+      {DType::f32, kF16, {2, 9, 80}, {2, 30, 80}, false, kStagedProductsRounds, true, true},
   };
 }
 
-std::vector<Case> cases(const std::string& device) {
-  std::vector<Case> list = some_cases();
+std::vector<StagedProductsCase> cases_staged_products(const std::string& device) {
+  std::vector<StagedProductsCase> list = some_cases_staged_products();
   if (std::getenv("TERN_TEST_FULL") != nullptr) {
     for (const Format& f : test::kFormats) {
       const std::int64_t k = f.blocks.columns == test::kRow && f.element == DType::i8 ? 45 : 192;
       for (const DType rows : {DType::bf16, DType::f16, DType::f32}) {
         if (rows == DType::f16 && f.element == DType::f8_e5m2) continue;  // float16 cannot hold its values
         list.push_back({rows, f, {23, k}, {131, k}, true});
-        list.push_back({rows, f, {2, 9, k}, {2, 33, k}, false, rows == DType::f32 ? kRounds : Precision::exported});
+        list.push_back({rows, f, {2, 9, k}, {2, 33, k}, false, rows == DType::f32 ? kStagedProductsRounds : Precision::exported});
       }
     }
     return list;
   }
-  if (device != "cuda") list.resize(kEverywhere);
+  if (device != "cuda") list.resize(kStagedProductsEverywhere);
   return list;
 }
 
 TEST_P(StagedProductsTest, AreSumsOfTheNumbers) {
   if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
   std::uint64_t seed = 0;
-  for (const Case& c : cases(GetParam())) {
+  for (const StagedProductsCase& c : cases_staged_products(GetParam())) {
     SCOPED_TRACE(std::string(name_of(c.rows)) + " by " + std::string(name_of(c.format.element)) + ", case " +
                  std::to_string(seed));
     expect_product(GetParam(), c, ++seed * 10);

@@ -12,7 +12,7 @@ using namespace testing;
 class TurnedTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, TurnedTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-struct Case {
+struct TurnedCase {
   DType dtype;
   Sizes sizes;   ///< sizes of the transposed operands
   int from, to;  ///< the exchanged axes
@@ -22,12 +22,12 @@ struct Case {
 TEST_P(TurnedTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {
+  const TurnedCase cases[] = {
       {DType::bf16, {3, 40, 17}, 1, 2},   {DType::f32, {33, 70}, 0, 1}, {DType::f32, {64, 96}, 0, 1},
       {DType::u8, {50, 3, 45}, 0, 2},     {DType::i64, {16, 16}, 0, 1}, {DType::f32, {40, 36, 1}, 0, 1},
       {DType::c64, {2, 33, 2, 31}, 1, 3},
   };
-  for (const Case& c : some_of<Case>(cases, 1)) {
+  for (const TurnedCase& c : some_of<TurnedCase>(cases, 1)) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
     Sizes turned = c.sizes;
     std::swap(turned[static_cast<std::size_t>(c.from)], turned[static_cast<std::size_t>(c.to)]);

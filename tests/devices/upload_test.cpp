@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kRows = 5, kWidth = 600'000;  // 12 MB: three fillings of a buffer
+constexpr std::int64_t kUploadRows = 5, kUploadWidth = 600'000;  // 12 MB: three fillings of a buffer
 
 float weight(std::int64_t row, std::int64_t i) {
   return static_cast<float>((row * 31 + i * 7) % 1009);
@@ -22,9 +22,9 @@ float weight(std::int64_t row, std::int64_t i) {
 std::vector<std::byte> archive() {
   TestProgram p;
   std::vector<float> values;
-  for (std::int64_t row = 0; row < kRows; ++row)
-    for (std::int64_t i = 0; i < kWidth; ++i) values.push_back(weight(row, i));
-  const ValueId large = p.state({kRows, kWidth}, values, false);
+  for (std::int64_t row = 0; row < kUploadRows; ++row)
+    for (std::int64_t i = 0; i < kUploadWidth; ++i) values.push_back(weight(row, i));
+  const ValueId large = p.state({kUploadRows, kUploadWidth}, values, false);
   const ValueId one = p.state({1}, {1}, false), two = p.state({1}, {2}, false);
   const ValueId count = p.state({1}, {16}, true);
   const ValueId next = p.b().expr("c * two", {{"c", count}, {"two", two}}, DType::f32);
@@ -52,10 +52,10 @@ class Aligned {
 
 void expect_sums(Session& session, double state) {
   const std::vector<float> results = values_of(session.run({})[0]);
-  ASSERT_EQ(results.size(), static_cast<std::size_t>(kRows));
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  ASSERT_EQ(results.size(), static_cast<std::size_t>(kUploadRows));
+  for (std::int64_t row = 0; row < kUploadRows; ++row) {
     double sum = state + 1;
-    for (std::int64_t i = 0; i < kWidth; ++i) sum += static_cast<double>(weight(row, i));
+    for (std::int64_t i = 0; i < kUploadWidth; ++i) sum += static_cast<double>(weight(row, i));
     EXPECT_NEAR(results[static_cast<std::size_t>(row)] / sum, 1, 1e-5) << row;
   }
 }
@@ -124,7 +124,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
     const std::int64_t before = control_of(device).counts().allocations;
     Aligned bytes(archive());
     // The first segment of at least a page is the large weight; damages its last part.
-    bytes.span()[4096 + static_cast<std::size_t>(kRows * kWidth) * sizeof(float) - 5] ^= std::byte{1};
+    bytes.span()[4096 + static_cast<std::size_t>(kUploadRows * kUploadWidth) * sizeof(float) - 5] ^= std::byte{1};
     {
       Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
       for (int i = 0; i < 2; ++i) {
@@ -136,7 +136,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
           EXPECT_NE(std::string(e.what()).find("its hash is wrong"), std::string::npos) << e.what();
         }
       }
-      bytes.span()[4096 + static_cast<std::size_t>(kRows * kWidth) * sizeof(float) - 5] ^= std::byte{1};
+      bytes.span()[4096 + static_cast<std::size_t>(kUploadRows * kUploadWidth) * sizeof(float) - 5] ^= std::byte{1};
       expect_sums(session, 32);
     }
     release_device_memory(device);
@@ -145,7 +145,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
 }
 
 TEST(Upload, ADeviceThatReadsTheHostsMemoryNeedsNoCopies) {
-  constexpr std::uint64_t kWeight = sizeof(float) * kRows * kWidth;
+  constexpr std::uint64_t kWeight = sizeof(float) * kUploadRows * kUploadWidth;
   const std::tuple<const char*, bool, bool> cases[] = {
       {"graph", true, false}, {"graph", false, true}, {"plain", true, true}};  // only "graph" reads host memory
   for (const auto& [plugin, mapped, copies] : cases) {

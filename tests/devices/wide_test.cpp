@@ -13,13 +13,13 @@ class WideTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, WideTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 // Large enough for 8 elements per item.
-constexpr std::int64_t kRows = 1 << 13, kRow = 136, kChannels = 16, kPlane = 17;
+constexpr std::int64_t kWideRows = 1 << 13, kRow = 136, kChannels = 16, kPlane = 17;
 
-Dims dims(const Sizes& sizes) {
+Dims dims_wide(const Sizes& sizes) {
   return {sizes.begin(), sizes.end()};
 }
 
-struct Case {
+struct WideCase {
   DType dtype;
   const char* expression;
 };
@@ -28,16 +28,16 @@ struct Case {
 TEST_P(WideTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  const Case cases[] = {{DType::bf16, "x * c + y"}, {DType::u8, "x * c + y"},  {DType::f32, "max(x * c + y, 0)"},
+  const WideCase cases[] = {{DType::bf16, "x * c + y"}, {DType::u8, "x * c + y"},  {DType::f32, "max(x * c + y, 0)"},
                         {DType::i64, "x * c + y"},  {DType::c64, "x + c + y"}, {DType::f16, "x * c - y"}};
-  for (const Case& c : some_of<Case>(cases, 2)) {
+  for (const WideCase& c : some_of<WideCase>(cases, 2)) {
     SCOPED_TRACE(name_of(c.dtype));
     TestProgram p;
-    const Sizes matrix = {kRows, kRow}, row = {kRow}, column = {kRows, 1}, line = {kRows * kRow - 3};
-    const ValueId x = p.input(c.dtype, dims(matrix)), r = p.input(c.dtype, dims(row)),
-                  once = p.input(c.dtype, dims(column)), l = p.input(c.dtype, dims(line));
-    const ValueId planes = p.b().reshape(x, dims({kRows * kRow / kPlane / kChannels, kChannels, kPlane}));
-    const ValueId channel = p.b().reshape(p.b().slice(r, 0, Dim(0), Dim(kChannels)), dims({kChannels, 1}));
+    const Sizes matrix = {kWideRows, kRow}, row = {kRow}, column = {kWideRows, 1}, line = {kWideRows * kRow - 3};
+    const ValueId x = p.input(c.dtype, dims_wide(matrix)), r = p.input(c.dtype, dims_wide(row)),
+                  once = p.input(c.dtype, dims_wide(column)), l = p.input(c.dtype, dims_wide(line));
+    const ValueId planes = p.b().reshape(x, dims_wide({kWideRows * kRow / kPlane / kChannels, kChannels, kPlane}));
+    const ValueId channel = p.b().reshape(p.b().slice(r, 0, Dim(0), Dim(kChannels)), dims_wide({kChannels, 1}));
     std::vector<std::string> names = {"row", "column", "line", "channel"};
     p.output(p.b().expr(c.expression, {{"x", x}, {"c", r}, {"y", x}}, c.dtype));
     p.output(p.b().expr(c.expression, {{"x", x}, {"c", once}, {"y", r}}, c.dtype));
@@ -57,8 +57,8 @@ TEST_P(WideTest, TakeElementsThatBeginAnywhere) {
   for (const DType t : some_of<DType>(types, 1)) {
     SCOPED_TRACE(name_of(t));
     TestProgram p;
-    constexpr std::int64_t kCount = kRows * kRow;
-    const ValueId x = p.input(t, dims({kCount + 3})), y = p.input(t, dims({kCount}));
+    constexpr std::int64_t kCount = kWideRows * kRow;
+    const ValueId x = p.input(t, dims_wide({kCount + 3})), y = p.input(t, dims_wide({kCount}));
     const ValueId later = p.b().slice(x, 0, Dim(3), Dim(kCount));
     p.output(p.b().expr("x + y", {{"x", later}, {"y", y}}, t));
     p.output(p.b().expr("x + y", {{"x", y}, {"y", later}}, t));
@@ -77,17 +77,17 @@ TEST_P(WideTest, MovePieces) {
   for (const DType t : some_of<DType>(types, 1)) {
     SCOPED_TRACE(name_of(t));
     TestProgram p;
-    const ValueId x = p.input(t, dims({kRows, kRow})), narrow = p.input(t, dims({kRows, 20})),
-                  one = p.input(t, dims({kRows, 1}));
+    const ValueId x = p.input(t, dims_wide({kWideRows, kRow})), narrow = p.input(t, dims_wide({kWideRows, 20})),
+                  one = p.input(t, dims_wide({kWideRows, 1}));
     std::vector<std::string> names = {"sixteen", "eight", "element", "many", "heads"};
     p.output(p.b().concat({x, p.b().slice(x, 1, Dim(8), Dim(64))}, 1));
     p.output(p.b().concat({narrow, x, narrow}, 1));
     p.output(p.b().concat({x, one, narrow}, 1));
     p.output(p.b().concat({x, x, narrow, x, x, narrow, x, x, x, narrow}, 1));
-    const ValueId heads = p.b().transpose(p.b().reshape(x, dims({kRows / 64, 64, kRow / 8, 8})), 1, 2);
-    p.output(p.b().reshape(heads, dims({kRows / 64 * kRow / 8, 64, 8})));
+    const ValueId heads = p.b().transpose(p.b().reshape(x, dims_wide({kWideRows / 64, 64, kRow / 8, 8})), 1, 2);
+    p.output(p.b().reshape(heads, dims_wide({kWideRows / 64 * kRow / 8, 64, 8})));
     expect_same_bits(GetParam(), p, names,
-                     {numbers(t, {kRows, kRow}, 1), numbers(t, {kRows, 20}, 2), numbers(t, {kRows, 1}, 3)});
+                     {numbers(t, {kWideRows, kRow}, 1), numbers(t, {kWideRows, 20}, 2), numbers(t, {kWideRows, 1}, 3)});
   }
 }
 

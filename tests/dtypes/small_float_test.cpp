@@ -14,7 +14,7 @@
 namespace tern::test {
 namespace {
 
-std::uint32_t bits_of(float f) {
+std::uint32_t bits_of_small_float(float f) {
   return std::bit_cast<std::uint32_t>(f);
 }
 
@@ -32,7 +32,7 @@ void expect_rounded(const std::vector<double>& ladder, float x) {
     if (overflow && f.top == TopCodes::negative_zero_is_nan) want = f.sign();
     if (overflow && f.top == TopCodes::all_finite) want = (place - 1) | sign;
     if (place == 0 && f.top == TopCodes::negative_zero_is_nan) want = 0;
-    ASSERT_EQ(got.bits, want) << "of " << x << " with bits " << std::hex << bits_of(x);
+    ASSERT_EQ(got.bits, want) << "of " << x << " with bits " << std::hex << bits_of_small_float(x);
   }
 }
 
@@ -54,7 +54,7 @@ TYPED_TEST(SmallFloatTest, EveryCodeDecodesAndComesBack) {
     const TypeParam element = TypeParam::from_bits(static_cast<typename TypeParam::Bits>(code));
     const float got = static_cast<float>(element);
     const double want = f.value(code);
-    ASSERT_EQ(bits_of(TypeParam::decode(element.bits)), bits_of(got)) << "code " << code;
+    ASSERT_EQ(bits_of_small_float(TypeParam::decode(element.bits)), bits_of_small_float(got)) << "code " << code;
     if (std::isnan(want)) {
       ASSERT_TRUE(std::isnan(got)) << "code " << code;
       ASSERT_TRUE(f.is_nan(TypeParam(got).bits)) << "code " << code;
@@ -115,7 +115,7 @@ TYPED_TEST(SmallFloatTest, RunsEqualTheirElements) {
   for (const Overflow policy : {Overflow::to_nan, Overflow::saturate}) {
     encode_run(in.data(), out.data(), static_cast<std::int64_t>(in.size()), policy);
     for (std::size_t i = 0; i < in.size(); ++i) {
-      ASSERT_EQ(out[i].bits, TypeParam(in[i], policy).bits) << std::hex << bits_of(in[i]);
+      ASSERT_EQ(out[i].bits, TypeParam(in[i], policy).bits) << std::hex << bits_of_small_float(in[i]);
     }
   }
   std::vector<TypeParam> codes;
@@ -125,7 +125,7 @@ TYPED_TEST(SmallFloatTest, RunsEqualTheirElements) {
   std::vector<float> values(codes.size());
   decode_run(codes.data(), values.data(), static_cast<std::int64_t>(codes.size()));
   for (std::size_t c = 0; c < codes.size(); ++c) {
-    ASSERT_EQ(bits_of(values[c]), bits_of(static_cast<float>(codes[c]))) << "code " << c;
+    ASSERT_EQ(bits_of_small_float(values[c]), bits_of_small_float(static_cast<float>(codes[c]))) << "code " << c;
   }
 }
 

@@ -11,7 +11,7 @@ using pt2::test::call, pt2::test::dict, pt2::test::global, pt2::test::kFalse, pt
     pt2::test::plain, pt2::test::saved, pt2::test::storage, pt2::test::subclass, pt2::test::text;
 namespace write = pt2::test;
 
-const std::string kAten = "torch.ops.aten.";
+const std::string kImportSubclassAten = "torch.ops.aten.";
 const std::string kAccess = "torch.ops.export.access_subclass_inner_tensor.default";
 const std::string kInt8 = global("torchao.quantization", "Int8Tensor");
 const std::string kUnknown = global("torchao.quantization", "Int4Tensor");
@@ -55,7 +55,7 @@ std::vector<float> run(TracedModel& m) {
 TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
   TracedModel m = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
-  m.node(kAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
+  m.node(kImportSubclassAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   m.result("y");
   const Program p = m.load();
   ASSERT_EQ(p.states.size(), 2u);
@@ -68,8 +68,8 @@ TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
 
 TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
   TracedModel m = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
-  m.node(kAten + "t.default", {{"self", tensor("b_w")}}, {{"t", meta({2, 2})}});
-  m.node(kAten + "neg.default", {{"self", tensor("t")}}, {{"y", meta({2, 2})}});
+  m.node(kImportSubclassAten + "t.default", {{"self", tensor("b_w")}}, {{"t", meta({2, 2})}});
+  m.node(kImportSubclassAten + "neg.default", {{"self", tensor("t")}}, {{"y", meta({2, 2})}});
   m.result("y");
   // Row 0: 1, 2 times 2; row 1: -3, 4 times 0.5.
   EXPECT_EQ(run(m), (std::vector<float>{-2, 1.5, -4, -2}));
@@ -82,7 +82,7 @@ TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("original_weight_tensor")}},
          {{"inner", meta({2, 2})}});
   m.node(kAccess, {{"src_subclass_tensor", tensor("inner")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
-  m.node(kAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
+  m.node(kImportSubclassAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   m.result("y");
   EXPECT_EQ(m.load().states.at(1).name, "w.original_weight_tensor.scale");
   EXPECT_EQ(run(m), (std::vector<float>{-2, -0.5}));
@@ -90,7 +90,7 @@ TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
 
 TEST(ImportSubclass, PickledPlainTensorsAreStates) {
   TracedModel m = model(plain(storage("FloatStorage", "1", 2), write::integers({2}), write::integers({1})));
-  m.node(kAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2})}});
+  m.node(kImportSubclassAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2})}});
   m.result("y");
   EXPECT_EQ(m.load().states.at(0).name, "w");
   EXPECT_EQ(run(m), (std::vector<float>{-2, -0.5}));
@@ -111,7 +111,7 @@ TEST(ImportSubclass, MxWeightsBecomeOneValue) {
                 {std::string(128, '\x38'), "\x7e\x7f\x80\x81"}));
   m.buffer("w", meta({2, 64}));
   m.weights()["config"]["w"]["use_pickle"] = true;
-  m.node(kAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2, 64})}});
+  m.node(kImportSubclassAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2, 64})}});
   m.result("y");
   const Program p = m.load();
   ASSERT_EQ(p.states.size(), 1u);
@@ -138,7 +138,7 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
             std::string::npos);
 
   const auto negated = [](TracedModel m) {
-    m.node(kAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2, 2})}});
+    m.node(kImportSubclassAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2, 2})}});
     m.result("y");
     return m;
   };
@@ -151,13 +151,13 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
   TracedModel dynamic =
       model(subclass(kInt8, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
   dynamic.user("x", meta({2, 2}));
-  dynamic.node(kAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}}, {{"y", meta({2, 2})}});
+  dynamic.node(kImportSubclassAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}}, {{"y", meta({2, 2})}});
   dynamic.result("y");
   EXPECT_NE(error_of_model(dynamic, ErrorCode::unsupported).find("quantizes its other operand"), std::string::npos);
 
   TracedModel written = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
   written.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
-  written.node(kAten + "neg_.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
+  written.node(kImportSubclassAten + "neg_.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   written.result("y");
   EXPECT_NE(error_of_model(written, ErrorCode::unsupported).find("writes 'w.scale', a part of a tensor subclass"),
             std::string::npos);

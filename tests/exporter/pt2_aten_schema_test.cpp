@@ -9,7 +9,7 @@ namespace tern::pt2::test {
 namespace {
 
 using Base = SchemaType::Base;
-using Kind = Argument::Kind;
+using ArgumentKind = Argument::Kind;
 
 // Commas outside parentheses, brackets and quotes.
 std::size_t top_level_commas(std::string_view text) {

@@ -8,7 +8,7 @@
 namespace tern::pt2::test {
 namespace {
 
-using Kind = Argument::Kind;
+using ArgumentKind = Argument::Kind;
 
 Program parse(const Json& model) {
   return parse_program_json(model.dump(), "model.json");
@@ -123,7 +123,7 @@ TEST(Pt2Parse, ReadsEveryKindOfArgument) {
 
 TEST(Pt2Parse, NamesTheTagOfEveryKind) {
   for (int kind = 0; kind <= static_cast<int>(Kind::dict); ++kind)
-    EXPECT_EQ(std::string(tag_of(static_cast<Kind>(kind))).substr(0, 3), "as_") << kind;
+    EXPECT_EQ(std::string(tag_of(static_cast<ArgumentKind>(kind))).substr(0, 3), "as_") << kind;
   EXPECT_STREQ(tag_of(Kind::tensor), "as_tensor");
 }
 

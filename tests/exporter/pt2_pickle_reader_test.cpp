@@ -11,7 +11,7 @@
 namespace tern::pt2::test {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleValueKind = PickleValue::Kind;
 
 PickleValues read(const std::string& bytes) {
   return read_pickle(as_bytes(bytes), "w", 100);

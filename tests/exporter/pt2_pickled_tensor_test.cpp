@@ -20,7 +20,7 @@ PickledTensor read(const std::string& value) {
   const std::string& file = files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
   return read_pickled_tensor(read_saved_object(as_bytes(file), 1000, "w"), "w");
 }
-void expect_refused(const std::string& value, const std::string& says, ErrorCode code = ErrorCode::bad_file) {
+void expect_refused_pt2_pickled_tensor(const std::string& value, const std::string& says, ErrorCode code = ErrorCode::bad_file) {
   const std::string error = error_of([&] { read(value); }, code);
   EXPECT_EQ(error.find("w: offset "), 0u) << error;
   EXPECT_NE(error.find(says), std::string::npos) << error << "\nwanted: " << says;
@@ -85,59 +85,59 @@ TEST(Pt2PickledTensor, ReadsSubclassesWithTheirAttributes) {
 }
 
 TEST(Pt2PickledTensor, RefusesTensorsOutsideTheirStorage) {
-  expect_refused(floats(integers({7}), integers({1})),
+  expect_refused_pt2_pickled_tensor(floats(integers({7}), integers({1})),
                  "the tensor reaches 28 bytes into the storage '0', which has 24");
-  expect_refused(floats(integers({2, 3}), integers({3, 1}), 1), "reaches 28 bytes");
-  expect_refused(floats(integers({2}), integers({6})), "reaches 28 bytes");
+  expect_refused_pt2_pickled_tensor(floats(integers({2, 3}), integers({3, 1}), 1), "reaches 28 bytes");
+  expect_refused_pt2_pickled_tensor(floats(integers({2}), integers({6})), "reaches 28 bytes");
   const std::string large = "\x8a\x08" + std::string(7, '\xff') + "\x7f";
-  expect_refused(floats("(" + large + "t", "(" + large + "t"), "larger than 2^63 bytes");
-  expect_refused(floats("(" + large + "t", integers({0})), "larger than 2^63 bytes");
-  expect_refused(floats("(" + large + large + "t", integers({0, 0})), "larger than 2^63 bytes");
-  expect_refused(floats(integers({-1}), integers({1})), "the list of sizes is negative");
-  expect_refused(floats(integers({1}), integers({-1})), "the list of strides is negative");
-  expect_refused(floats(integers({1}), integers({1}), -4), "the storage offset is negative");
-  expect_refused(floats(integers({1, 2}), integers({1})), "there are not as many strides as sizes");
-  expect_refused(floats(integers(std::vector<std::int32_t>(65, 1)), integers({1})), "has 65 numbers");
+  expect_refused_pt2_pickled_tensor(floats("(" + large + "t", "(" + large + "t"), "larger than 2^63 bytes");
+  expect_refused_pt2_pickled_tensor(floats("(" + large + "t", integers({0})), "larger than 2^63 bytes");
+  expect_refused_pt2_pickled_tensor(floats("(" + large + large + "t", integers({0, 0})), "larger than 2^63 bytes");
+  expect_refused_pt2_pickled_tensor(floats(integers({-1}), integers({1})), "the list of sizes is negative");
+  expect_refused_pt2_pickled_tensor(floats(integers({1}), integers({-1})), "the list of strides is negative");
+  expect_refused_pt2_pickled_tensor(floats(integers({1}), integers({1}), -4), "the storage offset is negative");
+  expect_refused_pt2_pickled_tensor(floats(integers({1, 2}), integers({1})), "there are not as many strides as sizes");
+  expect_refused_pt2_pickled_tensor(floats(integers(std::vector<std::int32_t>(65, 1)), integers({1})), "has 65 numbers");
 }
 
 TEST(Pt2PickledTensor, RefusesStoragesThatLie) {
   const std::string one = integers({1});
-  expect_refused(plain(storage("FloatStorage", "0", 7), one, one),
+  expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "0", 7), one, one),
                  "has 7 elements of 'torch FloatStorage', and its entry has 24 bytes");
-  expect_refused(plain(storage("FloatStorage", "9", 6), one, one), "there is no entry data/'9'");
-  expect_refused(plain(storage("FloatStorage", "0", -1), one, one), "the size of the storage is negative");
-  expect_refused(plain(storage("UntypedStorage", "0", 24), one, one), "the dtype of the tensor is not given");
-  expect_refused(plain(kNone, one, one), "the storage is None, not a reference to stored data");
-  expect_refused(plain(text("0") + "Q", one, one), "is a text, not a tuple");
-  expect_refused(plain(tuple({text("other"), kNone, kNone, kNone, kNone}) + "Q", one, one), "is no storage",
+  expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "9", 6), one, one), "there is no entry data/'9'");
+  expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "0", -1), one, one), "the size of the storage is negative");
+  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one), "the dtype of the tensor is not given");
+  expect_refused_pt2_pickled_tensor(plain(kNone, one, one), "the storage is None, not a reference to stored data");
+  expect_refused_pt2_pickled_tensor(plain(text("0") + "Q", one, one), "is a text, not a tuple");
+  expect_refused_pt2_pickled_tensor(plain(tuple({text("other"), kNone, kNone, kNone, kNone}) + "Q", one, one), "is no storage",
                  ErrorCode::unsupported);
-  expect_refused(plain(storage("UntypedStorage", "0", 24), one, one, 0, "int4"), "tensors of int4 are not supported",
+  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one, 0, "int4"), "tensors of int4 are not supported",
                  ErrorCode::unsupported);
 }
 
 TEST(Pt2PickledTensor, RefusesObjectsThatAreNoTensors) {
-  expect_refused(kNone, "a tensor is expected, and there is None", ErrorCode::unsupported);
-  expect_refused(call(global("torch", "device"), {text("cpu")}), "a tensor is expected", ErrorCode::unsupported);
-  expect_refused(call(global("torch._utils", "_rebuild_tensor_v2"), {kNone}), "has 1 arguments, not 6 to 7");
-  expect_refused(subclass(global("torch", "device"), "float32", {1}, dict({})), "is no tensor class");
-  expect_refused(subclass(kInt8, "float32", {1}, kNone), "the state of the tensor is None, not a dict");
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", kNone}, {"a", kNone}})), "attribute 'a' occurs twice");
-  expect_refused(subclass(kInt8, "float32", {1}, "}(" + integer(1) + kNone + "u"),
+  expect_refused_pt2_pickled_tensor(kNone, "a tensor is expected, and there is None", ErrorCode::unsupported);
+  expect_refused_pt2_pickled_tensor(call(global("torch", "device"), {text("cpu")}), "a tensor is expected", ErrorCode::unsupported);
+  expect_refused_pt2_pickled_tensor(call(global("torch._utils", "_rebuild_tensor_v2"), {kNone}), "has 1 arguments, not 6 to 7");
+  expect_refused_pt2_pickled_tensor(subclass(global("torch", "device"), "float32", {1}, dict({})), "is no tensor class");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, kNone), "the state of the tensor is None, not a dict");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kNone}, {"a", kNone}})), "attribute 'a' occurs twice");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, "}(" + integer(1) + kNone + "u"),
                  "the name of an attribute is an integer");
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", kInt8}})), "is no attribute of a tensor");
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", text("0") + "Q"}})), "an attribute is stored data");
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", text(std::string(1025, 'x'))}})), "has 1025 bytes");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kInt8}})), "is no attribute of a tensor");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text("0") + "Q"}})), "an attribute is stored data");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text(std::string(1025, 'x'))}})), "has 1025 bytes");
   const std::string name(65, 'n');
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{name, floats(integers({1}), integers({1}))}})),
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{name, floats(integers({1}), integers({1}))}})),
                  "an inner tensor has 65 bytes");
 }
 
 TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
   std::string deep = kNone;
   for (int i = 0; i < 9; ++i) deep += "\x85";
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", deep}})), "nested more than 8 deep");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", deep}})), "nested more than 8 deep");
   // l = []; l.append(l)
-  expect_refused(subclass(kInt8, "float32", {1},
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1},
                           dict({{"a",
                                  "]q\x01h\x01"
                                  "a"}})),
@@ -149,10 +149,10 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
     for (int k = 0; k < 64; ++k) wide += std::string("h") + static_cast<char>(i);
     wide += "t";
   }
-  expect_refused(subclass(kInt8, "float32", {1}, dict({{"a", wide}})), "more than 4096 values");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", wide}})), "more than 4096 values");
   std::vector<std::pair<std::string, std::string>> many;
   for (int i = 0; i < 32; ++i) many.emplace_back("t" + std::to_string(i), floats(integers({1}), integers({1})));
-  expect_refused(subclass(kInt8, "float32", {1}, dict(many)), "more than 32 tensors");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict(many)), "more than 32 tensors");
   // A subclass with itself as its inner tensor.
   const std::string type = kInt8;
   const std::string loop = global("torch._tensor", "_rebuild_from_type_v2") + "(" +
@@ -162,7 +162,7 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
                            "t}q\x01tRq\x02"
                            "0h\x01" +
                            text("a") + "h\x02s0h\x02";
-  expect_refused(loop, "nested more than 8 deep");
+  expect_refused_pt2_pickled_tensor(loop, "nested more than 8 deep");
 }
 
 // a2_attr: values and strings shared through the memo.

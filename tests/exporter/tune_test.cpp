@@ -15,14 +15,14 @@ namespace {
 
 using testing::TestProgram;
 
-constexpr std::int64_t kDepth = 64, kColumns = 48;
+constexpr std::int64_t kTuneDepth = 64, kTuneColumns = 48;
 
 /// x [rows, 64] times a weight, with dynamic rows.
 TestProgram product(std::int64_t least, std::int64_t most) {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", least, most);
-  const ValueId w = p.state({kColumns, kDepth}, test::random_floats(kColumns * kDepth, 1), false),
-                x = p.input(DType::f32, {rows, kDepth});
+  const ValueId w = p.state({kTuneColumns, kTuneDepth}, test::random_floats(kTuneColumns * kTuneDepth, 1), false),
+                x = p.input(DType::f32, {rows, kTuneDepth});
   p.output(p.b().matmul(x, p.b().transpose(w, 0, 1)));
   return p;
 }

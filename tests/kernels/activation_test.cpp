@@ -14,42 +14,42 @@ namespace {
 using pointwise::Activation;
 using pointwise::LoopTable;
 
-constexpr DType f = DType::f32;
+constexpr DType f_activation = DType::f32;
 
 PointwiseExpr hardswish(double divisor) {
   Code c;
-  const auto x = c.load(0, f);
-  const auto sum = c.push(Scalar::add, f, x, c.constant(f, 3));
-  const auto low = c.push(Scalar::max, f, sum, c.constant(f, 0));
-  const auto high = c.push(Scalar::min, f, low, c.constant(f, 6));
-  c.push(Scalar::mul, f, x, c.push(Scalar::mul, f, high, c.constant(f, 1 / divisor)));
+  const auto x = c.load(0, f_activation);
+  const auto sum = c.push(Scalar::add, f_activation, x, c.constant(f_activation, 3));
+  const auto low = c.push(Scalar::max, f_activation, sum, c.constant(f_activation, 0));
+  const auto high = c.push(Scalar::min, f_activation, low, c.constant(f_activation, 6));
+  c.push(Scalar::mul, f_activation, x, c.push(Scalar::mul, f_activation, high, c.constant(f_activation, 1 / divisor)));
   return c.expr;
 }
 PointwiseExpr silu() {
   Code c;
-  const auto x = c.load(0, f);
-  const auto e = c.push(Scalar::exp, f, c.push(Scalar::neg, f, x));
-  c.push(Scalar::div, f, x, c.push(Scalar::add, f, c.constant(f, 1), e));
+  const auto x = c.load(0, f_activation);
+  const auto e = c.push(Scalar::exp, f_activation, c.push(Scalar::neg, f_activation, x));
+  c.push(Scalar::div, f_activation, x, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
   return c.expr;
 }
 
 PointwiseExpr gelu() {
   Code c;
-  const auto x = c.load(0, f);
-  const auto e = c.push(Scalar::erf, f, c.push(Scalar::mul, f, x, c.constant(f, std::sqrt(0.5))));
-  const auto half = c.push(Scalar::mul, f, c.constant(f, 0.5), x);
-  c.push(Scalar::mul, f, half, c.push(Scalar::add, f, c.constant(f, 1), e));
+  const auto x = c.load(0, f_activation);
+  const auto e = c.push(Scalar::erf, f_activation, c.push(Scalar::mul, f_activation, x, c.constant(f_activation, std::sqrt(0.5))));
+  const auto half = c.push(Scalar::mul, f_activation, c.constant(f_activation, 0.5), x);
+  c.push(Scalar::mul, f_activation, half, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
   return c.expr;
 }
 /// GELU spelled out as in models, with exchanged operands.
 PointwiseExpr gelu_tanh() {
   Code c;
-  const auto x = c.load(0, f);
-  const auto cube = c.push(Scalar::mul, f, c.push(Scalar::mul, f, x, x), x);
-  const auto sum = c.push(Scalar::add, f, x, c.push(Scalar::mul, f, cube, c.constant(f, 0.044715)));
-  const auto t = c.push(Scalar::tanh, f, c.push(Scalar::mul, f, sum, c.constant(f, std::sqrt(2 / std::acos(-1)))));
-  const auto half = c.push(Scalar::mul, f, x, c.constant(f, 0.5));
-  c.push(Scalar::mul, f, half, c.push(Scalar::add, f, t, c.constant(f, 1)));
+  const auto x = c.load(0, f_activation);
+  const auto cube = c.push(Scalar::mul, f_activation, c.push(Scalar::mul, f_activation, x, x), x);
+  const auto sum = c.push(Scalar::add, f_activation, x, c.push(Scalar::mul, f_activation, cube, c.constant(f_activation, 0.044715)));
+  const auto t = c.push(Scalar::tanh, f_activation, c.push(Scalar::mul, f_activation, sum, c.constant(f_activation, std::sqrt(2 / std::acos(-1)))));
+  const auto half = c.push(Scalar::mul, f_activation, x, c.constant(f_activation, 0.5));
+  c.push(Scalar::mul, f_activation, half, c.push(Scalar::add, f_activation, t, c.constant(f_activation, 1)));
   return c.expr;
 }
 
@@ -62,10 +62,10 @@ std::optional<Activation> activation_of(const PointwiseExpr& e) {
 
 TEST(Activation, IsFoundAtTheEnd) {
   Code c;
-  const auto x = c.push(Scalar::mul, f, c.load(0, f), c.load(1, f));
-  const auto e = c.push(Scalar::exp, f, c.push(Scalar::neg, f, x));
-  const auto silu_of_x = c.push(Scalar::div, f, x, c.push(Scalar::add, f, c.constant(f, 1), e));
-  c.push(Scalar::mul, f, silu_of_x, c.load(2, f));
+  const auto x = c.push(Scalar::mul, f_activation, c.load(0, f_activation), c.load(1, f_activation));
+  const auto e = c.push(Scalar::exp, f_activation, c.push(Scalar::neg, f_activation, x));
+  const auto silu_of_x = c.push(Scalar::div, f_activation, x, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
+  c.push(Scalar::mul, f_activation, silu_of_x, c.load(2, f_activation));
   const auto end = pointwise::activation_end(c.expr, silu_of_x);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->activation, Activation::silu);
@@ -84,7 +84,7 @@ TEST(Activation, IsFoundInItsExpressionAlone) {
   EXPECT_EQ(activation_of(other), std::nullopt);
   Code twice;
   twice.expr = silu();
-  twice.push(Scalar::add, f, 0, static_cast<std::uint16_t>(twice.expr.code.size() - 1));
+  twice.push(Scalar::add, f_activation, 0, static_cast<std::uint16_t>(twice.expr.code.size() - 1));
   EXPECT_EQ(activation_of(twice.expr), std::nullopt);
 }
 
@@ -96,7 +96,7 @@ std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e,
     if (n.op == Scalar::load) {
       to = x;
     } else if (n.op != Scalar::constant) {
-      table.get(n.op, f)(to.data(), values[n.a].data(), values[n.b].data(), nullptr,
+      table.get(n.op, f_activation)(to.data(), values[n.a].data(), values[n.b].data(), nullptr,
                          static_cast<std::int64_t>(x.size()));
     }
   }

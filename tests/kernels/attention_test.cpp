@@ -11,14 +11,14 @@ namespace {
 
 enum class Mask { none, boolean, added };
 
-struct Case {
+struct AttentionCase {
   std::int64_t batch, heads, groups, queries, keys, width, out_width;
   Mask mask = Mask::none;
   bool causal = false;
   bool mask_of_heads = false;  ///< a mask per head
 };
 
-void check(DType t, const Case& c, double tolerance) {
+void check(DType t, const AttentionCase& c, double tolerance) {
   const auto q = random_numbers(c.batch * c.heads * c.queries * c.width, 1, 2, 8),
              k = random_numbers(c.batch * c.groups * c.keys * c.width, 2, 2, 8),
              v = random_numbers(c.batch * c.groups * c.keys * c.out_width, 3, 2, 8);
@@ -75,7 +75,7 @@ void check(DType t, const Case& c, double tolerance) {
 }
 
 TEST(Attention, AgreesWithItsDefinition) {
-  const Case cases[] = {
+  const AttentionCase cases[] = {
       {1, 1, 1, 3, 5, 4, 4},
       {2, 4, 2, 7, 9, 8, 6},
       {1, 2, 2, 70, 70, 4, 4, Mask::none, true},
@@ -89,7 +89,7 @@ TEST(Attention, AgreesWithItsDefinition) {
       {1, 8, 2, 1, 40, 4, 4, Mask::added, false, true},
       {1, 4, 2, 1, 5, 4, 4, Mask::none, true},
   };
-  for (const Case& c : cases) {
+  for (const AttentionCase& c : cases) {
     check(DType::f64, c, 1e-12);
     check(DType::f32, c, 2e-6);
     check(DType::bf16, c, 2e-2);

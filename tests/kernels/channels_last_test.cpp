@@ -44,12 +44,12 @@ void each_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::
   }
 }
 
-struct Case {
+struct ChannelsLastCase {
   const char* what;
   std::int64_t batch, groups, in, out;
   WindowAxis h, w;
 };
-const Case kCases[] = {
+const ChannelsLastCase kChannelsLastCases[] = {
     {"one element", 2, 1, 37, 45, axis(5, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0)},
     {"one element, more than one sum", 1, 1, 300, 33, axis(3, 1, 1, 1, 0, 0), axis(5, 1, 1, 1, 0, 0)},
     {"one element, every second", 2, 1, 24, 64, axis(9, 1, 2, 1, 0, 0), axis(8, 1, 2, 1, 0, 0)},
@@ -95,7 +95,7 @@ std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, c
 }
 
 TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
-  for (const Case& k : kCases) {
+  for (const ChannelsLastCase& k : kChannelsLastCases) {
     for (const bool biased : {false, true}) {
       SCOPED_TRACE(k.what);
       const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
@@ -144,7 +144,7 @@ std::vector<float> widened(const std::vector<std::uint16_t>& v) {
 
 TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   int taken = 0;
-  for (const Case& k : kCases) {
+  for (const ChannelsLastCase& k : kChannelsLastCases) {
     const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     if (!tiles::rows_possible() || !has_narrow_depthwise(c)) continue;
     SCOPED_TRACE(k.what);
@@ -202,7 +202,7 @@ class Weights final : public WeightAccess {
 };
 
 TEST(ChannelsLast, WeightsFromTheArchiveGiveTheSame) {
-  for (const Case& k : kCases) {
+  for (const ChannelsLastCase& k : kChannelsLastCases) {
     SCOPED_TRACE(k.what);
     const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     const std::int64_t channels = k.groups * k.out;
@@ -258,7 +258,7 @@ TEST(ChannelsLast, DepthwiseResultsAreBounded) {
 }
 
 TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
-  for (const Case& k : kCases) {
+  for (const ChannelsLastCase& k : kChannelsLastCases) {
     if (k.h.dilation > 1 || k.w.dilation > 1) continue;
     SCOPED_TRACE(k.what);
     const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
@@ -293,7 +293,7 @@ TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
 }
 
 template <class T>
-void check_byte_pool(const Case& k) {
+void check_byte_pool(const ChannelsLastCase& k) {
   const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
   const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
   std::vector<T> x;
@@ -316,7 +316,7 @@ void check_byte_pool(const Case& k) {
 }
 
 TEST(ChannelsLast, PoolsOfBytesAsAPlainLoopDoes) {
-  for (const Case& k : kCases) {
+  for (const ChannelsLastCase& k : kChannelsLastCases) {
     SCOPED_TRACE(k.what);
     ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::uint8_t>(k));
     ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::int8_t>(k));

@@ -14,7 +14,7 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kTypes[] = {DType::boolean, DType::u8,        DType::i8,      DType::i16,         DType::i32,
+constexpr DType kCompiledTypes[] = {DType::boolean, DType::u8,        DType::i8,      DType::i16,         DType::i32,
                             DType::i64,     DType::u16,       DType::u32,     DType::u64,         DType::f16,
                             DType::bf16,    DType::f32,       DType::f64,     DType::c32,         DType::c64,
                             DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,
@@ -67,7 +67,7 @@ TEST(Compiled, EveryElementTypeHasItsTexts) {
   std::map<Op, int> taken;
   for (const generate::Sample& s : generate::samples()) {
     const DType from = s.inputs.empty() ? DType::invalid : s.inputs[0].dtype;
-    for (DType t : kTypes) {
+    for (DType t : kCompiledTypes) {
       for (DType integers : {DType::i32, DType::i64}) taken[s.op] += prepare(with_type(s, from, t, integers)) ? 1 : 0;
     }
   }

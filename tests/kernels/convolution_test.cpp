@@ -8,16 +8,16 @@
 namespace tern::test {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using ConvolutionShape = std::vector<std::int64_t>;
 
-struct Case {
-  Shape x, weight;
-  Shape strides, dilations, before, after, output_pads;
+struct ConvolutionCase {
+  ConvolutionShape x, weight;
+  ConvolutionShape strides, dilations, before, after, output_pads;
   std::int64_t groups = 1;
   bool transposed = false;
 };
 
-std::int64_t flat(const Shape& sizes, const Shape& at) {
+std::int64_t flat(const ConvolutionShape& sizes, const ConvolutionShape& at) {
   std::int64_t r = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) r = r * sizes[i] + at[i];
   return r;
@@ -25,8 +25,8 @@ std::int64_t flat(const Shape& sizes, const Shape& at) {
 
 /// Calls f for every index below `sizes`.
 template <class F>
-void each(const Shape& sizes, F&& f) {
-  Shape at(sizes.size(), 0);
+void each(const ConvolutionShape& sizes, F&& f) {
+  ConvolutionShape at(sizes.size(), 0);
   for (std::int64_t i = 0; i < product(sizes); ++i) {
     std::int64_t rest = i;
     for (std::size_t a = sizes.size(); a-- > 0;) {
@@ -38,18 +38,18 @@ void each(const Shape& sizes, F&& f) {
 }
 
 /// Adds each product of an input element and a weight to its result; a transposed convolution swaps input and result.
-std::vector<double> reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
-                              const Shape& out) {
+std::vector<double> reference(const ConvolutionCase& c, const std::vector<double>& x, const std::vector<double>& w,
+                              const ConvolutionShape& out) {
   std::vector<double> y(static_cast<std::size_t>(product(out)), 0.0);
   const std::size_t n = c.x.size() - 2;
-  each(c.weight, [&](const Shape& k) {
+  each(c.weight, [&](const ConvolutionShape& k) {
     // `small` has a position for each window; the windows are cut from `large`.
-    const Shape& small = c.transposed ? c.x : out;
-    const Shape& large = c.transposed ? out : c.x;
+    const ConvolutionShape& small = c.transposed ? c.x : out;
+    const ConvolutionShape& large = c.transposed ? out : c.x;
     const std::int64_t rows = c.weight[0] / c.groups, group = k[0] / rows;
-    each(Shape(small.begin() + 2, small.end()), [&](const Shape& window) {
+    each(ConvolutionShape(small.begin() + 2, small.end()), [&](const ConvolutionShape& window) {
       for (std::int64_t b = 0; b < c.x[0]; ++b) {
-        Shape at_small{b, k[0]}, at_large{b, group * c.weight[1] + k[1]};
+        ConvolutionShape at_small{b, k[0]}, at_large{b, group * c.weight[1] + k[1]};
         for (std::size_t i = 0; i < n; ++i) {
           const std::int64_t p = window[i] * c.strides[i] + k[i + 2] * c.dilations[i] - c.before[i];
           if (p < 0 || p >= large[i + 2]) return;
@@ -70,7 +70,7 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x, const
   return y;
 }
 
-void check(DType t, const Case& c, bool constant, portable::Launcher* device = nullptr) {
+void check(DType t, const ConvolutionCase& c, bool constant, portable::Launcher* device = nullptr) {
   NodeRun run(Op::convolution);
   run.on(device);
   const auto x = random_numbers(product(c.x), 1), w = random_numbers(product(c.weight), 2);
@@ -87,7 +87,7 @@ void check(DType t, const Case& c, bool constant, portable::Launcher* device = n
   run.set(AttrKey::transposed, c.transposed ? 1 : 0);
   if (c.transposed) run.set(AttrKey::output_pads, c.output_pads);
   run.run();
-  const Shape out = run.shape();
+  const ConvolutionShape out = run.shape();
   const auto expected = reference(c, x, w, out);
   const auto got = run.output();
   ASSERT_EQ(got.size(), expected.size());
@@ -99,7 +99,7 @@ void check(DType t, const Case& c, bool constant, portable::Launcher* device = n
   }
 }
 
-const Case kCases[] = {
+const ConvolutionCase kConvolutionCases[] = {
     {{2, 3, 9}, {4, 3, 3}, {1}, {1}, {0}, {0}, {0}},
     {{2, 3, 9}, {4, 3, 4}, {2}, {2}, {1}, {2}, {0}},
     {{1, 4, 7, 6}, {6, 2, 3, 2}, {2, 1}, {1, 2}, {1, 0}, {1, 2}, {0, 0}, 2},
@@ -130,7 +130,7 @@ const Case kCases[] = {
 
 TEST(Convolution, IsExactOnSmallIntegers) {
   for (DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::c64}) {
-    for (const Case& c : kCases) {
+    for (const ConvolutionCase& c : kConvolutionCases) {
       if (t == DType::bf16 && product(c.weight) > 2000) continue;  // sums beyond the exact range of bfloat16
       for (bool constant : {false, true}) check(t, c, constant);
     }
@@ -139,7 +139,7 @@ TEST(Convolution, IsExactOnSmallIntegers) {
 
 TEST(Convolution, IsExactOnDevices) {
   for (DType t : {DType::f32, DType::f16, DType::i64}) {
-    for (const Case& c : kCases) {
+    for (const ConvolutionCase& c : kConvolutionCases) {
       for (bool constant : {false, true}) check(t, c, constant, &HostLauncher::instance());
     }
   }

@@ -15,14 +15,14 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-struct Layout {
+struct CopyLayout {
   TensorView view;
   std::int64_t first = 0, elements = 0;  ///< position of the first element, and size of the memory
 };
 
 /// A view of these sizes with randomly permuted axes, some reversed, repeated (`reads`) or with gaps.
-Layout random_layout(const Sizes& sizes, bool reads, std::mt19937& random) {
-  Layout l;
+CopyLayout random_layout(const Sizes& sizes, bool reads, std::mt19937& random) {
+  CopyLayout l;
   l.view.rank = static_cast<std::int32_t>(sizes.size());
   std::ranges::copy(sizes, l.view.sizes.begin());
   std::vector<std::size_t> order(sizes.size());
@@ -45,7 +45,7 @@ Layout random_layout(const Sizes& sizes, bool reads, std::mt19937& random) {
   return l;
 }
 
-std::int64_t place(const Layout& l, std::int64_t index) {
+std::int64_t place(const CopyLayout& l, std::int64_t index) {
   std::int64_t at = l.first;
   for (int i = l.view.rank; i-- > 0; index /= l.view.size(i)) at += index % l.view.size(i) * l.view.stride(i);
   return at;
@@ -53,7 +53,7 @@ std::int64_t place(const Layout& l, std::int64_t index) {
 
 template <class T>
 void check(DType type, const Sizes& sizes, std::mt19937& random) {
-  Layout from = random_layout(sizes, true, random), to = random_layout(sizes, false, random);
+  CopyLayout from = random_layout(sizes, true, random), to = random_layout(sizes, false, random);
   std::vector<T> source(static_cast<std::size_t>(from.elements)),
       result(static_cast<std::size_t>(to.elements), static_cast<T>(99)), expected = result;
   for (T& v : source) v = static_cast<T>(random() % 90);

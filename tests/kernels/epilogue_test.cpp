@@ -11,7 +11,7 @@
 namespace tern::test {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using EpilogueShape = std::vector<std::int64_t>;
 
 /// max(own * scale + residual, 0): scale is operand 1 of the expression, residual operand 2.
 PointwiseExpr scale_add_relu() {
@@ -24,12 +24,12 @@ PointwiseExpr scale_add_relu() {
   return code.expr;
 }
 
-std::int64_t elements(const Shape& s) {
+std::int64_t elements(const EpilogueShape& s) {
   return product(s);
 }
 
 /// Index of the element of `s` broadcast to element `i` of `out`.
-std::size_t broadcast_at(const Shape& out, const Shape& s, std::int64_t i) {
+std::size_t broadcast_at(const EpilogueShape& out, const EpilogueShape& s, std::int64_t i) {
   std::int64_t at = 0, step = 1;
   for (std::size_t d = 0; d < out.size(); ++d) {
     const std::int64_t size = out[out.size() - 1 - d], position = i % size;
@@ -44,8 +44,8 @@ std::size_t broadcast_at(const Shape& out, const Shape& s, std::int64_t i) {
 
 struct Fused {
   Op op;
-  Shape a, b, bias;  ///< bias: empty if absent
-  Shape scale, residual;
+  EpilogueShape a, b, bias;  ///< bias: empty if absent
+  EpilogueShape scale, residual;
   bool constant = false;
 };
 
@@ -58,7 +58,7 @@ void fill_node(NodeRun& run, const Fused& f) {
     run.input(DType::f32, f.bias, random_numbers(elements(f.bias), 3, 3, 8));
   }
   if (f.op == Op::convolution) {
-    const Shape ones(f.a.size() - 2, 1);
+    const EpilogueShape ones(f.a.size() - 2, 1);
     const std::vector<std::int64_t> n(ones.begin(), ones.end());
     run.set(AttrKey::strides, n);
     run.set(AttrKey::dilations, n);
@@ -80,7 +80,7 @@ void check(const Fused& f) {
   fused.node().expr = scale_add_relu();
   const std::vector<Number> after = fused.run().output();
   ASSERT_EQ(after.size(), before.size());
-  const Shape out = plain.shape();
+  const EpilogueShape out = plain.shape();
   ASSERT_EQ(fused.shape(), out);
   for (std::size_t i = 0; i < after.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
@@ -112,12 +112,12 @@ struct Parts {
   std::vector<std::vector<float>> memory;
   KernelCall call;
 
-  explicit Parts(const Shape& shape, PointwiseExpr expr) {
+  explicit Parts(const EpilogueShape& shape, PointwiseExpr expr) {
     node.op = Op::matmul;
     node.expr = std::move(expr);
     out[0] = view(shape, 11);
   }
-  TensorView view(const Shape& shape, std::uint32_t seed) {
+  TensorView view(const EpilogueShape& shape, std::uint32_t seed) {
     TensorView v;
     v.dtype = DType::f32;
     v.rank = static_cast<std::int32_t>(shape.size());
@@ -137,7 +137,7 @@ struct Parts {
 };
 
 /// The whole expression by parts of each size, against the whole at once.
-void check_parts(const Shape& shape, const std::vector<Shape>& operands, const PointwiseExpr& expr) {
+void check_parts(const EpilogueShape& shape, const std::vector<EpilogueShape>& operands, const PointwiseExpr& expr) {
   Parts p(shape, expr);
   for (std::size_t i = 0; i < operands.size(); ++i) p.in.push_back(p.view(operands[i], 20 + static_cast<unsigned>(i)));
   p.finish();

@@ -57,7 +57,7 @@ std::vector<Number> rounded(const std::vector<Long>& x) {
   return y;
 }
 
-struct Case {
+struct FftCase {
   FftKind kind = FftKind::complex_to_complex;
   bool forward = true;
   FftNorm norm = FftNorm::none;
@@ -66,7 +66,7 @@ struct Case {
   bool wide = true;  ///< double precision
 };
 
-void expect_right(const Case& c) {
+void expect_right(const FftCase& c) {
   const std::int64_t count = product(c.sizes);
   const auto re = random_numbers(count, 1, 3, 8), im = random_numbers(count, 2, 3, 8);
   std::vector<Long> x, y;

@@ -16,9 +16,9 @@ namespace {
 
 using test::NodeRun;
 using test::Number;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kOrderNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<double> reals(const NodeRun& run, std::size_t i = 0) {
+std::vector<double> reals_order(const NodeRun& run, std::size_t i = 0) {
   std::vector<double> r;
   for (Number n : run.output(i)) r.push_back(n.real());
   return r;
@@ -41,7 +41,7 @@ NodeRun sort(DType t, std::vector<std::int64_t> sizes, const std::vector<double>
 
 TEST(Sort, IsStableInBothDirectionsWithNaNLargest) {
   auto v = test::random_numbers(1000, 3, 5);
-  v[17] = v[800] = kNaN;
+  v[17] = v[800] = kOrderNaN;
   for (DType t : {DType::f32, DType::bf16, DType::f64}) {
     for (bool descending : {false, true}) {
       std::vector<std::int64_t> order(v.size());
@@ -50,7 +50,7 @@ TEST(Sort, IsStableInBothDirectionsWithNaNLargest) {
         const double x = v[static_cast<std::size_t>(a)], y = v[static_cast<std::size_t>(b)];
         return descending ? ascends(y, x) : ascends(x, y);
       });
-      const auto at = reals(sort(t, {1000}, v, 0, descending, true), 1);
+      const auto at = reals_order(sort(t, {1000}, v, 0, descending, true), 1);
       for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(at[i], static_cast<double>(order[i]));
     }
   }
@@ -61,7 +61,7 @@ TEST(Sort, AnyAxisAndStridesWithValuesBesidePositions) {
   for (bool stable : {false, true}) {
     for (const std::vector<std::int64_t>& strides : {std::vector<std::int64_t>{}, {1, 3, 12}}) {
       const NodeRun run = sort(DType::i16, {3, 4, 5}, v, 1, false, stable, strides);
-      const auto values = reals(run), at = reals(run, 1);
+      const auto values = reals_order(run), at = reals_order(run, 1);
       for (std::size_t a = 0; a < 3; ++a) {
         for (std::size_t b = 0; b < 5; ++b) {
           for (std::size_t i = 0; i < 4; ++i) {
@@ -79,7 +79,7 @@ TEST(Sort, AnyAxisAndStridesWithValuesBesidePositions) {
 
 TEST(TopK, GivesTheFirstOfASort) {
   auto v = test::random_numbers(900, 11, 400, 4);
-  v[100] = kNaN;
+  v[100] = kOrderNaN;
   for (std::int64_t k : {0, 1, 5, 450, 900}) {
     for (bool largest : {false, true}) {
       NodeRun run(Op::topk);
@@ -91,7 +91,7 @@ TEST(TopK, GivesTheFirstOfASort) {
       auto sorted = v;
       std::sort(sorted.begin(), sorted.end(),
                 [&](double a, double b) { return largest ? ascends(b, a) : ascends(a, b); });
-      const auto values = reals(run), at = reals(run, 1);
+      const auto values = reals_order(run), at = reals_order(run, 1);
       ASSERT_EQ(values.size(), static_cast<std::size_t>(k));
       for (std::size_t i = 0; i < values.size(); ++i) {
         EXPECT_TRUE(values[i] == sorted[i] || (std::isnan(values[i]) && std::isnan(sorted[i])));
@@ -114,17 +114,17 @@ std::pair<double, double> select(SelectKind kind, const std::vector<double>& v, 
 
 TEST(SelectReduce, MedianIsTheLowerMiddleAndNaNWins) {
   EXPECT_EQ(select(SelectKind::median, {5, 1, 4, 2}), std::pair(2.0, 3.0));
-  EXPECT_TRUE(std::isnan(select(SelectKind::median, {5, kNaN, 4}).first));
-  EXPECT_EQ(select(SelectKind::median, {5, kNaN, 4}).second, 1);
-  EXPECT_EQ(select(SelectKind::nanmedian, {5, kNaN, 4}), std::pair(4.0, 2.0));
-  EXPECT_TRUE(std::isnan(select(SelectKind::nanmedian, {kNaN, kNaN}).first));
+  EXPECT_TRUE(std::isnan(select(SelectKind::median, {5, kOrderNaN, 4}).first));
+  EXPECT_EQ(select(SelectKind::median, {5, kOrderNaN, 4}).second, 1);
+  EXPECT_EQ(select(SelectKind::nanmedian, {5, kOrderNaN, 4}), std::pair(4.0, 2.0));
+  EXPECT_TRUE(std::isnan(select(SelectKind::nanmedian, {kOrderNaN, kOrderNaN}).first));
 }
 
 TEST(SelectReduce, ModeMaxAndKthValue) {
   EXPECT_EQ(select(SelectKind::mode, {3, 1, 3, 1, 2}).first, 1);  // the smallest of equally frequent values
   EXPECT_EQ(select(SelectKind::mode, {7, 7, 1}).first, 7);
   EXPECT_EQ(select(SelectKind::max, {1, 9, 9}), std::pair(9.0, 1.0));
-  EXPECT_EQ(select(SelectKind::min, {1, kNaN, 0, kNaN}).second, 1);
+  EXPECT_EQ(select(SelectKind::min, {1, kOrderNaN, 0, kOrderNaN}).second, 1);
   const auto v = test::random_numbers(501, 23, 100000, 2);
   auto sorted = v;
   std::sort(sorted.begin(), sorted.end());
@@ -133,7 +133,7 @@ TEST(SelectReduce, ModeMaxAndKthValue) {
     EXPECT_EQ(value, sorted[static_cast<std::size_t>(k - 1)]);
     EXPECT_EQ(value, v[static_cast<std::size_t>(at)]);
   }
-  EXPECT_TRUE(std::isnan(select(SelectKind::kthvalue, {kNaN, 1, 2}, 3).first));
+  EXPECT_TRUE(std::isnan(select(SelectKind::kthvalue, {kOrderNaN, 1, 2}, 3).first));
   EXPECT_THROW(select(SelectKind::kthvalue, {1, 2}, 3), Error);
 }
 
@@ -152,7 +152,7 @@ TEST(Scan, SumsAlongEveryAxis) {
   const auto v = test::random_numbers(3600, 9, 8, 4);
   for (std::int64_t axis = 0; axis < 3; ++axis) {
     for (const std::vector<std::int64_t>& strides : {std::vector<std::int64_t>{}, {600, 1, 1800}}) {
-      const auto y = reals(scan(ScanKind::cumsum, DType::f32, sizes, v, axis, strides));
+      const auto y = reals_order(scan(ScanKind::cumsum, DType::f32, sizes, v, axis, strides));
       const std::int64_t step = axis == 2 ? 1 : axis == 1 ? 2 : 1200, n = sizes[static_cast<std::size_t>(axis)];
       for (std::int64_t k = 0; k < 3600; ++k) {
         const double before = k / step % n == 0 ? 0 : y[static_cast<std::size_t>(k - step)];
@@ -163,20 +163,20 @@ TEST(Scan, SumsAlongEveryAxis) {
 }
 
 TEST(Scan, ExtremaNameTheLastOfEqualsAndKeepNaN) {
-  const NodeRun run = scan(ScanKind::cummax, DType::f32, {6}, {1, 3, 3, 2, kNaN, 5}, 0);
-  const auto v = reals(run), at = reals(run, 1);
+  const NodeRun run = scan(ScanKind::cummax, DType::f32, {6}, {1, 3, 3, 2, kOrderNaN, 5}, 0);
+  const auto v = reals_order(run), at = reals_order(run, 1);
   EXPECT_EQ(std::vector<double>(v.begin(), v.begin() + 4), (std::vector<double>{1, 3, 3, 3}));
   EXPECT_TRUE(std::isnan(v[4]) && std::isnan(v[5]));
   EXPECT_EQ(at, (std::vector<double>{0, 1, 2, 2, 4, 4}));
-  EXPECT_EQ(reals(scan(ScanKind::cummin, DType::i8, {3}, {2, 2, 5}, 0), 1), (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(reals_order(scan(ScanKind::cummin, DType::i8, {3}, {2, 2, 5}, 0), 1), (std::vector<double>{0, 1, 1}));
 }
 
 TEST(Scan, ProductsAndLogSums) {
-  EXPECT_EQ(reals(scan(ScanKind::cumprod, DType::i32, {4}, {1, -2, 3, 4}, 0)), (std::vector<double>{1, -2, -6, -24}));
-  const auto y = reals(scan(ScanKind::logcumsumexp, DType::f64, {3}, {700, 710, 720}, 0));
+  EXPECT_EQ(reals_order(scan(ScanKind::cumprod, DType::i32, {4}, {1, -2, 3, 4}, 0)), (std::vector<double>{1, -2, -6, -24}));
+  const auto y = reals_order(scan(ScanKind::logcumsumexp, DType::f64, {3}, {700, 710, 720}, 0));
   EXPECT_NEAR(y[2], 720 + std::log1p(std::exp(-10) + std::exp(-20)), 1e-12);
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(reals(scan(ScanKind::logcumsumexp, DType::f64, {2}, {-inf, -inf}, 0))[1], -inf);
+  EXPECT_EQ(reals_order(scan(ScanKind::logcumsumexp, DType::f64, {2}, {-inf, -inf}, 0))[1], -inf);
 }
 
 std::vector<double> search(const std::vector<double>& s, const std::vector<double>& v, bool right) {
@@ -184,7 +184,7 @@ std::vector<double> search(const std::vector<double>& s, const std::vector<doubl
   run.set(AttrKey::right, right);
   run.input(DType::f32, {static_cast<std::int64_t>(s.size())}, s);
   run.input(DType::f32, {static_cast<std::int64_t>(v.size())}, v);
-  return reals(run.run());
+  return reals_order(run.run());
 }
 
 TEST(SearchSorted, AgreesWithTheStandardLibrary) {
@@ -196,7 +196,7 @@ TEST(SearchSorted, AgreesWithTheStandardLibrary) {
           right ? std::upper_bound(s.begin(), s.end(), v[i]) : std::lower_bound(s.begin(), s.end(), v[i]);
       EXPECT_EQ(at[i], static_cast<double>(expected - s.begin()));
     }
-    EXPECT_EQ(search(s, {kNaN}, right), (std::vector<double>{6}));
+    EXPECT_EQ(search(s, {kOrderNaN}, right), (std::vector<double>{6}));
   }
 }
 

@@ -7,13 +7,13 @@
 namespace tern::test {
 namespace {
 
-struct Case {
+struct PointwiseArithmeticCase {
   Scalar op;
   double x, y, want;
 };
 
-void check(DType t, const std::vector<Case>& cases, DType result = DType::invalid) {
-  for (const Case& c : cases) {
+void check(DType t, const std::vector<PointwiseArithmeticCase>& cases, DType result = DType::invalid) {
+  for (const PointwiseArithmeticCase& c : cases) {
     std::vector<std::vector<double>> operands = {{c.x}};
     if (scalar_info(c.op).operands == 2) operands.push_back({c.y});
     const double got = apply(c.op, t, operands, result)[0].real();

@@ -5,7 +5,7 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kTypes[] = {DType::boolean, DType::i64, DType::u64, DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr DType kPointwiseTableTypes[] = {DType::boolean, DType::i64, DType::u64, DType::f32, DType::f64, DType::c64, DType::c128};
 
 TEST(PointwiseTable, EveryAcceptedOperationHasALoop) {
   int accepted = 0;
@@ -14,8 +14,8 @@ TEST(PointwiseTable, EveryAcceptedOperationHasALoop) {
     if (info.op == Scalar::invalid || info.operands == 0 || info.op == Scalar::convert || info.op == Scalar::bitcast) {
       continue;
     }
-    for (DType t : kTypes) {
-      for (DType result : kTypes) {
+    for (DType t : kPointwiseTableTypes) {
+      for (DType result : kPointwiseTableTypes) {
         Code code;
         const std::uint16_t condition = code.load(1, DType::boolean);
         const std::uint16_t x = code.load(0, t);

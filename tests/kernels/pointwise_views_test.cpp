@@ -22,12 +22,12 @@ std::int64_t source(const Sizes& out, const Sizes& sizes, std::int64_t i) {
   return at;
 }
 
-struct Shape {
+struct PointwiseViewsShape {
   Sizes out, x, y;
   Sizes x_strides = {}, y_strides = {};
 };
 
-const Shape kShapes[] = {
+const PointwiseViewsShape kShapes[] = {
     {{}, {}, {}},
     {{1}, {1}, {1}},
     {{5000}, {5000}, {5000}},
@@ -51,7 +51,7 @@ class PointwiseViews : public testing::TestWithParam<DType> {};
 
 TEST_P(PointwiseViews, BroadcastAndStrides) {
   const DType t = GetParam();
-  for (const Shape& s : kShapes) {
+  for (const PointwiseViewsShape& s : kShapes) {
     const auto x = random_numbers(product(s.x), 1, t == DType::boolean ? 1 : 5);
     const auto y = random_numbers(product(s.y), 2, 4);
     const auto as = [&](double v) {
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Types, PointwiseViews,
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(PointwiseViewsOf, ACopyIsOfTheWholeOperand) {
-  for (const Shape& s : kShapes) {
+  for (const PointwiseViewsShape& s : kShapes) {
     if (s.x != s.out) continue;
     for (DType to : {DType::f32, DType::i64}) {
       NodeRun run(Op::pointwise);

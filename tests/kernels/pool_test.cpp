@@ -9,13 +9,13 @@
 namespace tern::test {
 namespace {
 
-struct Case {
+struct PoolCase {
   PoolKind kind = PoolKind::max;
   std::int64_t size = 7, kernel = 3, stride = 1, before = 0, dilation = 1, ceil = 0, count_pads = 0, divisor = 0;
 };
 
 /// The largest or mean of window (i, j) of a plane [size, size + 1].
-double pooled(const Case& c, const std::vector<double>& x, std::int64_t plane, std::int64_t i, std::int64_t j) {
+double pooled(const PoolCase& c, const std::vector<double>& x, std::int64_t plane, std::int64_t i, std::int64_t j) {
   const std::int64_t height = c.size, width = c.size + 1;
   double top = -INFINITY, sum = 0;
   std::int64_t inside = 0, padded = 0;
@@ -38,7 +38,7 @@ double pooled(const Case& c, const std::vector<double>& x, std::int64_t plane, s
 
 enum class Wanted { values, indices, both };
 
-void check(DType t, const Case& c, Wanted wanted) {
+void check(DType t, const PoolCase& c, Wanted wanted) {
   const std::vector<std::int64_t> sizes{2, 3, c.size, c.size + 1};
   const std::vector<double> x = random_numbers(product(sizes), 1, 9);
   NodeRun run(Op::pool);
@@ -83,7 +83,7 @@ TEST(Pool, IsThatOfEachWindow) {
           for (const std::int64_t before : {0, 1, 2}) {
             if (before > kernel / 2) continue;
             for (const std::int64_t option : {0, 1, 2, 3}) {
-              Case c{kind, size, kernel, stride, before};
+              PoolCase c{kind, size, kernel, stride, before};
               c.ceil = option % 2;
               if (kind == PoolKind::max) {
                 c.dilation = size > 9 ? 1 + option / 2 : 1;

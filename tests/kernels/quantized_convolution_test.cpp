@@ -10,12 +10,12 @@
 namespace tern::test {
 namespace {
 
-struct Case {
+struct QuantizedConvolutionCase {
   std::int64_t batch, groups, in, out;  ///< channels per group: in, out
   std::vector<std::int64_t> image, kernel, strides, dilations, before;
   DType type = DType::f32;
 };
-const Case kCases[] = {
+const QuantizedConvolutionCase kQuantizedConvolutionCases[] = {
     {2, 1, 64, 24, {7, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},                 // a product of every position
     {1, 1, 64, 40, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},                 // padding
     {2, 2, 32, 9, {8, 7}, {2, 3}, {2, 1}, {1, 2}, {0, 2}, DType::bf16},     // groups, strides, dilations
@@ -27,7 +27,7 @@ struct Sums {
   std::vector<double> values, sizes;
 };
 
-Sums sums_of(const Case& c, const std::vector<double>& x, const std::vector<float>& w, const std::vector<double>& bias,
+Sums sums_of(const QuantizedConvolutionCase& c, const std::vector<double>& x, const std::vector<float>& w, const std::vector<double>& bias,
              const std::vector<std::int64_t>& out) {
   const auto at = [](const std::vector<std::int64_t>& v, std::size_t axis, std::int64_t missing) {
     const std::size_t skip = 3 - v.size();  // three axes, missing axes first
@@ -70,7 +70,7 @@ Sums sums_of(const Case& c, const std::vector<double>& x, const std::vector<floa
 }
 
 /// Checks a format and case with the native, the definition's and the reproducible kernel.
-void expect_sums(const Format& f, const Case& c, std::uint32_t seed) {
+void expect_sums(const Format& f, const QuantizedConvolutionCase& c, std::uint32_t seed) {
   std::int64_t columns = c.in, pixels = 1;
   for (const std::int64_t k : c.kernel) columns *= k;
   for (const std::int64_t i : c.image) pixels *= i;
@@ -110,15 +110,15 @@ TEST(QuantizedConvolution, SumsOfTheNumbersInEveryWay) {
   std::uint32_t seed = 1;
   for (const Format& f : kFormats) {
     if (f.blocks.sparse()) continue;  // sparse weights serve products only
-    for (const Case& c : kCases) expect_sums(f, c, seed += 3);
+    for (const QuantizedConvolutionCase& c : kQuantizedConvolutionCases) expect_sums(f, c, seed += 3);
   }
 }
 
 TEST(QuantizedConvolution, LargeWeightsAreMultipliedInParts) {
   // 4608 elements of a row and 120 channels: 113 at a time, then 7, of each group and image.
-  const Case large{2, 2, 512, 120, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  const QuantizedConvolutionCase large{2, 2, 512, 120, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
   expect_sums(kFormats[0], large, 5);
-  Case narrow = large;
+  QuantizedConvolutionCase narrow = large;
   narrow.type = DType::bf16;
   expect_sums(kFormats[6], narrow, 7);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using test::NodeRun;
 using test::Number;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kReduceNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 NodeRun reduce(ReduceKind kind, DType from, std::vector<std::int64_t> sizes, const std::vector<double>& v,
@@ -119,19 +119,19 @@ TEST(Reduce, LongSumsOfFloatAreAsGoodAsTheTypeAllows) {
   EXPECT_EQ(real(reduce(ReduceKind::mean, DType::f32, {n}, v, {0}, DType::f32)), static_cast<double>(0.1f));
   v[234'567] = 7;
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {n}, v, {}, DType::i64)), 234'567);
-  v[400'000] = kNaN;
+  v[400'000] = kReduceNaN;
   EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::f32, {n}, v, {}, DType::i64)), 400'000);
 }
 
 TEST(Reduce, NaNWinsAndTheFirstOfEqualsIsNamed) {
-  const std::vector<double> v = {1, kNaN, 3, kNaN, 3, 3};
+  const std::vector<double> v = {1, kReduceNaN, 3, kReduceNaN, 3, 3};
   EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::max, DType::f32, {6}, v, {}, DType::f32))));
   EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::min, DType::f64, {6}, v, {}, DType::f64))));
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {6}, v, {}, DType::i64)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::bf16, {6}, v, {0}, DType::i64)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::i8, {4}, {1, 5, 5, 2}, {}, DType::i64)), 1);
   // Adjacent columns, too.
-  const NodeRun columns = reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kNaN, 5, kNaN, 1}, {0}, DType::i64);
+  const NodeRun columns = reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kReduceNaN, 5, kReduceNaN, 1}, {0}, DType::i64);
   EXPECT_EQ(real(columns, 0), 1);
   EXPECT_EQ(real(columns, 1), 0);
 }
@@ -151,7 +151,7 @@ TEST(Reduce, NothingGivesTheNeutralElementOrAnError) {
 TEST(Reduce, ScalarsBooleansAndConversions) {
   EXPECT_EQ(real(reduce(ReduceKind::sum, DType::f32, {}, {2.5}, {}, DType::f32)), 2.5);
   EXPECT_EQ(real(reduce(ReduceKind::sum, DType::boolean, {4}, {1, 0, 1, 1}, {}, DType::i64)), 3);
-  EXPECT_EQ(real(reduce(ReduceKind::any, DType::f32, {2}, {0, kNaN}, {}, DType::boolean)), 1);
+  EXPECT_EQ(real(reduce(ReduceKind::any, DType::f32, {2}, {0, kReduceNaN}, {}, DType::boolean)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::all, DType::i64, {2}, {5, 0}, {}, DType::u8)), 0);
   EXPECT_EQ(real(reduce(ReduceKind::sum, DType::u8, {2}, {200, 100}, {}, DType::u8)), 44);  // wraps
   EXPECT_EQ(real(reduce(ReduceKind::bit_xor, DType::i64, {3}, {5, 9, -1}, {}, DType::i64)), 5 ^ 9 ^ -1);

@@ -19,7 +19,7 @@ using test::HostLauncher;
 using test::NodeRun;
 
 /// Numbers of very different magnitudes: every order of summation gives other bits.
-std::vector<double> uneven(std::int64_t n, std::uint32_t seed) {
+std::vector<double> uneven_reproducible(std::int64_t n, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
   std::vector<double> v(static_cast<std::size_t>(n));
@@ -68,7 +68,7 @@ void expect_same_bits(NodeRun cpu, NodeRun portable, std::size_t outputs = 1) {
 
 TEST(Reproducible, SumsInTheOrderOfTheDefinition) {
   for (const std::int64_t n : {1, 15, 16, 17, 511, 512, 513, 1040, 5000, 100003}) {
-    const std::vector<double> v = uneven(n, static_cast<std::uint32_t>(n));
+    const std::vector<double> v = uneven_reproducible(n, static_cast<std::uint32_t>(n));
     NodeRun run = reduce(ReduceKind::sum, DType::f64, {n}, v, {0});
     run.reproducible();
     run.run();
@@ -96,7 +96,7 @@ TEST(Reproducible, ReducesAsThePortableKernels) {
         const Case& c = cases[i];
         if (kind == ReduceKind::var && is_complex(t)) continue;  // its result has another type
         if (t != DType::f32 && i >= 3) break;                    // each is a kernel to compile
-        std::vector<double> v = uneven(test::product(c.sizes), 7);
+        std::vector<double> v = uneven_reproducible(test::product(c.sizes), 7);
         expect_same_bits(reduce(kind, t, c.sizes, v, c.axes, c.strides),
                          reduce(kind, t, c.sizes, v, c.axes, c.strides));
       }
@@ -171,7 +171,7 @@ TEST(Reproducible, SoftmaxAsThePortableKernel) {
     for (const bool log : {false, true}) {
       for (const auto& [sizes, axis] : std::vector<std::pair<std::vector<std::int64_t>, std::int64_t>>{
                {{3, 1200}, 1}, {{40, 6}, 0}, {{2, 17, 5}, 1}, {{1}, 0}}) {
-        const std::vector<double> v = uneven(test::product(sizes), 3);
+        const std::vector<double> v = uneven_reproducible(test::product(sizes), 3);
         expect_same_bits(softmax(t, sizes, axis, log, v), softmax(t, sizes, axis, log, v));
       }
     }
@@ -185,9 +185,9 @@ NodeRun normalization(Op op, DType t, bool affine) {
                                               ? std::vector<std::int64_t>{3, 4, 150}
                                               : std::vector<std::int64_t>{6, 700};
   const std::int64_t parameters = op == Op::group_norm || op == Op::batch_norm ? 4 : 700;
-  run.input(t, sizes, uneven(test::product(sizes), 5));
+  run.input(t, sizes, uneven_reproducible(test::product(sizes), 5));
   if (op == Op::batch_norm) {
-    run.input(DType::f32, {4}, uneven(4, 6));
+    run.input(DType::f32, {4}, uneven_reproducible(4, 6));
     run.input(DType::f32, {4}, std::vector<double>{0.5, 1.25, 3, 0.01});
   }
   if (op == Op::group_norm) run.set(AttrKey::groups, 2);
@@ -195,7 +195,7 @@ NodeRun normalization(Op op, DType t, bool affine) {
   const int count = op == Op::rms_norm ? 1 : 2;
   for (int i = 0; i < count; ++i) {
     if (affine) {
-      run.input(t, {parameters}, uneven(parameters, 8 + static_cast<std::uint32_t>(i)));
+      run.input(t, {parameters}, uneven_reproducible(parameters, 8 + static_cast<std::uint32_t>(i)));
     } else {
       run.no_input();
     }

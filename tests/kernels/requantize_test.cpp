@@ -15,7 +15,7 @@
 namespace tern::test {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using RequantizeShape = std::vector<std::int64_t>;
 
 /// Quantized layers end so: y / scale, rounded, plus the zero point, bounded by the type.
 struct End {
@@ -40,22 +40,22 @@ std::uint16_t loaded(Code& c, std::int64_t operand, DType dtype = DType::f32) {
 std::uint16_t number(Code& c, double v) {
   return c.constant(DType::f32, v);
 }
-std::uint16_t f(Code& c, Scalar op, std::uint16_t a, std::uint16_t b = 0) {
+std::uint16_t f_requantize(Code& c, Scalar op, std::uint16_t a, std::uint16_t b = 0) {
   return c.push(op, DType::f32, a, b);
 }
 /// (float(x) - less) * times
 std::uint16_t widened(Code& c, std::int64_t operand, DType dtype, double less, double times) {
   const auto x = c.push(Scalar::convert, DType::f32, loaded(c, operand, dtype));
-  return f(c, Scalar::mul, f(c, Scalar::sub, x, number(c, less)), number(c, times));
+  return f_requantize(c, Scalar::mul, f_requantize(c, Scalar::sub, x, number(c, less)), number(c, times));
 }
 
 constexpr Middle kMiddles[] = {
-    {"scale", [](Code& c, std::uint16_t x) { return f(c, Scalar::mul, x, loaded(c, 1)); },
+    {"scale", [](Code& c, std::uint16_t x) { return f_requantize(c, Scalar::mul, x, loaded(c, 1)); },
      [](float x, float s, float, float, float, float, float, float) { return x * s; }},
     {"scale and bias, relu",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::add, f(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
-       return f(c, Scalar::max, x, number(c, 0));
+       x = f_requantize(c, Scalar::add, f_requantize(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
+       return f_requantize(c, Scalar::max, x, number(c, 0));
      },
      [](float x, float s, float b, float, float, float, float, float) {
        const float y = x * s;
@@ -63,32 +63,32 @@ constexpr Middle kMiddles[] = {
      }},
     {"corrected, bounded on both sides",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::mul, f(c, Scalar::sub, x, loaded(c, 3)), loaded(c, 1));
-       x = f(c, Scalar::max, f(c, Scalar::add, x, loaded(c, 2)), number(c, -0.75));
-       return f(c, Scalar::min, number(c, 1.3), x);
+       x = f_requantize(c, Scalar::mul, f_requantize(c, Scalar::sub, x, loaded(c, 3)), loaded(c, 1));
+       x = f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, loaded(c, 2)), number(c, -0.75));
+       return f_requantize(c, Scalar::min, number(c, 1.3), x);
      },
      [](float x, float s, float b, float corrected, float, float, float, float) {
        const float y = (x - corrected) * s;
        return std::min(std::max(y + b, -0.75F), 1.3F);
      }},
     {"scales of rows and columns",
-     [](Code& c, std::uint16_t x) { return f(c, Scalar::mul, f(c, Scalar::mul, x, loaded(c, 4)), loaded(c, 1)); },
+     [](Code& c, std::uint16_t x) { return f_requantize(c, Scalar::mul, f_requantize(c, Scalar::mul, x, loaded(c, 4)), loaded(c, 1)); },
      [](float x, float s, float, float, float row, float, float, float) {
        const float y = x * row;
        return y * s;
      }},
     {"a residual of float32, relu before and behind it",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::max, f(c, Scalar::mul, x, loaded(c, 1)), number(c, 0));
-       return f(c, Scalar::max, f(c, Scalar::add, loaded(c, 5), x), number(c, 0));
+       x = f_requantize(c, Scalar::max, f_requantize(c, Scalar::mul, x, loaded(c, 1)), number(c, 0));
+       return f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, loaded(c, 5), x), number(c, 0));
      },
      [](float x, float s, float, float, float, float element, float, float) {
        return std::max(element + std::max(x * s, 0.0F), 0.0F);
      }},
     {"a residual of uint8",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::add, f(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
-       return f(c, Scalar::add, x, widened(c, 6, DType::u8, 103, 0.0122453));
+       x = f_requantize(c, Scalar::add, f_requantize(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
+       return f_requantize(c, Scalar::add, x, widened(c, 6, DType::u8, 103, 0.0122453));
      },
      [](float x, float s, float b, float, float, float, float u, float) {
        const float y = x * s, z = y + b;
@@ -96,8 +96,8 @@ constexpr Middle kMiddles[] = {
      }},
     {"a residual of int8",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::mul, x, loaded(c, 1));
-       return f(c, Scalar::max, f(c, Scalar::add, x, widened(c, 7, DType::i8, -4, 0.01)), number(c, 0));
+       x = f_requantize(c, Scalar::mul, x, loaded(c, 1));
+       return f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, widened(c, 7, DType::i8, -4, 0.01)), number(c, 0));
      },
      [](float x, float s, float, float, float, float, float, float i) {
        const float y = x * s;
@@ -105,10 +105,10 @@ constexpr Middle kMiddles[] = {
      }},
     {"hardswish of scale and bias",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::add, f(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
+       x = f_requantize(c, Scalar::add, f_requantize(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
        const auto high =
-           f(c, Scalar::min, f(c, Scalar::max, f(c, Scalar::add, x, number(c, 3)), number(c, 0)), number(c, 6));
-       return f(c, Scalar::mul, x, f(c, Scalar::mul, high, number(c, 1.0F / 6.0F)));
+           f_requantize(c, Scalar::min, f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, number(c, 3)), number(c, 0)), number(c, 6));
+       return f_requantize(c, Scalar::mul, x, f_requantize(c, Scalar::mul, high, number(c, 1.0F / 6.0F)));
      },
      [](float x, float s, float b, float, float, float, float, float) {
        const float scaled = x * s, y = scaled + b;
@@ -117,8 +117,8 @@ constexpr Middle kMiddles[] = {
      }},
     {"no chain: the sum is read twice",
      [](Code& c, std::uint16_t x) {
-       x = f(c, Scalar::mul, x, loaded(c, 1));
-       return f(c, Scalar::mul, x, x);
+       x = f_requantize(c, Scalar::mul, x, loaded(c, 1));
+       return f_requantize(c, Scalar::mul, x, x);
      },
      [](float x, float s, float, float, float, float, float, float) {
        const float y = x * s;
@@ -135,10 +135,10 @@ constexpr End kEnds[] = {{DType::u8, 117.721, false, 0},
 PointwiseExpr expression(const Middle& m, const End& e) {
   Code c;
   auto x = m.code(c, loaded(c, 0));
-  x = f(c, Scalar::round, f(c, e.divides ? Scalar::div : Scalar::mul, x, number(c, e.factor)));
-  x = f(c, Scalar::add, x, number(c, e.zero));
+  x = f_requantize(c, Scalar::round, f_requantize(c, e.divides ? Scalar::div : Scalar::mul, x, number(c, e.factor)));
+  x = f_requantize(c, Scalar::add, x, number(c, e.zero));
   const double least = e.dtype == DType::u8 ? 0 : -128;
-  x = f(c, Scalar::min, f(c, Scalar::max, x, number(c, least)), number(c, least + 255));
+  x = f_requantize(c, Scalar::min, f_requantize(c, Scalar::max, x, number(c, least)), number(c, least + 255));
   c.push(Scalar::convert, e.dtype, x);
   return c.expr;
 }
@@ -231,24 +231,24 @@ TEST(Requantize, ScalesThatAreNoNumbers) {
 
 /// Activations before a product: x times a number per row, times a scalar, or unchanged.
 TEST(Requantize, NumbersOfPointwiseNodes) {
-  const Shape shapes[] = {{5, 100}, {1, 9000}, {3, 7, 40}, {2, 5000}};
+  const RequantizeShape shapes[] = {{5, 100}, {1, 9000}, {3, 7, 40}, {2, 5000}};
   for (const int threads : {1, 3}) {
     const ThreadScope scope{Threads(threads)};
-    for (const Shape& shape : shapes) {
+    for (const RequantizeShape& shape : shapes) {
       const std::int64_t count = product(shape), row = shape.back();
-      Shape of_rows = shape;
+      RequantizeShape of_rows = shape;
       of_rows.back() = 1;
       auto x = numbers(count, 1, -3, 3);
       x[3] = std::numeric_limits<float>::quiet_NaN();
       x[4] = std::numeric_limits<float>::infinity();
       for (const bool by_rows : {true, false}) {
-        const Shape& scales = by_rows ? of_rows : Shape{};
+        const RequantizeShape& scales = by_rows ? of_rows : RequantizeShape{};
         const auto s = numbers(product(scales), 2, 30, 60);
         for (const End& end : {End{DType::i8, 1, false, 0}, End{DType::u8, 2.5, false, 17}}) {
           NodeRun run(Op::pointwise);
           run.input(DType::f32, shape, x);
           run.input(DType::f32, scales, s);
-          const Middle middle{"", [](Code& c, std::uint16_t v) { return f(c, Scalar::mul, v, loaded(c, 1)); }, nullptr};
+          const Middle middle{"", [](Code& c, std::uint16_t v) { return f_requantize(c, Scalar::mul, v, loaded(c, 1)); }, nullptr};
           run.node().expr = expression(middle, end);
           const std::vector<Number> got = run.run().output();
           for (std::int64_t i = 0; i < count; ++i) {

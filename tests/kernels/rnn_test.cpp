@@ -49,13 +49,13 @@ void step(RnnKind kind, const Cell& cell, const Vec& x, Vec& h, Vec& c) {
   h = cell.w_hr.empty() ? out : multiply(cell.w_hr, out);
 }
 
-struct Case {
+struct RnnCase {
   RnnKind kind;
   std::int64_t layers, steps, batch, input, hidden, projected;
   bool bidirectional, biases;
 };
 
-void check(const Case& c, DType t, double tolerance) {
+void check(const RnnCase& c, DType t, double tolerance) {
   const std::int64_t directions = c.bidirectional ? 2 : 1, gates = (c.kind == RnnKind::lstm  ? 4
                                                                     : c.kind == RnnKind::gru ? 3
                                                                                              : 1) *
@@ -146,13 +146,13 @@ void check(const Case& c, DType t, double tolerance) {
 }
 
 TEST(Rnn, FollowsTheFormulas) {
-  const Case cases[] = {
+  const RnnCase cases[] = {
       {RnnKind::lstm, 1, 4, 2, 3, 5, 5, false, true}, {RnnKind::lstm, 2, 3, 2, 3, 4, 4, true, true},
       {RnnKind::lstm, 2, 3, 1, 3, 4, 2, true, false}, {RnnKind::gru, 1, 4, 3, 2, 3, 3, false, true},
       {RnnKind::gru, 2, 3, 2, 3, 4, 4, true, false},  {RnnKind::tanh, 2, 3, 2, 3, 4, 4, true, true},
       {RnnKind::relu, 1, 5, 2, 3, 4, 4, false, true},
   };
-  for (const Case& c : cases) {
+  for (const RnnCase& c : cases) {
     check(c, DType::f64, 1e-13);
     check(c, DType::f32, 2e-6);
     check(c, DType::bf16, 3e-2);

@@ -23,12 +23,12 @@ WindowAxis axis(std::int64_t in, std::int64_t before, std::int64_t after) {
   return {in, in + before + after - 2, 3, 1, 1, before};
 }
 
-struct Case {
+struct WinogradCase {
   const char* what;
   std::int64_t batch, groups, in, out;
   WindowAxis h, w;
 };
-const Case kCases[] = {
+const WinogradCase kWinogradCases[] = {
     {"whole tiles", 1, 1, 16, 32, axis(8, 1, 1), axis(12, 1, 1)},
     {"parts of tiles, parts of registers", 2, 1, 21, 45, axis(7, 1, 1), axis(10, 1, 1)},
     {"not padded", 1, 1, 16, 16, axis(9, 0, 0), axis(7, 0, 0)},
@@ -41,7 +41,7 @@ const Case kCases[] = {
 };
 
 struct Example {
-  explicit Example(const Case& k)
+  explicit Example(const WinogradCase& k)
       : c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out},
         x(random_floats(k.batch * k.groups * k.in * k.h.in * k.w.in, 1)),
         weight(random_floats(k.groups * k.out * k.in * 9, 2)),
@@ -101,7 +101,7 @@ std::vector<float> panels_of(const Convolution& c, const std::vector<float>& wei
 }
 
 TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
-  for (const Case& k : kCases) {
+  for (const WinogradCase& k : kWinogradCases) {
     SCOPED_TRACE(k.what);
     Example e(k);
     ASSERT_TRUE(Winograd::possible(e.c));
@@ -122,7 +122,7 @@ TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
 }
 
 TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
-  Example e(kCases[0]);
+  Example e(kWinogradCases[0]);
   for (auto change : {+[](Convolution& c) { c.window[1].kernel = 5; }, +[](Convolution& c) { c.window[2].stride = 2; },
                       +[](Convolution& c) { c.window[2].dilation = 2; }, +[](Convolution& c) { c.in_order = true; },
                       +[](Convolution& c) { c.in = 8; }, +[](Convolution& c) { c.out = 8; },

@@ -25,7 +25,7 @@ std::vector<std::byte> with(const std::function<void(WrittenStorages&)>& change)
 }
 
 /// Opening fails and names the rule.
-void expect_rule(std::span<const std::byte> bytes, const std::string& rule) {
+void expect_rule_archive_segment_attack(std::span<const std::byte> bytes, const std::string& rule) {
   EXPECT_NE(open_error(bytes, Verify::never).find("rule " + rule), std::string::npos)
       << rule << " expected, not: " << open_error(bytes, Verify::never);
 }
@@ -56,16 +56,16 @@ TEST(ArchiveAttack, SegmentOffsets) {
               "")
         << value;
   }
-  expect_rule(with([](WrittenStorages& s) { s.segments[1].offset = kMax - 63; }), "segments.inside");
-  expect_rule(with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }),
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMax - 63; }), "segments.inside");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }),
               "segments.inside");
 }
 
 TEST(ArchiveAttack, SegmentAlignments) {
   for (std::uint64_t value : {0, 1, 32, 63, 65, 96, 1 << 30}) {
-    expect_rule(with([&](WrittenStorages& s) { s.segments[1].alignment = value; }), "segments.alignment");
+    expect_rule_archive_segment_attack(with([&](WrittenStorages& s) { s.segments[1].alignment = value; }), "segments.alignment");
   }
-  expect_rule(with([](WrittenStorages& s) { s.segments[1].alignment = 4096; }), "segments.alignment");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].alignment = 4096; }), "segments.alignment");
 }
 
 TEST(ArchiveAttack, IndexOffsets) {
@@ -82,13 +82,13 @@ TEST(ArchiveAttack, IndexOffsets) {
 
 // FIELD 3: overlapping segments, holes, a polyglot's tail.
 TEST(ArchiveAttack, OverlappingSegments) {
-  expect_rule(with([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }), "segments.overlap");
-  expect_rule(with([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }), "segments.overlap");
-  expect_rule(with([](WrittenStorages& s) { s.segments[0].offset = 0; }), "segments.overlap");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }), "segments.overlap");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }), "segments.overlap");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[0].offset = 0; }), "segments.overlap");
 }
 
 TEST(ArchiveAttack, SegmentsInAnotherOrder) {
-  expect_rule(with([](WrittenStorages& s) {
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) {
                 std::swap(s.segments[0], s.segments[1]);
                 for (auto& storage : s.storages) {
                   if (storage.segment == 0 || storage.segment == 1) storage.segment = 1 - storage.segment;
@@ -103,13 +103,13 @@ TEST(ArchiveAttack, HoleBeforeTheIndex) {
   std::memcpy(&index, good.data() + PrologueField::index_offset, sizeof index);
   std::vector<std::byte> segments(good.begin() + kPrologueSize, good.begin() + static_cast<std::ptrdiff_t>(index));
   segments.resize(segments.size() + 64);
-  expect_rule(assemble(segments, std::span(good).subspan(index)), "segments.tiling");
+  expect_rule_archive_segment_attack(assemble(segments, std::span(good).subspan(index)), "segments.tiling");
 }
 
 TEST(ArchiveAttack, PolyglotTail) {
   std::vector<std::byte> bytes = archive_bytes(sample_program());
   bytes.resize(bytes.size() + 22);  // room for the end record of a zip file
-  expect_rule(bytes, "file.end");
+  expect_rule_archive_segment_attack(bytes, "file.end");
 }
 
 TEST(ArchiveAttack, PaddingThatIsNotZero) {
@@ -118,7 +118,7 @@ TEST(ArchiveAttack, PaddingThatIsNotZero) {
   // The second segment holds 40 bytes at 192, followed by 24 bytes of padding.
   ASSERT_EQ(program->storages[2].size, 40u);
   bytes[192 + 40] = std::byte{1};
-  expect_rule(bytes, "segments.padding");
+  expect_rule_archive_segment_attack(bytes, "segments.padding");
 }
 
 // FIELD 6: bombs.
@@ -161,11 +161,11 @@ TEST(ArchiveAttack, FrameTables) {
     return with_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [&](WrittenStorages& s) { change(s.segments[0]); });
   };
   EXPECT_EQ(open_error(spoil([](WrittenSegment&) {})), "");
-  expect_rule(spoil([](WrittenSegment& s) { s.frames.pop_back(); }), "segments.frames");
-  expect_rule(spoil([](WrittenSegment& s) { s.frames.push_back(0); }), "segments.frames");
-  expect_rule(spoil([](WrittenSegment& s) { ++s.frames[0]; }), "segments.frames");
-  expect_rule(spoil([](WrittenSegment& s) { s.frame_size = 0; }), "segments.frames");
-  expect_rule(spoil([](WrittenSegment& s) { s.frame_size = kMaxFrameSize + 1; }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frames.pop_back(); }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frames.push_back(0); }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { ++s.frames[0]; }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frame_size = 0; }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frame_size = kMaxFrameSize + 1; }), "segments.frames");
   // A correct sum of wrong frame sizes: decoding finds the error.
   const auto shifted = spoil([](WrittenSegment& s) { ++s.frames[0], --s.frames[1]; });
   EXPECT_EQ(open_error(shifted, Verify::never), "");
@@ -173,10 +173,10 @@ TEST(ArchiveAttack, FrameTables) {
 }
 
 TEST(ArchiveAttack, StoragesWithoutTheirBytes) {
-  expect_rule(with([](WrittenStorages& s) { s.storages[0].segment = 99; }), "storages.segment");
-  expect_rule(with([](WrittenStorages& s) { s.storages[0].size = 64; }), "storages.segment");
-  expect_rule(with([](WrittenStorages& s) { s.storages[0].segment = -1; }), "storages.segment");
-  expect_rule(with([](WrittenStorages& s) { s.storages[2] = {0, -1}; }), "segments.unused");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].segment = 99; }), "storages.segment");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].size = 64; }), "storages.segment");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].segment = -1; }), "storages.segment");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[2] = {0, -1}; }), "segments.unused");
 }
 
 // FIELD 22: a newer version is refused with both numbers.
@@ -198,10 +198,10 @@ TEST(ArchiveAttack, NewerVersion) {
 TEST(ArchiveAttack, ReservedBytes) {
   std::vector<std::byte> bytes = archive_bytes(sample_program());
   put(bytes, PrologueField::reserved, 1);
-  expect_rule(bytes, "prologue.reserved");
+  expect_rule_archive_segment_attack(bytes, "prologue.reserved");
   bytes = archive_bytes(sample_program());
   put(bytes, PrologueField::reserved_end + 15, std::byte{1});
-  expect_rule(bytes, "prologue.reserved");
+  expect_rule_archive_segment_attack(bytes, "prologue.reserved");
 }
 
 TEST(ArchiveAttack, WrongHashOfASegmentIsFoundAtFirstUse) {

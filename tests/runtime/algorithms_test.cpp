@@ -30,7 +30,7 @@ using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
 /// Algorithms taken, by node.
-class Observer : public PlanObserver {
+class AlgorithmsObserver : public PlanObserver {
  public:
   std::map<std::uint32_t, AlgorithmChoice> taken;
 
@@ -41,16 +41,16 @@ class Observer : public PlanObserver {
   }
 };
 
-struct Result {
+struct AlgorithmsResult {
   std::vector<float> values;
   std::map<std::uint32_t, AlgorithmChoice> taken;
 };
 
-Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
-  Observer observer;
+AlgorithmsResult run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
+  AlgorithmsObserver observer;
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
   Session session((Prepared(prepared)));
-  Result r{values_of(session.run({x})[0]), {}};
+  AlgorithmsResult r{values_of(session.run({x})[0]), {}};
   r.taken = observer.taken;
   return r;
 }
@@ -103,7 +103,7 @@ float at(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
 }
 
-struct Image {
+struct AlgorithmsImage {
   const char* what;
   std::int64_t batch, groups, in, out, height, width, kernel, stride, padding, dilation;
   std::int64_t result(std::int64_t size) const {
@@ -111,7 +111,7 @@ struct Image {
   }
 };
 
-const Image kImages[] = {
+const AlgorithmsImage kAlgorithmsImages[] = {
     {"three by three", 2, 1, 19, 35, 9, 11, 3, 1, 1, 1},    {"one by one", 1, 1, 40, 24, 8, 7, 1, 1, 0, 1},
     {"strided, dilated", 1, 1, 16, 20, 15, 13, 3, 2, 2, 2}, {"groups", 1, 2, 20, 18, 10, 6, 3, 1, 1, 1},
     {"groups of four", 2, 5, 4, 4, 9, 10, 3, 1, 1, 1},      {"depthwise", 2, 37, 1, 1, 12, 10, 5, 1, 2, 1},
@@ -120,7 +120,7 @@ const Image kImages[] = {
 };
 
 /// max(convolution + bias + x', 0) in double; x' is an additional operand.
-std::vector<double> expected(const Image& k, const std::vector<float>& x, const std::vector<float>& w,
+std::vector<double> expected(const AlgorithmsImage& k, const std::vector<float>& x, const std::vector<float>& w,
                              const std::vector<float>& bias) {
   const std::int64_t oh = k.result(k.height), ow = k.result(k.width), channels = k.groups * k.out;
   std::vector<double> y;
@@ -142,7 +142,7 @@ std::vector<double> expected(const Image& k, const std::vector<float>& x, const 
   return y;
 }
 
-void expect_near(const Result& got, const std::vector<double>& want, double tolerance, const std::string& what) {
+void expect_near(const AlgorithmsResult& got, const std::vector<double>& want, double tolerance, const std::string& what) {
   ASSERT_EQ(got.values.size(), want.size()) << what;
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_NEAR(static_cast<double>(got.values[i]), want[i], tolerance) << what << ", element " << i;
@@ -150,7 +150,7 @@ void expect_near(const Result& got, const std::vector<double>& want, double tole
 
 TEST(Algorithms, OfConvolutions) {
   std::set<AlgorithmChoice> taken;
-  for (const Image& k : kImages) {
+  for (const AlgorithmsImage& k : kAlgorithmsImages) {
     const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
     const auto x = random_floats(k.batch * in * k.height * k.width, 1),
                w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
@@ -168,7 +168,7 @@ TEST(Algorithms, OfConvolutions) {
         p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
         ask_for(p.program(), n.choice);
         if (packed) pack(p);
-        const Result got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
+        const AlgorithmsResult got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
         expect_near(got, want, 2e-5, std::string(k.what) + " by " + std::string(n.name));
         taken.insert(got.taken.begin()->second);
       }
@@ -183,7 +183,7 @@ TEST(Algorithms, OfConvolutions) {
 }
 
 TEST(Algorithms, OfConvolutionsOfBfloat16) {
-  for (const Image& k : kImages) {
+  for (const AlgorithmsImage& k : kAlgorithmsImages) {
     const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
     std::vector<float> x = random_floats(k.batch * in * k.height * k.width, 1),
                        w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
@@ -202,7 +202,7 @@ TEST(Algorithms, OfConvolutionsOfBfloat16) {
            attr(AttrKey::groups, Dim(k.groups))});
       p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
       ask_for(p.program(), n.choice);
-      const Result got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
+      const AlgorithmsResult got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
       expect_near(got, want, 8e-3, std::string(k.what) + " by " + std::string(n.name));  // 2^-8 of y, and its slope
     }
   }
@@ -232,7 +232,7 @@ TEST(Algorithms, OfProducts) {
         p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
         ask_for(p.program(), n.choice);
         if (packed) pack(p);
-        const Result got = run_of(p, floats({rows, depth}, x));
+        const AlgorithmsResult got = run_of(p, floats({rows, depth}, x));
         expect_near(got, want, 2e-5, "rows by " + std::string(n.name));
         taken.insert(got.taken.begin()->second);
       }
@@ -272,7 +272,7 @@ TEST(Algorithms, OfProductsByBfloat16) {
       PrepareOptions options;
       options.precision = Precision::bfloat16;
       options.weight_cache = "off";
-      const Result got = run_of(p, floats({kPlanes, kRows, kDepth}, x), options);
+      const AlgorithmsResult got = run_of(p, floats({kPlanes, kRows, kDepth}, x), options);
       taken.insert(got.taken.begin()->second);
       for (std::int64_t i = 0; i < rows * kColumns; ++i) {
         const std::int64_t row = i / kColumns, column = i % kColumns;
@@ -358,7 +358,7 @@ TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
   options.weight_cache = "off";
   for (const bool with_decode : {false, true}) {
     const TestProgram p = prefill(weight, with_decode);
-    Observer observer;
+    AlgorithmsObserver observer;
     const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
     Session session((Prepared(prepared)));
     const Tensor& y = session.run("forward", std::span<const Tensor>(&rows, 1))[0];

@@ -15,9 +15,9 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
-constexpr std::int64_t kBatch = 2, kIn = 6, kOut = 24, kHeight = 7, kWidth = 9, kPlane = kHeight * kWidth;
+constexpr std::int64_t kBatch = 2, kChannelsLastIn = 6, kChannelsLastOut = 24, kHeight = 7, kChannelsLastWidth = 9, kPlane = kHeight * kChannelsLastWidth;
 
-float at(const std::vector<float>& v, std::int64_t i) {
+float at_channels_last(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
 }
 
@@ -31,11 +31,11 @@ std::vector<float> convolve(const std::vector<float>& x, const std::vector<float
         double sum = 0;
         for (std::int64_t c = 0; c < in; ++c) {
           for (std::int64_t k = 0; k < 9; ++k) {
-            const std::int64_t h = p / kWidth + k / 3 - 1, v = p % kWidth + k % 3 - 1;
-            if (h < 0 || h >= kHeight || v < 0 || v >= kWidth) continue;
+            const std::int64_t h = p / kChannelsLastWidth + k / 3 - 1, v = p % kChannelsLastWidth + k % 3 - 1;
+            if (h < 0 || h >= kHeight || v < 0 || v >= kChannelsLastWidth) continue;
             const std::int64_t channel = n * groups * in + o / out * in + c;
-            sum += static_cast<double>(at(x, channel * kPlane + h * kWidth + v)) *
-                   static_cast<double>(at(w, (o * in + c) * 9 + k));
+            sum += static_cast<double>(at_channels_last(x, channel * kPlane + h * kChannelsLastWidth + v)) *
+                   static_cast<double>(at_channels_last(w, (o * in + c) * 9 + k));
           }
         }
         y.push_back(static_cast<float>(sum));
@@ -54,40 +54,40 @@ ValueId convolution(Builder& b, ValueId x, ValueId weight, std::int64_t groups) 
 }
 
 TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
-  const auto x = random_floats(kBatch * kIn * kPlane, 1), dense = random_floats(kOut * kIn * 9, 2),
-             deep = random_floats(kOut * 9, 3), offset = random_floats(kOut, 4);
+  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1), dense = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 2),
+             deep = random_floats(kChannelsLastOut * 9, 3), offset = random_floats(kChannelsLastOut, 4);
   TestProgram p;
   auto& b = p.b();
-  const ValueId in = p.input(DType::f32, {kBatch, kIn, kHeight, kWidth}),
-                other = p.input(DType::f32, {kBatch, kOut, kHeight, kWidth});
-  const ValueId first = convolution(b, in, p.state({kOut, kIn, 3, 3}, dense, false), 1);
-  const ValueId moved = b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kOut, 1, 1}, offset, false)}}, DType::f32);
-  const ValueId last = convolution(b, moved, p.state({kOut, 1, 3, 3}, deep, false), kOut);
+  const ValueId in = p.input(DType::f32, {kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}),
+                other = p.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth});
+  const ValueId first = convolution(b, in, p.state({kChannelsLastOut, kChannelsLastIn, 3, 3}, dense, false), 1);
+  const ValueId moved = b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kChannelsLastOut, 1, 1}, offset, false)}}, DType::f32);
+  const ValueId last = convolution(b, moved, p.state({kChannelsLastOut, 1, 3, 3}, deep, false), kChannelsLastOut);
   p.output(moved);
   p.output(last);
   p.output(b.permute(last, {0, 2, 3, 1}));
-  p.output(b.reshape(last, {kBatch * kOut, kPlane}));
+  p.output(b.reshape(last, {kBatch * kChannelsLastOut, kPlane}));
   p.output(b.expr("a - b", {{"a", last}, {"b", other}}, DType::f32));
 
-  std::vector<float> want_moved = convolve(x, dense, 1, kIn, kOut);
-  for (std::int64_t i = 0; i < kBatch * kOut * kPlane; ++i) {
+  std::vector<float> want_moved = convolve(x, dense, 1, kChannelsLastIn, kChannelsLastOut);
+  for (std::int64_t i = 0; i < kBatch * kChannelsLastOut * kPlane; ++i) {
     float& v = want_moved[static_cast<std::size_t>(i)];
-    v = std::abs(v) + at(offset, i / kPlane % kOut);
+    v = std::abs(v) + at_channels_last(offset, i / kPlane % kChannelsLastOut);
   }
-  const std::vector<float> want = convolve(want_moved, deep, kOut, 1, 1),
-                           rest = random_floats(kBatch * kOut * kPlane, 5);
+  const std::vector<float> want = convolve(want_moved, deep, kChannelsLastOut, 1, 1),
+                           rest = random_floats(kBatch * kChannelsLastOut * kPlane, 5);
 
   Session session(p.model().prepare());
   for (int round = 0; round < 2; ++round) {
     const std::vector<Tensor>& got =
-        session.run({floats({kBatch, kIn, kHeight, kWidth}, x), floats({kBatch, kOut, kHeight, kWidth}, rest)});
-    for (std::int64_t i = 0; i < kBatch * kOut * kPlane; ++i) {
-      const std::int64_t n = i / kPlane / kOut, c = i / kPlane % kOut, position = i % kPlane;
-      ASSERT_NEAR(at(values_of(got[0]), i), at(want_moved, i), 1e-5) << i;
-      ASSERT_NEAR(at(values_of(got[1]), i), at(want, i), 1e-4) << i;
-      ASSERT_EQ(at(values_of(got[2]), (n * kPlane + position) * kOut + c), at(values_of(got[1]), i)) << i;
-      ASSERT_EQ(at(values_of(got[3]), i), at(values_of(got[1]), i)) << i;
-      ASSERT_EQ(at(values_of(got[4]), i), at(values_of(got[1]), i) - at(rest, i)) << i;
+        session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, rest)});
+    for (std::int64_t i = 0; i < kBatch * kChannelsLastOut * kPlane; ++i) {
+      const std::int64_t n = i / kPlane / kChannelsLastOut, c = i / kPlane % kChannelsLastOut, position = i % kPlane;
+      ASSERT_NEAR(at_channels_last(values_of(got[0]), i), at_channels_last(want_moved, i), 1e-5) << i;
+      ASSERT_NEAR(at_channels_last(values_of(got[1]), i), at_channels_last(want, i), 1e-4) << i;
+      ASSERT_EQ(at_channels_last(values_of(got[2]), (n * kPlane + position) * kChannelsLastOut + c), at_channels_last(values_of(got[1]), i)) << i;
+      ASSERT_EQ(at_channels_last(values_of(got[3]), i), at_channels_last(values_of(got[1]), i)) << i;
+      ASSERT_EQ(at_channels_last(values_of(got[4]), i), at_channels_last(values_of(got[1]), i) - at_channels_last(rest, i)) << i;
     }
   }
 }
@@ -124,23 +124,23 @@ std::vector<ValueId> moved(Builder& b, ValueId x, ValueId y) {
 }
 
 TEST(ChannelsLast, ImagesAreJoinedPaddedAndResizedAsOthers) {
-  const auto x = random_floats(kBatch * kIn * kPlane, 1), y = random_floats(kBatch * kOut * kPlane, 2),
-             weight = random_floats(kOut * kIn * 9, 3);
+  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1), y = random_floats(kBatch * kChannelsLastOut * kPlane, 2),
+             weight = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 3);
   TestProgram p, plain;
-  const ValueId in = p.input(DType::f32, {kBatch, kIn, kHeight, kWidth}),
-                other = p.input(DType::f32, {kBatch, kOut, kHeight, kWidth}),
-                image = convolution(p.b(), in, p.state({kOut, kIn, 3, 3}, weight, false), 1);
+  const ValueId in = p.input(DType::f32, {kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}),
+                other = p.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}),
+                image = convolution(p.b(), in, p.state({kChannelsLastOut, kChannelsLastIn, 3, 3}, weight, false), 1);
   p.output(image);
   for (const ValueId v : moved(p.b(), image, other)) p.output(v);
-  const ValueId first = plain.input(DType::f32, {kBatch, kOut, kHeight, kWidth}),
-                second = plain.input(DType::f32, {kBatch, kOut, kHeight, kWidth});
+  const ValueId first = plain.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}),
+                second = plain.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth});
   for (const ValueId v : moved(plain.b(), first, second)) plain.output(v);
 
   Session session(p.model().prepare()), reference(plain.model().prepare());
   const std::vector<Tensor>& got =
-      session.run({floats({kBatch, kIn, kHeight, kWidth}, x), floats({kBatch, kOut, kHeight, kWidth}, y)});
+      session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
   const std::vector<Tensor>& want = reference.run(
-      {floats({kBatch, kOut, kHeight, kWidth}, values_of(got[0])), floats({kBatch, kOut, kHeight, kWidth}, y)});
+      {floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, values_of(got[0])), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(values_of(got[1 + i]), values_of(want[i])) << i;
 }
 

@@ -32,7 +32,7 @@ using namespace testing;
 using std::chrono::milliseconds;
 using Groups = std::vector<std::shared_ptr<ProcessGroup>>;
 
-constexpr milliseconds kSoon{20000};
+constexpr milliseconds kCollectiveSoon{20000};
 
 /// Error message of each rank's thread, or "".
 std::vector<std::string> run_all(std::size_t ranks, const std::function<void(int)>& work) {
@@ -54,7 +54,7 @@ std::vector<std::string> run_all(std::size_t ranks, const std::function<void(int
 
 class GroupTest : public ::testing::Test {
  protected:
-  static Groups make(int size, milliseconds timeout = kSoon) { return local_group(size, timeout); }
+  static Groups make(int size, milliseconds timeout = kCollectiveSoon) { return local_group(size, timeout); }
 };
 
 std::vector<float> input_of(int rank, std::size_t count) {
@@ -130,7 +130,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
     EXPECT_NE(m.find("send of 2 float32 to rank 1, message 1; rank 1 receive of 1 float32 from rank 0"),
               std::string::npos)
         << m;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kCollectiveSoon / 2);
 }
 
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
@@ -393,7 +393,7 @@ TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
   const ValueId first = b.add(Op::collective, {x}, all_reduce_attrs("dp", 1));
   const ValueId second = b.add(Op::collective, {b.expr("x * 2", {{"x", x}}, DType::f32)}, all_reduce_attrs("tp", 0, 2));
   p.output(b.expr("s + t", {{"s", b.add(Op::wait, {first, x}, {})}, {"t", second}}, DType::f32));
-  const Groups groups = local_group(2, kSoon);
+  const Groups groups = local_group(2, kCollectiveSoon);
   {
     const std::jthread other([&] {  // hears of rank 0's device, and is late then
       std::int64_t offer[3] = {}, offers[6];
@@ -504,7 +504,7 @@ TEST(SessionGroups, ATraceHasCollectivesWhereTheyRunAndTheirWaits) {
 
 TEST(SessionGroups, TracedNumbersAreTheFlightRecorders) {
   const std::string path = ::testing::TempDir() + "/numbers_" + std::to_string(getpid()) + ".json";
-  const Groups groups = local_group(2, kSoon);
+  const Groups groups = local_group(2, kCollectiveSoon);
   const Prepared prepared = program_beside().model().prepare();
   Trace trace(path);
   const auto messages = run_all(2, [&](int r) {
@@ -538,7 +538,7 @@ TEST(SessionGroups, AWaitFailsWithWhatItsCollectiveFailsWith) {
 TEST(SessionGroups, ManySessionsCommunicateAtOnce) {
   constexpr std::size_t kGroups = 6;
   std::vector<Groups> groups;
-  for (std::size_t g = 0; g < kGroups; ++g) groups.push_back(local_group(2, kSoon));
+  for (std::size_t g = 0; g < kGroups; ++g) groups.push_back(local_group(2, kCollectiveSoon));
   const Prepared prepared = program_beside().model().prepare();
   const auto messages = run_all(2 * kGroups, [&](int i) {
     const auto g = static_cast<std::size_t>(i) / 2, r = static_cast<std::size_t>(i) % 2;
@@ -554,7 +554,7 @@ TEST(SessionGroups, ManySessionsCommunicateAtOnce) {
 }
 
 TEST(SessionGroups, RanksExchangeMessages) {
-  const Groups groups = local_group(2, kSoon);
+  const Groups groups = local_group(2, kCollectiveSoon);
   const auto messages = run_all(2, [&](int r) {
     TestProgram p;
     const ValueId x = p.input(DType::f32, {2}), like = p.input(DType::f32, {2});
@@ -670,13 +670,13 @@ GroupOptions options_of(int rank) {
   o.rank = rank;
   o.size = 2;
   o.address = "127.0.0.1:" + std::to_string(20000 + getpid() % 10000);
-  o.timeout = kSoon;
+  o.timeout = kCollectiveSoon;
   return o;
 }
 
 TEST(Controls, AStrangerThatSaysNothingHoldsNobody) {
   std::jthread first([] { Control::connect(options_of(0)); });
-  const Socket stranger = Socket::connect(options_of(0).address, std::chrono::steady_clock::now() + kSoon);
+  const Socket stranger = Socket::connect(options_of(0).address, std::chrono::steady_clock::now() + kCollectiveSoon);
   const auto begin = std::chrono::steady_clock::now();
   const std::unique_ptr<Control> second = Control::connect(options_of(1));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
@@ -693,7 +693,7 @@ TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {
     const std::string why = failure_of([&] { Control::connect(options_of(rank), {}, lost); });
     EXPECT_NE(why.find("a rank has ended"), std::string::npos) << why;
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kCollectiveSoon / 2);
 }
 
 /// Error messages of four ranks started after the given delays (ms); rank 2 has another size.
@@ -731,8 +731,8 @@ TEST(Controls, ARankThatEndsBeforeAllHaveComeIsNamed) {
   });
   const auto begin = std::chrono::steady_clock::now();
   {
-    const Socket second = Socket::connect(options_of(0).address, begin + kSoon);
-    control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), begin + kSoon);
+    const Socket second = Socket::connect(options_of(0).address, begin + kCollectiveSoon);
+    control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), begin + kCollectiveSoon);
   }
   first.join();
   EXPECT_NE(why.find("rank 1 has ended"), std::string::npos) << why;

@@ -19,7 +19,7 @@ using testing::TestProgram;
 using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
-class Observer : public PlanObserver {
+class IntegerLayersObserver : public PlanObserver {
  public:
   std::map<Op, int> prepared_nodes;
   int integer_rows = 0, channels_last = 0;
@@ -90,7 +90,7 @@ TEST(IntegerLayers, StayChannelsLastAndScaleTheirSums) {
   TestProgram p;
   const ValueId image = p.input(DType::f32, {1, in, size, size});
   p.output(add_layer(p, add_layer(p, image, first, in, between), second, between, out));
-  Observer observer;
+  IntegerLayersObserver observer;
   const auto prepared = prepare_program(p.model().program(), {}, {.listeners = {.observer = &observer}});
   Session session((Prepared(prepared)));
   const std::vector<float> got = values_of(session.run({floats({1, in, size, size}, x)})[0]);
@@ -136,14 +136,14 @@ void check_block(std::int64_t channels, std::int64_t out, std::int64_t groups, b
     bytes.push_back(static_cast<std::uint8_t>(std::lround(std::abs(v) * 255)));
   std::vector<Tensor> inputs = {Tensor::borrow(bytes.data(), DType::u8, {2, channels, size, size})};
   if (residual) inputs.push_back(Tensor::borrow(bytes.data(), DType::u8, {2, out, size, size}));
-  const auto run = [&](Fusion fusion, Observer* observer) {
+  const auto run = [&](Fusion fusion, IntegerLayersObserver* observer) {
     Session session(
         Prepared(prepare_program(p.model().program(), {}, {.fusion = fusion, .listeners = {.observer = observer}})));
     const Tensor y = session.run(inputs)[0];
     const auto bytes_of = y.span<const std::uint8_t>();
     return std::vector<std::uint8_t>(bytes_of.begin(), bytes_of.end());
   };
-  Observer observer;
+  IntegerLayersObserver observer;
   EXPECT_EQ(run(Fusion::on, &observer), run(Fusion::off, nullptr));
   EXPECT_EQ(observer.prepared_nodes[Op::pointwise], 0) << "rounding takes a pass of its own";
 }

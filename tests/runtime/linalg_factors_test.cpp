@@ -15,14 +15,14 @@ namespace tern::linalg {
 namespace {
 
 using C = std::complex<double>;
-using Matrix = std::vector<std::vector<C>>;
-constexpr std::size_t kBatch = 11;  // more than the lanes of a register, and not a multiple
+using LinalgFactorsMatrix = std::vector<std::vector<C>>;
+constexpr std::size_t kLinalgFactorsBatch = 11;  // more than the lanes of a register, and not a multiple
 
-Matrix zeros(std::size_t rows, std::size_t columns) {
-  return Matrix(rows, std::vector<C>(columns));
+LinalgFactorsMatrix zeros(std::size_t rows, std::size_t columns) {
+  return LinalgFactorsMatrix(rows, std::vector<C>(columns));
 }
-Matrix operator*(const Matrix& a, const Matrix& b) {
-  Matrix y = zeros(a.size(), b[0].size());
+LinalgFactorsMatrix operator*(const LinalgFactorsMatrix& a, const LinalgFactorsMatrix& b) {
+  LinalgFactorsMatrix y = zeros(a.size(), b[0].size());
   for (std::size_t r = 0; r < a.size(); ++r) {
     for (std::size_t c = 0; c < y[0].size(); ++c) {
       for (std::size_t k = 0; k < b.size(); ++k) y[r][c] += a[r][k] * b[k][c];
@@ -30,14 +30,14 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
   }
   return y;
 }
-Matrix transposed(const Matrix& a, bool conjugated) {
-  Matrix y = zeros(a[0].size(), a.size());
+LinalgFactorsMatrix transposed(const LinalgFactorsMatrix& a, bool conjugated) {
+  LinalgFactorsMatrix y = zeros(a[0].size(), a.size());
   for (std::size_t r = 0; r < a.size(); ++r) {
     for (std::size_t c = 0; c < a[0].size(); ++c) y[c][r] = conjugated ? std::conj(a[r][c]) : a[r][c];
   }
   return y;
 }
-double difference(const Matrix& a, const Matrix& b) {
+double difference(const LinalgFactorsMatrix& a, const LinalgFactorsMatrix& b) {
   double most = 0;
   for (std::size_t r = 0; r < a.size(); ++r) {
     for (std::size_t c = 0; c < a[0].size(); ++c) {
@@ -52,11 +52,11 @@ class LinalgFactors : public ::testing::TestWithParam<DType> {
  protected:
   DType type() const { return GetParam(); }
   bool complex() const { return type() == DType::c128; }
-  Tensor tensor(const std::vector<Matrix>& all) const {
+  Tensor tensor(const std::vector<LinalgFactorsMatrix>& all) const {
     Tensor t(type(), {static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all[0].size()),
                       static_cast<std::int64_t>(all[0][0].size())});
     std::size_t i = 0;
-    for (const Matrix& m : all) {
+    for (const LinalgFactorsMatrix& m : all) {
       for (const auto& row : m) {
         for (const C& x : row) {
           complex() ? void(t.span<C>()[i] = x) : void(t.span<double>()[i] = x.real());
@@ -66,9 +66,9 @@ class LinalgFactors : public ::testing::TestWithParam<DType> {
     }
     return t;
   }
-  Matrix matrix(const Tensor& t, std::size_t i) const {
+  LinalgFactorsMatrix matrix(const Tensor& t, std::size_t i) const {
     const auto rank = t.sizes().size();
-    Matrix m = zeros(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
+    LinalgFactorsMatrix m = zeros(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
     for (std::size_t r = 0; r < m.size(); ++r) {
       for (std::size_t c = 0; c < m[0].size(); ++c) {
         const std::size_t at = (i * m.size() + r) * m[0].size() + c;
@@ -77,10 +77,10 @@ class LinalgFactors : public ::testing::TestWithParam<DType> {
     }
     return m;
   }
-  std::vector<Matrix> random(std::size_t rows, std::size_t columns) {
+  std::vector<LinalgFactorsMatrix> random(std::size_t rows, std::size_t columns) {
     std::uniform_real_distribution<double> number(-1, 1);
-    std::vector<Matrix> all(kBatch, zeros(rows, columns));
-    for (Matrix& m : all) {
+    std::vector<LinalgFactorsMatrix> all(kLinalgFactorsBatch, zeros(rows, columns));
+    for (LinalgFactorsMatrix& m : all) {
       for (auto& row : m) {
         for (C& x : row) x = C(number(engine_), complex() ? number(engine_) : 0);
       }
@@ -96,11 +96,11 @@ INSTANTIATE_TEST_SUITE_P(Types, LinalgFactors, ::testing::Values(DType::f64, DTy
 
 TEST_P(LinalgFactors, LuOfAnyShape) {
   for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{1, 1}, {5, 3}, {3, 5}, {9, 9}, {40, 40}}) {
-    std::vector<Matrix> a = random(m, n);
+    std::vector<LinalgFactorsMatrix> a = random(m, n);
     for (auto& row : a[1]) row[0] = 0;  // singular
     const LuResult r = lu(tensor(a));
-    for (std::size_t i = 0; i < kBatch; ++i) {
-      const Matrix p = matrix(r.p, i), l = matrix(r.l, i), u = matrix(r.u, i);
+    for (std::size_t i = 0; i < kLinalgFactorsBatch; ++i) {
+      const LinalgFactorsMatrix p = matrix(r.p, i), l = matrix(r.l, i), u = matrix(r.u, i);
       EXPECT_LT(difference(p * l * u, a[i]), 1e-13);
       EXPECT_EQ(difference(p * transposed(p, false), transposed(p, false) * p), 0);
       for (std::size_t k = 0; k < l[0].size(); ++k) {
@@ -117,10 +117,10 @@ TEST_P(LinalgFactors, LuOfAnyShape) {
 TEST_P(LinalgFactors, LdlSolvesIndefiniteSystems) {
   for (const std::size_t n : {1, 2, 7, 40}) {
     for (const bool hermitian : {false, true}) {
-      std::vector<Matrix> a = random(n, n);
-      const std::vector<Matrix> b = random(n, 2);
-      for (Matrix& m : a) {
-        const Matrix other = transposed(m, hermitian);
+      std::vector<LinalgFactorsMatrix> a = random(n, n);
+      const std::vector<LinalgFactorsMatrix> b = random(n, 2);
+      for (LinalgFactorsMatrix& m : a) {
+        const LinalgFactorsMatrix other = transposed(m, hermitian);
         for (std::size_t r = 0; r < n; ++r) {
           for (std::size_t c = 0; c < n; ++c) m[r][c] += other[r][c];
           m[r][r] += r % 2 == 0 ? 3.0 : -3.0;  // neither positive nor negative definite
@@ -128,7 +128,7 @@ TEST_P(LinalgFactors, LdlSolvesIndefiniteSystems) {
       }
       const LdlFactors f = ldl_factor(tensor(a), {.hermitian = hermitian});
       const Tensor x = ldl_solve(f, tensor(b), {.hermitian = hermitian});
-      for (std::size_t i = 0; i < kBatch; ++i) {
+      for (std::size_t i = 0; i < kLinalgFactorsBatch; ++i) {
         EXPECT_LT(difference(a[i] * matrix(x, i), b[i]), 1e-12) << n;
         EXPECT_EQ(f.info.span<std::int32_t>()[i], 0);
       }
@@ -138,20 +138,20 @@ TEST_P(LinalgFactors, LdlSolvesIndefiniteSystems) {
 
 TEST_P(LinalgFactors, HouseholderProductsOneAfterTheOther) {
   for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {5, 3, 2}, {9, 9, 9}, {40, 8, 8}}) {
-    const std::vector<Matrix> v = random(m, n), factors = random(1, k);
+    const std::vector<LinalgFactorsMatrix> v = random(m, n), factors = random(1, k);
     const Tensor rows = tensor(factors);
-    Tensor tau(type(), {static_cast<std::int64_t>(kBatch), static_cast<std::int64_t>(k)});
+    Tensor tau(type(), {static_cast<std::int64_t>(kLinalgFactorsBatch), static_cast<std::int64_t>(k)});
     std::memcpy(tau.data(), rows.data(), static_cast<std::size_t>(tau.numel() * element_size(type())));
     const Tensor q = householder_product(tensor(v), tau);
-    for (std::size_t i = 0; i < kBatch; ++i) {
-      Matrix expected = zeros(m, n);
+    for (std::size_t i = 0; i < kLinalgFactorsBatch; ++i) {
+      LinalgFactorsMatrix expected = zeros(m, n);
       for (std::size_t c = 0; c < n; ++c) expected[c][c] = 1;
       double size = 1;
       for (std::size_t j = k; j-- > 0;) {  // multiplies by H_j from the left
-        Matrix h = zeros(m, 1);
+        LinalgFactorsMatrix h = zeros(m, 1);
         h[j][0] = 1;
         for (std::size_t r = j + 1; r < m; ++r) h[r][0] = v[i][r][j];
-        const Matrix along = transposed(h, true) * expected;
+        const LinalgFactorsMatrix along = transposed(h, true) * expected;
         for (std::size_t r = 0; r < m; ++r) {
           for (std::size_t c = 0; c < n; ++c) {
             expected[r][c] -= factors[i][0][j] * h[r][0] * along[0][c];
@@ -169,9 +169,9 @@ TEST_P(LinalgFactors, HouseholderProductsOneAfterTheOther) {
 TEST_P(LinalgFactors, InfosOfBadMatricesAreThoseOfPyTorch) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::size_t n : {3, 9, 40}) {
-    std::vector<Matrix> a = random(n, n);
-    for (Matrix& m : a) {
-      const Matrix other = transposed(m, true);
+    std::vector<LinalgFactorsMatrix> a = random(n, n);
+    for (LinalgFactorsMatrix& m : a) {
+      const LinalgFactorsMatrix other = transposed(m, true);
       for (std::size_t r = 0; r < n; ++r) {
         for (std::size_t c = 0; c < n; ++c) m[r][c] += other[r][c];
         m[r][r] += 4.0 * static_cast<double>(n);
@@ -183,7 +183,7 @@ TEST_P(LinalgFactors, InfosOfBadMatricesAreThoseOfPyTorch) {
     a[4][n - 1][n - 1] = nan;
     const Tensor t = tensor(a), b = tensor(random(n, 1));
     const auto check = [&](const Tensor& info, std::array<std::int32_t, 5> expected, const char* name) {
-      for (std::size_t i = 0; i < kBatch; ++i)
+      for (std::size_t i = 0; i < kLinalgFactorsBatch; ++i)
         EXPECT_EQ(info.span<std::int32_t>()[i], i < 5 ? expected[i] : 0) << name << " " << n << ", matrix " << i;
     };
     check(cholesky_ex(t).info, {0, 2, 1, 3, static_cast<std::int32_t>(n)}, "cholesky");

@@ -47,7 +47,7 @@ Tensor units(DType type, std::size_t count, std::size_t n, double factor, std::i
   return t;
 }
 
-std::string message_of(const Case& c, DType type, std::size_t count, std::size_t n, bool defined) {
+std::string message_of_linalg_failures(const Case& c, DType type, std::size_t count, std::size_t n, bool defined) {
   TestProgram p;
   const Dims sizes = {Dim(static_cast<std::int64_t>(count)), Dim(static_cast<std::int64_t>(n)),
                       Dim(static_cast<std::int64_t>(n))};
@@ -82,7 +82,7 @@ TEST(LinalgFailures, AllPathsNameTheFirstMatrixWithOneMessage) {
         for (const DType type : {DType::f32, DType::f64}) {
           const std::string expected = (count == 1 ? "the matrix " : "matrix 1 of the batch ") + std::string(c.reason);
           for (const bool defined : {false, true}) {
-            const std::string found = message_of(c, type, count, n, defined);
+            const std::string found = message_of_linalg_failures(c, type, count, n, defined);
             EXPECT_NE(found.find(expected), std::string::npos)
                 << found << "; expected " << expected << ", " << n << " rows, " << count << " matrices, " << defined;
           }

@@ -18,29 +18,29 @@ using Numbers = std::vector<double>;
 constexpr double kThreshold = 30, kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// A row-major matrix.
-struct Matrix {
+struct LinalgSizesMatrix {
   std::size_t rows, columns;
   Numbers x;
 
-  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), x(r * c) {}
+  LinalgSizesMatrix(std::size_t r, std::size_t c) : rows(r), columns(c), x(r * c) {}
   double& at(std::size_t r, std::size_t c) { return x[r * columns + c]; }
   double at(std::size_t r, std::size_t c) const { return x[r * columns + c]; }
 };
-Matrix matrix(const Tensor& t, std::size_t i) {
+LinalgSizesMatrix matrix(const Tensor& t, std::size_t i) {
   const auto rank = t.sizes().size();
-  Matrix m(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
+  LinalgSizesMatrix m(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
   std::copy_n(t.span<const double>().begin() + static_cast<std::ptrdiff_t>(i * m.x.size()), m.x.size(), m.x.begin());
   return m;
 }
-Matrix transposed(const Matrix& a) {
-  Matrix y(a.columns, a.rows);
+LinalgSizesMatrix transposed(const LinalgSizesMatrix& a) {
+  LinalgSizesMatrix y(a.columns, a.rows);
   for (std::size_t r = 0; r < a.rows; ++r) {
     for (std::size_t c = 0; c < a.columns; ++c) y.at(c, r) = a.at(r, c);
   }
   return y;
 }
-Matrix operator*(const Matrix& a, const Matrix& b) {
-  Matrix y(a.rows, b.columns);
+LinalgSizesMatrix operator *_linalg_sizes*(const LinalgSizesMatrix& a, const LinalgSizesMatrix& b) {
+  LinalgSizesMatrix y(a.rows, b.columns);
   for (std::size_t r = 0; r < a.rows; ++r) {
     for (std::size_t k = 0; k < a.columns; ++k) {
       const double left = a.at(r, k);
@@ -49,7 +49,7 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
   }
   return y;
 }
-Matrix scaled_columns(Matrix a, const Tensor& values, std::size_t i) {
+LinalgSizesMatrix scaled_columns(LinalgSizesMatrix a, const Tensor& values, std::size_t i) {
   for (std::size_t r = 0; r < a.rows; ++r) {
     for (std::size_t c = 0; c < a.columns; ++c) a.at(r, c) *= values.span<const double>()[i * a.columns + c];
   }
@@ -61,13 +61,13 @@ double norm(const Numbers& x) {
   return std::sqrt(squares);
 }
 /// |a - b| over `size`, n and a rounding error.
-double relative(const Matrix& a, Matrix b, double size) {
+double relative(const LinalgSizesMatrix& a, LinalgSizesMatrix b, double size) {
   for (std::size_t i = 0; i < a.x.size(); ++i) b.x[i] -= a.x[i];
   const double error = norm(b.x);
   return error == 0 ? 0 : error / (static_cast<double>(a.rows) * kEpsilon * size);
 }
-double orthogonality(const Matrix& q) {
-  Matrix one(q.columns, q.columns);
+double orthogonality(const LinalgSizesMatrix& q) {
+  LinalgSizesMatrix one(q.columns, q.columns);
   for (std::size_t i = 0; i < q.columns; ++i) one.at(i, i) = 1;
   return relative(one, transposed(q) * q, 1);
 }
@@ -81,21 +81,21 @@ std::size_t count_of(std::size_t n) {
 }
 
 /// Multiplies a by a random reflection from the left or right.
-void reflect(Matrix& a, bool left, std::mt19937& random) {
+void reflect(LinalgSizesMatrix& a, bool left, std::mt19937& random) {
   std::normal_distribution<double> normal;
-  Matrix v(left ? 1 : a.columns, left ? a.rows : 1);
+  LinalgSizesMatrix v(left ? 1 : a.columns, left ? a.rows : 1);
   for (double& x : v.x) x = normal(random);
   const double length = norm(v.x);
   for (double& x : v.x) x /= length;
-  const Matrix along = left ? v * a : a * v;
+  const LinalgSizesMatrix along = left ? v * a : a * v;
   for (std::size_t r = 0; r < a.rows; ++r) {
     for (std::size_t c = 0; c < a.columns; ++c) a.at(r, c) -= 2 * (left ? v.x[r] * along.x[c] : along.x[r] * v.x[c]);
   }
 }
-Matrix of_spectrum(Spectrum s, std::size_t n, bool symmetric, std::uint32_t seed) {
+LinalgSizesMatrix of_spectrum(Spectrum s, std::size_t n, bool symmetric, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
-  Matrix a(n, n);
+  LinalgSizesMatrix a(n, n);
   for (std::size_t i = 0; i < n; ++i) {
     const double share = n == 1 ? 0 : static_cast<double>(i) / static_cast<double>(n - 1);
     switch (s) {
@@ -116,15 +116,15 @@ Matrix of_spectrum(Spectrum s, std::size_t n, bool symmetric, std::uint32_t seed
   }
   return a;
 }
-Tensor batch(const std::vector<Matrix>& all) {
+Tensor batch(const std::vector<LinalgSizesMatrix>& all) {
   const auto n = static_cast<std::int64_t>(all[0].rows);
   Tensor t(DType::f64, {static_cast<std::int64_t>(all.size()), n, static_cast<std::int64_t>(all[0].columns)});
   auto to = t.span<double>().begin();
-  for (const Matrix& m : all) to = std::copy(m.x.begin(), m.x.end(), to);
+  for (const LinalgSizesMatrix& m : all) to = std::copy(m.x.begin(), m.x.end(), to);
   return t;
 }
-std::vector<Matrix> spectra(std::size_t n, bool symmetric) {
-  std::vector<Matrix> all;
+std::vector<LinalgSizesMatrix> spectra(std::size_t n, bool symmetric) {
+  std::vector<LinalgSizesMatrix> all;
   for (std::size_t i = 0; i < count_of(n); ++i) {
     const Spectrum s = kSpectra[(n + i) % std::size(kSpectra)];
     all.push_back(of_spectrum(s, n, symmetric, static_cast<std::uint32_t>(10 * n + i)));
@@ -137,14 +137,14 @@ INSTANTIATE_TEST_SUITE_P(Rows, LinalgSizes, ::testing::Values(1, 2, 5, 16, 33, 6
 
 TEST_P(LinalgSizes, SpectraAndFactors) {
   const auto n = static_cast<std::size_t>(GetParam());
-  const std::vector<Matrix> a = spectra(n, false), h = spectra(n, true);
+  const std::vector<LinalgSizesMatrix> a = spectra(n, false), h = spectra(n, true);
   const EighResult e = eigh(batch(h), {.threads = 1});
   const SvdResult s = svd(batch(a), {.threads = 1});
   const QrResult q = qr(batch(a), {.threads = 1});
   const LuResult f = lu(batch(a), {.threads = 1});
   for (std::size_t i = 0; i < count_of(n); ++i) {
     SCOPED_TRACE("matrix " + std::to_string(i));
-    const Matrix v = matrix(e.vectors, i), u = matrix(s.u, i), vh = matrix(s.vh, i), orthonormal = matrix(q.q, i);
+    const LinalgSizesMatrix v = matrix(e.vectors, i), u = matrix(s.u, i), vh = matrix(s.vh, i), orthonormal = matrix(q.q, i);
     EXPECT_LT(relative(h[i] * v, scaled_columns(v, e.values, i), norm(h[i].x)), kThreshold);
     EXPECT_LT(orthogonality(v), kThreshold);
     EXPECT_LT(relative(a[i], scaled_columns(u, s.s, i) * vh, norm(a[i].x)), kThreshold);
@@ -160,7 +160,7 @@ TEST_P(LinalgSizes, Systems) {
   const auto n = static_cast<std::size_t>(GetParam());
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
-  std::vector<Matrix> a, definite, b;
+  std::vector<LinalgSizesMatrix> a, definite, b;
   for (std::uint32_t i = 0; i < count_of(n); ++i) {
     a.push_back(of_spectrum(i % 2 == 0 ? Spectrum::random : Spectrum::clustered, n, false, i));
     definite.push_back(a[i] * transposed(a[i]));
@@ -171,11 +171,11 @@ TEST_P(LinalgSizes, Systems) {
   const Tensor x = solve(batch(a), batch(b), {.threads = 1}), inverse = inv(batch(definite), {.threads = 1}),
                l = cholesky(batch(definite), {.threads = 1}), y = cholesky_solve(l, batch(b), {.threads = 1});
   for (std::size_t i = 0; i < count_of(n); ++i) {
-    const Matrix solution = matrix(x, i), factor = matrix(l, i), of_factor = matrix(y, i), back = matrix(inverse, i);
+    const LinalgSizesMatrix solution = matrix(x, i), factor = matrix(l, i), of_factor = matrix(y, i), back = matrix(inverse, i);
     EXPECT_LT(relative(b[i], a[i] * solution, norm(a[i].x) * norm(solution.x)), kThreshold);
     EXPECT_LT(relative(b[i], definite[i] * of_factor, norm(definite[i].x) * norm(of_factor.x)), kThreshold);
     EXPECT_LT(relative(definite[i], factor * transposed(factor), norm(definite[i].x)), kThreshold);
-    Matrix one(n, n);
+    LinalgSizesMatrix one(n, n);
     for (std::size_t k = 0; k < n; ++k) one.at(k, k) = 1;
     EXPECT_LT(relative(one, definite[i] * back, norm(definite[i].x) * norm(back.x)), kThreshold);
   }
@@ -201,13 +201,13 @@ TEST(LinalgLarge, BatchOfTwoGigabytes) {
   {
     const Tensor l = cholesky(a);
     each([&](std::size_t i) {
-      const Matrix given = matrix(a, i), factor = matrix(l, i);
+      const LinalgSizesMatrix given = matrix(a, i), factor = matrix(l, i);
       EXPECT_LT(relative(given, factor * transposed(factor), norm(given.x)), kThreshold) << i;
     });
   }
   const EighResult e = eigh(a);
   each([&](std::size_t i) {
-    const Matrix given = matrix(a, i), v = matrix(e.vectors, i);
+    const LinalgSizesMatrix given = matrix(a, i), v = matrix(e.vectors, i);
     EXPECT_LT(relative(given * v, scaled_columns(v, e.values, i), norm(given.x)), kThreshold) << i;
     EXPECT_LT(orthogonality(v), kThreshold) << i;
   });

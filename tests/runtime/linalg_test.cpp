@@ -19,7 +19,7 @@ namespace tern::linalg {
 namespace {
 
 using C = std::complex<double>;
-constexpr std::int64_t kBatch = 5;
+constexpr std::int64_t kLinalgBatch = 5;
 
 /// A batch as numbers, whatever the type: [count, rows, columns].
 struct Batch {
@@ -51,7 +51,7 @@ struct Batch {
     return to;
   }
 };
-Batch operator*(const Batch& a, const Batch& b) {
+Batch operator *_linalg*(const Batch& a, const Batch& b) {
   Batch y(a.count, a.rows, b.columns);
   for (std::size_t i = 0; i < a.count; ++i) {
     for (std::size_t r = 0; r < a.rows; ++r) {
@@ -92,7 +92,7 @@ class Linalg : public ::testing::TestWithParam<DType> {
   DType type() const { return GetParam(); }
   Batch random(std::int64_t rows, std::int64_t columns) {
     std::uniform_real_distribution<double> number(-1, 1);
-    Batch a(kBatch, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+    Batch a(kLinalgBatch, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
     for (C& x : a.x) x = C(number(engine_), type() == DType::c128 ? number(engine_) : 0);
     return a;
   }
@@ -154,13 +154,13 @@ TEST_P(Linalg, LuAndItsSolutions) {
   for (const std::int64_t n : kSizes) {
     const Batch a = regular(n), b = random(n, 2), c = random(2, n);
     const LuFactors lu = lu_factor(a.tensor(type()));
-    EXPECT_EQ(lu.pivots.sizes(), (std::vector<std::int64_t>{kBatch, n}));
+    EXPECT_EQ(lu.pivots.sizes(), (std::vector<std::int64_t>{kLinalgBatch, n}));
     expect_equal(a * Batch(lu_solve(lu, b.tensor(type()))), b, 4);
     expect_equal(linalg::adjoint(a) * Batch(lu_solve(lu, b.tensor(type()), {.transpose = Transpose::adjoint})), b, 4);
     expect_equal(Batch(lu_solve(lu, c.tensor(type()), {.left = false})) * a, c, 4);
     expect_equal(a * Batch(solve(a.tensor(type()), b.tensor(type()))), b, 4);
     expect_equal(Batch(solve(a.tensor(type()), c.tensor(type()), {.left = false})) * a, c, 4);
-    expect_equal(a * Batch(inv(a.tensor(type()))), one(kBatch, a.rows), 4);
+    expect_equal(a * Batch(inv(a.tensor(type()))), one(kLinalgBatch, a.rows), 4);
   }
 }
 
@@ -305,7 +305,7 @@ TEST_P(Linalg, LeastSquares) {
     const LstsqResult r = lstsq(a.tensor(type()), b.tensor(type()), {.driver = driver});
     Batch rest = a * Batch(r.x);
     for (std::size_t i = 0; i < rest.x.size(); ++i) rest.x[i] -= b.x[i];
-    expect_equal(linalg::adjoint(a) * rest, Batch(kBatch, 4, 2), 16);  // the normal equations
+    expect_equal(linalg::adjoint(a) * rest, Batch(kLinalgBatch, 4, 2), 16);  // the normal equations
     if (driver != LstsqDriver::gels) {
       EXPECT_EQ(r.rank.span<const std::int64_t>()[4], 4);
     }
@@ -313,7 +313,7 @@ TEST_P(Linalg, LeastSquares) {
       double sum = 0;
       for (std::size_t k = 0; k < 9; ++k) sum += std::norm(rest.at(0, k, 1));
       EXPECT_NEAR(r.residuals.span<const double>()[1], sum, 1e-13);
-      EXPECT_EQ(r.values.sizes(), (std::vector<std::int64_t>{kBatch, 4}));
+      EXPECT_EQ(r.values.sizes(), (std::vector<std::int64_t>{kLinalgBatch, 4}));
     }
   }
 }
@@ -333,7 +333,7 @@ TEST_P(Linalg, Exponentials) {
     Batch a = random(n, n);
     const Batch e(matrix_exp(a.tensor(type())));
     for (C& x : a.x) x = -x;
-    expect_equal(e * Batch(matrix_exp(a.tensor(type()))), one(kBatch, a.rows), 1e4);
+    expect_equal(e * Batch(matrix_exp(a.tensor(type()))), one(kLinalgBatch, a.rows), 1e4);
   }
 }
 

@@ -16,10 +16,10 @@ using testing::TestProgram;
 using testing::values_of;
 using testing::WatchedSource;
 
-constexpr std::int64_t kIn = 96, kOut = 80;
+constexpr std::int64_t kPackIn = 96, kPackOut = 80;
 
 std::vector<float> weights() {
-  std::vector<float> w(kIn * kOut);
+  std::vector<float> w(kPackIn * kPackOut);
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 13) - 6;
   return w;
 }
@@ -27,19 +27,19 @@ std::vector<float> weights() {
 TestProgram linear_layer() {
   TestProgram p;
   const Dim rows = p.b().pool().symbol("rows", 1, 100);
-  const ValueId w = p.state({kOut, kIn}, weights(), false), x = p.input(DType::f32, {rows, kIn});
+  const ValueId w = p.state({kPackOut, kPackIn}, weights(), false), x = p.input(DType::f32, {rows, kPackIn});
   p.output(p.b().matmul(x, p.b().transpose(w, 0, 1)));
   return p;
 }
 
 TEST(Pack, PackedWeightsGiveTheSameAndTheOthersStayUntouched) {
   TestProgram p = linear_layer();
-  const Tensor x = floats({3, kIn}, std::vector<float>(3 * kIn, 0.5f));
+  const Tensor x = floats({3, kPackIn}, std::vector<float>(3 * kPackIn, 0.5f));
   Session plain(p.model().prepare());
   const std::vector<float> expected = values_of(plain.run({x})[0]);
   // Sums of small integers are exact in any order.
   float first = 0;
-  for (std::int64_t k = 0; k < kIn; ++k) first += weights()[static_cast<std::size_t>(k)] * 0.5f;
+  for (std::int64_t k = 0; k < kPackIn; ++k) first += weights()[static_cast<std::size_t>(k)] * 0.5f;
   EXPECT_EQ(expected[0], first);
 
   PackRecorder recorder = pack_weights(p.model().program(), {{"rows", 3}});
@@ -62,7 +62,7 @@ TEST(Pack, AKeyOfAnotherBuildIsIgnored) {
   TestProgram p = linear_layer();
   p.program().packings.push_back({0, "another library 9.9", 0});
   Session s(p.model().prepare());
-  EXPECT_EQ(s.run({floats({1, kIn}, std::vector<float>(kIn, 1))})[0].numel(), kOut);
+  EXPECT_EQ(s.run({floats({1, kPackIn}, std::vector<float>(kPackIn, 1))})[0].numel(), kPackOut);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
-constexpr std::int64_t kWords = 40, kWidth = 24;
+constexpr std::int64_t kWords = 40, kPrecisionWidth = 24;
 
 /// Rounds to 8 significant digits, ties to even: bfloat16 by IEEE 754.
 double rounded(float v) {
@@ -33,12 +33,12 @@ const TensorType& state_type(TestProgram& p, std::size_t k) {
 
 // A language model's ends: rows of a table, a layer, and scores for all rows of the table.
 TEST(Precision, TiedWeightsOfALanguageModel) {
-  const std::vector<float> table = random_floats(kWords * kWidth, 1), layer = random_floats(kWidth * kWidth, 2),
-                           bias = random_floats(kWidth, 3);
+  const std::vector<float> table = random_floats(kWords * kPrecisionWidth, 1), layer = random_floats(kPrecisionWidth * kPrecisionWidth, 2),
+                           bias = random_floats(kPrecisionWidth, 3);
   TestProgram p;
   Builder& b = p.b();
-  const ValueId words = p.state({kWords, kWidth}, table, false), w = p.state({kWidth, kWidth}, layer, false),
-                plus = p.state({kWidth}, bias, false), index = p.input(DType::i64, {3});
+  const ValueId words = p.state({kWords, kPrecisionWidth}, table, false), w = p.state({kPrecisionWidth, kPrecisionWidth}, layer, false),
+                plus = p.state({kPrecisionWidth}, bias, false), index = p.input(DType::i64, {3});
   const ValueId x = b.index_select(words, index, 0);
   const ValueId h = b.add(Op::matmul, {x, b.transpose(w, 0, 1), plus});
   p.output(h);
@@ -47,7 +47,7 @@ TEST(Precision, TiedWeightsOfALanguageModel) {
   EXPECT_EQ(state_type(p, 0).dtype, DType::bf16);
   EXPECT_EQ(state_type(p, 1).dtype, DType::bf16);
   EXPECT_EQ(state_type(p, 2).dtype, DType::f32);
-  EXPECT_EQ(p.program().storages[0].size, static_cast<std::uint64_t>(kWords * kWidth * 2));
+  EXPECT_EQ(p.program().storages[0].size, static_cast<std::uint64_t>(kWords * kPrecisionWidth * 2));
 
   const std::int64_t chosen[] = {7, 0, 39};
   Session session(p.model().prepare());
@@ -56,26 +56,26 @@ TEST(Precision, TiedWeightsOfALanguageModel) {
   const std::vector<Tensor>& results = session.run({indices});
   const std::vector<float> hidden = values_of(results[0]), scores = values_of(results[1]);
   for (std::size_t i = 0; i < 3; ++i) {
-    std::vector<double> want(kWidth);
-    for (std::size_t j = 0; j < kWidth; ++j) {
+    std::vector<double> want(kPrecisionWidth);
+    for (std::size_t j = 0; j < kPrecisionWidth; ++j) {
       want[j] = static_cast<double>(bias[j]);
-      for (std::size_t k = 0; k < kWidth; ++k)
-        want[j] += rounded(table[static_cast<std::size_t>(chosen[i]) * kWidth + k]) * rounded(layer[j * kWidth + k]);
-      EXPECT_NEAR(static_cast<double>(hidden[i * kWidth + j]), want[j], 1e-5);
+      for (std::size_t k = 0; k < kPrecisionWidth; ++k)
+        want[j] += rounded(table[static_cast<std::size_t>(chosen[i]) * kPrecisionWidth + k]) * rounded(layer[j * kPrecisionWidth + k]);
+      EXPECT_NEAR(static_cast<double>(hidden[i * kPrecisionWidth + j]), want[j], 1e-5);
     }
     for (std::size_t word = 0; word < kWords; ++word) {
       double score = 0;
-      for (std::size_t k = 0; k < kWidth; ++k) score += want[k] * rounded(table[word * kWidth + k]);
+      for (std::size_t k = 0; k < kPrecisionWidth; ++k) score += want[k] * rounded(table[word * kPrecisionWidth + k]);
       EXPECT_NEAR(static_cast<double>(scores[i * kWords + word]), score, 1e-4);
     }
   }
 }
 
 TEST(Precision, WeightsThatOthersReadStay) {
-  const std::vector<float> values = random_floats(kWords * kWidth, 1);
+  const std::vector<float> values = random_floats(kWords * kPrecisionWidth, 1);
   const auto narrowed = [&](auto use, bool is_mutable = false) {
     TestProgram p;
-    const ValueId w = p.state({kWords, kWidth}, values, is_mutable), x = p.input(DType::f32, {5, kWords});
+    const ValueId w = p.state({kWords, kPrecisionWidth}, values, is_mutable), x = p.input(DType::f32, {5, kWords});
     use(p, w, x);
     return narrow_weights(p.program(), DType::bf16);
   };
@@ -102,8 +102,8 @@ TEST(Precision, StatesOfOneStorageBecomeNarrowTogether) {
   for (const bool also_added : {false, true}) {
     TestProgram p;
     Builder& b = p.b();
-    const ValueId words = p.state({kWords, kWidth}, random_floats(kWords * kWidth, 1), false),
-                  head = p.state({kWords, kWidth}, random_floats(kWords * kWidth, 2), false);
+    const ValueId words = p.state({kWords, kPrecisionWidth}, random_floats(kWords * kPrecisionWidth, 1), false),
+                  head = p.state({kWords, kPrecisionWidth}, random_floats(kWords * kPrecisionWidth, 2), false);
     p.program().states[1].storage = p.program().states[0].storage;
     const ValueId rows = b.index_select(words, p.input(DType::i64, {3}), 0);
     p.output(b.matmul(rows, b.transpose(head, 0, 1)));
@@ -114,11 +114,11 @@ TEST(Precision, StatesOfOneStorageBecomeNarrowTogether) {
 }
 
 TEST(Precision, Float16HoldsNoLargeNumbers) {
-  std::vector<float> values = random_floats(kWords * kWidth, 1);
+  std::vector<float> values = random_floats(kWords * kPrecisionWidth, 1);
   for (const float large : {65504.0F, 65519.0F, 65520.0F}) {
     values[100] = large;
     TestProgram p;
-    const ValueId w = p.state({kWords, kWidth}, values, false), x = p.input(DType::f32, {5, kWords});
+    const ValueId w = p.state({kWords, kPrecisionWidth}, values, false), x = p.input(DType::f32, {5, kWords});
     p.output(p.b().matmul(x, w));
     ASSERT_EQ(narrow_weights(p.program(), DType::f16), 1u);
     const auto read = [&] { return p.program().source->bytes(0); };

@@ -21,9 +21,9 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
-constexpr std::int64_t kRows = 48, kIn = 96, kOut = 64;
+constexpr std::int64_t kRows = 48, kProductPrecisionIn = 96, kProductPrecisionOut = 64;
 
-double rounded(float v) {
+double rounded_product_precision(float v) {
   return static_cast<double>(test::to_bfloat16(v));
 }
 
@@ -36,23 +36,23 @@ PrepareOptions with(Precision precision) {
 
 struct Layer {
   std::int64_t rows = kRows;
-  std::vector<float> x = random_floats(kRows * kIn, 1), w = random_floats(kOut * kIn, 2);
+  std::vector<float> x = random_floats(kRows * kProductPrecisionIn, 1), w = random_floats(kProductPrecisionOut * kProductPrecisionIn, 2);
   std::vector<float> run(const PrepareOptions& options) const {
     TestProgram p;
-    const ValueId weight = p.state({kOut, kIn}, w, false);
-    p.output(p.b().matmul(p.input(DType::f32, {rows, kIn}), p.b().transpose(weight, 0, 1)));
+    const ValueId weight = p.state({kProductPrecisionOut, kProductPrecisionIn}, w, false);
+    p.output(p.b().matmul(p.input(DType::f32, {rows, kProductPrecisionIn}), p.b().transpose(weight, 0, 1)));
     Session session(p.model().prepare(options));
-    return values_of(session.run({floats({rows, kIn}, {x.begin(), x.begin() + rows * kIn})})[0]);
+    return values_of(session.run({floats({rows, kProductPrecisionIn}, {x.begin(), x.begin() + rows * kProductPrecisionIn})})[0]);
   }
   /// The largest difference from sums of products in double, with operands rounded by `of_x` and `of_w`.
   template <class OfX, class OfW>
   double error(const std::vector<float>& y, OfX of_x, OfW of_w) const {
     double worst = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
-      for (std::size_t j = 0; j < kOut; ++j) {
+      for (std::size_t j = 0; j < kProductPrecisionOut; ++j) {
         double sum = 0;
-        for (std::size_t k = 0; k < kIn; ++k) sum += of_x(x[i * kIn + k]) * of_w(w[j * kIn + k]);
-        worst = std::max(worst, std::abs(sum - static_cast<double>(y[i * kOut + j])));
+        for (std::size_t k = 0; k < kProductPrecisionIn; ++k) sum += of_x(x[i * kProductPrecisionIn + k]) * of_w(w[j * kProductPrecisionIn + k]);
+        worst = std::max(worst, std::abs(sum - static_cast<double>(y[i * kProductPrecisionOut + j])));
       }
     }
     return worst;
@@ -71,7 +71,7 @@ TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
     EXPECT_EQ(narrow, exported);
     return;
   }
-  EXPECT_LT(layer.error(narrow, rounded, rounded), 2e-5) << "each operand is rounded once, and sums are float32";
+  EXPECT_LT(layer.error(narrow, rounded_product_precision, rounded_product_precision), 2e-5) << "each operand is rounded once, and sums are float32";
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-3);
 }
 
@@ -80,7 +80,7 @@ TEST(ProductPrecision, TheWeightOfOneRowIsRounded) {
   layer.rows = 1;
   const std::vector<float> narrow = layer.run(with(Precision::bfloat16));
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
-  EXPECT_LT(layer.error(narrow, as_it_is, rounded), 2e-5);
+  EXPECT_LT(layer.error(narrow, as_it_is, rounded_product_precision), 2e-5);
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-4);
 }
 
@@ -132,9 +132,9 @@ struct TwoLayers {
   std::vector<std::vector<float>> run(const PrepareOptions& options, bool noted = false,
                                       const std::vector<std::string>& kept_at_export = {}) const {
     TestProgram p;
-    const ValueId x = p.input(DType::f32, {kRows, kIn});
+    const ValueId x = p.input(DType::f32, {kRows, kProductPrecisionIn});
     for (const char* module : {"body", "head"}) {
-      const ValueId w = p.b().transpose(p.state({kOut, kIn}, layer.w, false), 0, 1);
+      const ValueId w = p.b().transpose(p.state({kProductPrecisionOut, kProductPrecisionIn}, layer.w, false), 0, 1);
       p.program().origins.push_back({"aten.linear.default", module, ""});
       p.b().set_origin(static_cast<std::int32_t>(p.program().origins.size()) - 1, {});
       p.output(p.b().matmul(x, w));
@@ -146,7 +146,7 @@ struct TwoLayers {
                                         ? Precision::exported
                                         : Precision::bfloat16);
     Session session(prepared);
-    const std::vector<Tensor>& results = session.run({floats({kRows, kIn}, layer.x)});
+    const std::vector<Tensor>& results = session.run({floats({kRows, kProductPrecisionIn}, layer.x)});
     return {values_of(results[0]), values_of(results[1])};
   }
 };
@@ -165,9 +165,9 @@ TEST(ProductPrecision, KeptNodesHaveAllDigits) {
 
 TEST(ProductPrecision, AnArchiveSaysIt) {
   const TwoLayers two;
-  const auto plain = two.run(with(Precision::exported)), rounded = two.run(with(Precision::bfloat16));
-  EXPECT_EQ(two.run(with(Precision::exported), true), rounded);
-  EXPECT_EQ(two.run(with(Precision::exported), true, {"head"}), (std::vector{rounded[0], plain[1]}));
+  const auto plain = two.run(with(Precision::exported)), rounded_product_precision = two.run(with(Precision::bfloat16));
+  EXPECT_EQ(two.run(with(Precision::exported), true), rounded_product_precision);
+  EXPECT_EQ(two.run(with(Precision::exported), true, {"head"}), (std::vector{rounded_product_precision[0], plain[1]}));
   EXPECT_EQ(two.run(with(Precision::bfloat16), true, {"head"})[1], plain[1]) << "kept nodes stay so";
   PrepareOptions reproducible = with(Precision::exported);
   reproducible.reproducible = true;

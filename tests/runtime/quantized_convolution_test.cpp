@@ -18,11 +18,11 @@ using testing::TestProgram;
 using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
-struct Image {
+struct QuantizedConvolutionImage {
   const char* what;
   std::int64_t batch, groups, in, out, size, kernel, stride, padding;
 };
-const Image kImages[] = {
+const QuantizedConvolutionImage kQuantizedConvolutionImages[] = {
     {"three by three", 2, 1, 64, 96, 9, 3, 1, 1},
     {"one by one", 1, 1, 96, 64, 8, 1, 1, 0},
     {"strided", 1, 1, 64, 64, 15, 3, 2, 1},
@@ -31,7 +31,7 @@ const Image kImages[] = {
 };
 
 /// Two convolutions, so that the value in between has a layout, too; with a sum and a maximum to fuse.
-TestProgram program_of(const Image& k, const char* format) {
+TestProgram program_of(const QuantizedConvolutionImage& k, const char* format) {
   TestProgram p;
   auto& b = p.b();
   const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
@@ -64,7 +64,7 @@ std::vector<float> run(const TestProgram& p, const Tensor& x, Precision precisio
 }
 
 TEST(QuantizedConvolutions, InBfloat16) {
-  for (const Image& k : kImages) {
+  for (const QuantizedConvolutionImage& k : kQuantizedConvolutionImages) {
     const std::int64_t in = k.groups * k.in;
     const Tensor x = floats({k.batch, in, k.size, k.size}, random_floats(k.batch * in * k.size * k.size, 1));
     for (const char* format : {"int8", "int4", "float8", "mxfp4", "nvfp4"}) {
@@ -83,7 +83,7 @@ TEST(QuantizedConvolutions, InBfloat16) {
 
 /// Infinities reach the same elements as in float32.
 TEST(QuantizedConvolutions, InfinitiesInBfloat16) {
-  const Image k = kImages[0];
+  const QuantizedConvolutionImage k = kQuantizedConvolutionImages[0];
   std::vector<float> numbers = random_floats(k.batch * k.in * k.size * k.size, 1);
   numbers[40] = std::numeric_limits<float>::infinity();
   const Tensor x = floats({k.batch, k.in, k.size, k.size}, numbers);

@@ -15,11 +15,11 @@ namespace {
 using namespace testing;
 using Group = std::shared_ptr<ProcessGroup>;
 
-constexpr std::chrono::milliseconds kSoon{20000};
+constexpr std::chrono::milliseconds kSubgroupSoon{20000};
 
 /// Error message of each rank's thread, or "".
 std::vector<std::string> run_all(int ranks, const std::function<void(Group)>& work) {
-  const auto groups = local_group(ranks, kSoon);
+  const auto groups = local_group(ranks, kSubgroupSoon);
   std::vector<std::string> messages(groups.size());
   std::vector<std::jthread> threads;
   for (std::size_t r = 0; r < groups.size(); ++r) {

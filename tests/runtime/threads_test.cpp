@@ -58,7 +58,7 @@ ValueId add_threads(TestProgram& p, ValueId x) {
 }
 
 /// A program that outputs its number of threads, and writes back a state in each run.
-Model model() {
+Model model_threads() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1});
   p.output(add_threads(p, x));
@@ -70,7 +70,7 @@ Model model() {
 Prepared prepared(int threads) {
   PrepareOptions options;
   options.threads = threads;
-  return model().prepare(options);
+  return model_threads().prepare(options);
 }
 
 float threads_of(Session& s) {

@@ -46,7 +46,7 @@ class TraceTest : public ::testing::Test {
 };
 
 /// x @ w, then an expression: two nodes with origins.
-Model model() {
+Model model_trace() {
   TestProgram p;
   Program& program = p.program();
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 4});
@@ -76,7 +76,7 @@ double end_of(const json& e) {
 }
 
 TEST_F(TraceTest, EachNodeIsThereOnceARun) {
-  Session session(model().prepare());
+  Session session(model_trace().prepare());
   Trace trace(path_);
   EXPECT_TRUE(Trace::active());
   for (int i = 0; i < 3; ++i) session.run(inputs());
@@ -118,7 +118,7 @@ TEST_F(TraceTest, EachNodeIsThereOnceARun) {
 }
 
 TEST_F(TraceTest, ModulesAreAStackOfTheirOwn) {
-  Session session(model().prepare());
+  Session session(model_trace().prepare());
   Trace trace(path_);
   session.run(inputs());
   trace.stop();
@@ -135,7 +135,7 @@ TEST_F(TraceTest, ModulesAreAStackOfTheirOwn) {
 }
 
 TEST_F(TraceTest, ScopesAndAnnotationsAreOnWhatIsBelow) {
-  Session session(model().prepare());
+  Session session(model_trace().prepare());
   Trace trace(path_);
   {
     const Trace::Scope outer("outer");
@@ -158,7 +158,7 @@ TEST_F(TraceTest, ScopesAndAnnotationsAreOnWhatIsBelow) {
 }
 
 TEST_F(TraceTest, ReplaysOfGraphsHaveTheirNodes) {
-  Session session(model().prepare(), Stream("cpu"));
+  Session session(model_trace().prepare(), Stream("cpu"));
   const std::vector<Tensor> in = inputs();
   Graph graph;
   graph.capture_begin(session.stream());
@@ -203,7 +203,7 @@ TEST_F(TraceTest, BeyondTheLimitEventsAreCounted) {
 }
 
 TEST_F(TraceTest, ThreadsRecordSideBySide) {
-  const Prepared prepared = model().prepare();
+  const Prepared prepared = model_trace().prepare();
   Trace trace(path_);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -343,7 +343,7 @@ TEST_F(TraceTest, WhatCannotBeWrittenIsAnError) {
 }
 
 TEST_F(TraceTest, InC) {
-  Session session(model().prepare());
+  Session session(model_trace().prepare());
   tern_trace_options options = TERN_TRACE_OPTIONS_INIT;
   options.rank = 1;
   options.world_size = 2;

@@ -18,7 +18,7 @@ using testing::TestProgram;
 constexpr std::int64_t kN = 48, kK = 64;
 
 /// x w^T with an int8 weight.
-TestProgram product() {
+TestProgram product_widened() {
   TestProgram p;
   const std::vector<float> w = test::random_floats(kN * kK, 1);
   const ValueId x = p.input(DType::f32, {2, kK});
@@ -38,13 +38,13 @@ std::vector<WidenedNode> by_plans(TestProgram& p, const PrepareOptions& options)
 }
 
 TEST(Widened, ProductsReadWeightsInTheirOwnBits) {
-  TestProgram p = product();
+  TestProgram p = product_widened();
   EXPECT_TRUE(widened_by_nodes(p.program()).empty());
   EXPECT_TRUE(by_plans(p, {}).empty());
 }
 
 TEST(Widened, ReproducibleProductsMakeFloats) {
-  TestProgram p = product();
+  TestProgram p = product_widened();
   PrepareOptions options;
   options.reproducible = true;
   const std::vector<WidenedNode> found = by_plans(p, options);
@@ -57,7 +57,7 @@ TEST(Widened, ReproducibleProductsMakeFloats) {
 }
 
 TEST(Widened, NodesThatDequantize) {
-  TestProgram p = product();
+  TestProgram p = product_widened();
   Builder& b = p.b();
   const ValueId w = b.function().inputs.back().value;
   ASSERT_TRUE(b.type(w).quantized());

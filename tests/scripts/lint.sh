@@ -20,19 +20,19 @@ else
   mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 fi
 # Only compiled files have flags; the examples' consumers are separate projects.
-cmake/configure.sh default build || exit 1
-ninja -C build --quiet tern_archive_header || exit 1
+cmake/configure.sh default build-lint -DTERN_UNITY=OFF || exit 1  # with the flags of each file
+ninja -C build-lint --quiet tern_archive_header || exit 1
 known=()
 for source in "${changed[@]}"; do
-  grep -qF "/$source\"" build/compile_commands.json && known+=("$source")
+  grep -qF "/$source\"" build-lint/compile_commands.json && known+=("$source")
 done
 if ((${#known[@]})); then
   # clang refuses unknown GCC flags.
-  mkdir -p build/lint
-  sed 's/ -fvect-cost-model=[a-z]*//g' build/compile_commands.json >build/lint/compile_commands.json
+  mkdir -p build-lint/lint
+  sed 's/ -fvect-cost-model=[a-z]*//g' build-lint/compile_commands.json >build-lint/lint/compile_commands.json
   printf 'clang-tidy reads %d files\n' "${#known[@]}"
   printf '%s\0' "${known[@]}" |
-    nice xargs -0 -n 1 -P "${TERN_JOBS:-$(nproc)}" "$tidy" -p build/lint --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null ||
+    nice xargs -0 -n 1 -P "${TERN_JOBS:-$(nproc)}" "$tidy" -p build-lint/lint --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null ||
     status=1
 fi
 ((status == 0)) && echo 'lint: nothing to say'

@@ -18,7 +18,7 @@
 namespace tern::optimizers {
 namespace {
 
-constexpr std::int64_t kSteps = 6;
+constexpr std::int64_t kEightBitsSteps = 6;
 
 Tensor recorded(const std::string& key) {
   static const auto data = read_safetensors(TERN_SOURCE_DIR "/tests/data/optimizers/eight_bits.safetensors");
@@ -100,18 +100,18 @@ void expect_codes(std::span<const std::uint8_t> got, std::span<const std::uint8_
   EXPECT_LE(others, got.size() / 500);
 }
 
-struct Case {
+struct EightBitsCase {
   const char* name;
   Optimizer optimizer;
   optim::Kind kind;
   double weight_decay;
   std::array<double, 2> betas;
 };
-constexpr Case kCases[] = {{"adamw", Optimizer::adamw, optim::Kind::adamw, 1e-2, {0.9, 0.999}},
+constexpr EightBitsCase kCases[] = {{"adamw", Optimizer::adamw, optim::Kind::adamw, 1e-2, {0.9, 0.999}},
                            {"adam", Optimizer::adam, optim::Kind::adam, 0.1, {0.8, 0.99}}};
 
 TEST(EightBits, TernOptimFollowsTorchao) {
-  for (const Case& c : kCases) {
+  for (const EightBitsCase& c : kCases) {
     optim::Options o = optim::defaults(c.kind);
     o.lr = 1e-2;
     o.weight_decay = c.weight_decay;
@@ -122,7 +122,7 @@ TEST(EightBits, TernOptimFollowsTorchao) {
     optim::States states = optim::make_states(o, params);
     EXPECT_EQ(states.first[0].dtype(), DType::u8);
     EXPECT_EQ(states.first[1].dtype(), DType::f32);
-    for (std::int64_t step = 0; step < kSteps; ++step)
+    for (std::int64_t step = 0; step < kEightBitsSteps; ++step)
       optim::step(o, params, std::vector{gradient(step, 0), gradient(step, 1)}, states, {.threads = 2});
     const std::string name = c.name;
     for (std::size_t k = 0; k < 2; ++k)
@@ -146,7 +146,7 @@ ValueId add_state(testing::TestProgram& p, const TensorType& type, std::vector<s
 }
 
 TEST(EightBits, StepsOfProgramsFollowTorchao) {
-  for (const Case& c : kCases) {
+  for (const EightBitsCase& c : kCases) {
     OptimizerOptions o = options_for(c.optimizer);
     o.lr = 1e-2;
     o.weight_decay = c.weight_decay;
@@ -175,7 +175,7 @@ TEST(EightBits, StepsOfProgramsFollowTorchao) {
       PrepareOptions prepare;
       prepare.reproducible = reproducible;
       Session session(p.model().prepare(prepare));
-      for (std::int64_t step = 0; step < kSteps; ++step) session.run({gradient(step, 0)});
+      for (std::int64_t step = 0; step < kEightBitsSteps; ++step) session.run({gradient(step, 0)});
       const std::string name = c.name;
       expect_near(session.read_state("s0").span<const float>(), recorded(name + ".p0").span<const float>());
       expect_codes(session.read_state("s2").span<const std::uint8_t>(),

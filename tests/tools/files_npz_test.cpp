@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-NamedTensors parse(const std::string& bytes) {
+NamedTensors parse_files_npz(const std::string& bytes) {
   return read_npz(std::as_bytes(std::span(bytes)), "memory");
 }
 
@@ -66,7 +66,7 @@ TEST(Npz, KeepsWhatItWrote) {
 TEST(Npz, RefusesEveryTruncation) {
   const std::string bytes = file_bytes(data_file("deflated.npz"));
   for (std::size_t n = 0; n < bytes.size(); ++n) {
-    ASSERT_NE(error_of([&] { parse(bytes.substr(0, n)); }, ErrorCode::bad_file), "no error") << "cut at " << n;
+    ASSERT_NE(error_of([&] { parse_files_npz(bytes.substr(0, n)); }, ErrorCode::bad_file), "no error") << "cut at " << n;
   }
 }
 
@@ -76,7 +76,7 @@ TEST(Npz, SurvivesEveryChangedByte) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;
     changed[i] = static_cast<char>(~changed[i]);
-    if (error_of([&] { parse(changed); }) != "no error") ++refused;
+    if (error_of([&] { parse_files_npz(changed); }) != "no error") ++refused;
   }
   EXPECT_GT(refused, static_cast<int>(bytes.size() / 2));
 }
@@ -84,7 +84,7 @@ TEST(Npz, SurvivesEveryChangedByte) {
 TEST(Npz, NoticesDamagedData) {
   std::string bytes = file_bytes(data_file("stored.npz"));
   bytes[bytes.find("f8.npy") + 6 + 20 + 128 + 3] ^= 1;  // past the name, the extra field and the array's header
-  const std::string error = error_of([&] { parse(bytes); }, ErrorCode::bad_file);
+  const std::string error = error_of([&] { parse_files_npz(bytes); }, ErrorCode::bad_file);
   EXPECT_NE(error.find("\"f8.npy\": "), std::string::npos) << error;
   EXPECT_NE(error.find("CRC"), std::string::npos) << error;
 }
@@ -92,7 +92,7 @@ TEST(Npz, NoticesDamagedData) {
 TEST(Npz, RefusesBombs) {
   const std::string bytes = file_bytes(data_file("deflated.npz"));
   const auto error = [&](std::uint32_t size) {
-    return error_of([&] { parse(with_field(bytes, "zeros.npy", kUncompressedSize, size)); }, ErrorCode::bad_file);
+    return error_of([&] { parse_files_npz(with_field(bytes, "zeros.npy", kUncompressedSize, size)); }, ErrorCode::bad_file);
   };
   EXPECT_NE(error(0xfffffffe).find("\"zeros.npy\": with it the arrays would take over 536.9 MB"), std::string::npos)
       << error(0xfffffffe);

@@ -14,9 +14,9 @@
 namespace tern::optimizers {
 namespace {
 
-constexpr std::int64_t kSteps = 6;
+constexpr std::int64_t kOptimizersSteps = 6;
 
-struct Case {
+struct OptimizersCase {
   const char* name;
   OptimizerOptions options;
   double tolerance = 1e-12;
@@ -30,7 +30,7 @@ OptimizerOptions with(Optimizer o, F&& change) {
 }
 
 /// Equal to OPTIONS of make.py.
-std::vector<Case> cases() {
+std::vector<OptimizersCase> cases() {
   using O = Optimizer;
   return {
       {"sgd_plain", with(O::sgd, [](auto& o) { o.lr = 0.1; })},
@@ -75,7 +75,7 @@ std::vector<Case> cases() {
   };
 }
 
-class Optimizers : public ::testing::TestWithParam<Case> {};
+class Optimizers : public ::testing::TestWithParam<OptimizersCase> {};
 
 /// A state of the program with the bytes of a tensor.
 ValueId state(testing::TestProgram& p, const TensorType& type, const std::function<double(std::size_t)>& value) {
@@ -134,7 +134,7 @@ TEST_P(Optimizers, FollowsPyTorch) {
     PrepareOptions prepare;
     prepare.reproducible = reproducible;
     Session session(p.model().prepare(prepare));
-    for (std::int64_t step = 0; step < kSteps; ++step) {
+    for (std::int64_t step = 0; step < kOptimizersSteps; ++step) {
       std::vector<Tensor> inputs;
       for (std::size_t i = 0; i < count; ++i)
         inputs.push_back(tensor(group + ".g" + std::to_string(i) + "." + std::to_string(step)));

@@ -23,11 +23,11 @@ bool nearer(DType dtype, std::vector<double> actual, std::vector<double> golden,
                    tensor(DType::f64, std::move(wide)), default_tolerance(dtype));
 }
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kReferenceNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Nearer, EachElementIsWithinTheToleranceOrNoFurtherThanPyTorchs) {
   EXPECT_TRUE(nearer(DType::bf16, {1.0, 0.25}, {1.0, 0.5}, {1.0, 0.26}));
-  EXPECT_TRUE(nearer(DType::f16, {0.003, kNaN}, {0.0, kNaN}, {0.0031, kNaN}));
+  EXPECT_TRUE(nearer(DType::f16, {0.003, kReferenceNaN}, {0.0, kReferenceNaN}, {0.0031, kReferenceNaN}));
   EXPECT_FALSE(nearer(DType::bf16, {1.0, 0.5}, {1.0, 0.25}, {1.0, 0.26}));
   EXPECT_FALSE(nearer(DType::bf16, {0.25, 0.5}, {0.5, 0.25}, {0.26, 0.26}));
 }
@@ -35,7 +35,7 @@ TEST(Nearer, EachElementIsWithinTheToleranceOrNoFurtherThanPyTorchs) {
 TEST(Nearer, OnlySixteenBitsAndFiniteDifferences) {
   EXPECT_FALSE(nearer(DType::f32, {0.25}, {0.5}, {0.26}));
   EXPECT_FALSE(nearer(DType::f16, {kInfinity}, {0.5}, {kInfinity}));
-  EXPECT_FALSE(nearer(DType::f16, {0.5}, {kNaN}, {0.5}));
+  EXPECT_FALSE(nearer(DType::f16, {0.5}, {kReferenceNaN}, {0.5}));
   EXPECT_FALSE(can_be_nearer(tensor(DType::f16, {1}), {0, 0}));
 }
 

@@ -12,7 +12,7 @@ using testing::expect_gradients;
 using testing::noise;
 using Values = std::vector<ValueId>;
 
-constexpr DType kTypes[] = {DType::f64, DType::c128};
+constexpr DType kLinalgTypes[] = {DType::f64, DType::c128};
 
 /// x with 3 added to the diagonal: far from singular.
 ValueId regular(Builder& b, ValueId x) {
@@ -31,7 +31,7 @@ ValueId spread(Builder& b, ValueId x) {
 }
 
 TEST(LinalgGradients, Cholesky) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const bool upper : {false, true}) {
       expect_gradients({noise({2, 3, 3}, 1, -1, 1, t)}, [=](Builder& b, const Values& in) {
         return Values{b.add(Op::cholesky, {positive(b, in[0])}, {attr(AttrKey::upper, Dim(upper))})};
@@ -41,7 +41,7 @@ TEST(LinalgGradients, Cholesky) {
 }
 
 TEST(LinalgGradients, LuFactorsOfEveryShape) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const auto& [m, n] : {std::pair{3, 3}, {4, 2}, {2, 4}}) {
       expect_gradients({noise({2, m, n}, 1, -1, 1, t)},
                        [](Builder& b, const Values& in) { return Values{lu_factor(b, in[0], false)[0]}; });
@@ -50,7 +50,7 @@ TEST(LinalgGradients, LuFactorsOfEveryShape) {
 }
 
 TEST(LinalgGradients, LuSolveInEveryForm) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const Transpose op : {Transpose::none, Transpose::transpose, Transpose::adjoint}) {
       for (const bool left : {true, false}) {
         const Tensor rhs = left ? noise({2, 3, 2}, 2, -1, 1, t) : noise({2, 2, 3}, 2, -1, 1, t);
@@ -64,7 +64,7 @@ TEST(LinalgGradients, LuSolveInEveryForm) {
 }
 
 TEST(LinalgGradients, TriangularSolveInEveryForm) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const Transpose op : {Transpose::none, Transpose::transpose, Transpose::adjoint}) {
       for (int form = 0; form < 8; ++form) {
         const Triangle triangle{.upper = (form & 1) != 0, .left = (form & 2) != 0, .unit = (form & 4) != 0, .op = op};
@@ -78,7 +78,7 @@ TEST(LinalgGradients, TriangularSolveInEveryForm) {
 }
 
 TEST(LinalgGradients, Qr) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const auto& [m, n, mode] :
          {std::tuple{4, 2, QrMode::reduced}, {3, 3, QrMode::complete}, {2, 4, QrMode::reduced}, {4, 3, QrMode::r}}) {
       expect_gradients({noise({2, m, n}, 1, -1, 1, t)}, [mode = mode](Builder& b, const Values& in) {
@@ -90,7 +90,7 @@ TEST(LinalgGradients, Qr) {
 }
 
 TEST(LinalgGradients, ProductsOfReflections) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     expect_gradients({noise({2, 4, 3}, 1, -1, 1, t), noise({2, 2}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
       return Values{b.add(Op::householder, in, {attr(AttrKey::kind, Dim(0))})};
     });
@@ -109,7 +109,7 @@ TEST(LinalgGradients, ProductsOfReflections) {
 }
 
 TEST(LinalgGradients, LeastSquares) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const auto& [m, n] : {std::pair{4, 2}, {2, 4}, {3, 3}}) {
       expect_gradients(
           {noise({2, m, n}, 1, -1, 1, t), noise({2, m, 2}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
@@ -124,7 +124,7 @@ TEST(LinalgGradients, LeastSquares) {
 // factor.
 
 TEST(LinalgGradients, HermitianEigenvalues) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     expect_gradients({noise({2, 3, 3}, 1, -1, 1, t), noise({3, 3}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
       const ValueId sum =
           b.expr("x + y", {{"x", spread(b, in[0])}, {"y", adjoint(b, spread(b, in[0]))}}, b.dtype(in[0]));
@@ -137,7 +137,7 @@ TEST(LinalgGradients, HermitianEigenvalues) {
 }
 
 TEST(LinalgGradients, Eigenvalues) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     expect_gradients({noise({2, 3, 3}, 1, -1, 1, t)}, [](Builder& b, const Values& in) {
       const Values r = b.add_all(Op::eig, {spread(b, in[0])});
       const DType wide = b.dtype(r[1]);
@@ -147,7 +147,7 @@ TEST(LinalgGradients, Eigenvalues) {
 }
 
 TEST(LinalgGradients, SingularValues) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     for (const auto& [m, n] : {std::pair{3, 3}, {4, 2}, {2, 4}}) {
       for (const bool full : {false, true}) {
         expect_gradients({noise({2, m, n}, 1, -1, 1, t)}, [=, k = std::min(m, n)](Builder& b, const Values& in) {
@@ -163,7 +163,7 @@ TEST(LinalgGradients, SingularValues) {
 }
 
 TEST(LinalgGradients, MatrixExponential) {
-  for (const DType t : kTypes) {
+  for (const DType t : kLinalgTypes) {
     expect_gradients({noise({2, 3, 3}, 1, -1, 1, t)},
                      [](Builder& b, const Values& in) { return Values{b.add(Op::matrix_exp, in)}; });
   }

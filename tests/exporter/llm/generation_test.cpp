@@ -11,7 +11,7 @@
 namespace tern::testing {
 namespace {
 
-constexpr std::int64_t kVocabulary = 4, kSlots = 6;
+constexpr std::int64_t kVocabulary = 4, kGenerationSlots = 6;
 
 struct Shape {
   std::int64_t batch = 1;
@@ -22,19 +22,19 @@ struct Shape {
 TestProgram decoder(const Shape& shape) {
   TestProgram p;
   Builder& b = p.b();
-  const Dim n = shape.dynamic ? b.pool().symbol("n", 1, kSlots) : Dim(1);
+  const Dim n = shape.dynamic ? b.pool().symbol("n", 1, kGenerationSlots) : Dim(1);
   const ValueId tokens = p.input(DType::i64, {shape.batch, n}), position = p.input(DType::i64, {1});
-  if (shape.mask) p.input(DType::i64, {1, kSlots});
+  if (shape.mask) p.input(DType::i64, {1, kGenerationSlots});
   const ValueId row = b.reshape(b.slice(tokens, 0, 0, 1), {n});
   const ValueId rows = b.expr("t == v ? 1 : 0", {{"t", b.unsqueeze(row, 1)}, {"v", b.iota(kVocabulary, DType::i64)}},
                               DType::i64, DType::f32);
   ValueId all = rows;
   if (shape.cache) {
-    const ValueId cache = p.state({1, kSlots, kVocabulary}, std::vector<float>(kSlots * kVocabulary, 0), true);
+    const ValueId cache = p.state({1, kGenerationSlots, kVocabulary}, std::vector<float>(kGenerationSlots * kVocabulary, 0), true);
     const ValueId places = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
-    all = b.add(Op::index_put, {b.reshape(cache, {kSlots, kVocabulary}), rows, places});
-    p.write_back(0, b.reshape(all, {1, kSlots, kVocabulary}));
-    const ValueId seen = b.expr("i <= p ? 1 : 0", {{"i", b.iota(kSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
+    all = b.add(Op::index_put, {b.reshape(cache, {kGenerationSlots, kVocabulary}), rows, places});
+    p.write_back(0, b.reshape(all, {1, kGenerationSlots, kVocabulary}));
+    const ValueId seen = b.expr("i <= p ? 1 : 0", {{"i", b.iota(kGenerationSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
                                 DType::i64, DType::f32);
     all = b.matmul(seen, all);
   }
@@ -55,7 +55,7 @@ std::string refused(const Shape& shape, GenerationOptions options = {}) {
 TEST(Generation, CountsTokens) {
   TestProgram p = decoder({});
   const GenerationReport report = add_generation(p.program(), {.bos = 0, .eos = {1, 3}});
-  EXPECT_EQ(report.context, kSlots);
+  EXPECT_EQ(report.context, kGenerationSlots);
   EXPECT_EQ(report.vocabulary, kVocabulary);
   EXPECT_EQ(*p.program().find_metadata("llm.eos"), "1, 3");
   Session session(p.model().prepare());

@@ -29,7 +29,7 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
   return values;
 }
 
-constexpr std::int64_t kTexts = 3, kSlots = 4, kPlaces = 5, kWidth = 4;
+constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPlaces = 5, kWidth = 4;
 
 /// token [1, 1], place [1] of a single sequence -> y [1, kWidth]: the result of `body` for x [1, kWidth] (a row of a
 /// table), the updated cache [1, kPlaces, kWidth] and the place.
@@ -62,8 +62,8 @@ void expect_alike(const Body& body) {
   OneText alone = one_text(body), together = one_text(body);
   Program& program = together.p.program();
   const std::vector<std::uint32_t> functions = {0};
-  SlotOptions options{.slotted = give_slots(program, functions, kSlots), .slots = kSlots};
-  options.texts = program.pool.new_symbol("texts", 1, kSlots);
+  SlotOptions options{.slotted = give_slots(program, functions, kSlotsSlots), .slots = kSlotsSlots};
+  options.texts = program.pool.new_symbol("texts", 1, kSlotsSlots);
   run_over_texts(program, 0, options);
   Session all(together.p.model().prepare());
   const Prepared prepared = alone.p.model().prepare();
@@ -254,8 +254,8 @@ TEST(Slots, RefusesWhatTextsCannotShare) {
     OneText t = one_text(body);
     Program& program = t.p.program();
     try {
-      SlotOptions options{.slotted = give_slots(program, std::vector<std::uint32_t>{0}, kSlots), .slots = kSlots};
-      options.texts = program.pool.new_symbol("texts", 1, kSlots);
+      SlotOptions options{.slotted = give_slots(program, std::vector<std::uint32_t>{0}, kSlotsSlots), .slots = kSlotsSlots};
+      options.texts = program.pool.new_symbol("texts", 1, kSlotsSlots);
       run_over_texts(program, 0, options);
     } catch (const Error& e) {
       return std::string(e.what());

@@ -17,8 +17,8 @@ namespace {
 using testing::TestProgram;
 
 constexpr int kLayers = 8;
-constexpr std::int64_t kRows = 64, kColumns = 32;
-constexpr std::uint64_t kLayerBytes = kRows * kColumns * sizeof(float);
+constexpr std::int64_t kLimitMemoryRows = 64, kLimitMemoryColumns = 32;
+constexpr std::uint64_t kLayerBytes = kLimitMemoryRows * kLimitMemoryColumns * sizeof(float);
 
 /// The gradient of `layers` of a product, tanh and dropout by x: reads each layer's values, the last layer first.
 struct Network {
@@ -27,16 +27,16 @@ struct Network {
   Network() {
     Builder& b = p.b();
     const Dim rows = b.pool().symbol("rows", 1, 4096);
-    const ValueId x = p.input(DType::f32, {rows, kColumns});
-    std::vector<float> weight(kColumns * kColumns);
+    const ValueId x = p.input(DType::f32, {rows, kLimitMemoryColumns});
+    std::vector<float> weight(kLimitMemoryColumns * kLimitMemoryColumns);
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i * 37 % 101) / 300 - 0.15F;
-    const ValueId w = p.state({kColumns, kColumns}, weight, false);
+    const ValueId w = p.state({kLimitMemoryColumns, kLimitMemoryColumns}, weight, false);
     ValueId h = x;
     for (int i = 0; i < kLayers; ++i) {
       h = b.expr("tanh(h) + x", {{"h", b.matmul(h, w)}, {"x", h}}, DType::f32);
       const ValueId drawn =
           b.add(Op::random, {},
-                {attr_text(AttrKey::kind, "dropout"), attr(AttrKey::sizes, {rows, kColumns}), attr_dtype(DType::f32)});
+                {attr_text(AttrKey::kind, "dropout"), attr(AttrKey::sizes, {rows, kLimitMemoryColumns}), attr_dtype(DType::f32)});
       h = b.expr("r < 0.75 ? h / 0.75 : 0", {{"h", h}, {"r", drawn}}, DType::f32);
     }
     const ValueId loss = b.reduce(h, "sum", {0, 1}, false, DType::f32);
@@ -59,7 +59,7 @@ Outcome run(const Program& program) {
   const Model model(std::make_shared<const Program>(program));
   Session session(model.prepare());
   session.set_seed(7);
-  Tensor x(DType::f32, {kRows, kColumns});
+  Tensor x(DType::f32, {kLimitMemoryRows, kLimitMemoryColumns});
   for (std::size_t i = 0; i < x.span<float>().size(); ++i) x.span<float>()[i] = static_cast<float>(i % 17) / 8 - 1;
   Outcome r;
   for (const Tensor& t : session.run({x})) {
@@ -71,7 +71,7 @@ Outcome run(const Program& program) {
 }
 
 MemoryLimit limit_of(std::optional<std::uint64_t> bytes) {
-  return {bytes, {{"rows", kRows}}, [](const Program& p, std::uint32_t) { return run(p).arena; }};
+  return {bytes, {{"rows", kLimitMemoryRows}}, [](const Program& p, std::uint32_t) { return run(p).arena; }};
 }
 
 TEST(LimitMemory, LeavesWhatFitsAsItIs) {

@@ -13,11 +13,11 @@ namespace {
 using testing::TestProgram;
 
 /// Two layers x W^T, and a table with a lookup.
-struct Layers {
+struct AdaptersLayers {
   TestProgram p;
   std::vector<std::string> left_out;
 
-  Layers() {
+  AdaptersLayers() {
     const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     Builder& b = p.b();
     const ValueId first = parameter("first.weight", {4, 3}, numbers), second = parameter("second", {3, 4}, numbers);
@@ -50,14 +50,14 @@ struct Layers {
 };
 
 TEST(Adapters, GoToLinearWeightsAlone) {
-  EXPECT_EQ(Layers().adapted({"*"}), (std::vector<std::string>{"first.lora_A.weight", "first.lora_B.weight",
+  EXPECT_EQ(AdaptersLayers().adapted({"*"}), (std::vector<std::string>{"first.lora_A.weight", "first.lora_B.weight",
                                                                "second.lora_A.weight", "second.lora_B.weight"}));
-  EXPECT_EQ(Layers().adapted({"first"}).size(), 2u) << "the name without .weight";
-  EXPECT_THROW(Layers().adapted({"*", "table"}), Error) << "rows are taken from it";
+  EXPECT_EQ(AdaptersLayers().adapted({"first"}).size(), 2u) << "the name without .weight";
+  EXPECT_THROW(AdaptersLayers().adapted({"*", "table"}), Error) << "rows are taken from it";
 }
 
 TEST(Adapters, ReportWhatTheyLeaveOut) {
-  Layers l;
+  AdaptersLayers l;
   l.adapted({"*"});
   EXPECT_EQ(l.left_out, std::vector<std::string>{"table.weight"});
 }
@@ -65,7 +65,7 @@ TEST(Adapters, ReportWhatTheyLeaveOut) {
 TEST(Adapters, SayWhyARuleGivesNone) {
   const auto refusal = [](const std::vector<std::string>& rules) -> std::string {
     try {
-      Layers().adapted(rules);
+      AdaptersLayers().adapted(rules);
     } catch (const Error& e) {
       return e.what();
     }
@@ -79,7 +79,7 @@ TEST(Adapters, SayWhyARuleGivesNone) {
 }
 
 TEST(Adapters, LeaveOutTiedWeights) {
-  Layers l;  // another layer reads second's bytes under a second name
+  AdaptersLayers l;  // another layer reads second's bytes under a second name
   Builder& b = l.p.b();
   const ValueId other = l.parameter("tied", {3, 4}, std::vector<float>(12));
   l.p.program().states.back().storage = l.p.program().states[1].storage;
@@ -107,7 +107,7 @@ TEST(Adapters, GoToWeightsThatAreNotTransposed) {
 }
 
 TEST(Adapters, TakeTheFirstRuleThatMatches) {
-  Layers l;
+  AdaptersLayers l;
   l.adapted({"second:rank=2,alpha=6", "*:rank=1"});
   const std::vector<Adapter> adapters = adapters_of(l.p.program());
   ASSERT_EQ(adapters.size(), 2u);
@@ -118,7 +118,7 @@ TEST(Adapters, TakeTheFirstRuleThatMatches) {
 }
 
 TEST(Adapters, ChangeNothingAtFirstAndCanBeTakenOut) {
-  Layers l;
+  AdaptersLayers l;
   const std::vector<float> before = l.result();
   const std::size_t nodes = l.p.program().functions[0].nodes.size();
   l.adapted({"*:rank=2"});
@@ -132,12 +132,12 @@ TEST(Adapters, ChangeNothingAtFirstAndCanBeTakenOut) {
 
 TEST(Adapters, OfAFileMustFitTheirWeights) {
   for (const char* text : {"3 8", "0 8", "2", "two 8", "-2 8"}) {
-    Layers l;
+    AdaptersLayers l;
     l.adapted({"first:rank=2"});
     l.p.program().metadata.back().second = text;
     EXPECT_THROW(adapters_of(l.p.program()), Error) << text;
   }
-  Layers l;
+  AdaptersLayers l;
   l.p.program().metadata.emplace_back("training.lora.table", "2 2");
   EXPECT_THROW(adapters_of(l.p.program()), Error) << "there are no such states";
 }

@@ -19,9 +19,9 @@ namespace {
 using testing::TestProgram;
 
 /// Two linear layers with a running sum of the inputs, as `forward` and as `train_step`. All batches fit.
-class Layers {
+class DataParallelLayers {
  public:
-  explicit Layers(std::uint64_t bucket) {
+  explicit DataParallelLayers(std::uint64_t bucket) {
     p_.program().functions[0].name = training::kTrainStep;
     Builder& b = p_.b();
     const Dim n = b.pool().symbol("n", 0, 4096);
@@ -98,7 +98,7 @@ std::vector<Trained> train_ranks(const Prepared& prepared, int ranks) {
 
 TEST(DataParallel, RanksAreOneLargeRank) {
   for (const std::uint64_t bucket : {std::uint64_t{4}, std::uint64_t{1} << 20}) {
-    Layers layers(bucket);
+    DataParallelLayers layers(bucket);
     const Prepared prepared = layers.model().prepare();
     const Trained alone = train(prepared, nullptr);
     for (const int ranks : {2, 3}) {
@@ -117,7 +117,7 @@ TEST(DataParallel, RanksAreOneLargeRank) {
 }
 
 TEST(DataParallel, BuffersAreThoseOfRankZero) {
-  Layers layers(1000);
+  DataParallelLayers layers(1000);
   const std::vector<Trained> all = train_ranks(layers.model().prepare(), 2);
   float sum = 0;
   for (int step = 0; step < 5; ++step) {
@@ -202,7 +202,7 @@ TEST(DataParallel, ConvolutionsTakeNoSamples) {
 
 /// Nodes of a step between the start of the first gradient bucket and its wait.
 TEST(DataParallel, BucketsTravelWhileTheBackwardPassGoesOn) {
-  Layers small(4), large(std::uint64_t{1} << 20);
+  DataParallelLayers small(4), large(std::uint64_t{1} << 20);
   const auto starts = [](const Function& f) {
     return std::ranges::count_if(f.nodes, [](const Node& n) { return n.op == Op::collective; });
   };

@@ -50,7 +50,7 @@ std::vector<std::byte> narrowed(std::vector<float>& v, DType type) {
   return bytes;
 }
 
-constexpr float kUntouched = 12345;
+constexpr float kInPlaceUntouched = 12345;
 
 void expect_products(const LinearShape& s, const std::vector<float>& x, const std::vector<float>& w, const float* bias,
                      const std::vector<float>& y) {
@@ -64,14 +64,14 @@ void expect_products(const LinearShape& s, const std::vector<float>& x, const st
       }
     }
   }
-  for (std::size_t i = static_cast<std::size_t>(s.m * s.n); i < y.size(); ++i) ASSERT_EQ(y[i], kUntouched);
+  for (std::size_t i = static_cast<std::size_t>(s.m * s.n); i < y.size(); ++i) ASSERT_EQ(y[i], kInPlaceUntouched);
 }
 
 void multiply(const LinearShape& s, bool with_bias, DType type = DType::f32) {
   const std::vector<float> x = random_floats(s.m * s.x_row, 1), bias = random_floats(s.n, 3);
   std::vector<float> w = random_floats(s.n * s.w_row, 2);
   const std::vector<std::byte> weight = narrowed(w, type);
-  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kUntouched);
+  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kInPlaceUntouched);
   linear(s, {x.data(), weight.data(), with_bias ? bias.data() : nullptr, y.data(), {}, type});
   expect_products(s, x, w, with_bias ? bias.data() : nullptr, y);
 }
@@ -144,7 +144,7 @@ TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
       std::vector<float> x = random_floats(s.m * s.x_row, 1), w = random_floats(s.n * s.w_row, 2);
       const std::vector<float> bias = random_floats(s.n, 3);
       const std::vector<std::byte> narrow_x = narrowed(x, DType::bf16), narrow_w = narrowed(w, DType::bf16);
-      std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kUntouched);
+      std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kInPlaceUntouched);
       linear(s, Bf16Operands{reinterpret_cast<const BFloat16*>(narrow_x.data()),
                              reinterpret_cast<const BFloat16*>(narrow_w.data()), bias.data(), y.data()});
       expect_products(s, x, w, bias.data(), y);
@@ -225,7 +225,7 @@ void expect_widened(in_place_product::Widen<W> widen, DType type) {
   std::vector<std::uint8_t> all(256 + 37);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
   for (const std::int64_t count : {1, 15, 256, 293}) {
-    std::vector<float> want(all.size(), kUntouched), got = want;
+    std::vector<float> want(all.size(), kInPlaceUntouched), got = want;
     convert(all.data(), type, want.data(), DType::f32, count);
     widen(reinterpret_cast<const W*>(all.data()), count, got.data());
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -20,7 +20,7 @@ namespace {
 
 using int8::Signs;
 
-using Shape = std::vector<std::int64_t>;
+using Int8ConvolutionShape = std::vector<std::int64_t>;
 
 constexpr Signs kSigns[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
@@ -199,7 +199,7 @@ bool is_served(std::int64_t channels, std::int64_t out, std::int64_t size, std::
   node.set(AttrKey::strides, Dims{Dim(stride), Dim(stride)});
   node.set(AttrKey::before, Dims{Dim(kernel / 2), Dim(kernel / 2)});
   node.set(AttrKey::groups, Dims{Dim(groups)});
-  const auto view = [](DType dtype, const Shape& shape) {
+  const auto view = [](DType dtype, const Int8ConvolutionShape& shape) {
     TensorView v;
     v.dtype = dtype;
     v.rank = static_cast<std::int32_t>(shape.size());

@@ -14,12 +14,12 @@
 namespace tern::test {
 namespace {
 
-struct Layout {
+struct IntegerRowsLayout {
   DType element;
   Blocks blocks;
 };
 constexpr std::int32_t kRow = 0;  // a block per row
-const Layout kLayouts[] = {
+const IntegerRowsLayout kLayouts[] = {
     {DType::i4, {.columns = 16, .scale = DType::bf16}},
     {DType::i4, {.columns = 32, .scale = DType::bf16}},
     {DType::i4, {.columns = 32, .scale = DType::f32}},
@@ -103,7 +103,7 @@ void expect_sums(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, 
 
 TEST(IntegerRows, NumbersOfAllSizes) {
   std::mt19937 engine(1);
-  for (const Layout& l : kLayouts) {
+  for (const IntegerRowsLayout& l : kLayouts) {
     for (const std::int64_t columns : {32, 256, 320, 330, 768, 4864}) {
       const auto block = l.blocks.columns == kRow ? static_cast<std::int32_t>(columns) : l.blocks.columns;
       if (columns % block != 0) continue;
@@ -148,7 +148,7 @@ TEST(IntegerRows, SmallNumbersCountBesideLargeNeighboursOfOtherLanes) {
 
 TEST(IntegerRows, NumbersThatAreNotFinite) {
   std::mt19937 engine(3);
-  for (const Layout& l : kLayouts) {
+  for (const IntegerRowsLayout& l : kLayouts) {
     // Zero points are subtracted from the whole sum, and infinity minus infinity is NaN.
     if (l.blocks.zero_point != ZeroPoint::none) continue;
     QuantizedMatrix m{l.element, 9, 256, l.blocks};

@@ -11,13 +11,13 @@
 namespace tern::test {
 namespace {
 
-struct Case {
+struct LongSumsCase {
   std::int64_t planes, m, n, k;
   bool shared = false;  ///< all planes have the same first matrix
 };
 
 /// Each column of the second matrix [planes, k, n] is contiguous.
-void check(const Case& c, std::int64_t infinite_at = -1) {
+void check(const LongSumsCase& c, std::int64_t infinite_at = -1) {
   const auto a = random_numbers(c.shared ? c.m * c.k : c.planes * c.m * c.k, 1);
   auto b = random_numbers(c.planes * c.k * c.n, 2);
   if (infinite_at >= 0) b[static_cast<std::size_t>(infinite_at)] = std::numeric_limits<double>::infinity();
@@ -49,11 +49,11 @@ void check(const Case& c, std::int64_t infinite_at = -1) {
 }
 
 TEST(LongSums, AreExactOnSmallIntegers) {
-  const Case cases[] = {{1, 64, 147, 5003}, {1, 70, 129, 4096}, {4, 64, 128, 4100, true}, {3, 130, 65, 4200, true},
+  const LongSumsCase cases[] = {{1, 64, 147, 5003}, {1, 70, 129, 4096}, {4, 64, 128, 4100, true}, {3, 130, 65, 4200, true},
                         {2, 66, 200, 4097}, {1, 64, 64, 5000},  {1, 300, 250, 4096},      {2, 3, 200, 6000}};
   for (const int threads : {1, 2}) {
     const ThreadScope scope((Threads(threads)));
-    for (const Case& c : cases) {
+    for (const LongSumsCase& c : cases) {
       SCOPED_TRACE(testing::Message() << c.planes << " of " << c.m << " x " << c.n << ", sums of " << c.k << ", "
                                       << threads << " threads");
       check(c);

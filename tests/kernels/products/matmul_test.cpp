@@ -6,16 +6,16 @@
 namespace tern::test {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using MatmulShape = std::vector<std::int64_t>;
 
-struct Case {
-  Shape a, b;
+struct MatmulCase {
+  MatmulShape a, b;
   bool transpose_a = false, transpose_b = false, constant = false;
 };
 
 /// Strides of a tensor whose last two axes are transposed in memory.
-Shape transposed_strides(const Shape& s) {
-  Shape t(s.size(), 1);
+MatmulShape transposed_strides(const MatmulShape& s) {
+  MatmulShape t(s.size(), 1);
   const std::size_t n = s.size();
   t[n - 2] = 1;
   t[n - 1] = s[n - 2];
@@ -27,13 +27,13 @@ Shape transposed_strides(const Shape& s) {
   return t;
 }
 
-std::vector<Number> reference(const Case& c, const std::vector<Number>& a, const std::vector<Number>& b,
-                              const Shape& out) {
+std::vector<Number> reference(const MatmulCase& c, const std::vector<Number>& a, const std::vector<Number>& b,
+                              const MatmulShape& out) {
   const std::size_t r = out.size();
   const std::int64_t m = out[r - 2], n = out[r - 1], k = c.a.back();
   std::vector<Number> result;
   for (std::int64_t p = 0; p < product(out) / std::max<std::int64_t>(1, m * n); ++p) {
-    const auto plane = [&](const Shape& s) {
+    const auto plane = [&](const MatmulShape& s) {
       std::int64_t rest = p, at = 0, step = 1;
       for (std::size_t i = 2; i < r; ++i) {
         const std::int64_t size = out[r - 1 - i];
@@ -67,11 +67,11 @@ std::vector<Number> numbers(DType t, std::int64_t n, std::uint32_t seed) {
   return v;
 }
 
-void check(DType t, const Case& c, bool with_bias) {
+void check(DType t, const MatmulCase& c, bool with_bias) {
   NodeRun run(Op::matmul);
   const auto a = numbers(t, product(c.a), 1), b = numbers(t, product(c.b), 2);
-  run.input(t, c.a, a, c.transpose_a ? transposed_strides(c.a) : Shape{});
-  run.input(t, c.b, b, c.transpose_b ? transposed_strides(c.b) : Shape{}, c.constant);
+  run.input(t, c.a, a, c.transpose_a ? transposed_strides(c.a) : MatmulShape{});
+  run.input(t, c.b, b, c.transpose_b ? transposed_strides(c.b) : MatmulShape{}, c.constant);
   const auto bias = numbers(t, c.b.back(), 3);
   if (with_bias) run.input(t, {c.b.back()}, bias);
   run.run();
@@ -83,7 +83,7 @@ void check(DType t, const Case& c, bool with_bias) {
 }
 
 TEST(Matmul, IsExactOnSmallIntegersInEveryTypeAndLayout) {
-  const Case cases[] = {
+  const MatmulCase cases[] = {
       {{3, 5}, {5, 4}},
       {{3, 5}, {5, 4}, true, true},
       {{3, 5}, {5, 4}, false, true, true},
@@ -103,7 +103,7 @@ TEST(Matmul, IsExactOnSmallIntegersInEveryTypeAndLayout) {
   const DType types[] = {DType::f32,  DType::f64, DType::f16, DType::bf16, DType::c64,
                          DType::c128, DType::i64, DType::i32, DType::u8,   DType::f8_e4m3fn};
   for (DType t : types) {
-    for (const Case& c : cases) {
+    for (const MatmulCase& c : cases) {
       if ((t == DType::bf16 || t == DType::f8_e4m3fn || t == DType::u8) && c.a.back() > 8)
         continue;  // sums beyond their exact range
       if (t == DType::f8_e4m3fn && c.a.back() > 1) continue;
@@ -139,7 +139,7 @@ TEST(Matmul, ReadsFlippedAndRepeatedOperands) {
 // The projection of a batch-first attention: the rows of planes alternate in memory.
 TEST(Matmul, JoinsRowsOfPlanesThatLieBetweenEachOther) {
   for (const std::int64_t columns : {31, 32, 40}) {
-    const Case c{{2, 5, 8, 24}, {24, columns}};
+    const MatmulCase c{{2, 5, 8, 24}, {24, columns}};
     const auto a = numbers(DType::f32, product(c.a), 1), b = numbers(DType::f32, product(c.b), 2);
     NodeRun run(Op::matmul);
     run.input(DType::f32, c.a, a, {24, 2 * 24, 2 * 5 * 24, 1});
@@ -170,7 +170,7 @@ TEST(GroupedMatmul, IsExactOnSmallIntegersForManyRows) {
                                 w = random_numbers(4 * kDepth * kColumns, 2, range);
       NodeRun run(Op::grouped_matmul);
       run.input(t, {kRows, kDepth}, x);
-      run.input(t, {4, kDepth, kColumns}, w, by_columns ? Shape{kDepth * kColumns, 1, kDepth} : Shape{});
+      run.input(t, {4, kDepth, kColumns}, w, by_columns ? MatmulShape{kDepth * kColumns, 1, kDepth} : MatmulShape{});
       run.input<double>(DType::i32, {4}, {ends.begin(), ends.end()});
       const std::vector<Number> got = run.run().output();
       for (std::int64_t i = 0; i < kRows; ++i) {

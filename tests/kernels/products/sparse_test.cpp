@@ -10,7 +10,7 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32};
+constexpr DType kSparseTypes[] = {DType::bf16, DType::f16, DType::f32};
 
 /// All 256 position bytes, for elements from 1 on.
 std::vector<std::byte> all_places(const QuantizedMatrix& m) {
@@ -32,7 +32,7 @@ TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
   for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
     block_quantized::SparseLoops loops;
     set(&loops);
-    for (const DType type : kTypes) {
+    for (const DType type : kSparseTypes) {
       const QuantizedMatrix m{type, 1, 256 * 8, two_of_four()};
       const std::vector<std::byte> bytes = all_places(m);
       const std::vector<float> expected = numbers_of(m, bytes);
@@ -49,7 +49,7 @@ TEST(Sparse, DotsOfUpToFourRowsInEveryInstructionSet) {
   for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
     block_quantized::SparseLoops loops;
     set(&loops);
-    for (const DType type : kTypes) {
+    for (const DType type : kSparseTypes) {
       for (const std::int64_t columns : {8, 24, 32, 72, 320}) {
         const QuantizedMatrix m{type, 1, columns, two_of_four()};
         const std::vector<std::byte> bytes = random_value(m, static_cast<std::uint32_t>(columns));

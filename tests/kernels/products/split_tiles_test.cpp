@@ -132,7 +132,7 @@ TEST_F(MatrixTiles, SayWhereResultsAreNotFinite) {
   }
 }
 
-void check_convolution(const Geometry& g, int parts) {
+void check_convolution_split_tiles(const Geometry& g, int parts) {
   const tiles::ConvolutionShape shape = shape_of(g, parts);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
@@ -183,8 +183,8 @@ TEST_F(MatrixTiles, Convolutions) {
   for (const Geometry& g : geometries) {
     SCOPED_TRACE(testing::Message() << g.in << " to " << g.out << " channels of " << g.height << "x" << g.width
                                     << ", kernel " << g.kernel_h << "x" << g.kernel_w << ", stride " << g.stride);
-    check_convolution(g, tiles::kAllParts);
-    check_convolution(g, tiles::kRounded);
+    check_convolution_split_tiles(g, tiles::kAllParts);
+    check_convolution_split_tiles(g, tiles::kRounded);
   }
 }
 

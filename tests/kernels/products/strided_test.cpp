@@ -34,7 +34,7 @@ Matrix matrix(std::int64_t rows, std::int64_t columns, Order order, unsigned see
   return m;
 }
 
-constexpr float kUntouched = 12345;
+constexpr float kStridedUntouched = 12345;
 
 /// Expects an error of at most k roundings: k * 2^-24 of the sum of absolute products.
 void check(const Matrix& a, const Matrix& b, const std::vector<float>& c, std::int64_t ldc, bool accumulate) {
@@ -42,10 +42,10 @@ void check(const Matrix& a, const Matrix& b, const std::vector<float>& c, std::i
     for (std::int64_t j = 0; j < ldc; ++j) {
       const float got = c[static_cast<std::size_t>(i * ldc + j)];
       if (j >= b.columns) {
-        ASSERT_EQ(got, kUntouched) << "behind row " << i;
+        ASSERT_EQ(got, kStridedUntouched) << "behind row " << i;
         continue;
       }
-      double sum = accumulate ? kUntouched : 0, size = std::abs(sum);
+      double sum = accumulate ? kStridedUntouched : 0, size = std::abs(sum);
       for (std::int64_t p = 0; p < a.columns; ++p) {
         const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
         sum += product;
@@ -59,7 +59,7 @@ void check(const Matrix& a, const Matrix& b, const std::vector<float>& c, std::i
 
 void multiply(const Matrix& a, const Matrix& b, bool accumulate) {
   const std::int64_t ldc = b.columns + 3;
-  std::vector<float> c(static_cast<std::size_t>(a.rows * ldc), kUntouched);
+  std::vector<float> c(static_cast<std::size_t>(a.rows * ldc), kStridedUntouched);
   sgemm(a.rows, b.columns, a.columns, a.data.data(), a.row, a.column, b.data.data(), b.row, b.column, c.data(), ldc,
         accumulate);
   check(a, b, c, ldc, accumulate);
@@ -130,7 +130,7 @@ TEST(SgemmMicro, EachInstructionSet) {
         std::vector<float> panel(static_cast<std::size_t>(6 * kernels.columns), std::nanf(""));
         kernels.pack(b.data.data(), b.row, b.column, 6, n, panel.data());
         const std::int64_t ldc = kernels.columns + 1;
-        std::vector<float> c(static_cast<std::size_t>(rows * ldc), kUntouched);
+        std::vector<float> c(static_cast<std::size_t>(rows * ldc), kStridedUntouched);
         kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
                                   strided_product::Sums::stored);
         check(a, b, c, ldc, false);
@@ -163,7 +163,7 @@ TEST(SgemmMicro, WindowsOfEachInstructionSet) {
                      b = matrix(kDepth * 2, n, Order::columns, 18), bias = matrix(1, kernels.columns, Order::rows, 19),
                      add = matrix(rows, ldc, Order::rows, 20);
         std::vector<float> panel(static_cast<std::size_t>(2 * kDepth * kernels.columns)),
-            c(static_cast<std::size_t>(rows * ldc), kUntouched);
+            c(static_cast<std::size_t>(rows * ldc), kStridedUntouched);
         kernels.pack(b.data.data(), b.row, b.column, 2 * kDepth, n, panel.data());
         const strided_product::Finish finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
         strided_product::WindowProduct p{image.data.data(),   kStep,    taps, 2, kDepth, panel.data(),
@@ -177,7 +177,7 @@ TEST(SgemmMicro, WindowsOfEachInstructionSet) {
           for (std::int64_t j = 0; j < ldc; ++j) {
             const float got = c[static_cast<std::size_t>(i * ldc + j)];
             if (j >= n) {
-              ASSERT_EQ(got, kUntouched) << "behind row " << i;
+              ASSERT_EQ(got, kStridedUntouched) << "behind row " << i;
               continue;
             }
             double sum = 0;

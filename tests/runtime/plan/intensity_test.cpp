@@ -14,7 +14,7 @@ using test::random_floats;
 using testing::floats;
 using testing::TestProgram;
 
-struct Seen : PlanObserver {
+struct IntensitySeen : PlanObserver {
   void prepared(std::uint32_t, std::uint32_t, const Kernel&, const KernelCall& call, AlgorithmChoice choice) override {
     intensity = call.intensity;
     taken.push_back(choice);
@@ -24,7 +24,7 @@ struct Seen : PlanObserver {
 };
 
 /// Two successive convolutions with the given channels and kernel size, over 16x16 positions.
-Seen two_convolutions(std::int64_t channels, std::int64_t kernel) {
+IntensitySeen two_convolutions(std::int64_t channels, std::int64_t kernel) {
   TestProgram p;
   ValueId x = p.input(DType::f32, {1, channels, 16, 16});
   const auto weight = random_floats(channels * channels * kernel * kernel, 1);
@@ -33,7 +33,7 @@ Seen two_convolutions(std::int64_t channels, std::int64_t kernel) {
                   {{AttrKey::before, Dims{kernel / 2, kernel / 2}}, {AttrKey::after, Dims{kernel / 2, kernel / 2}}});
   }
   p.output(x);
-  Seen seen;
+  IntensitySeen seen;
   const auto prepared = prepare_program(p.model().program(), {}, {.listeners = {.observer = &seen}});
   Session session((Prepared(prepared)));
   session.run({floats({1, channels, 16, 16}, random_floats(channels * 256, 2))});
@@ -49,7 +49,7 @@ TEST(Intensity, IsOperationsPerElementReadOrWritten) {
 TEST(Intensity, DecidesAboutTiles) {
   if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   for (const std::int64_t kernel : {1, 3}) {
-    const Seen seen = two_convolutions(64, kernel);
+    const IntensitySeen seen = two_convolutions(64, kernel);
     const bool tiles = cpu::tiles_gain(seen.intensity, cpu::machine());
     ASSERT_EQ(seen.taken.size(), 2u);
     for (const AlgorithmChoice choice : seen.taken) EXPECT_EQ(choice == AlgorithmChoice{Algorithm::tiles}, tiles);

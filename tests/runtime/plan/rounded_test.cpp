@@ -22,14 +22,14 @@ using testing::TestProgram;
 using testing::values_of;
 
 /// Storage types of the results of products, convolutions and attention.
-struct Seen : PlanObserver {
+struct RoundedSeen : PlanObserver {
   void prepared(std::uint32_t, std::uint32_t, const Kernel&, const KernelCall& call, AlgorithmChoice) override {
     stored.push_back(call.out[0].dtype);
   }
   std::vector<DType> stored;
 };
 
-struct Result {
+struct RoundedResult {
   std::vector<std::vector<float>> values;
   std::vector<DType> stored;
 };
@@ -37,7 +37,7 @@ struct Result {
 /// Runs the program of `make`, which returns the values between its layers and its results. `kept` also outputs the
 /// former, so they must stay float32.
 template <class Make>
-Result run(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, const Make& make, bool kept) {
+RoundedResult run(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, const Make& make, bool kept) {
   TestProgram p;
   std::vector<ValueId> between;
   const std::vector<ValueId> results = make(p, p.input(DType::f32, Dims(sizes.begin(), sizes.end())), &between);
@@ -45,13 +45,13 @@ Result run(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, 
   if (kept) {
     for (ValueId v : between) p.output(v);
   }
-  Seen seen;
+  RoundedSeen seen;
   PrepareOptions options;
   options.precision = Precision::bfloat16;
   options.weight_cache = "off";
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &seen}});
   Session session((Prepared(prepared)));
-  Result r;
+  RoundedResult r;
   const std::vector<Tensor>& out = session.run({floats(sizes, x)});
   for (std::size_t i = 0; i < results.size(); ++i) r.values.push_back(values_of(out[i]));
   r.stored = seen.stored;
@@ -59,9 +59,9 @@ Result run(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, 
 }
 
 template <class Make>
-Result same_bits(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, const Make& make) {
-  const Result plain = run(sizes, x, make, true);
-  Result rounded = run(sizes, x, make, false);
+RoundedResult same_bits(const std::vector<std::int64_t>& sizes, const std::vector<float>& x, const Make& make) {
+  const RoundedResult plain = run(sizes, x, make, true);
+  RoundedResult rounded = run(sizes, x, make, false);
   EXPECT_EQ(rounded.values, plain.values);
   for (DType t : plain.stored) EXPECT_EQ(t, DType::f32);
   return rounded;
@@ -83,7 +83,7 @@ std::vector<ValueId> convolutions(TestProgram& p, ValueId x, std::vector<ValueId
 }
 
 TEST(Rounded, ImagesBetweenConvolutions) {
-  const Result r = same_bits({2, 32, 9, 7}, random_floats(2 * 32 * 63, 1), convolutions);
+  const RoundedResult r = same_bits({2, 32, 9, 7}, random_floats(2 * 32 * 63, 1), convolutions);
   if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
   EXPECT_EQ(r.stored, (std::vector{DType::bf16, DType::bf16, DType::f32}));
 }
@@ -134,7 +134,7 @@ std::vector<ValueId> transformer(TestProgram& p, ValueId x, std::vector<ValueId>
 }
 
 TEST(Rounded, ValuesBetweenTheLayersOfATransformer) {
-  const Result r = same_bits({1, 40, 64}, random_floats(40 * 64, 1), transformer);
+  const RoundedResult r = same_bits({1, 40, 64}, random_floats(40 * 64, 1), transformer);
   if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
   // Queries, keys, values; the attention's result; the wide layer; the last layer.
   EXPECT_EQ(r.stored, (std::vector{DType::bf16, DType::bf16, DType::bf16, DType::f32, DType::bf16, DType::f32}));
@@ -172,7 +172,7 @@ std::vector<DType> stored_by_layers(bool shared) {
     Builder b(p.program(), decode);
     p.output(layers(b, x, again[0], again[1]), decode);
   }
-  Seen seen;
+  RoundedSeen seen;
   PrepareOptions options;
   options.precision = Precision::bfloat16;
   options.weight_cache = "off";

@@ -22,7 +22,7 @@
 namespace tern::testing {
 namespace {
 
-constexpr std::time_t kHour = 3600;
+constexpr std::time_t kPackedFileHour = 3600;
 
 class PackedFileTest : public ::testing::Test {
  protected:
@@ -172,7 +172,7 @@ TEST_F(PackedFileTest, UseIsNoted) {
   set_age(path(), 60);
   ASSERT_NE(open(), nullptr);
   EXPECT_GE(age_of(path()), 59);  // not at each use
-  set_age(path(), kHour);
+  set_age(path(), kPackedFileHour);
   ASSERT_NE(open(), nullptr);
   EXPECT_LE(age_of(path()), 2);
 }

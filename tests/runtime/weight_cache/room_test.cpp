@@ -18,7 +18,7 @@ namespace tern::testing {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
-constexpr std::time_t kHour = 3600;
+constexpr std::time_t kRoomHour = 3600;
 
 class RoomTest : public ::testing::Test {
  protected:
@@ -51,8 +51,8 @@ TEST(CacheFileNames, Kinds) {
 }
 
 TEST_F(RoomTest, LeastRecentlyUsedFilesGo) {
-  const std::string second = add_packed("a", 5 * kHour), first = add_packed("b", 9 * kHour),
-                    third = add_packed("c", 3 * kHour);
+  const std::string second = add_packed("a", 5 * kRoomHour), first = add_packed("b", 9 * kRoomHour),
+                    third = add_packed("c", 3 * kRoomHour);
   EXPECT_TRUE(make_room(cache_, kMegabyte));
   EXPECT_TRUE(exists(first));  // everything fits
   EXPECT_TRUE(make_room(cache_, kMegabyte + 1));
@@ -63,14 +63,14 @@ TEST_F(RoomTest, LeastRecentlyUsedFilesGo) {
 }
 
 TEST_F(RoomTest, WhatDoesNotFitDeletesNothing) {
-  const std::string old = add_packed("a", 5 * kHour);
+  const std::string old = add_packed("a", 5 * kRoomHour);
   EXPECT_FALSE(make_room(cache_, 4 * kMegabyte + 1));
   EXPECT_FALSE(make_room(cache_, ~std::uint64_t{0}));
   EXPECT_TRUE(exists(old));
 }
 
 TEST_F(RoomTest, RecentFilesStay) {
-  const std::string old = add_packed("a", 2 * kHour), recent = add_packed("b", kHour / 2, 3 * kMegabyte);
+  const std::string old = add_packed("a", 2 * kRoomHour), recent = add_packed("b", kRoomHour / 2, 3 * kMegabyte);
   EXPECT_FALSE(make_room(cache_, 2 * kMegabyte));
   EXPECT_TRUE(exists(old) && exists(recent));
   EXPECT_TRUE(make_room(cache_, kMegabyte));
@@ -78,13 +78,13 @@ TEST_F(RoomTest, RecentFilesStay) {
 }
 
 TEST_F(RoomTest, TimesInTheFutureAreNotForever) {
-  const std::string later = add_packed("a", -48 * kHour, 4 * kMegabyte);
+  const std::string later = add_packed("a", -48 * kRoomHour, 4 * kMegabyte);
   EXPECT_TRUE(make_room(cache_, kMegabyte));
   EXPECT_FALSE(exists(later));
 }
 
 TEST_F(RoomTest, OtherFilesAreLeftAlone) {
-  const std::string text = add("notes.txt", 9 * kMegabyte, 9 * kHour);
+  const std::string text = add("notes.txt", 9 * kMegabyte, 9 * kRoomHour);
   ASSERT_EQ(::mkdir(folder_.path(packed_name("folder")).c_str(), 0700), 0);
   ASSERT_EQ(::symlink("notes.txt", folder_.path(packed_name("link")).c_str()), 0);
   EXPECT_TRUE(make_room(cache_, 4 * kMegabyte));
@@ -95,7 +95,7 @@ TEST_F(RoomTest, OtherFilesAreLeftAlone) {
 TEST_F(RoomTest, TemporaryFilesThatNobodyWritesGo) {
   const std::string left = add(temporary_name(kUnfinishedPacked), kMegabyte, 120),
                     fresh = add(temporary_name(kUnfinishedPacked), kMegabyte, 1),
-                    written = add(temporary_name(kUnfinishedPacked), kMegabyte, 9 * kHour);
+                    written = add(temporary_name(kUnfinishedPacked), kMegabyte, 9 * kRoomHour);
   const int fd = ::open(written.c_str(), O_WRONLY);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
   EXPECT_TRUE(make_room(cache_, 2 * kMegabyte));

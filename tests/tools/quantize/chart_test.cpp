@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kChartInfinite = std::numeric_limits<double>::infinity();
 
 QuantizedWeight weight(const std::string& name, const std::string& format, double sqnr) {
   QuantizedWeight w;
@@ -30,7 +30,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST(QuantizeChart, BarsEndWhereTheAxisDoes) {
-  const Chart chart = chart_of(report({weight("a", "int4", 20), weight("b", "int8", 43), weight("c", "int8", kInfinite),
+  const Chart chart = chart_of(report({weight("a", "int4", 20), weight("b", "int8", 43), weight("c", "int8", kChartInfinite),
                                        weight("d", "int4", -3), weight("e", "int4", std::nan(""))}),
                                nullptr);
   EXPECT_EQ(chart.end, 50);

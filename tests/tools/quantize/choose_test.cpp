@@ -17,13 +17,13 @@ using test::random_floats;
 using testing::floats;
 using testing::TestProgram;
 
-constexpr std::int64_t kWidth = 64;
+constexpr std::int64_t kChooseWidth = 64;
 
 /// Successive products of rows with square weights.
-struct Layers {
+struct ChooseLayers {
   TestProgram p;
-  explicit Layers(int count) {
-    ValueId v = p.input(DType::f32, {4, kWidth});
+  explicit ChooseLayers(int count) {
+    ValueId v = p.input(DType::f32, {4, kChooseWidth});
     for (int i = 0; i < count; ++i) {
       in_module(p, "layer" + std::to_string(i));
       v = product(v, 2 + static_cast<unsigned>(i));
@@ -32,10 +32,10 @@ struct Layers {
   }
   ValueId product(ValueId v, unsigned seed) {
     return p.b().matmul(v,
-                        p.b().transpose(p.state({kWidth, kWidth}, random_floats(kWidth * kWidth, seed), false), 0, 1));
+                        p.b().transpose(p.state({kChooseWidth, kChooseWidth}, random_floats(kChooseWidth * kChooseWidth, seed), false), 0, 1));
   }
   FloatProgram floats_of() const { return {p.model().program(), {}, ""}; }
-  static Calls calls() { return {{floats({4, kWidth}, random_floats(4 * kWidth, 1))}}; }
+  static Calls calls() { return {{floats({4, kChooseWidth}, random_floats(4 * kChooseWidth, 1))}}; }
 };
 
 std::vector<FormatLadder> ladder(const std::vector<std::string>& names) {
@@ -55,9 +55,9 @@ struct Measured {
   Ladders ladders;
   std::vector<WeightEffect> effects;
 
-  Measured(const Layers& layers, const std::vector<std::string>& formats)
+  Measured(const ChooseLayers& layers, const std::vector<std::string>& formats)
       : program(layers.floats_of()),
-        calls(Layers::calls()),
+        calls(ChooseLayers::calls()),
         outputs(program.reference(), calls),
         ladders(ladders_of(program, ladder(formats))),
         effects(weight_effects(program, ladders, outputs, calls, [](std::size_t, std::size_t) {})) {}
@@ -72,7 +72,7 @@ std::string format_of(const ChosenFormats& chosen, const std::string& weight) {
 }
 
 TEST(ChooseFormats, ReachesTheTarget) {
-  const Measured run(Layers(4), {"mxfp4", "int4", "int8"});
+  const Measured run(ChooseLayers(4), {"mxfp4", "int4", "int8"});
   double bytes = 0;
   for (const double target : {10.0, 15.0, 20.0, 30.0, 38.0, 45.0}) {
     const ChosenFormats chosen = run.choose(target);
@@ -90,14 +90,14 @@ TEST(ChooseFormats, ReachesTheTarget) {
 }
 
 TEST(ChooseFormats, TheSmallestFormatWhereAnythingDoes) {
-  const Measured run(Layers(2), {"int8", "mxfp4"});
+  const Measured run(ChooseLayers(2), {"int8", "mxfp4"});
   const ChosenFormats chosen = run.choose(-100);
   EXPECT_EQ(chosen.trials, 1u);
   for (const auto& [weight, choice] : chosen.choices) EXPECT_EQ(format_of(chosen, weight), "mxfp4") << weight;
 }
 
 TEST(ChooseFormats, NothingIsExactEnough) {
-  const Measured run(Layers(2), {"mxfp4"});
+  const Measured run(ChooseLayers(2), {"mxfp4"});
   const ChosenFormats chosen = run.choose(100);
   EXPECT_FALSE(chosen.met);
   EXPECT_LT(chosen.sqnr, 40);
@@ -106,16 +106,16 @@ TEST(ChooseFormats, NothingIsExactEnough) {
 }
 
 TEST(ChooseFormats, WeightsOutOfReachGetTheirMostExactFormat) {
-  Layers layers(2);
+  ChooseLayers layers(2);
   // Another entry function without samples.
   const std::uint32_t other = layers.p.add_body();
   Program& program = layers.p.program();
   program.functions[other].name = "other";
   program.functions[other].entry = true;
-  const ValueId x = layers.p.input(DType::f32, {4, kWidth}, other);
+  const ValueId x = layers.p.input(DType::f32, {4, kChooseWidth}, other);
   Builder b(program, other);
-  const std::vector<float> numbers = random_floats(kWidth * kWidth, 9);
-  const ValueId w = b.constant(DType::f32, {kWidth, kWidth}, numbers.data());
+  const std::vector<float> numbers = random_floats(kChooseWidth * kChooseWidth, 9);
+  const ValueId w = b.constant(DType::f32, {kChooseWidth, kChooseWidth}, numbers.data());
   program.states.back().name = "unreached";
   layers.p.output(b.matmul(x, b.transpose(w, 0, 1)), other);
   const Measured run(layers, {"mxfp4", "int8", "int4"});
@@ -126,7 +126,7 @@ TEST(ChooseFormats, WeightsOutOfReachGetTheirMostExactFormat) {
 }
 
 TEST(ChooseFormats, MeasuringLeavesTheProgramAsItIs) {
-  const Layers layers(2);
+  const ChooseLayers layers(2);
   const std::shared_ptr<const Program> before = layers.p.model().program();
   const auto states = before->states.size(), storages = before->storages.size();
   const auto first = before->source->bytes(0).front();

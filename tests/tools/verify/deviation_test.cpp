@@ -11,8 +11,8 @@
 namespace tern {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-const double kNaN = std::nan("");
+constexpr double kDeviationInfinite = std::numeric_limits<double>::infinity();
+const double kDeviationNaN = std::nan("");
 
 Deviation of(const std::vector<std::pair<double, double>>& reference_and_actual) {
   Deviation d;
@@ -45,7 +45,7 @@ TEST(Deviation, EqualVectors) {
   const Deviation d = of({{0.1, 0.1}, {1e30, 1e30}, {0.0, -0.0}});
   EXPECT_TRUE(d.exact());
   EXPECT_EQ(d.cosine(), 1);
-  EXPECT_EQ(d.sqnr(), kInfinite);
+  EXPECT_EQ(d.sqnr(), kDeviationInfinite);
   EXPECT_EQ(d.relative(), 0);
 }
 
@@ -53,15 +53,15 @@ TEST(Deviation, NothingIsDividedByZero) {
   const Deviation none, zeros = of({{0, 0}, {0, 0}}), lost = of({{2, 0}}), made = of({{0, 2}});
   for (const Deviation& d : {none, zeros}) {
     EXPECT_EQ(d.cosine(), 1);
-    EXPECT_EQ(d.sqnr(), kInfinite);
+    EXPECT_EQ(d.sqnr(), kDeviationInfinite);
     EXPECT_EQ(d.relative(), 0);
     EXPECT_FALSE(d.agreement());
   }
   EXPECT_EQ(lost.cosine(), 0);
   EXPECT_EQ(lost.sqnr(), 0);
   EXPECT_EQ(made.cosine(), 0);
-  EXPECT_EQ(made.sqnr(), -kInfinite);
-  EXPECT_EQ(made.relative(), kInfinite);
+  EXPECT_EQ(made.sqnr(), -kDeviationInfinite);
+  EXPECT_EQ(made.relative(), kDeviationInfinite);
 }
 
 TEST(Deviation, OppositeVectors) {
@@ -70,10 +70,10 @@ TEST(Deviation, OppositeVectors) {
 }
 
 TEST(Deviation, WhatIsNotFiniteCountsApart) {
-  const Deviation same = of({{kNaN, -kNaN}, {kInfinite, kInfinite}, {3, 3}});
+  const Deviation same = of({{kDeviationNaN, -kDeviationNaN}, {kDeviationInfinite, kDeviationInfinite}, {3, 3}});
   EXPECT_TRUE(same.exact());
   EXPECT_EQ(same.not_finite, 0);
-  const Deviation d = of({{kNaN, 1}, {1, kNaN}, {kInfinite, -kInfinite}, {1, kInfinite}, {4, 2}});
+  const Deviation d = of({{kDeviationNaN, 1}, {1, kDeviationNaN}, {kDeviationInfinite, -kDeviationInfinite}, {1, kDeviationInfinite}, {4, 2}});
   EXPECT_EQ(d.not_finite, 4);
   EXPECT_EQ(d.unequal, 5);
   EXPECT_EQ(d.elements, 5);
@@ -117,8 +117,8 @@ TEST(FirstAnswers, TheFirstOfEqualNumbers) {
 }
 
 TEST(FirstAnswers, NaNIsTheLargest) {
-  EXPECT_EQ(agreement({1, kNaN, 3}, {9, kNaN, kNaN}, 3), 1);
-  EXPECT_EQ(agreement({1, kNaN, 3}, {1, 2, 3}, 3), 0);
+  EXPECT_EQ(agreement({1, kDeviationNaN, 3}, {9, kDeviationNaN, kDeviationNaN}, 3), 1);
+  EXPECT_EQ(agreement({1, kDeviationNaN, 3}, {1, 2, 3}, 3), 0);
 }
 
 }  // namespace

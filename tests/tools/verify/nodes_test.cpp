@@ -23,7 +23,7 @@ using test::sides_of;
 using testing::floats;
 using testing::TestProgram;
 
-constexpr std::int64_t kWidth = 64;
+constexpr std::int64_t kNodesWidth = 64;
 
 /// Rounds to 8 significant digits, ties to even: bfloat16 by IEEE 754.
 double rounded(float v) {
@@ -32,21 +32,21 @@ double rounded(float v) {
 }
 
 /// Successive products of a row with square weights. bfloat16 rounds the weight of such a product on every processor.
-struct Layers {
-  std::vector<float> x = random_floats(kWidth, 1);
+struct NodesLayers {
+  std::vector<float> x = random_floats(kNodesWidth, 1);
   std::vector<std::vector<float>> w;
   TestProgram p;
 
-  explicit Layers(int count) {
-    ValueId v = p.input(DType::f32, {1, kWidth});
+  explicit NodesLayers(int count) {
+    ValueId v = p.input(DType::f32, {1, kNodesWidth});
     for (int i = 0; i < count; ++i) {
-      w.push_back(random_floats(kWidth * kWidth, 2 + static_cast<unsigned>(i)));
+      w.push_back(random_floats(kNodesWidth * kNodesWidth, 2 + static_cast<unsigned>(i)));
       in_module(p, "layer" + std::to_string(i));
-      v = p.b().matmul(v, p.b().transpose(p.state({kWidth, kWidth}, w.back(), false), 0, 1));
+      v = p.b().matmul(v, p.b().transpose(p.state({kNodesWidth, kNodesWidth}, w.back(), false), 0, 1));
     }
     p.output(v);
   }
-  Calls calls() const { return {{floats({1, kWidth}, x)}}; }
+  Calls calls() const { return {{floats({1, kNodesWidth}, x)}}; }
 };
 
 std::vector<NodeDeviation> measure(const Sides& s, const Calls& calls, const NodesRequest& request = {}) {
@@ -54,16 +54,16 @@ std::vector<NodeDeviation> measure(const Sides& s, const Calls& calls, const Nod
 }
 
 TEST(VerifyNodes, OwnErrorIsThatOfRoundedWeights) {
-  const Layers layers(1);
+  const NodesLayers layers(1);
   const std::vector<NodeDeviation> nodes = measure(sides_of(layers.p, Precision::bfloat16), layers.calls());
   ASSERT_EQ(nodes.size(), 1u) << "the transposed weight is no node of its own";
   Deviation expected;
-  for (std::size_t j = 0; j < kWidth; ++j) {
+  for (std::size_t j = 0; j < kNodesWidth; ++j) {
     double exact = 0, narrow = 0;
-    for (std::size_t k = 0; k < kWidth; ++k) {
+    for (std::size_t k = 0; k < kNodesWidth; ++k) {
       const auto x = static_cast<double>(layers.x[k]);
-      exact += x * static_cast<double>(layers.w[0][j * kWidth + k]);
-      narrow += x * rounded(layers.w[0][j * kWidth + k]);
+      exact += x * static_cast<double>(layers.w[0][j * kNodesWidth + k]);
+      narrow += x * rounded(layers.w[0][j * kNodesWidth + k]);
     }
     expected.add(exact, narrow);
   }
@@ -74,7 +74,7 @@ TEST(VerifyNodes, OwnErrorIsThatOfRoundedWeights) {
 }
 
 TEST(VerifyNodes, AKeptNodeHasNoErrorOfItsOwn) {
-  const Layers layers(3);
+  const NodesLayers layers(3);
   const std::vector<NodeDeviation> nodes = measure(sides_of(layers.p, Precision::bfloat16, {"layer1"}), layers.calls());
   ASSERT_EQ(nodes.size(), 3u);
   EXPECT_FALSE(nodes[0].own->exact());
@@ -84,7 +84,7 @@ TEST(VerifyNodes, AKeptNodeHasNoErrorOfItsOwn) {
 }
 
 TEST(VerifyNodes, TheLastNodeHasTheErrorOfTheResult) {
-  const Layers layers(3);
+  const NodesLayers layers(3);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   const Verification v = verify_results(s.test, s.reference, {}, layers.calls(), [] {});
   const Deviation& result = v.compared.at(0).results.at(0).deviation;
@@ -93,7 +93,7 @@ TEST(VerifyNodes, TheLastNodeHasTheErrorOfTheResult) {
 }
 
 TEST(VerifyNodes, SomeNodesAlone) {
-  const Layers layers(3);
+  const NodesLayers layers(3);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   const std::vector<NodeDeviation> all = measure(s, layers.calls());
   NodesRequest request;
@@ -106,7 +106,7 @@ TEST(VerifyNodes, SomeNodesAlone) {
 }
 
 TEST(VerifyNodes, AFinishedProgramHasTheNodesOfTheOther) {
-  const Layers layers(2);
+  const NodesLayers layers(2);
   Sides s = sides_of(layers.p, Precision::exported);
   // Doubles all states of the test side before its run.
   s.test.finish = [](const std::shared_ptr<const Program>& program) {
@@ -134,7 +134,7 @@ TEST(VerifyNodes, AFinishedProgramHasTheNodesOfTheOther) {
 }
 
 TEST(VerifyNodes, PortionsGiveTheSameErrors) {
-  const Layers layers(4);
+  const NodesLayers layers(4);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   std::size_t steps = 0;
   NodesRequest small;
@@ -151,10 +151,10 @@ TEST(VerifyNodes, PortionsGiveTheSameErrors) {
 }
 
 TEST(VerifyNodes, PortionsAreBounded) {
-  const Layers layers(4);
+  const NodesLayers layers(4);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   const CallSizes none;
-  constexpr std::uint64_t kValue = kWidth * sizeof(float);
+  constexpr std::uint64_t kValue = kNodesWidth * sizeof(float);
   const std::vector<Portion> portions = portions_of(s.reference.f(), {&none, 1}, 3 * kValue);
   ASSERT_EQ(portions.size(), 2u);  // two nodes each: the input and result of the first, and the result of the second
   for (const Portion& p : portions) {
@@ -164,7 +164,7 @@ TEST(VerifyNodes, PortionsAreBounded) {
 }
 
 TEST(VerifyNodes, AdviceNamesTheNodesToBlame) {
-  const Layers layers(3);
+  const NodesLayers layers(3);
   const Sides s = sides_of(layers.p, Precision::bfloat16, {"layer0", "layer2"});
   const Advice advice = advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(),
                                [](const Compared& kept) { return kept.results.at(0).deviation.exact(); });
@@ -173,7 +173,7 @@ TEST(VerifyNodes, AdviceNamesTheNodesToBlame) {
 }
 
 TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
-  const Layers layers(8);
+  const NodesLayers layers(8);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   const std::vector<NodeDeviation> nodes = measure(s, layers.calls());
   const auto advice = [&](double least) {
@@ -187,7 +187,7 @@ TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
 }
 
 TEST(VerifyNodes, AdviceSaysWhatIsNotEnough) {
-  const Layers layers(5);
+  const NodesLayers layers(5);
   const Sides s = sides_of(layers.p, Precision::bfloat16);
   const Advice advice =
       advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(), [](const Compared&) { return false; });
@@ -198,18 +198,18 @@ TEST(VerifyNodes, AdviceSaysWhatIsNotEnough) {
 /// state += x @ w; the product of the state with another weight is the result.
 TEST(VerifyNodes, StatesOfASequence) {
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {1, kWidth});
-  const std::vector<float> w = random_floats(kWidth * kWidth, 5);
+  const ValueId x = p.input(DType::f32, {1, kNodesWidth});
+  const std::vector<float> w = random_floats(kNodesWidth * kNodesWidth, 5);
   in_module(p, "in");
-  const ValueId state = p.state({1, kWidth}, std::vector<float>(kWidth, 0), true);
-  const ValueId product = p.b().matmul(x, p.b().transpose(p.state({kWidth, kWidth}, w, false), 0, 1));
+  const ValueId state = p.state({1, kNodesWidth}, std::vector<float>(kNodesWidth, 0), true);
+  const ValueId product = p.b().matmul(x, p.b().transpose(p.state({kNodesWidth, kNodesWidth}, w, false), 0, 1));
   const ValueId sum = p.b().expr("a + b", {{"a", state}, {"b", product}}, DType::f32);
   p.write_back(0, sum);
   in_module(p, "out");
-  const ValueId other = p.state({kWidth, kWidth}, random_floats(kWidth * kWidth, 6), false);
+  const ValueId other = p.state({kNodesWidth, kNodesWidth}, random_floats(kNodesWidth * kNodesWidth, 6), false);
   p.output(p.b().matmul(state, p.b().transpose(other, 0, 1)));
   Calls calls;
-  for (unsigned i = 0; i < 3; ++i) calls.push_back({floats({1, kWidth}, random_floats(kWidth, 10 + i))});
+  for (unsigned i = 0; i < 3; ++i) calls.push_back({floats({1, kNodesWidth}, random_floats(kNodesWidth, 10 + i))});
   const Sides s = sides_of(p, Precision::bfloat16, {"in"});
   const std::vector<NodeDeviation> nodes = measure(s, calls);
   ASSERT_EQ(nodes.size(), 3u);
@@ -217,9 +217,9 @@ TEST(VerifyNodes, StatesOfASequence) {
   EXPECT_TRUE(nodes[1].own->exact());
   ASSERT_FALSE(nodes[2].own->exact()) << "it reads the state of the calls before, which is not the one of the archive";
   // The first call reads zeros, so its product is exact: the other two calls have all errors.
-  EXPECT_EQ(nodes[2].own->elements, 3 * kWidth);
+  EXPECT_EQ(nodes[2].own->elements, 3 * kNodesWidth);
   EXPECT_EQ(nodes[2].own->unequal, nodes[2].accumulated.unequal);
-  EXPECT_LE(nodes[2].own->unequal, 2 * kWidth);
+  EXPECT_LE(nodes[2].own->unequal, 2 * kNodesWidth);
   const Verification v = verify_results(s.test, s.reference, {}, calls, [] {});
   ASSERT_EQ(v.compared.at(0).results.size(), 4u) << "three results, and the state after the last call";
   EXPECT_EQ(v.compared[0].results[3].name, "state state0");
@@ -231,14 +231,14 @@ TEST(VerifyNodes, StatesOfASequence) {
 TEST(VerifyNodes, SizesThatDependOnData) {
   TestProgram p;
   const Dim n = p.b().pool().symbol("n", 0, 100);
-  const ValueId x = p.input(DType::f32, {n, kWidth});
+  const ValueId x = p.input(DType::f32, {n, kNodesWidth});
   const Dims found{p.b().pool().new_symbol("u", 0, kNoBound)};
   const ValueId positive = p.b().expr("x > 0", {{"x", x}}, DType::f32, DType::boolean);
   const ValueId chosen = p.b().add(Op::masked_select, {x, positive}, {attr(AttrKey::symbols, found)});
   const ValueId twice = p.b().expr("x + x", {{"x", chosen}}, DType::f32);
   p.output(twice);
-  const Calls calls = {{floats({3, kWidth}, random_floats(3 * kWidth, 3))},
-                       {floats({2, kWidth}, random_floats(2 * kWidth, 4))}};
+  const Calls calls = {{floats({3, kNodesWidth}, random_floats(3 * kNodesWidth, 3))},
+                       {floats({2, kNodesWidth}, random_floats(2 * kNodesWidth, 4))}};
   const std::vector<NodeDeviation> nodes = measure(sides_of(p, Precision::bfloat16), calls);
   ASSERT_EQ(nodes.size(), 2u);  // booleans are no floats
   std::int64_t ones = 0;

@@ -7,7 +7,7 @@ namespace tern::testing {
 namespace {
 
 constexpr int kE4M3 = 29, kE8M0 = 33;
-const std::string kAten = "torch.ops.aten.";
+const std::string kPackAten = "torch.ops.aten.";
 
 /// A weight of 2 rows, each of two blocks of 32: element i has the bits i mod 64; the scales are 1/2, 1, 2 and 4.
 /// `combine` is the operator applied to elements and scales.
@@ -21,17 +21,17 @@ TracedModel model(const std::string& combine = "mul.Tensor") {
   m.buffer("scale", meta({2, 2}, kE8M0), 1);
   m.user("x", meta({2, 64}));
   const auto to_float = [&](const std::string& x, const std::string& y, const Json& type) {
-    m.node(kAten + "to.dtype", {{"self", tensor(x)}, {"dtype", scalar_type(kF32)}}, {{y, type}});
+    m.node(kPackAten + "to.dtype", {{"self", tensor(x)}, {"dtype", scalar_type(kF32)}}, {{y, type}});
   };
   to_float("b_data", "elements", meta({2, 64}));
   to_float("b_scale", "scales", meta({2, 2}));
-  m.node(kAten + "view.default", {{"self", tensor("elements")}, {"size", integers({2, 2, 32})}},
+  m.node(kPackAten + "view.default", {{"self", tensor("elements")}, {"size", integers({2, 2, 32})}},
          {{"blocks", meta({2, 2, 32})}});
-  m.node(kAten + "unsqueeze.default", {{"self", tensor("scales")}, {"dim", integer(-1)}},
+  m.node(kPackAten + "unsqueeze.default", {{"self", tensor("scales")}, {"dim", integer(-1)}},
          {{"columns", meta({2, 2, 1})}});
-  m.node(kAten + combine, {{"self", tensor("blocks")}, {"other", tensor("columns")}}, {{"product", meta({2, 2, 32})}});
-  m.node(kAten + "view.default", {{"self", tensor("product")}, {"size", integers({2, 64})}}, {{"w", meta({2, 64})}});
-  m.node(kAten + "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("w")}}, {{"y", meta({2, 64})}});
+  m.node(kPackAten + combine, {{"self", tensor("blocks")}, {"other", tensor("columns")}}, {{"product", meta({2, 2, 32})}});
+  m.node(kPackAten + "view.default", {{"self", tensor("product")}, {"size", integers({2, 64})}}, {{"w", meta({2, 64})}});
+  m.node(kPackAten + "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("w")}}, {{"y", meta({2, 64})}});
   m.result("y");
   return m;
 }
@@ -42,7 +42,7 @@ std::size_t count(const Program& p, Op op) {
   return n;
 }
 
-const State* state(const Program& p, const std::string& name) {
+const State* state_pack(const Program& p, const std::string& name) {
   for (const State& s : p.states) {
     if (s.name == name) return &s;
   }
@@ -73,9 +73,9 @@ TEST(Microscaling, AnythingElseIsNot) {
 
 TEST(Microscaling, StatesThatAreWrittenAreLeftAlone) {
   TracedModel m = model();
-  m.node(kAten + "copy_.default", {{"self", tensor("b_scale")}, {"src", tensor("b_scale")}},
+  m.node(kPackAten + "copy_.default", {{"self", tensor("b_scale")}, {"src", tensor("b_scale")}},
          {{"copied", meta({2, 2}, kE8M0)}});
-  m.node(kAten + "zero_.default", {{"self", tensor("b_scale")}}, {{"zeroed", meta({2, 2}, kE8M0)}});
+  m.node(kPackAten + "zero_.default", {{"self", tensor("b_scale")}}, {{"zeroed", meta({2, 2}, kE8M0)}});
   const Program p = m.load();
   EXPECT_EQ(count(p, Op::dequantize), 0u);
 }
@@ -86,9 +86,9 @@ TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
   const Program p = m.load();
   EXPECT_EQ(count(p, Op::dequantize), 1u);
   EXPECT_EQ(p.states.size(), 2u);
-  EXPECT_NE(state(p, "scale"), nullptr);
-  ASSERT_NE(state(p, "data"), nullptr);
-  EXPECT_EQ(state(p, "data")->type.blocks.columns, 32);
+  EXPECT_NE(state_pack(p, "scale"), nullptr);
+  ASSERT_NE(state_pack(p, "data"), nullptr);
+  EXPECT_EQ(state_pack(p, "data")->type.blocks.columns, 32);
   for (const FunctionInput& in : p.functions[0].inputs) {
     if (in.kind == FunctionInput::Kind::state) {
       EXPECT_EQ(in.name, p.states.at(in.state).name);
@@ -99,9 +99,9 @@ TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
 /// The exporter never evaluates the table of 2^40 numbers.
 TEST(Microscaling, WorkIsBounded) {
   TracedModel m = model();
-  m.node(kAten + "expand.default", {{"self", tensor("product")}, {"size", integers({1 << 20, 1 << 14, 2, 2, 32})}},
+  m.node(kPackAten + "expand.default", {{"self", tensor("product")}, {"size", integers({1 << 20, 1 << 14, 2, 2, 32})}},
          {{"many", meta({1, 1, 2, 2, 32})}});
-  m.node(kAten + "sin.default", {{"self", tensor("many")}}, {{"sines", meta({1, 1, 2, 2, 32})}});
+  m.node(kPackAten + "sin.default", {{"self", tensor("many")}}, {{"sines", meta({1, 1, 2, 2, 32})}});
   m.result("sines");
   const Program p = m.load();
   EXPECT_EQ(count(p, Op::dequantize), 1u);

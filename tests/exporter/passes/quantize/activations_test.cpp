@@ -40,13 +40,13 @@ std::uint32_t crc_of(std::uint32_t crc, Tensor t) {
       crc32(crc, reinterpret_cast<const Bytef*>(bytes), static_cast<uInt>(t.numel() * element_size(type))));
 }
 
-constexpr std::string_view kSets[] = {"near", "spread", "codes", "ties", "tiny", "zeros", "nan", "infinite"};
+constexpr std::string_view kActivationsSets[] = {"near", "spread", "codes", "ties", "tiny", "zeros", "nan", "infinite"};
 
 class ActivationGoldens : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(ActivationGoldens, BitsOfTorchao) {
   const std::string_view set = GetParam();
-  const auto number = static_cast<std::uint64_t>(std::ranges::find(kSets, set) - std::begin(kSets));
+  const auto number = static_cast<std::uint64_t>(std::ranges::find(kActivationsSets, set) - std::begin(kActivationsSets));
   int tested = 0;
   for (const QuantizeGolden& g : kActivationGoldens) {
     if (set != g.set) continue;
@@ -73,7 +73,7 @@ TEST_P(ActivationGoldens, BitsOfTorchao) {
   EXPECT_GE(tested, 28);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, ActivationGoldens, ::testing::ValuesIn(kSets),
+INSTANTIATE_TEST_SUITE_P(Sets, ActivationGoldens, ::testing::ValuesIn(kActivationsSets),
                          [](const auto& i) { return std::string(i.param); });
 
 QuantizeRule rule(const Format& f) {

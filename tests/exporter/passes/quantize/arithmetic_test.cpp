@@ -46,11 +46,11 @@ std::uint32_t crc_of(Quantized& q, const QuantizedMatrix& m) {
   return static_cast<std::uint32_t>(crc);
 }
 
-MxScales mode_of(std::string_view name) {
+MxScales mode_of_arithmetic(std::string_view name) {
   return name == "even" ? MxScales::even : name == "ceil" ? MxScales::ceil : MxScales::floor;
 }
 
-constexpr std::string_view kSets[] = {"near", "spread", "codes", "ties", "tiny", "zeros", "nan", "infinite"};
+constexpr std::string_view kArithmeticSets[] = {"near", "spread", "codes", "ties", "tiny", "zeros", "nan", "infinite"};
 
 class QuantizeGoldens : public ::testing::TestWithParam<std::string_view> {};
 
@@ -65,12 +65,12 @@ TEST_P(QuantizeGoldens, BitsOfTorchao) {
   for (const QuantizeGolden& g : kQuantizeGoldens) {
     if (set != g.set) continue;
     const DType type = dtype_from_name(g.type);
-    const auto number = static_cast<std::uint64_t>(std::ranges::find(kSets, set) - std::begin(kSets));
+    const auto number = static_cast<std::uint64_t>(std::ranges::find(kArithmeticSets, set) - std::begin(kArithmeticSets));
     if (!numbers.contains(type)) numbers[type] = golden_numbers(type, set, number);
     const Format* const format = find_format(g.format);
     ASSERT_NE(format, nullptr) << g.format;
     const FloatMatrix matrix{numbers[type].data(), type, kGoldenRows, kGoldenColumns, kGoldenColumns, 1};
-    Quantized q = quantize(matrix, {format, format->block, mode_of(g.mode)});
+    Quantized q = quantize(matrix, {format, format->block, mode_of_arithmetic(g.mode)});
     const QuantizedMatrix m{format->element, kGoldenRows, kGoldenColumns, q.blocks};
     EXPECT_EQ(crc_of(q, m), g.crc) << g.format << " " << g.mode << " " << g.type;
     ++tested;
@@ -78,7 +78,7 @@ TEST_P(QuantizeGoldens, BitsOfTorchao) {
   EXPECT_GE(tested, 37);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, QuantizeGoldens, ::testing::ValuesIn(kSets),
+INSTANTIATE_TEST_SUITE_P(Sets, QuantizeGoldens, ::testing::ValuesIn(kArithmeticSets),
                          [](const auto& i) { return std::string(i.param); });
 
 std::vector<float> random_weight(std::int64_t count) {

@@ -53,12 +53,12 @@ double dot(const float* x, const float* w, std::int64_t k) {
   return sum;
 }
 
-constexpr std::int64_t kExperts = 3, kRows = 11, kN = 40, kK = 64;
+constexpr std::int64_t kUsesExperts = 3, kUsesRows = 11, kN = 40, kK = 64;
 
 /// [e, k, n] of [e, n, k].
 Floats by_rows(const Floats& w) {
   Floats t(w.size());
-  for (std::int64_t e = 0; e < kExperts; ++e) {
+  for (std::int64_t e = 0; e < kUsesExperts; ++e) {
     for (std::int64_t n = 0; n < kN; ++n) {
       for (std::int64_t k = 0; k < kK; ++k)
         t[static_cast<std::size_t>((e * kK + k) * kN + n)] = w[static_cast<std::size_t>((e * kN + n) * kK + k)];
@@ -68,26 +68,26 @@ Floats by_rows(const Floats& w) {
 }
 
 TEST(QuantizeUses, ExpertsAreOneValueByColumns) {
-  const Floats w = test::random_floats(kExperts * kN * kK, 1), x = test::random_floats(kRows * kK, 2);
+  const Floats w = test::random_floats(kUsesExperts * kN * kK, 1), x = test::random_floats(kUsesRows * kK, 2);
   for (const quantize::Format& f : quantize::formats()) {
     for (const bool transposed : {false, true}) {  // stored [e, n, k], or [e, k, n]
       SCOPED_TRACE(std::string(f.name));
       TestProgram p;
-      const ValueId in = p.input(DType::f32, {kRows, kK}), ends = p.input(DType::i32, {kExperts});
+      const ValueId in = p.input(DType::f32, {kUsesRows, kK}), ends = p.input(DType::i32, {kUsesExperts});
       const ValueId weight = transposed
-                                 ? p.b().transpose(p.b().constant(DType::f32, {kExperts, kN, kK}, w.data()), 1, 2)
-                                 : p.b().constant(DType::f32, {kExperts, kK, kN}, by_rows(w).data());
+                                 ? p.b().transpose(p.b().constant(DType::f32, {kUsesExperts, kN, kK}, w.data()), 1, 2)
+                                 : p.b().constant(DType::f32, {kUsesExperts, kK, kN}, by_rows(w).data());
       p.output(p.b().add(Op::grouped_matmul, {in, weight, ends}));
       const QuantizeReport report = quantize_weights(p.program(), {{recipe_of(f.name), {}}}, {});
       ASSERT_EQ(report.weights.size(), 1u) << (report.kept.empty() ? "" : report.kept[0].reason);
-      expect_one_value(p.program(), {kExperts, kN, kK});
+      expect_one_value(p.program(), {kUsesExperts, kN, kK});
       Session s(p.model().prepare());
-      Tensor offsets(DType::i32, {kExperts});
+      Tensor offsets(DType::i32, {kUsesExperts});
       const std::int32_t end[] = {2, 2, 10};  // an expert without rows; the last row has none
       std::ranges::copy(end, offsets.span<std::int32_t>().begin());
-      const Floats y = numbers_of(s.run({floats({kRows, kK}, x), offsets})[0]),
-                   numbers = quantized_rows(w, kExperts * kN, kK, f.name);
-      for (std::int64_t r = 0; r < kRows; ++r) {
+      const Floats y = numbers_of(s.run({floats({kUsesRows, kK}, x), offsets})[0]),
+                   numbers = quantized_rows(w, kUsesExperts * kN, kK, f.name);
+      for (std::int64_t r = 0; r < kUsesRows; ++r) {
         const std::int64_t expert = r < 2 ? 0 : 2;
         for (std::int64_t n = 0; n < kN; ++n) {
           const double sum = r == 10 ? 0 : dot(x.data() + r * kK, numbers.data() + (expert * kN + n) * kK, kK);
@@ -99,16 +99,16 @@ TEST(QuantizeUses, ExpertsAreOneValueByColumns) {
 }
 
 TEST(QuantizeUses, BatchesAreOneValue) {
-  const Floats w = test::random_floats(kExperts * kN * kK, 1), x = test::random_floats(kExperts * 2 * kK, 2);
+  const Floats w = test::random_floats(kUsesExperts * kN * kK, 1), x = test::random_floats(kUsesExperts * 2 * kK, 2);
   TestProgram p;
-  const ValueId in = p.input(DType::f32, {kExperts, 2, kK});
-  p.output(p.b().matmul(in, p.b().constant(DType::f32, {kExperts, kK, kN}, by_rows(w).data())));
+  const ValueId in = p.input(DType::f32, {kUsesExperts, 2, kK});
+  p.output(p.b().matmul(in, p.b().constant(DType::f32, {kUsesExperts, kK, kN}, by_rows(w).data())));
   ASSERT_EQ(quantize_weights(p.program(), {{recipe_of("int4"), {}}}, {}).weights.size(), 1u);
-  expect_one_value(p.program(), {kExperts, kN, kK});
+  expect_one_value(p.program(), {kUsesExperts, kN, kK});
   Session s(p.model().prepare());
-  const Floats y = numbers_of(s.run({floats({kExperts, 2, kK}, x)})[0]),
-               numbers = quantized_rows(w, kExperts * kN, kK, "int4");
-  for (std::int64_t i = 0; i < kExperts * 2; ++i) {
+  const Floats y = numbers_of(s.run({floats({kUsesExperts, 2, kK}, x)})[0]),
+               numbers = quantized_rows(w, kUsesExperts * kN, kK, "int4");
+  for (std::int64_t i = 0; i < kUsesExperts * 2; ++i) {
     for (std::int64_t n = 0; n < kN; ++n)
       ASSERT_NEAR(static_cast<double>(y[static_cast<std::size_t>(i * kN + n)]),
                   dot(x.data() + i * kK, numbers.data() + (i / 2 * kN + n) * kK, kK), 1e-4);

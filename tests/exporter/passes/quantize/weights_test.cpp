@@ -19,14 +19,14 @@ using testing::floats;
 using testing::TestProgram;
 using Floats = std::vector<float>;
 
-constexpr std::int64_t kRows = 48, kColumns = 96;
+constexpr std::int64_t kQuantizeWeightsRows = 48, kQuantizeWeightsColumns = 96;
 
-quantize::Recipe recipe_of(std::string_view name) {
+quantize::Recipe recipe_of_weights(std::string_view name) {
   const quantize::Format* const f = quantize::find_format(name);
   return {f, f->block};
 }
 QuantizeRule rule(std::string_view format, std::string pattern = {}) {
-  return {recipe_of(format), std::move(pattern)};
+  return {recipe_of_weights(format), std::move(pattern)};
 }
 
 float rounded(DType t, float x) {
@@ -53,7 +53,7 @@ Tensor tensor(DType t, std::vector<std::int64_t> sizes, const std::vector<std::b
   return x;
 }
 
-Floats numbers_of(const Tensor& t) {
+Floats numbers_of_weights(const Tensor& t) {
   const Tensor dense = t.contiguous();
   Floats f(static_cast<std::size_t>(dense.numel()));
   convert(dense.data(), dense.dtype(), f.data(), DType::f32, dense.numel());
@@ -62,11 +62,11 @@ Floats numbers_of(const Tensor& t) {
 
 /// The weight's values in the format.
 Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
-  const quantize::Recipe recipe = recipe_of(format);
-  const quantize::Quantized q = quantize::quantize({w.bytes.data(), t, kRows, kColumns, kColumns, 1}, recipe);
-  const QuantizedMatrix m{recipe.format->element, kRows, kColumns, q.blocks};
+  const quantize::Recipe recipe = recipe_of_weights(format);
+  const quantize::Quantized q = quantize::quantize({w.bytes.data(), t, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe);
+  const QuantizedMatrix m{recipe.format->element, kQuantizeWeightsRows, kQuantizeWeightsColumns, q.blocks};
   Floats y(w.values.size());
-  for (std::int64_t r = 0; r < kRows; ++r) dequantize_row(m, q.bytes.data(), r, 0, kColumns, y.data() + r * kColumns);
+  for (std::int64_t r = 0; r < kQuantizeWeightsRows; ++r) dequantize_row(m, q.bytes.data(), r, 0, kQuantizeWeightsColumns, y.data() + r * kQuantizeWeightsColumns);
   return y;
 }
 
@@ -75,9 +75,9 @@ struct Tied {
   TestProgram p;
   DType type;
   Numbers weight, x;
-  explicit Tied(DType t) : type(t), weight(t, kRows * kColumns, 1), x(t, 2 * kColumns, 2) {
-    const ValueId in = p.input(t, {2, kColumns}), index = p.input(DType::i64, {3});
-    const ValueId w = p.b().constant(t, {kRows, kColumns}, weight.bytes.data());
+  explicit Tied(DType t) : type(t), weight(t, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1), x(t, 2 * kQuantizeWeightsColumns, 2) {
+    const ValueId in = p.input(t, {2, kQuantizeWeightsColumns}), index = p.input(DType::i64, {3});
+    const ValueId w = p.b().constant(t, {kQuantizeWeightsRows, kQuantizeWeightsColumns}, weight.bytes.data());
     p.program().states[0].name = "w";
     p.output(p.b().index_select(w, index, 0));
     p.output(p.b().matmul(in, p.b().transpose(w, 0, 1)));
@@ -87,8 +87,8 @@ struct Tied {
     Tensor index(DType::i64, {3});
     const std::int64_t rows[] = {47, 0, 5};
     std::ranges::copy(rows, index.span<std::int64_t>().begin());
-    const auto out = s.run({tensor(type, {2, kColumns}, x.bytes), index});
-    return {numbers_of(out[0]), numbers_of(out[1])};
+    const auto out = s.run({tensor(type, {2, kQuantizeWeightsColumns}, x.bytes), index});
+    return {numbers_of_weights(out[0]), numbers_of_weights(out[1])};
   }
 };
 
@@ -99,7 +99,7 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
       Tied m(type);
       const QuantizeReport report = quantize_weights(m.p.program(), {rule(f.name)}, {});
       ASSERT_EQ(report.weights.size(), 1u);
-      EXPECT_EQ(report.weights[0].rows, kRows);
+      EXPECT_EQ(report.weights[0].rows, kQuantizeWeightsRows);
       const Program& p = m.p.program();
       ASSERT_EQ(p.states.size(), 1u) << "no floats are left, and the embedding reads what the product reads";
       EXPECT_EQ(p.states[0].name, "w");
@@ -112,20 +112,20 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
       const Floats &rows = out[0], &y = out[1];
       const std::size_t chosen[] = {47, 0, 5};
       for (std::size_t r = 0; r < 3; ++r) {
-        for (std::size_t c = 0; c < kColumns; ++c)
-          ASSERT_EQ(rows[r * kColumns + c], rounded(type, numbers[chosen[r] * kColumns + c])) << r << ", " << c;
+        for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c)
+          ASSERT_EQ(rows[r * kQuantizeWeightsColumns + c], rounded(type, numbers[chosen[r] * kQuantizeWeightsColumns + c])) << r << ", " << c;
       }
       for (std::size_t i = 0; i < 2; ++i) {
-        for (std::size_t j = 0; j < kRows; ++j) {
+        for (std::size_t j = 0; j < kQuantizeWeightsRows; ++j) {
           double sum = 0, size = 0;
-          for (std::size_t k = 0; k < kColumns; ++k) {
+          for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) {
             const double product =
-                static_cast<double>(m.x.values[i * kColumns + k]) * static_cast<double>(numbers[j * kColumns + k]);
+                static_cast<double>(m.x.values[i * kQuantizeWeightsColumns + k]) * static_cast<double>(numbers[j * kQuantizeWeightsColumns + k]);
             sum += product;
             size += std::abs(product);
           }
           const double last_bit = type == DType::f32 ? 0 : type == DType::bf16 ? 0x1p-8 : 0x1p-11;
-          ASSERT_NEAR(static_cast<double>(y[i * kRows + j]), sum, size * 1e-6 + std::abs(sum) * last_bit)
+          ASSERT_NEAR(static_cast<double>(y[i * kQuantizeWeightsRows + j]), sum, size * 1e-6 + std::abs(sum) * last_bit)
               << i << ", " << j;
         }
       }
@@ -134,29 +134,29 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
 }
 
 TEST(Quantize, WeightsByColumnsHaveTheSameBytes) {
-  const Numbers w(DType::f32, kRows * kColumns, 1);
+  const Numbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
   Floats transposed(w.values.size());
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t c = 0; c < kColumns; ++c) transposed[c * kRows + r] = w.values[r * kColumns + c];
+  for (std::size_t r = 0; r < kQuantizeWeightsRows; ++r) {
+    for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c) transposed[c * kQuantizeWeightsRows + r] = w.values[r * kQuantizeWeightsColumns + c];
   }
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {2, kColumns});
-  p.output(p.b().matmul(x, p.b().constant(DType::f32, {kColumns, kRows}, transposed.data())));
+  const ValueId x = p.input(DType::f32, {2, kQuantizeWeightsColumns});
+  p.output(p.b().matmul(x, p.b().constant(DType::f32, {kQuantizeWeightsColumns, kQuantizeWeightsRows}, transposed.data())));
   ASSERT_EQ(quantize_weights(p.program(), {rule("int4")}, {}).weights.size(), 1u);
   ASSERT_EQ(p.program().states.size(), 1u);
   const State& s = p.program().states[0];
-  EXPECT_EQ(s.type.shape, (Dims{kRows, kColumns}));
+  EXPECT_EQ(s.type.shape, (Dims{kQuantizeWeightsRows, kQuantizeWeightsColumns}));
   const auto bytes = p.program().source->bytes(s.storage);
   const quantize::Quantized q =
-      quantize::quantize({w.bytes.data(), DType::f32, kRows, kColumns, kColumns, 1}, recipe_of("int4"));
+      quantize::quantize({w.bytes.data(), DType::f32, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe_of_weights("int4"));
   EXPECT_TRUE(std::ranges::equal(bytes, q.bytes.span()));
 }
 
 TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
-  const Numbers w(DType::f32, kRows * kColumns, 1);
+  const Numbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
   TestProgram p;
-  const ValueId x = p.input(DType::f32, {2, kColumns});
-  const ValueId whole = p.b().constant(DType::f32, {kRows, kColumns}, w.bytes.data());
+  const ValueId x = p.input(DType::f32, {2, kQuantizeWeightsColumns});
+  const ValueId whole = p.b().constant(DType::f32, {kQuantizeWeightsRows, kQuantizeWeightsColumns}, w.bytes.data());
   for (const int part : {0, 1})
     p.output(p.b().matmul(x, p.b().transpose(p.b().slice(whole, 0, part * 16, 16 + part * 16), 0, 1)));
   const QuantizeReport report = quantize_weights(p.program(), {rule("int8")}, {});
@@ -164,11 +164,11 @@ TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
   ASSERT_EQ(p.program().states.size(), 2u);
   EXPECT_TRUE(std::ranges::all_of(p.program().states, [](const State& s) { return s.type.quantized(); }));
   Session s(p.model().prepare());
-  const Floats input = test::random_floats(2 * kColumns, 2), numbers = quantized_numbers(w, DType::f32, "int8"),
-               y = numbers_of(s.run({floats({2, kColumns}, input)})[1]);
+  const Floats input = test::random_floats(2 * kQuantizeWeightsColumns, 2), numbers = quantized_numbers(w, DType::f32, "int8"),
+               y = numbers_of_weights(s.run({floats({2, kQuantizeWeightsColumns}, input)})[1]);
   double sum = 0;  // last row and column
-  for (std::size_t k = 0; k < kColumns; ++k)
-    sum += static_cast<double>(input[kColumns + k]) * static_cast<double>(numbers[47 * kColumns + k]);
+  for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k)
+    sum += static_cast<double>(input[kQuantizeWeightsColumns + k]) * static_cast<double>(numbers[47 * kQuantizeWeightsColumns + k]);
   EXPECT_NEAR(static_cast<double>(y.back()), sum, 1e-4);
 }
 
@@ -188,16 +188,16 @@ TEST(Quantize, ProductsOfIntegersHaveExactSums) {
     const Floats weight = quantized_numbers(m.weight, type, "int8"), y = m.run()[1];
     for (std::size_t i = 0; i < 2; ++i) {
       float largest = 0;
-      for (std::size_t k = 0; k < kColumns; ++k) largest = std::max(largest, std::abs(m.x.values[i * kColumns + k]));
+      for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) largest = std::max(largest, std::abs(m.x.values[i * kQuantizeWeightsColumns + k]));
       const float scale = std::max(rounded(type, largest / 127.5F), 0x1p-23F);
-      for (std::size_t j = 0; j < kRows; ++j) {
+      for (std::size_t j = 0; j < kQuantizeWeightsRows; ++j) {
         double sum = 0;
-        for (std::size_t k = 0; k < kColumns; ++k) {
-          const float q = std::clamp(std::nearbyint(m.x.values[i * kColumns + k] * (1 / scale)), -128.0F, 127.0F);
-          sum += static_cast<double>(q * scale) * static_cast<double>(weight[j * kColumns + k]);
+        for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) {
+          const float q = std::clamp(std::nearbyint(m.x.values[i * kQuantizeWeightsColumns + k] * (1 / scale)), -128.0F, 127.0F);
+          sum += static_cast<double>(q * scale) * static_cast<double>(weight[j * kQuantizeWeightsColumns + k]);
         }
         const double last_bit = type == DType::f32 ? 0 : type == DType::bf16 ? 0x1p-8 : 0x1p-11;
-        ASSERT_NEAR(static_cast<double>(y[i * kRows + j]), sum, 1e-5 + std::abs(sum) * last_bit) << i << ", " << j;
+        ASSERT_NEAR(static_cast<double>(y[i * kQuantizeWeightsRows + j]), sum, 1e-5 + std::abs(sum) * last_bit) << i << ", " << j;
       }
     }
   }
@@ -226,7 +226,7 @@ TEST(Quantize, TheLastRuleThatMatchesHolds) {
 TEST(Quantize, AChoiceGoesBeforeTheRules) {
   Tied m(DType::f32);
   const QuantizeReport report =
-      quantize_weights(m.p.program(), {rule("int4")}, {}, {{"w", {recipe_of("mxfp8_e4m3"), {}}}, {"other", {{}, "?"}}});
+      quantize_weights(m.p.program(), {rule("int4")}, {}, {{"w", {recipe_of_weights("mxfp8_e4m3"), {}}}, {"other", {{}, "?"}}});
   ASSERT_EQ(report.weights.size(), 1u);
   const QuantizedWeight& w = report.weights[0];
   EXPECT_EQ(w.format, "mxfp8_e4m3");

@@ -17,17 +17,17 @@ using testing::TestProgram;
 using testing::values_of;
 using Floats = std::vector<float>;
 
-constexpr std::int64_t kExperts = 3, kRows = 5, kColumns = 24, kDepth = 64;
+constexpr std::int64_t kPlanesExperts = 3, kPlanesRows = 5, kPlanesColumns = 24, kPlanesDepth = 64;
 
 /// int8 elements and their factors: [experts, columns, 1], or any of these sizes 1.
 struct Stack {
   TestProgram p;
-  ValueId x = p.input(DType::f32, {kRows, kDepth});
+  ValueId x = p.input(DType::f32, {kPlanesRows, kPlanesDepth});
 
   ValueId elements() {
-    std::vector<std::int8_t> q(static_cast<std::size_t>(kExperts * kColumns * kDepth));
+    std::vector<std::int8_t> q(static_cast<std::size_t>(kPlanesExperts * kPlanesColumns * kPlanesDepth));
     for (std::size_t i = 0; i < q.size(); ++i) q[i] = static_cast<std::int8_t>(static_cast<int>(i * 37 % 251) - 125);
-    return p.b().cast(p.b().constant(DType::i8, {kExperts, kColumns, kDepth}, q.data()), DType::f32);
+    return p.b().cast(p.b().constant(DType::i8, {kPlanesExperts, kPlanesColumns, kPlanesDepth}, q.data()), DType::f32);
   }
   ValueId numbers(const std::vector<std::int64_t>& sizes, int seed) {
     std::int64_t count = 1;
@@ -35,7 +35,7 @@ struct Stack {
     return p.b().constant(DType::f32, sizes, test::random_floats(count, seed).data());
   }
   ValueId times(ValueId a, ValueId s) { return p.b().expr("a * s", {{"a", a}, {"s", s}}, DType::f32); }
-  ValueId weight() { return times(elements(), numbers({kExperts, kColumns, 1}, 2)); }
+  ValueId weight() { return times(elements(), numbers({kPlanesExperts, kPlanesColumns, 1}, 2)); }
 
   /// x times the plane.
   ValueId product(ValueId stack, std::int64_t plane) {
@@ -48,7 +48,7 @@ struct Stack {
   std::vector<Floats> run() {
     Session s(p.model().prepare());
     std::vector<Floats> all;
-    for (const Tensor& t : s.run({floats({kRows, kDepth}, test::random_floats(kRows * kDepth, 1))}))
+    for (const Tensor& t : s.run({floats({kPlanesRows, kPlanesDepth}, test::random_floats(kPlanesRows * kPlanesDepth, 1))}))
       all.push_back(values_of(t));
     return all;
   }
@@ -57,7 +57,7 @@ struct Stack {
     const Function& f = p.program().functions[0];
     return std::ranges::any_of(f.nodes, [&](const Node& n) {
       const TensorType& t = f.values[static_cast<std::size_t>(n.outputs[0])].type;
-      return n.op == Op::pointwise && t.rank() >= 3 && t.shape[0] == Dim(kExperts) && t.shape[2] != Dim(1);
+      return n.op == Op::pointwise && t.rank() >= 3 && t.shape[0] == Dim(kPlanesExperts) && t.shape[2] != Dim(1);
     });
   }
 };
@@ -86,19 +86,19 @@ TEST(Planes, AreComputedOfPlanes) {
 
 TEST(Planes, ScalesOfAllPlanesStay) {
   expect_planes([](Stack& s) {
-    return s.times(s.times(s.elements(), s.numbers({kDepth}, 2)), s.numbers({1, 1, 1}, 3));
+    return s.times(s.times(s.elements(), s.numbers({kPlanesDepth}, 2)), s.numbers({1, 1, 1}, 3));
   });
 }
 
 TEST(Planes, GoThroughMovesOfOtherAxes) {
   expect_planes([](Stack& s) {
     Builder& b = s.p.b();
-    constexpr std::int64_t kGroup = 16, kGroups = kDepth / kGroup;
-    const ValueId groups = b.reshape(s.elements(), {kExperts, kColumns, kGroups, kGroup});
-    const ValueId scaled = s.times(groups, s.numbers({kExperts, kColumns, kGroups, 1}, 2));
-    const ValueId turned = b.transpose(b.reshape(scaled, {kExperts, kColumns, kDepth}), 1, 2);
-    const ValueId halves = b.concat({turned, s.times(turned, s.numbers({kExperts, 1, 1}, 3))}, 2);
-    return b.transpose(b.reshape(halves, {kExperts, kDepth, 2 * kColumns}), 1, 2);
+    constexpr std::int64_t kGroup = 16, kGroups = kPlanesDepth / kGroup;
+    const ValueId groups = b.reshape(s.elements(), {kPlanesExperts, kPlanesColumns, kGroups, kGroup});
+    const ValueId scaled = s.times(groups, s.numbers({kPlanesExperts, kPlanesColumns, kGroups, 1}, 2));
+    const ValueId turned = b.transpose(b.reshape(scaled, {kPlanesExperts, kPlanesColumns, kPlanesDepth}), 1, 2);
+    const ValueId halves = b.concat({turned, s.times(turned, s.numbers({kPlanesExperts, 1, 1}, 3))}, 2);
+    return b.transpose(b.reshape(halves, {kPlanesExperts, kPlanesDepth, 2 * kPlanesColumns}), 1, 2);
   });
 }
 
@@ -106,22 +106,22 @@ TEST(Planes, GoThroughMovesOfOtherAxes) {
 TEST(Planes, NumbersThatCountPlanesAreSliced) {
   expect_planes([](Stack& s) {
     Builder& b = s.p.b();
-    const ValueId scales = s.numbers({kExperts, 1, 1}, 2);
+    const ValueId scales = s.numbers({kPlanesExperts, 1, 1}, 2);
     return s.times(s.weight(), b.expr("s * (1 + index(0))", {{"s", scales}}, DType::f32));
   });
   expect_planes([](Stack& s) {
     Builder& b = s.p.b();
-    b.expr("s * 2", {{"s", s.numbers({1, kColumns, 1}, 2)}}, DType::f32);
+    b.expr("s * 2", {{"s", s.numbers({1, kPlanesColumns, 1}, 2)}}, DType::f32);
     Node wide = b.function().nodes.back();
     wide.outputs.clear();
-    wide.set(AttrKey::sizes, Dims{kExperts, kColumns, 1});
+    wide.set(AttrKey::sizes, Dims{kPlanesExperts, kPlanesColumns, 1});
     return s.times(s.elements(), b.add(wide).front());
   });
   expect_planes([](Stack& s) {
     Builder& b = s.p.b();
-    return s.times(s.weight(), b.reshape(b.iota(Dim(kExperts), DType::f32, 1, 2), {kExperts, 1, 1}));
+    return s.times(s.weight(), b.reshape(b.iota(Dim(kPlanesExperts), DType::f32, 1, 2), {kPlanesExperts, 1, 1}));
   });
-  expect_planes([](Stack& s) { return s.times(s.elements(), s.p.b().full({kExperts, 1, 1}, 0.25, DType::f32)); });
+  expect_planes([](Stack& s) { return s.times(s.elements(), s.p.b().full({kPlanesExperts, 1, 1}, 0.25, DType::f32)); });
 }
 
 TEST(Planes, BecomeQuantizedValuesThatReplaceTheStack) {
@@ -136,8 +136,8 @@ TEST(Planes, BecomeQuantizedValuesThatReplaceTheStack) {
   EXPECT_EQ(std::ranges::count(f.nodes, Op::matmul, &Node::op), 4);
   std::int64_t quantized = 0;
   for (const State& state : s.p.program().states) quantized += state.type.quantized() ? 1 : 0;
-  EXPECT_EQ(quantized, kExperts) << "two products read plane 2";
-  EXPECT_EQ(std::ssize(s.p.program().states), kExperts) << "the stack is not stored as well";
+  EXPECT_EQ(quantized, kPlanesExperts) << "two products read plane 2";
+  EXPECT_EQ(std::ssize(s.p.program().states), kPlanesExperts) << "the stack is not stored as well";
   const std::vector<Floats> now = s.run();
   ASSERT_EQ(now.size(), before.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -153,7 +153,7 @@ TEST(Planes, FunctionsShareThem) {
   s.p.program().functions[1].name = "other";
   take_planes_first(s.p.program());
   read_quantized_weights(s.p.program());
-  EXPECT_EQ(std::ssize(s.p.program().states), kExperts);
+  EXPECT_EQ(std::ssize(s.p.program().states), kPlanesExperts);
 }
 
 TEST(Planes, AStackThatSomethingElseReadsStays) {
@@ -176,8 +176,8 @@ TEST(Planes, AStackThatSomethingElseReadsStays) {
 
 TEST(Planes, AStackThatIsWrittenBackStays) {
   Stack s;
-  const Floats zeros(static_cast<std::size_t>(kExperts * kColumns * kDepth));
-  s.p.state({kExperts, kColumns, kDepth}, zeros, true);
+  const Floats zeros(static_cast<std::size_t>(kPlanesExperts * kPlanesColumns * kPlanesDepth));
+  s.p.state({kPlanesExperts, kPlanesColumns, kPlanesDepth}, zeros, true);
   const auto kept = static_cast<std::uint32_t>(s.p.program().states.size() - 1);
   const ValueId w = s.weight();
   s.products(w);

@@ -19,7 +19,7 @@ using testing::values_of;
 using Floats = std::vector<float>;
 using Ops = std::vector<Op>;
 
-constexpr std::int64_t kRows = 3, kColumns = 24, kDepth = 64;
+constexpr std::int64_t kProductsRows = 3, kProductsColumns = 24, kProductsDepth = 64;
 
 Ops ops_of(const TestProgram& p) {
   Ops ops;
@@ -62,18 +62,18 @@ void expect_near(const Floats& actual, const std::vector<double>& expected, doub
 TEST(QuantizedProducts, GroupsThatShareAScaleBecomeAQuantizedState) {
   TestProgram p;
   Builder& b = p.b();
-  constexpr std::int64_t kGroup = 32, kGroups = kDepth / kGroup;
-  const auto q = codes(kColumns * kDepth, 0, 15);
-  const Floats scales = test::random_floats(kColumns * kGroups, 2), zeros(scales.size(), 7),
-               input = test::random_floats(kRows * kDepth, 1);
-  const ValueId x = p.input(DType::f32, {kRows, kDepth});
-  const ValueId elements = b.cast(b.constant(DType::u8, {kColumns, kGroups, kGroup}, q.data()), DType::f32);
+  constexpr std::int64_t kGroup = 32, kGroups = kProductsDepth / kGroup;
+  const auto q = codes(kProductsColumns * kProductsDepth, 0, 15);
+  const Floats scales = test::random_floats(kProductsColumns * kGroups, 2), zeros(scales.size(), 7),
+               input = test::random_floats(kProductsRows * kProductsDepth, 1);
+  const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
+  const ValueId elements = b.cast(b.constant(DType::u8, {kProductsColumns, kGroups, kGroup}, q.data()), DType::f32);
   const ValueId w = b.expr("(q - z) * s",
                            {{"q", elements},
-                            {"z", b.constant(DType::f32, {kColumns, kGroups, 1}, zeros.data())},
-                            {"s", b.constant(DType::f32, {kColumns, kGroups, 1}, scales.data())}},
+                            {"z", b.constant(DType::f32, {kProductsColumns, kGroups, 1}, zeros.data())},
+                            {"s", b.constant(DType::f32, {kProductsColumns, kGroups, 1}, scales.data())}},
                            DType::f32);
-  p.output(b.matmul(x, b.transpose(b.reshape(w, {kColumns, kDepth}), 0, 1)));
+  p.output(b.matmul(x, b.transpose(b.reshape(w, {kProductsColumns, kProductsDepth}), 0, 1)));
   read_quantized_weights(p.program());
   EXPECT_EQ(ops_of(p), Ops{Op::matmul});
   ASSERT_EQ(p.program().states.size(), 1u);
@@ -82,17 +82,17 @@ TEST(QuantizedProducts, GroupsThatShareAScaleBecomeAQuantizedState) {
   EXPECT_EQ(t.blocks.columns, kGroup);
   std::vector<double> numbers;
   for (std::size_t i = 0; i < q.size(); ++i) numbers.push_back((q[i] - 7.0) * static_cast<double>(scales[i / kGroup]));
-  expect_near(run(p, floats({kRows, kDepth}, input)), products(input, numbers, kColumns, kDepth), 1e-4);
+  expect_near(run(p, floats({kProductsRows, kProductsDepth}, input)), products(input, numbers, kProductsColumns, kProductsDepth), 1e-4);
 }
 
 TEST(QuantizedProducts, WhatIsNotBitForBitStays) {
   TestProgram p;
   Builder& b = p.b();
-  const Floats w = test::random_floats(kColumns * kDepth, 3), s = test::random_floats(kColumns, 4);
-  const ValueId x = p.input(DType::f32, {kRows, kDepth});
+  const Floats w = test::random_floats(kProductsColumns * kProductsDepth, 3), s = test::random_floats(kProductsColumns, 4);
+  const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
   const ValueId v = b.expr("w * s",
-                           {{"w", b.constant(DType::f32, {kColumns, kDepth}, w.data())},
-                            {"s", b.constant(DType::f32, {kColumns, 1}, s.data())}},
+                           {{"w", b.constant(DType::f32, {kProductsColumns, kProductsDepth}, w.data())},
+                            {"s", b.constant(DType::f32, {kProductsColumns, 1}, s.data())}},
                            DType::f32);
   p.output(b.matmul(x, b.transpose(v, 0, 1)));
   read_quantized_weights(p.program());
@@ -104,7 +104,7 @@ struct Static {
   static constexpr double kScale = 0.05, kZero = 131;
   TestProgram p;
   std::vector<std::int8_t> elements;
-  Floats scales, bias = test::random_floats(kColumns, 5);
+  Floats scales, bias = test::random_floats(kProductsColumns, 5);
 
   ValueId dequantized(ValueId x) {
     Builder& b = p.b();
@@ -135,10 +135,10 @@ struct Static {
 TEST(QuantizedProducts, DequantizedOperandsMultiplyAsIntegers) {
   Static m;
   Builder& b = m.p.b();
-  const Floats input = test::random_floats(kRows * kDepth, 7);
-  const ValueId x = m.p.input(DType::f32, {kRows, kDepth});
-  const ValueId w = b.transpose(m.weight({kColumns, kDepth}), 0, 1);
-  m.p.output(b.add(Op::matmul, {m.dequantized(x), w, b.constant(DType::f32, {kColumns}, m.bias.data())}));
+  const Floats input = test::random_floats(kProductsRows * kProductsDepth, 7);
+  const ValueId x = m.p.input(DType::f32, {kProductsRows, kProductsDepth});
+  const ValueId w = b.transpose(m.weight({kProductsColumns, kProductsDepth}), 0, 1);
+  m.p.output(b.add(Op::matmul, {m.dequantized(x), w, b.constant(DType::f32, {kProductsColumns}, m.bias.data())}));
   multiply_integers(m.p.program());
   EXPECT_EQ(ops_of(m.p), (Ops{Op::pointwise, Op::permute, Op::matmul, Op::pointwise})) << "quantize, multiply, scale";
   const Function& f = m.p.program().functions[0];
@@ -149,10 +149,10 @@ TEST(QuantizedProducts, DequantizedOperandsMultiplyAsIntegers) {
   for (const float v : input) rounded.push_back(static_cast<float>(Static::number(v)));
   std::vector<double> numbers;
   for (std::size_t i = 0; i < m.elements.size(); ++i)
-    numbers.push_back(m.elements[i] * static_cast<double>(m.scales[i / kDepth]));
-  std::vector<double> expected = products(rounded, numbers, kColumns, kDepth);
-  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(m.bias[i % kColumns]);
-  expect_near(run(m.p, floats({kRows, kDepth}, input)), expected, 2e-2);
+    numbers.push_back(m.elements[i] * static_cast<double>(m.scales[i / kProductsDepth]));
+  std::vector<double> expected = products(rounded, numbers, kProductsColumns, kProductsDepth);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(m.bias[i % kProductsColumns]);
+  expect_near(run(m.p, floats({kProductsRows, kProductsDepth}, input)), expected, 2e-2);
 }
 
 TEST(QuantizedProducts, ConvolutionsPadWithTheZeroPoint) {
@@ -199,27 +199,27 @@ TEST(QuantizedProducts, ConvolutionsPadWithTheZeroPoint) {
 Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
   TestProgram p;
   Builder& b = p.b();
-  const auto elements = codes(kColumns * kDepth, -127, 127);
-  const ValueId x = p.input(DType::f32, {kRows, kDepth});
+  const auto elements = codes(kProductsColumns * kProductsDepth, -127, 127);
+  const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
   const ValueId q = b.expr("min(max(round(x), -128), 127)", {{"x", x}}, DType::f32, DType::i8);
   const ValueId up = b.expr("q + 128", {{"q", b.cast(q, DType::i32)}}, DType::i64, DType::i32);
-  const ValueId w = b.transpose(b.constant(DType::i8, {kColumns, kDepth}, elements.data()), 0, 1);
-  std::vector<std::int32_t> sums(kColumns);
-  for (std::size_t i = 0; i < elements.size(); ++i) sums[i / kDepth] += 128 * elements[i];
+  const ValueId w = b.transpose(b.constant(DType::i8, {kProductsColumns, kProductsDepth}, elements.data()), 0, 1);
+  std::vector<std::int32_t> sums(kProductsColumns);
+  for (std::size_t i = 0; i < elements.size(); ++i) sums[i / kProductsDepth] += 128 * elements[i];
   sums[3] += wrong;
   const ValueId product = b.add(Op::matmul, {b.cast(up, DType::u8), w}, {attr_dtype(DType::i32)});
   const ValueId right =
-      b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kColumns}, sums.data())}}, DType::i64, DType::i32);
+      b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kProductsColumns}, sums.data())}}, DType::i64, DType::i32);
   p.output(b.expr("p * 0.5", {{"p", b.cast(right, DType::f32)}}, DType::f32));
   multiply_signed_integers(p.program());
   take_float_sums(p.program());
   if (result != nullptr) {
-    const Floats input = test::random_floats(kRows * kDepth, 9);
+    const Floats input = test::random_floats(kProductsRows * kProductsDepth, 9);
     Floats whole;
     for (const float v : input) whole.push_back(std::nearbyint(v * 40));
-    *result = run(p, floats({kRows, kDepth}, whole));
+    *result = run(p, floats({kProductsRows, kProductsDepth}, whole));
     std::vector<double> numbers(elements.begin(), elements.end()),
-        expected = products(whole, numbers, kColumns, kDepth);
+        expected = products(whole, numbers, kProductsColumns, kProductsDepth);
     for (double& e : expected) e *= .5;
     expect_near(*result, expected, 0);
   }
@@ -236,12 +236,12 @@ TEST(QuantizedProducts, SignedIntegersAreMultipliedAsSuch) {
 TEST(QuantizedProducts, FloatWeightsThatIntegersReplaceAreDropped) {
   TestProgram p;
   Builder& b = p.b();
-  const auto q = codes(kColumns * kDepth, -8, 7);
-  const Floats w(static_cast<std::size_t>(kColumns * kDepth), 1.0F), other(40, 2.0F);
-  const ValueId x = p.input(DType::f32, {kRows, kDepth});
-  b.constant(DType::f32, {kColumns, kDepth}, w.data());  // read by nothing
+  const auto q = codes(kProductsColumns * kProductsDepth, -8, 7);
+  const Floats w(static_cast<std::size_t>(kProductsColumns * kProductsDepth), 1.0F), other(40, 2.0F);
+  const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
+  b.constant(DType::f32, {kProductsColumns, kProductsDepth}, w.data());  // read by nothing
   b.constant(DType::f32, {5, 8}, other.data());          // another shape
-  const ValueId elements = b.constant(DType::i8, {kColumns, kDepth}, q.data());
+  const ValueId elements = b.constant(DType::i8, {kProductsColumns, kProductsDepth}, q.data());
   p.output(b.matmul(x, b.transpose(b.cast(elements, DType::f32), 0, 1)));
   remove_superseded_weights(p.program());
   EXPECT_EQ(p.program().states.size(), 2u);

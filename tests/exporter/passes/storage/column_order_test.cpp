@@ -9,30 +9,30 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kRows = 20, kColumns = 48;
+constexpr std::int64_t kColumnOrderRows = 20, kColumnOrderColumns = 48;
 
 /// A function whose nodes of these ops read the state [20, 48] as operand `operand`.
 Program program_reading(const std::vector<Op>& ops, std::size_t operand) {
   Program p;
-  std::vector<float> values(kRows * kColumns);
+  std::vector<float> values(kColumnOrderRows * kColumnOrderColumns);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   State s;
   s.name = "weight";
-  s.type = {DType::f32, {kRows, kColumns}};
-  s.strides = {kColumns, 1};
+  s.type = {DType::f32, {kColumnOrderRows, kColumnOrderColumns}};
+  s.strides = {kColumnOrderColumns, 1};
   s.storage = add_storage(p, bytes);
   p.states.push_back(s);
   Function f;
   f.entry = true;
-  f.values = {{s.type, "weight"}, {{DType::f32, {kRows, kRows}}, "x"}};
+  f.values = {{s.type, "weight"}, {{DType::f32, {kColumnOrderRows, kColumnOrderRows}}, "x"}};
   f.inputs = {{FunctionInput::Kind::state, 0, 0, "weight", {}}, {FunctionInput::Kind::user, 1, 0, "x", {}}};
   for (const Op op : ops) {
     Node n;
     n.op = op;
     n.inputs = operand == 1 ? std::vector<ValueId>{1, 0} : std::vector<ValueId>{0, 1};
-    f.values.push_back({{DType::f32, {kRows, kColumns}}, {}});
+    f.values.push_back({{DType::f32, {kColumnOrderRows, kColumnOrderColumns}}, {}});
     n.outputs = {static_cast<ValueId>(f.values.size() - 1)};
     f.nodes.push_back(n);
   }
@@ -41,7 +41,7 @@ Program program_reading(const std::vector<Op>& ops, std::size_t operand) {
 }
 
 bool by_columns(const Program& p) {
-  return p.states[0].strides == std::vector<std::int64_t>{1, kRows};
+  return p.states[0].strides == std::vector<std::int64_t>{1, kColumnOrderRows};
 }
 
 TEST(WeightLayout, WeightsOfProductsAreStoredByColumns) {
@@ -50,12 +50,12 @@ TEST(WeightLayout, WeightsOfProductsAreStoredByColumns) {
   ASSERT_TRUE(by_columns(p));
   const auto check = [&] {
     const auto bytes = p.source->bytes(0);
-    ASSERT_EQ(bytes.size(), kRows * kColumns * sizeof(float));
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      for (std::int64_t j = 0; j < kColumns; ++j) {
+    ASSERT_EQ(bytes.size(), kColumnOrderRows * kColumnOrderColumns * sizeof(float));
+    for (std::int64_t i = 0; i < kColumnOrderRows; ++i) {
+      for (std::int64_t j = 0; j < kColumnOrderColumns; ++j) {
         float v = 0;
-        std::memcpy(&v, bytes.data() + (i + j * kRows) * 4, 4);
-        ASSERT_EQ(v, static_cast<float>(i * kColumns + j));
+        std::memcpy(&v, bytes.data() + (i + j * kColumnOrderRows) * 4, 4);
+        ASSERT_EQ(v, static_cast<float>(i * kColumnOrderColumns + j));
       }
     }
   };
@@ -66,15 +66,15 @@ TEST(WeightLayout, WeightsOfProductsAreStoredByColumns) {
 
 TEST(WeightLayout, BytesAreStoredByColumnsToo) {
   Program p = program_reading({Op::matmul}, 1);
-  std::vector<std::byte> bytes(kRows * kColumns);
+  std::vector<std::byte> bytes(kColumnOrderRows * kColumnOrderColumns);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
   p.states[0].type.dtype = DType::i8;
   p.states[0].storage = add_storage(p, bytes);
   store_weights_by_columns(p);
   ASSERT_TRUE(by_columns(p));
   const auto stored = p.source->bytes(p.states[0].storage);
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kColumns; ++j) ASSERT_EQ(stored[i + j * kRows], bytes[i * kColumns + j]);
+  for (std::size_t i = 0; i < kColumnOrderRows; ++i) {
+    for (std::size_t j = 0; j < kColumnOrderColumns; ++j) ASSERT_EQ(stored[i + j * kColumnOrderRows], bytes[i * kColumnOrderColumns + j]);
   }
 }
 

@@ -20,7 +20,7 @@ using testing::values_of;
 using Floats = std::vector<float>;
 using Ops = std::vector<Op>;
 
-constexpr std::int64_t kColumns = 40, kDepth = 96, kRows = 3;
+constexpr std::int64_t kWeightOnlyWeightsColumns = 40, kWeightsDepth = 96, kWeightOnlyWeightsRows = 3;
 
 /// Applies the importer's passes and returns the remaining ops.
 Ops rewrite(TestProgram& p) {
@@ -51,12 +51,12 @@ struct Linear {
   TestProgram p;
   Bytes bytes;
   ValueId x, w;
-  Floats input = test::random_floats(kRows * kDepth, 1), scales = test::random_floats(kColumns, 2),
-         bias = test::random_floats(kColumns, 3);
+  Floats input = test::random_floats(kWeightOnlyWeightsRows * kWeightsDepth, 1), scales = test::random_floats(kWeightOnlyWeightsColumns, 2),
+         bias = test::random_floats(kWeightOnlyWeightsColumns, 3);
   explicit Linear(DType type, DType activations = DType::f32)
-      : bytes(type, kColumns * kDepth),
-        x(p.input(activations, {kRows, kDepth})),
-        w(p.b().constant(type, {kColumns, kDepth}, bytes.codes.data())) {}
+      : bytes(type, kWeightOnlyWeightsColumns * kWeightsDepth),
+        x(p.input(activations, {kWeightOnlyWeightsRows, kWeightsDepth})),
+        w(p.b().constant(type, {kWeightOnlyWeightsColumns, kWeightsDepth}, bytes.codes.data())) {}
 
   ValueId scale(std::vector<std::int64_t> sizes) { return p.b().constant(DType::f32, sizes, scales.data()); }
   ValueId times(ValueId a, ValueId b) { return p.b().expr("a * b", {{"a", a}, {"b", b}}, p.b().dtype(a)); }
@@ -64,21 +64,21 @@ struct Linear {
   /// Expects x w^T, times the scales and plus the bias, if present.
   void expect_products(bool scaled, bool biased, double relative = 1e-6) {
     Session s(p.model().prepare());
-    const Floats y = values_of(s.run({floats({kRows, kDepth}, input)})[0]);
-    ASSERT_EQ(y.size(), static_cast<std::size_t>(kRows * kColumns));
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      for (std::int64_t j = 0; j < kColumns; ++j) {
+    const Floats y = values_of(s.run({floats({kWeightOnlyWeightsRows, kWeightsDepth}, input)})[0]);
+    ASSERT_EQ(y.size(), static_cast<std::size_t>(kWeightOnlyWeightsRows * kWeightOnlyWeightsColumns));
+    for (std::int64_t i = 0; i < kWeightOnlyWeightsRows; ++i) {
+      for (std::int64_t j = 0; j < kWeightOnlyWeightsColumns; ++j) {
         const auto column = static_cast<std::size_t>(j);
         const double by = scaled ? static_cast<double>(scales[column]) : 1;
         double sum = 0, size = 0;
-        for (std::int64_t k = 0; k < kDepth; ++k) {
-          const double product = static_cast<double>(input[static_cast<std::size_t>(i * kDepth + k)]) *
-                                 static_cast<double>(bytes.numbers[static_cast<std::size_t>(j * kDepth + k)]) * by;
+        for (std::int64_t k = 0; k < kWeightsDepth; ++k) {
+          const double product = static_cast<double>(input[static_cast<std::size_t>(i * kWeightsDepth + k)]) *
+                                 static_cast<double>(bytes.numbers[static_cast<std::size_t>(j * kWeightsDepth + k)]) * by;
           sum += product;
           size += std::abs(product);
         }
         if (biased) sum += static_cast<double>(bias[column]);
-        EXPECT_NEAR(static_cast<double>(y[static_cast<std::size_t>(i * kColumns + j)]), sum, (size + 1) * relative)
+        EXPECT_NEAR(static_cast<double>(y[static_cast<std::size_t>(i * kWeightOnlyWeightsColumns + j)]), sum, (size + 1) * relative)
             << i << ", " << j;
       }
     }
@@ -87,10 +87,10 @@ struct Linear {
   DType weight_dtype() { return p.program().states[0].type.dtype; }
 };
 
-constexpr DType kTypes[] = {DType::i8, DType::u8, DType::f8_e4m3fn, DType::f8_e5m2};
+constexpr DType kWeightsTypes[] = {DType::i8, DType::u8, DType::f8_e4m3fn, DType::f8_e5m2};
 
 TEST(WeightOnly, ProductsReadAConvertedWeightInItsOwnBits) {
-  for (const DType type : kTypes) {
+  for (const DType type : kWeightsTypes) {
     Linear m(type);
     m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(m.p.b().cast(m.w, DType::f32), 0, 1)));
     EXPECT_EQ(rewrite(m.p), (Ops{Op::permute, Op::matmul})) << name_of(type);
@@ -101,10 +101,10 @@ TEST(WeightOnly, ProductsReadAConvertedWeightInItsOwnBits) {
 }
 
 TEST(WeightOnly, ScalesOfColumnsMoveBehindTheProduct) {
-  for (const DType type : kTypes) {
+  for (const DType type : kWeightsTypes) {
     Linear m(type);
-    const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kColumns, 1}));
-    const ValueId bias = m.p.b().constant(DType::f32, {kColumns}, m.bias.data());
+    const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kWeightOnlyWeightsColumns, 1}));
+    const ValueId bias = m.p.b().constant(DType::f32, {kWeightOnlyWeightsColumns}, m.bias.data());
     m.p.output(m.p.b().add(Op::matmul, {m.x, m.p.b().transpose(scaled, 0, 1), bias}));
     const Ops ops = rewrite(m.p);
     EXPECT_EQ(std::ranges::count(ops, Op::pointwise), 1) << "the scale and the bias";
@@ -117,14 +117,14 @@ TEST(WeightOnly, ScalesOfColumnsMoveBehindTheProduct) {
 TEST(WeightOnly, ScalesOfAWeightByColumns) {
   Linear m(DType::i8);
   const ValueId turned = m.p.b().transpose(m.w, 0, 1);
-  m.p.output(m.p.b().matmul(m.x, m.times(m.p.b().cast(turned, DType::f32), m.scale({kColumns}))));
+  m.p.output(m.p.b().matmul(m.x, m.times(m.p.b().cast(turned, DType::f32), m.scale({kWeightOnlyWeightsColumns}))));
   EXPECT_EQ(rewrite(m.p), (Ops{Op::permute, Op::matmul, Op::pointwise}));
   m.expect_products(true, false);
 }
 
 TEST(WeightOnly, WeightsThatAddAxesAreFollowed) {
   Linear m(DType::i8);
-  const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kColumns, 1}));
+  const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kWeightOnlyWeightsColumns, 1}));
   const ValueId seen = m.p.b().transpose(m.p.b().unsqueeze(scaled, 0), 1, 2);
   m.p.output(m.p.b().matmul(m.x, seen));
   rewrite(m.p);
@@ -132,14 +132,14 @@ TEST(WeightOnly, WeightsThatAddAxesAreFollowed) {
   const auto product = std::ranges::find(f.nodes, Op::matmul, &Node::op);
   ASSERT_NE(product, f.nodes.end());
   EXPECT_EQ(f.values[static_cast<std::size_t>(product->inputs[1])].type,
-            (TensorType{DType::i8, {1, kDepth, kColumns}}));
+            (TensorType{DType::i8, {1, kWeightsDepth, kWeightOnlyWeightsColumns}}));
   m.expect_products(true, false);
 }
 
 TEST(WeightOnly, ScalesAlongTheSumStay) {
   Linear m(DType::i8);
-  const Floats along = test::random_floats(kDepth, 4);
-  const ValueId scale = m.p.b().constant(DType::f32, {1, kDepth}, along.data());
+  const Floats along = test::random_floats(kWeightsDepth, 4);
+  const ValueId scale = m.p.b().constant(DType::f32, {1, kWeightsDepth}, along.data());
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(m.times(m.p.b().cast(m.w, DType::f32), scale), 0, 1)));
   read_byte_weights(m.p.program());
   EXPECT_EQ(m.p.program().functions[0].nodes.back().op, Op::matmul);
@@ -174,7 +174,7 @@ TEST(WeightOnly, WrittenWeightsStay) {
 
 TEST(WeightOnly, ResultsKeepTheirTypeInBfloat16) {
   Linear m(DType::i8, DType::bf16);
-  const ValueId scaled = m.times(m.p.b().cast(m.w, DType::bf16), m.p.b().cast(m.scale({kColumns, 1}), DType::bf16));
+  const ValueId scaled = m.times(m.p.b().cast(m.w, DType::bf16), m.p.b().cast(m.scale({kWeightOnlyWeightsColumns, 1}), DType::bf16));
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(scaled, 0, 1)));
   rewrite(m.p);
   const Function& f = m.p.program().functions[0];
