@@ -409,11 +409,11 @@ typedef struct tern_device_part {
   const int32_t* outputs;           /* numbers of values that are read outside the part */
 } tern_device_part;
 
-/* The device looks at values of microscaling (MX), too: the operand of mx_dequantize, and the right operand of matmul.
+/* The device looks at values of microscaling (MX), too: the operand of dequantize, and the right operand of matmul.
  * Of such a value tern_device_tensor has the elements' dtype and the logical sizes. Its elements follow each other row
  * by row, then come the scales, float8_e8m0, one for each `block` elements of a row, in the order `layout`: 0 row by
- * row, 1 in tiles of 128 rows by 4 scales, as cuBLAS has them. The attributes of mx_dequantize say block and layout,
- * and so do those of a matmul with such a right operand [n, k], whose transpose it multiplies. */
+ * row, 1 in tiles of 128 rows by 4 scales, as cuBLAS has them. The attributes of such a dequantize say block and
+ * layout, and so do those of a matmul with such a right operand [n, k], whose transpose it multiplies. */
 #define TERN_DEVICE_PARTITION_MICROSCALED 1u
 
 typedef struct tern_device_partition_functions {

@@ -23,7 +23,7 @@ struct PartRequest {
 class PartCompiler {
  public:
   virtual ~PartCompiler() = default;
-  /// Whether it looks at values of microscaling: the operand of mx_dequantize, the right operand of matmul.
+  /// True if the device reads MX values: the operand of dequantize, the right operand of matmul.
   virtual bool takes_microscaled() const { return false; }
   /// The group of each node, -1: the device does not take it.
   virtual std::vector<std::int32_t> choose(const PartRequest& request) = 0;

@@ -1,4 +1,4 @@
-// Where the scale of an MX block lies: the layouts of a scale tensor and their index arithmetic.
+// Layouts of the scales of blocks, and their index arithmetic.
 #pragma once
 
 #include <cstdint>
