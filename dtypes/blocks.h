@@ -1,11 +1,12 @@
-// Storage of quantized values: small elements in blocks, each block with a scale and optionally a zero point.
+// Formats of quantized values, MX and NVFP4 among them: small elements in blocks, each block with a scale and perhaps a
+// zero point.
 #pragma once
 
 #include <tern/dtype.h>
 
 #include <cstdint>
 
-#include "dtypes/mx_scales.h"
+#include "dtypes/scale_grid.h"
 
 namespace tern {
 

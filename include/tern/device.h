@@ -419,7 +419,7 @@ typedef struct tern_device_part {
 /* The device accepts microscaling (MX) values: the operand of dequantize, and the right operand of matmul.
  * tern_device_tensor then has the elements' dtype and the logical sizes. The elements are stored row by row,
  * followed by the scales, float8_e8m0, a scale for each `block` elements of a row, in the order `layout`: 0 row by
- * row, 1 in tiles of 128 rows by 4 scales, cuBLAS's order. The attributes of dequantize contain block and layout,
+ * row, 1 in tiles of 128 rows by 4 scales, cuBLAS's order. Attributes of this dequantize contain block and layout,
  * and so do the attributes of a matmul with an MX right operand [n, k]; this matmul multiplies by the transpose. */
 #define TERN_DEVICE_PARTITION_MICROSCALED 1u
 

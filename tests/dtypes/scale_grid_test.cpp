@@ -1,10 +1,10 @@
+#include "dtypes/scale_grid.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
-
-#include "dtypes/mx_scales.h"
 
 namespace tern {
 namespace {

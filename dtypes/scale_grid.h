@@ -1,4 +1,4 @@
-// Position of an MX block's scale: the layouts of a scale tensor and their index arithmetic.
+// Layouts of the scales of blocks, and their index arithmetic.
 #pragma once
 
 #include <cstdint>
