@@ -82,7 +82,7 @@ bool converts_halves() {
 template <class T, Overflow policy>
 void encode_dispatch(const float* src, T* dst, std::int64_t n) {
   if constexpr (std::is_same_v<T, Half>) {
-    if (converts_halves()) return encode_halves(src, dst, n);
+    return converts_halves() ? encode_halves(src, dst, n) : encode_loop<T, policy>(src, dst, n);
   }
   at_cpu_level([&](auto) __attribute__((always_inline)) { encode_loop<T, policy>(src, dst, n); });
 }
@@ -92,7 +92,7 @@ void encode_dispatch(const float* src, T* dst, std::int64_t n) {
 template <class T>
 void decode_run(const T* src, float* dst, std::int64_t n) {
   if constexpr (std::is_same_v<T, Half>) {
-    if (converts_halves()) return decode_halves(src, dst, n);
+    return converts_halves() ? decode_halves(src, dst, n) : decode_loop(src, dst, n);
   }
   at_cpu_level([&](auto) __attribute__((always_inline)) { decode_loop(src, dst, n); });
 }

@@ -1,4 +1,6 @@
 // Sums along a row: near those in long double, and the same bits for each instruction set that this processor has.
+#include "kernels/cpu/reductions/row_loops.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "dtypes/cpu_features.h"
-#include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern::rows {
 namespace {

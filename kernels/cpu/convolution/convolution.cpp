@@ -1,5 +1,6 @@
-// convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
-// where each output has few input channels; native kernels of floats; the vendor kernel of oneDNN; columns. Quantized weights have a table of their own.
+// Takes the algorithm of a convolution that costs least: channels last, if the planner laid the image so; tiles;
+// planes, if each output has few input channels; native kernels of floats; the vendor kernel of oneDNN; columns.
+// Quantized weights have a table of their own.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
