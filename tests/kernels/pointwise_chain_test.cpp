@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "kernels/cpu/pointwise/loops.h"
-#include "kernels/cpu/pointwise/stream.h"
+#include "kernels/cpu/simd/stream.h"
 #include "tests/kernels/pointwise_support.h"
 
 namespace tern::test {

@@ -39,7 +39,7 @@ LinalgSizesMatrix transposed(const LinalgSizesMatrix& a) {
   }
   return y;
 }
-LinalgSizesMatrix operator *_linalg_sizes*(const LinalgSizesMatrix& a, const LinalgSizesMatrix& b) {
+LinalgSizesMatrix operator*(const LinalgSizesMatrix& a, const LinalgSizesMatrix& b) {
   LinalgSizesMatrix y(a.rows, b.columns);
   for (std::size_t r = 0; r < a.rows; ++r) {
     for (std::size_t k = 0; k < a.columns; ++k) {

@@ -51,7 +51,7 @@ struct Batch {
     return to;
   }
 };
-Batch operator *_linalg*(const Batch& a, const Batch& b) {
+Batch operator*(const Batch& a, const Batch& b) {
   Batch y(a.count, a.rows, b.columns);
   for (std::size_t i = 0; i < a.count; ++i) {
     for (std::size_t r = 0; r < a.rows; ++r) {
