@@ -68,23 +68,23 @@ TEST(Pt2AtenSchema, KnowsDefaults) {
   const SchemaArgument* alpha = find_schema("aten::add.Tensor")->find("alpha");
   EXPECT_TRUE(alpha->kwarg_only);
   EXPECT_EQ(alpha->type.base, Base::number);
-  EXPECT_EQ(alpha->default_value.kind, Kind::integer);
+  EXPECT_EQ(alpha->default_value.kind, ArgumentKind::integer);
   EXPECT_EQ(alpha->default_value.integer, 1);
   const SchemaArgument* eps = find_schema("aten::layer_norm")->find("eps");
-  EXPECT_EQ(eps->default_value.kind, Kind::real);
+  EXPECT_EQ(eps->default_value.kind, ArgumentKind::real);
   EXPECT_EQ(eps->default_value.real, 1e-5);
   EXPECT_EQ(find_schema("aten::gelu")->find("approximate")->default_value.text, "none");
-  EXPECT_EQ(find_schema("aten::sum.dim_IntList")->find("keepdim")->default_value.kind, Kind::boolean);
+  EXPECT_EQ(find_schema("aten::sum.dim_IntList")->find("keepdim")->default_value.kind, ArgumentKind::boolean);
   EXPECT_FALSE(find_schema("aten::sum.dim_IntList")->find("keepdim")->default_value.boolean);
   EXPECT_TRUE(find_schema("aten::var")->find("unbiased")->default_value.boolean);
   // A float parameter with an integer default.
-  EXPECT_EQ(find_schema("aten::pairwise_distance")->find("p")->default_value.kind, Kind::real);
+  EXPECT_EQ(find_schema("aten::pairwise_distance")->find("p")->default_value.kind, ArgumentKind::real);
 }
 
 // c10 numbers dtypes from 0 (uint8); the file's enum from 1.
 TEST(Pt2AtenSchema, TranslatesNumbersOfDtypes) {
   const Argument& dtype = find_schema("aten::randint")->find("dtype")->default_value;
-  EXPECT_EQ(dtype.kind, Kind::scalar_type);
+  EXPECT_EQ(dtype.kind, ArgumentKind::scalar_type);
   EXPECT_EQ(dtype.dtype(), DType::i64);
 }
 

@@ -64,15 +64,15 @@ TEST(Pt2Parse, ReadsAProgram) {
 }
 
 TEST(Pt2Parse, ReadsEveryKindOfArgument) {
-  EXPECT_EQ(parse_first_argument({{"as_none", true}}).kind, Kind::none);
+  EXPECT_EQ(parse_first_argument({{"as_none", true}}).kind, ArgumentKind::none);
   EXPECT_EQ(parse_first_argument({{"as_tensor", {{"name", "a"}}}}).name, "a");
   EXPECT_EQ(parse_first_argument(Json::parse(R"({"as_tensors": [{"name": "a"}, {"name": "b"}]})")).names,
             (std::vector<std::string>{"a", "b"}));
   const auto optional = parse_first_argument(
       Json::parse(R"({"as_optional_tensors": [{"as_tensor": {"name": "a"}}, {"as_none": true}]})"));
-  EXPECT_EQ(optional.kind, Kind::optional_tensors);
+  EXPECT_EQ(optional.kind, ArgumentKind::optional_tensors);
   EXPECT_EQ(optional.names, (std::vector<std::string>{"a", ""}));
-  EXPECT_EQ(parse_first_argument(Json::parse(R"({"as_optional_tensor": {"as_none": true}})")).kind, Kind::none);
+  EXPECT_EQ(parse_first_argument(Json::parse(R"({"as_optional_tensor": {"as_none": true}})")).kind, ArgumentKind::none);
   EXPECT_EQ(parse_first_argument(Json::parse(R"({"as_optional_tensor": {"as_tensor": {"name": "a"}}})")).name, "a");
   EXPECT_EQ(parse_first_argument({{"as_int", INT64_MIN}}).integer, INT64_MIN);
   EXPECT_EQ(parse_first_argument({{"as_ints", {1, -2}}}).ints, (std::vector<std::int64_t>{1, -2}));
@@ -122,9 +122,9 @@ TEST(Pt2Parse, ReadsEveryKindOfArgument) {
 }
 
 TEST(Pt2Parse, NamesTheTagOfEveryKind) {
-  for (int kind = 0; kind <= static_cast<int>(Kind::dict); ++kind)
+  for (int kind = 0; kind <= static_cast<int>(ArgumentKind::dict); ++kind)
     EXPECT_EQ(std::string(tag_of(static_cast<ArgumentKind>(kind))).substr(0, 3), "as_") << kind;
-  EXPECT_STREQ(tag_of(Kind::tensor), "as_tensor");
+  EXPECT_STREQ(tag_of(ArgumentKind::tensor), "as_tensor");
 }
 
 TEST(Pt2Parse, MapsScalarTypes) {
@@ -190,7 +190,7 @@ TEST(Pt2Parse, ReadsEverySpec) {
   EXPECT_TRUE(signature.inputs[4].arg.boolean);
   const char* targets[] = {"", "m.b", "w", "x", "w", "x", "", ""};
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(signature.outputs[i].target, targets[i]) << i;
-  EXPECT_EQ(signature.outputs[6].arg.kind, Kind::none);
+  EXPECT_EQ(signature.outputs[6].arg.kind, ArgumentKind::none);
   EXPECT_EQ(signature.outputs[7].kind, OutputSpec::Kind::token);
 }
 

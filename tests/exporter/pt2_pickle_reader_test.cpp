@@ -47,11 +47,11 @@ TEST(Pt2PickleReader, ReadsWhatPythonWrites) {
     const std::string bytes = from_hex(hex);
     const PickleValues v = read(bytes);
     const PickleValue& all = v[v.root];
-    ASSERT_EQ(all.kind, Kind::tuple);
+    ASSERT_EQ(all.kind, PickleValueKind::tuple);
     ASSERT_EQ(all.items.size(), 12u);
     const auto at = [&](std::size_t i) -> const PickleValue& { return v[all.items[i]]; };
-    EXPECT_EQ(at(0).kind, Kind::none);
-    EXPECT_EQ(at(1).kind, Kind::boolean);
+    EXPECT_EQ(at(0).kind, PickleValueKind::none);
+    EXPECT_EQ(at(1).kind, PickleValueKind::boolean);
     EXPECT_EQ(at(1).integer, 1);
     EXPECT_EQ(at(2).integer, 0);
     EXPECT_EQ(at(3).integer, -1);
@@ -60,12 +60,12 @@ TEST(Pt2PickleReader, ReadsWhatPythonWrites) {
     EXPECT_EQ(at(6).integer, std::numeric_limits<std::int64_t>::min());
     EXPECT_EQ(at(7).real, 1.5);
     EXPECT_EQ(at(8).text, "\xc3\xa9");
-    ASSERT_EQ(at(9).kind, Kind::list);
+    ASSERT_EQ(at(9).kind, PickleValueKind::list);
     EXPECT_EQ(at(9).items.size(), 2u);
-    ASSERT_EQ(at(10).kind, Kind::dict);
+    ASSERT_EQ(at(10).kind, PickleValueKind::dict);
     ASSERT_EQ(at(10).items.size(), 2u);
     EXPECT_EQ(v[at(10).items[0]].text, "a");
-    EXPECT_EQ(v[at(10).items[1]].kind, Kind::tuple);
+    EXPECT_EQ(v[at(10).items[1]].kind, PickleValueKind::tuple);
     EXPECT_TRUE(at(11).items.empty());
   }
 }
@@ -74,7 +74,7 @@ TEST(Pt2PickleReader, RecordsCallsAndRunsNone) {
   const std::string bytes = pickle(call(global("torch", "device"), {text("cpu")}));
   const PickleValues v = read(bytes);
   const PickleValue& made = v[v.root];
-  ASSERT_EQ(made.kind, Kind::call);
+  ASSERT_EQ(made.kind, PickleValueKind::call);
   EXPECT_EQ(v[made.items[0]].global, PickleGlobal::device);
   EXPECT_EQ(v[v[made.items[1]].items[0]].text, "cpu");
 }
