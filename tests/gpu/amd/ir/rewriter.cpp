@@ -39,7 +39,7 @@ void drop_separator(std::string& out) {
 // Removes the quoted string at the front and returns its contents.
 std::string take_quoted(std::string_view& text) {
   const std::size_t end = text.find('"', 1);
-  std::string quote(text.substr(1, end - 1));
+  std::string quoted(text.substr(1, end - 1));
   text.remove_prefix(end + 1);
   return quoted;
 }
