@@ -91,7 +91,8 @@ CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const 
     direct_[i] =
         t.is_contiguous() && t.byte_size() != 0 && reinterpret_cast<std::uintptr_t>(t.data()) % kAlignment == 0;
     for (std::size_t k = 0; k < i; ++k) {
-      if (!tensors[k].is_contiguous() || overlap(bytes_of_outputs(views_[k]), bytes_of_outputs(views_[i]))) direct_[i] = false;
+      if (!tensors[k].is_contiguous() || overlap(bytes_of_outputs(views_[k]), bytes_of_outputs(views_[i])))
+        direct_[i] = false;
     }
   }
 }
@@ -108,7 +109,8 @@ void CallerOutputs::check_asynchronous() const {
 
 void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of_outputs(in), bytes_of_outputs(views_[i]));
+    for (const TensorView& in : inputs)
+      direct_[i] = direct_[i] && !overlap(bytes_of_outputs(in), bytes_of_outputs(views_[i]));
   }
 }
 

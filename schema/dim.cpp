@@ -24,8 +24,8 @@ std::int64_t bits_of(double value) {
 using DoubleFunction = double (*)(double);
 /// Ordered like RealFunction.
 constexpr DoubleFunction kRealFunctions[] = {std::floor, std::ceil, std::trunc, std::nearbyint, std::fabs, std::sqrt,
-                                       std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
-                                       std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
+                                             std::exp,   std::log,  std::log2,  std::sin,       std::cos,  std::tan,
+                                             std::asin,  std::acos, std::atan,  std::sinh,      std::cosh, std::tanh};
 static_assert(std::size(kRealFunctions) == kRealFunctionCount);
 
 /// Rounds correctly, like Python's round(x, digits).

@@ -96,7 +96,7 @@ NamedGroups parse_once(const std::string& text, std::set<std::string>& seen) {
 void require_name(const std::string& text, const std::set<std::string>& names) {
   if (text.find('=') != std::string::npos && !names.contains(name_in(text)))
     refuse_subgroups(text, fmt::format("the program has no group '{}'; it has: {}", name_in(text),
-                             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+                                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 }  // namespace

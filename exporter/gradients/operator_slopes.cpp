@@ -70,7 +70,8 @@ bool has_no_formula(std::string_view op) {
 }
 
 const OperatorSlope* find_operator_slope(std::string_view op) {
-  const auto* found = std::ranges::find_if(kOperatorSlopesSlopes, [&](const OperatorSlope& s) { return op.starts_with(s.op); });
+  const auto* found =
+      std::ranges::find_if(kOperatorSlopesSlopes, [&](const OperatorSlope& s) { return op.starts_with(s.op); });
   return found == std::end(kOperatorSlopesSlopes) ? nullptr : found;
 }
 

@@ -40,7 +40,8 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
       inner.builder().function().inputs.push_back({FunctionInput::Kind::user, v, 0, in.name, {}});
       if (b.kind == BindingKind::real) {
         b = Binding::real_value(v);
-      } else if (in.kind == ArgumentKind::sym_int || in.kind == ArgumentKind::sym_bool || in.kind == ArgumentKind::sym_float) {
+      } else if (in.kind == ArgumentKind::sym_int || in.kind == ArgumentKind::sym_bool ||
+                 in.kind == ArgumentKind::sym_float) {
         pt2::Node read;
         read.outputs = {in};
         b = body.walker->scalars().from_tensor(read, v);

@@ -69,7 +69,8 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
       const std::size_t at = i++;
       if (name.empty()) continue;
       if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph gives no output for '{}'", name));
-      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
+          output.kind == ArgumentKind::sym_float) {
         pt2::Node one;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, results[at]));
@@ -215,9 +216,9 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (name == "wrap_with_autocast") {
     const DType outer = scope_.autocast;
     const bool enabled = node.inputs.size() > 4 && scope_.binding_of(node.inputs[2].arg).dim.is(1);
-    scope_.autocast = !enabled                                       ? DType::invalid
+    scope_.autocast = !enabled                                               ? DType::invalid
                       : node.inputs[1].arg.kind == ArgumentKind::scalar_type ? node.inputs[1].arg.dtype()
-                                                                     : DType::bf16;
+                                                                             : DType::bf16;
     inlined(node, 4, 5);
     scope_.autocast = outer;
     return;

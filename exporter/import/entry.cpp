@@ -97,7 +97,9 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
     case In::user_input: break;
   }
   if (arg.kind == ArgumentKind::tensor) return tensor_input(arg, name);
-  if ((arg.kind == ArgumentKind::sym_int || arg.kind == ArgumentKind::sym_bool || arg.kind == ArgumentKind::sym_float) && !arg.name.empty()) {
+  if ((arg.kind == ArgumentKind::sym_int || arg.kind == ArgumentKind::sym_bool ||
+       arg.kind == ArgumentKind::sym_float) &&
+      !arg.name.empty()) {
     return number_input(arg, name);
   }
   no_input(name, python_text(arg));
@@ -159,7 +161,9 @@ void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
 /// Adds an integer input as a tensor of no dimensions; a node binds the program's symbol to the value.
 void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
   Builder& b = walker_->scope().builder();
-  const DType dtype = arg.kind == ArgumentKind::sym_int ? DType::i64 : arg.kind == ArgumentKind::sym_bool ? DType::boolean : DType::f64;
+  const DType dtype = arg.kind == ArgumentKind::sym_int    ? DType::i64
+                      : arg.kind == ArgumentKind::sym_bool ? DType::boolean
+                                                           : DType::f64;
   const ValueId v = b.add_value({dtype, {}}, name);
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
   walker_->scalars().bind_number(model_.graph, arg, v);

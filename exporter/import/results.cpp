@@ -36,7 +36,8 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
         fail(ErrorCode::bad_file,
              fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
       }
-      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool || output.kind == ArgumentKind::sym_float) {
+      if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
+          output.kind == ArgumentKind::sym_float) {
         pt2::Node one = node;
         one.outputs = {output};
         scope_.bind(name, scalars_.from_tensor(one, value));

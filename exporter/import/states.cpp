@@ -36,7 +36,8 @@ std::int64_t literal(const pt2::SymInt& v, const std::string& name) {
 }
 
 const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& spec) {
-  const bool in_weights = spec.kind == InputSpecKind::parameter || (spec.kind == InputSpecKind::buffer && spec.persistent);
+  const bool in_weights =
+      spec.kind == InputSpecKind::parameter || (spec.kind == InputSpecKind::buffer && spec.persistent);
   const auto &first = in_weights ? model.weights : model.constants,
              &second = in_weights ? model.constants : model.weights;
   const pt2::Payload* payload = first.find(spec.target);
@@ -63,7 +64,9 @@ void reserve_storages_of(const pt2::PickledTensor& tensor, const std::string& en
 
 void reserve_storages(const pt2::Program& model, ArchiveSource& source, Program& program) {
   for (const pt2::InputSpec& spec : model.signature.inputs) {
-    if (spec.kind != InputSpecKind::parameter && spec.kind != InputSpecKind::buffer && spec.kind != InputSpecKind::tensor_constant) continue;
+    if (spec.kind != InputSpecKind::parameter && spec.kind != InputSpecKind::buffer &&
+        spec.kind != InputSpecKind::tensor_constant)
+      continue;
     const pt2::Payload* payload = payload_of(model, spec);
     if (payload == nullptr || !payload->has_tensor) continue;
     if (payload->use_pickle) {
@@ -144,7 +147,7 @@ std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::stri
   state.name = name;
   state.kind = spec.kind == InputSpecKind::parameter ? State::Kind::parameter
                : spec.kind == InputSpecKind::buffer  ? State::Kind::buffer
-                                            : State::Kind::constant;
+                                                     : State::Kind::constant;
   state.persistent = spec.kind == InputSpecKind::parameter || (spec.kind == InputSpecKind::buffer && spec.persistent);
   const bool empty = std::ranges::any_of(state.type.shape, [](Dim d) { return d.is(0); });
   if (state.type.rank() > kMaxRank) {

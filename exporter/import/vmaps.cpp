@@ -21,7 +21,8 @@ bool is(const pt2::Node& node, std::string_view function) {
 }
 
 std::int64_t integer(const pt2::Node& node, std::size_t input) {
-  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::integer) return node.inputs[input].arg.integer;
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == ArgumentKind::integer)
+    return node.inputs[input].arg.integer;
   fail(ErrorCode::unsupported, fmt::format("operand {} of {} is not a constant", input, node.target));
 }
 

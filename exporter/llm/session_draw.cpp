@@ -6,16 +6,17 @@
 namespace tern {
 namespace {
 
-constexpr double kLow = 0xffffffff;                       ///< the low word of an int64
-constexpr double kSessionDrawFactors[] = {0xD2511F53, 0xCD9E8D57};   // of Philox 4x32
-constexpr double kKeySteps[] = {0x9E3779B9, 0xBB67AE85};  // of its key, each round
+constexpr double kLow = 0xffffffff;                                 ///< the low word of an int64
+constexpr double kSessionDrawFactors[] = {0xD2511F53, 0xCD9E8D57};  // of Philox 4x32
+constexpr double kKeySteps[] = {0x9E3779B9, 0xBB67AE85};            // of its key, each round
 constexpr int kRounds = 10;
 
 using Words = std::array<ValueId, 4>;  ///< int64[], each in [0, 2^32)
 
 Words round_of(Builder& b, const Words& c, ValueId seed, int round) {
   const auto product = [&](std::size_t i) {
-    return b.expr("f * c", {{"f", kSessionDrawFactors[i]}, {"c", c[2 * i]}}, DType::i64);  // wraps: 64 bits are all of it
+    return b.expr("f * c", {{"f", kSessionDrawFactors[i]}, {"c", c[2 * i]}},
+                  DType::i64);  // wraps: 64 bits are all of it
   };
   const auto key = [&](std::size_t i) {
     return b.expr(

@@ -93,7 +93,8 @@ ValueId Call::tensor_or_none(ArgumentName name) const {
 const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == OperandKind::tensors || o.kind == OperandKind::none) return o.values;
-  if ((o.kind == OperandKind::integers || o.kind == OperandKind::numbers) && o.integers.empty() && o.numbers.empty()) return o.values;
+  if ((o.kind == OperandKind::integers || o.kind == OperandKind::numbers) && o.integers.empty() && o.numbers.empty())
+    return o.values;
   wrong(*this, name, "a list of tensors");
 }
 

@@ -36,7 +36,8 @@ Values all_gather(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_gather, c.integer("group_size"), "")};
 }
 Values reduce_scatter(Builder& b, const Call& c) {
-  return {add_collective(b, c, c.tensor("input"), CollectiveKind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("input"), CollectiveKind::reduce_scatter, c.integer("group_size"),
+                         c.text("reduce_op"))};
 }
 Values broadcast(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), CollectiveKind::broadcast, 0, "", c.integer("src"))};
@@ -55,10 +56,12 @@ Values each(const Call& c, F f) {
   return results;
 }
 Values all_reduce_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_reduce, 0, c.text("reduce_op")); });
+  return each(c,
+              [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_reduce, 0, c.text("reduce_op")); });
 }
 Values all_gather_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_gather, c.integer("group_size"), ""); });
+  return each(
+      c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_gather, c.integer("group_size"), ""); });
 }
 Values reduce_scatter_list(Builder& b, const Call& c) {
   return each(c, [&](ValueId x) {
@@ -116,7 +119,8 @@ Values shard_dim_all_to_all(Builder& b, const Call& c) {
   rows = Dim(rows.value() / ranks);
   own = whole;
   const Dims counts(static_cast<std::size_t>(ranks), rows);
-  const ValueId all = add_collective(b, c, b.move_axis(x, divided, 0), CollectiveKind::all_to_all, ranks, "", 0, counts, counts);
+  const ValueId all =
+      add_collective(b, c, b.move_axis(x, divided, 0), CollectiveKind::all_to_all, ranks, "", 0, counts, counts);
   Dims parts = b.type(all).shape;
   parts[0] = rows;
   parts.insert(parts.begin(), Dim(ranks));

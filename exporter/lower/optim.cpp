@@ -26,7 +26,7 @@ bool is_mixed(Builder& b, const Values& list) {
 
 using Lists = optimizers::ListStep;
 constexpr OptimList kOptimLarge[] = {OptimList::param, OptimList::grad,  OptimList::m,
-                                OptimList::v,     OptimList::third, OptimList::step};
+                                     OptimList::v,     OptimList::third, OptimList::step};
 
 /// Adds one node over all parameters, or a node per parameter for mixed dtypes.
 optimizers::ListResults add_step(Builder& b, const Lists& all) {

@@ -64,7 +64,8 @@ Values matmul_reduce_scatter(Builder& b, const Call& c) {
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t ranks = ranks_of(c, b.type(product).shape[at], c.declared[0].shape[at]);
   const ValueId first = b.move_axis(product, axis, 0);
-  return {b.move_axis(add_collective(b, c, first, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};
+  return {
+      b.move_axis(add_collective(b, c, first, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};
 }
 
 constexpr Lowering kSymmetricMemoryLowerings[] = {

@@ -202,7 +202,8 @@ class Einsum {
       }
     }
     for (int l : output_) {
-      if (std::none_of(terms_.begin(), terms_.end(), [&](const EinsumOperand& t) { return position(t.labels, l) >= 0; }))
+      if (std::none_of(terms_.begin(), terms_.end(),
+                       [&](const EinsumOperand& t) { return position(t.labels, l) >= 0; }))
         bad("has an output axis that no operand has");
       if (std::count(output_.begin(), output_.end(), l) != 1) bad("repeats an axis of the output");
     }

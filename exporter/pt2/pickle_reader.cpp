@@ -172,7 +172,8 @@ class Machine {
       bad(fmt::format("items are put into {}", name_of(target.kind)));
     if (target.kind == PickleValueKind::call && values_[target.items[0]].global != PickleGlobal::ordered_dict)
       bad("items are put into something that is no dict");
-    if (target.kind == PickleValueKind::call) target = {PickleValueKind::dict, {}, kNoPickleValue, target.offset, 0, 0, {}, {}};
+    if (target.kind == PickleValueKind::call)
+      target = {PickleValueKind::dict, {}, kNoPickleValue, target.offset, 0, 0, {}, {}};
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
   void append(const std::vector<PickleId>& items) {
@@ -262,7 +263,8 @@ void Machine::step() {
     }
     case Code::stack_global: {
       const std::vector<PickleId> names = pop_several(2);
-      if (values_[names[0]].kind != PickleValueKind::text || values_[names[1]].kind != PickleValueKind::text) bad("a name is no text");
+      if (values_[names[0]].kind != PickleValueKind::text || values_[names[1]].kind != PickleValueKind::text)
+        bad("a name is no text");
       return push_global(values_[names[0]].text, values_[names[1]].text);
     }
     case Code::reduce: return call(PickleValueKind::call, "the list of arguments");

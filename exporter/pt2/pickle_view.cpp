@@ -58,7 +58,8 @@ std::vector<std::int64_t> PickleView::naturals(PickleId id, const char* role) co
 const PickleValue& PickleView::sequence(PickleId id, const char* role) const {
   const PickleValue* v = &values_[id];
   if (v->kind == PickleValueKind::call && callee(*v) == PickleGlobal::size) v = &values_[arguments(*v, 1, 1).items[0]];
-  if (v->kind != PickleValueKind::tuple && v->kind != PickleValueKind::list) bad(*v, fmt::format("{} is {}", role, name_of(v->kind)));
+  if (v->kind != PickleValueKind::tuple && v->kind != PickleValueKind::list)
+    bad(*v, fmt::format("{} is {}", role, name_of(v->kind)));
   return *v;
 }
 
@@ -71,8 +72,8 @@ std::string_view PickleView::dtype_name(PickleId id) const {
 const PickleValue& PickleView::arguments(const PickleValue& v, std::size_t least, std::size_t most) const {
   const PickleValue& a = values_[v.items[1]];
   if (a.items.size() < least || a.items.size() > most)
-    bad(v, fmt::format("{} has {} arguments, not {} to {}", quote(values_[v.items[0]].text), a.items.size(), least,
-                       most));
+    bad(v,
+        fmt::format("{} has {} arguments, not {} to {}", quote(values_[v.items[0]].text), a.items.size(), least, most));
   return a;
 }
 

@@ -141,14 +141,15 @@ void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std
   if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(t.dtype), &reached))
     view_.bad(v, "the tensor is larger than 2^63 bytes");
   if (static_cast<std::uint64_t>(reached) > bytes)
-    view_.bad(v, fmt::format("the tensor reaches {} bytes into the storage {}, which has {}", reached,
-                             quote(t.storage), bytes));
+    view_.bad(v, fmt::format("the tensor reaches {} bytes into the storage {}, which has {}", reached, quote(t.storage),
+                             bytes));
 }
 
 // _rebuild_from_type_v2(function, class, arguments, state)
 PickledTensor Interpreter::subclass(const PickleValue& v) {
   const PickleValue& a = view_.arguments(v, 4, 4);
-  const PickleValue& function = view_.value(a.items[0], PickleValueKind::global, "the function that rebuilds the tensor");
+  const PickleValue& function =
+      view_.value(a.items[0], PickleValueKind::global, "the function that rebuilds the tensor");
   if (function.global != G::rebuild_wrapper)
     view_.bad(function, fmt::format("{} does not rebuild a tensor subclass", quote(function.text)),
               ErrorCode::unsupported);
@@ -186,7 +187,8 @@ void Interpreter::state(PickledTensor& t, PickleId id) {
 }
 
 void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& names) {
-  if (v.kind != PickleValueKind::dict) view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
+  if (v.kind != PickleValueKind::dict)
+    view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
   for (std::size_t i = 0; i < v.items.size(); i += 2) {
     const std::string_view name = view_.text(v.items[i], "the name of an attribute");
     const PickleValue& item = view_[v.items[i + 1]];

@@ -61,7 +61,9 @@ AdaptersForm form_of(const Function& f, ValueId matrix, std::vector<ValueId>& op
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] != matrix) continue;
-      const AdaptersForm here = is_transposed(n) ? AdaptersForm::transposed : n.op == Op::matmul && i == 1 ? AdaptersForm::direct : AdaptersForm::other;
+      const AdaptersForm here = is_transposed(n)               ? AdaptersForm::transposed
+                                : n.op == Op::matmul && i == 1 ? AdaptersForm::direct
+                                                               : AdaptersForm::other;
       if (here == AdaptersForm::other || (form != AdaptersForm::none && form != here)) return AdaptersForm::other;
       form = here;
       operands.push_back(here == AdaptersForm::transposed ? n.outputs[0] : matrix);
@@ -300,7 +302,8 @@ void remove_adapters(Program& program, std::uint32_t function, const std::vector
     const ValueId b = state_in(f, a.b);
     std::vector<ValueId> forms;
     if (b == kNoValue) continue;
-    if (form_of(f, b, forms) != AdaptersForm::transposed) fail(ErrorCode::internal, "an adapter is not as export made it");
+    if (form_of(f, b, forms) != AdaptersForm::transposed)
+      fail(ErrorCode::internal, "an adapter is not as export made it");
     std::vector<ValueId> products;
     for (const Node& n : f.nodes) {
       if (n.op == Op::matmul && std::ranges::find(forms, n.inputs[1]) != forms.end()) products.push_back(n.outputs[0]);

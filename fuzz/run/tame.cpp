@@ -34,8 +34,8 @@ double real(Choices& c, Reals mode, double* last) {
     case Reals::ascending: return *last += unit(c);
     case Reals::few: return c.pick({0.0, 1.0, -1.0, 0.5, 2.0, 3.0});
     case Reals::special:
-      return c.chance(15) ? c.pick({TameLimits::quiet_NaN(), TameLimits::infinity(), -TameLimits::infinity(), -0.0, 0.0, 1e12,
-                                    -60000.0, 1e-40, TameLimits::denorm_min()})
+      return c.chance(15) ? c.pick({TameLimits::quiet_NaN(), TameLimits::infinity(), -TameLimits::infinity(), -0.0, 0.0,
+                                    1e12, -60000.0, 1e-40, TameLimits::denorm_min()})
                           : uneven(c);
     case Reals::uneven:
     case Reals::definite: return uneven(c);

@@ -15,9 +15,9 @@ using Limits64 = std::numeric_limits<std::int64_t>;
 
 double number(Choices& c, Mode mode) {
   if (mode != Mode::wild) return c.pick({0.0, 1.0, -1.0, 0.5, 2.0, -0.25, 3.0, 0.125, 7.0, -4.0});
-  return c.pick({WildLimits::quiet_NaN(), WildLimits::infinity(), -WildLimits::infinity(), WildLimits::max(), WildLimits::lowest(), 3e38,
-                 -3e38, 1e-45, WildLimits::denorm_min(), 0.0, -0.0, 1e9, 2147483648.0, 9.3e18, 1.8446744073709552e19,
-                 65504.0, 1.0});
+  return c.pick({WildLimits::quiet_NaN(), WildLimits::infinity(), -WildLimits::infinity(), WildLimits::max(),
+                 WildLimits::lowest(), 3e38, -3e38, 1e-45, WildLimits::denorm_min(), 0.0, -0.0, 1e9, 2147483648.0,
+                 9.3e18, 1.8446744073709552e19, 65504.0, 1.0});
 }
 
 std::int64_t integer(Choices& c, Mode mode, DType dtype, std::int64_t* last) {

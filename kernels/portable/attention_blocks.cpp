@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kAttentionBlocksWidest = 256;       // largest head width; wider heads exhaust registers
 constexpr std::int64_t kAttentionBlocksWidestChunk = 128;  // columns of values summed at once
 constexpr std::int64_t kAttentionBlocksManyGroups = 128;   // approximate multiprocessors of a large device
-constexpr std::int64_t kShortPart = 64;     // largest block of keys
+constexpr std::int64_t kShortPart = 64;                    // largest block of keys
 constexpr std::int64_t kShortPartOfFloats = 32;
 constexpr std::int64_t kMostParts = 64;  // joined by a single item
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
@@ -72,7 +72,7 @@ constexpr AttentionBlocksDivision kTiles[] = {{32, 64, 64}, {32, 32, 64}, {16, 6
 constexpr AttentionBlocksDivision kAttentionBlocksFewLines[] = {{4, 32, 64}, {8, 32, 64}};
 // Matrix units: a wave has 16 lines.
 constexpr AttentionBlocksDivision kAttentionBlocksUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
-                               {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
+                                                             {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
 
 std::int64_t local_bytes(const Target& target) {
   const auto* found = std::ranges::find(kAttentionBlocksRooms, target.dialect, &AttentionBlocksRoom::dialect);
@@ -129,11 +129,13 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   if (lines >= kMostLines) return false;
 
   const bool units = q.dtype == DType::f16 || q.dtype == DType::bf16;
-  const std::optional<AttentionBlocksBlocks> b = units ? choose_units(list.target(), s) : choose_tiles(list.target(), s);
+  const std::optional<AttentionBlocksBlocks> b =
+      units ? choose_units(list.target(), s) : choose_tiles(list.target(), s);
   if (!b) return false;
   const std::int64_t blocks = divided_up(lines, b->rows), groups = groups_of(s, b->rows);
   const std::int64_t part = units ? kShortPart : kShortPartOfFloats;
-  const std::int64_t wanted = std::clamp(std::min(kAttentionBlocksManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
+  const std::int64_t wanted =
+      std::clamp(std::min(kAttentionBlocksManyGroups / groups, keys / part), std::int64_t{1}, kMostParts);
   const std::int64_t run = divided_up(std::max<std::int64_t>(keys, 1), wanted * part) * part;
   const std::int64_t parts = std::max<std::int64_t>(divided_up(keys, run), 1), items = groups * parts * b->items;
   if (list.target().dialect == Dialect::metal && items >= kMostLines) return false;  // Metal counts lines in 32 bits

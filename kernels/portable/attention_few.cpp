@@ -9,11 +9,11 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;  // fewer than the 16 of a wave of matrix units
-constexpr std::int64_t kAttentionFewWidest = 256;                          // heads
-constexpr std::int64_t kAttentionFewWidestChunk = 128;                     // columns of values of a group
-constexpr std::int64_t kMultiprocessors = 128;                 // typical of a large device
-constexpr std::int64_t kAttentionFewManyGroups = 2 * kMultiprocessors;     // enough to keep memory busy
+constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;           // fewer than the 16 of a wave of matrix units
+constexpr std::int64_t kAttentionFewWidest = 256;                       // heads
+constexpr std::int64_t kAttentionFewWidestChunk = 128;                  // columns of values of a group
+constexpr std::int64_t kMultiprocessors = 128;                          // typical of a large device
+constexpr std::int64_t kAttentionFewManyGroups = 2 * kMultiprocessors;  // enough to keep memory busy
 constexpr std::int64_t kMostBytes = 256 << 10;  // keys and values per group; beyond this size a second launch is faster
 constexpr std::int64_t kLeastBytes = 32 << 10;  // minimum per part
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 31;
@@ -44,12 +44,14 @@ struct AttentionFewDivision {
 };
 
 /// Divides `planes` of keys, and chunks of their values; a key and its value have `bytes`.
-AttentionFewDivision divide(const AttentionFewRows& r, std::int64_t planes, std::int64_t lines, std::int64_t keys, std::int64_t bytes) {
+AttentionFewDivision divide(const AttentionFewRows& r, std::int64_t planes, std::int64_t lines, std::int64_t keys,
+                            std::int64_t bytes) {
   AttentionFewDivision d{r, divided_up(lines, r.rows), std::max<std::int64_t>(keys, 1), 1, 0};
   const bool all = keys * bytes <= kMostBytes || planes * d.blocks >= kMultiprocessors;
   if (keys > r.run || !all) {
     const std::int64_t least = std::clamp<std::int64_t>(kLeastBytes / bytes, 1, r.run);
-    const std::int64_t parts = divided_up(keys, std::clamp(divided_up(keys * planes, kAttentionFewManyGroups), least, r.run));
+    const std::int64_t parts =
+        divided_up(keys, std::clamp(divided_up(keys * planes, kAttentionFewManyGroups), least, r.run));
     d.run = divided_up(keys, parts);
     d.parts = divided_up(keys, d.run);
   }

@@ -6,9 +6,9 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kColumnsLanes = 16, kColumnsPart = 512;  // constants of text/parts.inc
-constexpr std::int64_t kColumnsLeast = 2 * kColumnsLanes;       // minimum column length: shorter columns leave lanes idle
-constexpr std::int64_t kFill = 264;               // groups: two for each multiprocessor of an H100
-constexpr std::int64_t kSector = 32;              // bytes of a memory transaction
+constexpr std::int64_t kColumnsLeast = 2 * kColumnsLanes;  // minimum column length: shorter columns leave lanes idle
+constexpr std::int64_t kFill = 264;                        // groups: two for each multiprocessor of an H100
+constexpr std::int64_t kSector = 32;                       // bytes of a memory transaction
 constexpr std::int64_t kLeastAcross = 4, kColumnsMostAcross = 16;
 
 }  // namespace

@@ -34,8 +34,8 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
 
 namespace {
 
-constexpr std::int64_t kCopyBytes = 16;   // bytes of an access
-constexpr std::size_t kOfLaunch = 8;  // copies
+constexpr std::int64_t kCopyBytes = 16;  // bytes of an access
+constexpr std::size_t kOfLaunch = 8;     // copies
 
 std::vector<Axis> axes_of(const TensorView& v) {
   return collapse(v.shape(), {v.strides.data(), static_cast<std::size_t>(v.rank)});

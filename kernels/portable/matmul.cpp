@@ -62,8 +62,8 @@ void merge_planes(Operand& a, Operand& b) {
 
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // smallest number of products worth a tile's set-up
 constexpr std::int64_t kWorthPacking = 32;                  // reads of a panel making packing worthwhile
-constexpr std::int64_t kMatmulRun = 64;                           // steps of k packed by an item
-constexpr std::int64_t kMatmulFewRows = 2;                        // rows without sharing of tiles in a group
+constexpr std::int64_t kMatmulRun = 64;                     // steps of k packed by an item
+constexpr std::int64_t kMatmulFewRows = 2;                  // rows without sharing of tiles in a group
 
 /// Packs the operand into the scratch, `width` of its rows side by side; repeating planes are packed once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
@@ -80,7 +80,8 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
     dense.strides[at] = once.strides[at] == 0 ? 0 : stride;
     stride *= once.sizes[at];
   }
-  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kMatmulRun, runs = (m.depth + run - 1) / run;
+  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kMatmulRun,
+                     runs = (m.depth + run - 1) / run;
   const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(once.numel() * size) * sizeof(float));
   Launch pack("pack_panels");
   pack.type("SUM_T", DType::f32);

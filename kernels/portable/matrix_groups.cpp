@@ -63,7 +63,8 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   g.scanners_ = work.side <= kMatrixGroupsFewRows ? kFewScanners : kScanners;
   g.across_ = std::min(rounded_up(work.columns), kMatrixGroupsMostAcross);
   const auto* room = std::ranges::find(kMatrixGroupsRooms, target.dialect, &MatrixGroupsRoom::dialect);
-  g.room_ = (room == std::end(kMatrixGroupsRooms) ? kMatrixGroupsRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
+  g.room_ =
+      (room == std::end(kMatrixGroupsRooms) ? kMatrixGroupsRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
   return g;
 }
 

@@ -94,7 +94,8 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
 }
 
 /// The last launch, without the source of the statistics. `weight` and `bias`: numbers of operands.
-Launch normalize(const KernelCall& c, Launches& list, const NormalizationLayout& layout, std::size_t weight, std::size_t bias) {
+Launch normalize(const KernelCall& c, Launches& list, const NormalizationLayout& layout, std::size_t weight,
+                 std::size_t bias) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const DType sum = sum_type(c, list);
   Launch k("normalize");

@@ -83,7 +83,8 @@ constexpr std::int64_t kLeastUnsliced = 1024;  // results, divided among the wav
 constexpr std::int64_t kWorthJoining = 256;    // smallest depth where slices are faster than the time of joining them
 
 ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
-  ProductTile tile = *std::ranges::min_element(kProductTilesUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
+  ProductTile tile =
+      *std::ranges::min_element(kProductTilesUnits, {}, [&](const ProductTile& t) { return unit_cost(t, size); });
   if (run <= tile.depth / 2) tile.depth /= 2;
   if (tile.rows * tile.columns >= kLeastUnsliced) tile.sliced = tile.sliced && size.depth >= kWorthJoining;
   return tile;

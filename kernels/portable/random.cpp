@@ -18,7 +18,9 @@ constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads pe
 struct PhiloxStream {
   std::int64_t count, threads, unit, blocks;
   PhiloxStream(std::int64_t n, std::int64_t per_block)
-      : count(n), threads(kRandomGroup * std::clamp<std::int64_t>((n - 1) / kRandomGroup + 1, 1, kMostGroups)), unit(per_block) {
+      : count(n),
+        threads(kRandomGroup * std::clamp<std::int64_t>((n - 1) / kRandomGroup + 1, 1, kMostGroups)),
+        unit(per_block) {
     blocks = n == 0 ? 0 : (n - 1) / (threads * unit) + 1;
   }
 };
@@ -86,7 +88,8 @@ void generate(const KernelCall& c, RandomLaunches& list) {
   if (kind == "dropout") {
     // A run of elements for each thread; a thread drawing pairs uses half of its words.
     const std::int64_t run_random = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
-    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run_random, 1, 0, 0);
+    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run_random, 1,
+               0, 0);
   }
   std::int64_t low = 0, width = std::int64_t{1} << 53;
   if (kind == "randint") {
@@ -198,7 +201,8 @@ void define_random(Definitions& d) {
   k.scratch = scratch_of_launches;
   k.prepare = prepare_random;
   k.strided = kAllStrided;
-  d.set(Op::random, k, {.samples = kRandomSamples, .input = input_type_random, .output = output_type_random, .exact = is_exact});
+  d.set(Op::random, k,
+        {.samples = kRandomSamples, .input = input_type_random, .output = output_type_random, .exact = is_exact});
 }
 
 }  // namespace tern::portable

@@ -87,14 +87,16 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& wor
   // Loads the whole column together if possible, else in equal rounds.
   const std::int64_t most = std::max<std::int64_t>(
                          1, (share.rows == 1 ? kMostLoads : kMostLoads / 2) / share.columns * 4 / words.count),
-                     loads = std::max<std::int64_t>(1, (a.depth + each * kRowProductsLanes - 1) / (each * kRowProductsLanes)),
+                     loads = std::max<std::int64_t>(
+                         1, (a.depth + each * kRowProductsLanes - 1) / (each * kRowProductsLanes)),
                      rounds = (loads + most - 1) / most;
   k.source.define("LOADS", (loads + rounds - 1) / rounds);
 }
 
 void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a, std::int64_t columns,
          const Share& share) {
-  const std::int64_t of_group = kRowProductsItems / kRowProductsLanes * share.columns, panels = (columns + of_group - 1) / of_group,
+  const std::int64_t of_group = kRowProductsItems / kRowProductsLanes * share.columns,
+                     panels = (columns + of_group - 1) / of_group,
                      row_blocks = (a.length + share.rows - 1) / share.rows,
                      planes = c.out[0].numel() / std::max<std::int64_t>(1, a.length * columns);
   k.source.define("ONE_PANEL", planes == 1 && row_blocks == 1 ? 1 : 0);

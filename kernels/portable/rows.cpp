@@ -10,16 +10,16 @@ namespace tern::portable {
 namespace {
 
 constexpr std::int64_t kRowsLanes = 16, kRowsPart = 512;  // constants of text/parts.inc
-constexpr std::int64_t kLeastOfGroup = kRowsLanes;    // elements: shorter rows leave lanes idle
+constexpr std::int64_t kLeastOfGroup = kRowsLanes;        // elements: shorter rows leave lanes idle
 constexpr std::int64_t kLeastOfVectors = 32;
 constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
-constexpr std::int64_t kRowsLong = 4096;        // row length for sharing a row among several groups, if there are few rows
-constexpr std::int64_t kFewGroups = 132;    // a group for each multiprocessor of an H100: fewer groups are made smaller
-constexpr std::int64_t kLeastChunks = 4;    // chunks of 16 elements kept in registers by an item
-constexpr std::int64_t kFewChunks = 8;      // take few registers
-constexpr std::int64_t kRowsManyItems = 1024;   // items of a multiprocessor, with 64 registers each
-constexpr std::int64_t kMostKeptBytes = 8;  // largest element size: an item keeps 32 elements
-constexpr std::int64_t kMostKept = 4096;    // elements kept by an item
+constexpr std::int64_t kRowsLong = 4096;  // row length for sharing a row among several groups, if there are few rows
+constexpr std::int64_t kFewGroups = 132;  // a group for each multiprocessor of an H100: fewer groups are made smaller
+constexpr std::int64_t kLeastChunks = 4;  // chunks of 16 elements kept in registers by an item
+constexpr std::int64_t kFewChunks = 8;    // take few registers
+constexpr std::int64_t kRowsManyItems = 1024;  // items of a multiprocessor, with 64 registers each
+constexpr std::int64_t kMostKeptBytes = 8;     // largest element size: an item keeps 32 elements
+constexpr std::int64_t kMostKept = 4096;       // elements kept by an item
 constexpr std::int64_t kFewKept = 1024;
 
 std::int64_t rounded_up_rows(std::int64_t n) {
@@ -94,7 +94,8 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     r.together_ = r.rows_;
     if (layout.count < kFewGroups * r.rows_)
       r.together_ = std::max(least_items(target.dialect) / (kRowsLanes * r.slots_), std::int64_t{1});
-    r.chunks_ = std::clamp(rounded_up_rows((layout.length + kRowsLanes - 1) / kRowsLanes), kLeastChunks, kRowsPart / kRowsLanes);
+    r.chunks_ = std::clamp(rounded_up_rows((layout.length + kRowsLanes - 1) / kRowsLanes), kLeastChunks,
+                           kRowsPart / kRowsLanes);
     const std::int64_t room = r.slots_ * r.chunks_ * kRowsLanes;
     if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.kept_ = room;
     return r;

@@ -5,11 +5,11 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kScanGroupsEach = 4;                            // elements of an item
-constexpr std::int64_t kFewItems = 64, kScanGroupsItems = 256;         // items of a group
-constexpr std::int64_t kScanGroupsLeast = 32;                          // elements: shorter lines leave items idle
-constexpr std::int64_t kMostLength = std::int64_t{1} << 30;  // places are int
-constexpr std::int64_t kScanGroupsFewLines = 66, kScanGroupsManyBlocks = 8;      // half the multiprocessors of an H100
+constexpr std::int64_t kScanGroupsEach = 4;                                  // elements of an item
+constexpr std::int64_t kFewItems = 64, kScanGroupsItems = 256;               // items of a group
+constexpr std::int64_t kScanGroupsLeast = 32;                                // elements: shorter lines leave items idle
+constexpr std::int64_t kMostLength = std::int64_t{1} << 30;                  // places are int
+constexpr std::int64_t kScanGroupsFewLines = 66, kScanGroupsManyBlocks = 8;  // half the multiprocessors of an H100
 
 class Scan {
  public:

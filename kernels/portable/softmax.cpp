@@ -58,7 +58,7 @@ void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines&
 }
 
 constexpr std::int64_t kSoftmaxGroup = 256, kSoftmaxRun = 512;  // constants of the launch writing long rows
-constexpr std::int64_t kManyParts = 256;          // smallest number of parts joined once, not by each group
+constexpr std::int64_t kManyParts = 256;  // smallest number of parts joined once, not by each group
 constexpr std::int64_t kSoftmaxJoining = 64;
 constexpr std::int64_t kSoftmaxLong = 4096;          // row length for sharing a row among several groups
 constexpr std::int64_t kSoftmaxFewRows = 32;         // enough groups (a row each) to keep memory busy

@@ -8,12 +8,12 @@ namespace {
 
 // Numbers of elements sorted by a group: a text for each.
 constexpr std::int64_t kSortGroupsRooms[] = {8, 32, 64, 128, 256, 1024, 2048};
-constexpr std::int64_t kSortGroupsRoom = 1024;          // block size of longer lines
-constexpr std::int64_t kSortGroupsEach = 8;             // elements of an item
-constexpr std::int64_t kLeastElements = 512;  // minimum of a group: several short lines
-constexpr std::int64_t kSortGroupsJoining = 256;        // items merging two runs
-constexpr std::int64_t kFew = 4;              // number of blocks reduced to a single block if only their first elements
-                                              // are kept
+constexpr std::int64_t kSortGroupsRoom = 1024;    // block size of longer lines
+constexpr std::int64_t kSortGroupsEach = 8;       // elements of an item
+constexpr std::int64_t kLeastElements = 512;      // minimum of a group: several short lines
+constexpr std::int64_t kSortGroupsJoining = 256;  // items merging two runs
+constexpr std::int64_t kFew = 4;  // number of blocks reduced to a single block if only their first elements
+                                  // are kept
 
 struct Runs {
   std::uint64_t values, places;  ///< offsets in the scratch
@@ -111,13 +111,15 @@ class Sort {
       k.scratch("values", runs[from].values, t_, false);
       k.scratch("places", runs[from].places, DType::i32, false);
       declare(k, kSortGroupsRoom, 1, kSortGroupsJoining, last ? nullptr : &runs[1 - from]);
-      const std::int64_t tiles = (std::min({2 * run, lines_.along.count, lines_.kept}) + kSortGroupsRoom - 1) / kSortGroupsRoom;
+      const std::int64_t tiles =
+          (std::min({2 * run, lines_.along.count, lines_.kept}) + kSortGroupsRoom - 1) / kSortGroupsRoom;
       const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
       k.parameter("length", lines_.along.count);
       k.parameter("run", run);
       k.parameter("tiles", tiles);
       k.parameter("kept", lines_.kept);
-      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kSortGroupsJoining, static_cast<std::uint32_t>(kSortGroupsJoining));
+      list_.add(std::move(k), lines_.lines.count * pairs * tiles * kSortGroupsJoining,
+                static_cast<std::uint32_t>(kSortGroupsJoining));
       from = 1 - from;
     }
   }

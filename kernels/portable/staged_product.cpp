@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;      // smallest number of products worth additional launches
 constexpr std::uint64_t kMostStaged = std::uint64_t{32} << 20;  // bytes of a weight fitting in the L2 cache of a large
                                                                 // GPU
-constexpr std::int64_t kStagedProductColumns = 64;                           // a piece is a multiple of this number of columns
+constexpr std::int64_t kStagedProductColumns = 64;              // a piece is a multiple of this number of columns
 
 bool is_16_bits(DType t) {
   return t == DType::f16 || t == DType::bf16;
@@ -58,7 +58,9 @@ bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const Produc
   // Pieces of about equal size.
   const auto pieces = static_cast<std::int64_t>((all + kMostStaged - 1) / kMostStaged);
   std::int64_t each = b.length;
-  if (pieces > 1) each = ((b.length + pieces - 1) / pieces + kStagedProductColumns - 1) / kStagedProductColumns * kStagedProductColumns;
+  if (pieces > 1)
+    each =
+        ((b.length + pieces - 1) / pieces + kStagedProductColumns - 1) / kStagedProductColumns * kStagedProductColumns;
   const std::uint64_t scratch = staged ? list.scratch(staged_lines(c.in[1], b, each).bytes(t)) : 0;
   for (std::int64_t first = 0; first < b.length; first += each) {
     const ResultColumns part{first, b.length};

@@ -9,9 +9,9 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kWideBytes = 16;            // bytes of an access
+constexpr std::int64_t kWideBytes = 16;        // bytes of an access
 constexpr std::int64_t kMost = 8;              // elements of an item
-constexpr std::int64_t kWideItems = 1 << 17;       // enough items to keep an H100's memory busy: half of the resident items
+constexpr std::int64_t kWideItems = 1 << 17;   // enough items to keep an H100's memory busy: half of the resident items
 constexpr std::int64_t kMostStatements = 512;  // statements of an item
 constexpr std::int64_t kOfFunction = 40;       // approximate statements of a function
 

@@ -13,7 +13,6 @@
 namespace tern {
 namespace {
 
-
 /// Largest input in bytes for the one-step reduction: every rank receives all inputs and reduces them itself.
 constexpr std::size_t kSmall = 8192;
 /// Target size of a piece in bytes, and the number of pieces in flight: the next piece travels during the reduction of
@@ -67,7 +66,9 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
   switch (c.kind) {
     case CollectiveKind::all_reduce: all_reduce(c, tag, end); break;
     case CollectiveKind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
-    case CollectiveKind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
+    case CollectiveKind::reduce_scatter:
+      join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false);
+      break;
     case CollectiveKind::reduce_scatter_v:
       join_shares(c, begins_of(c.in_parts, parts_), static_cast<std::byte*>(c.out), false);
       break;

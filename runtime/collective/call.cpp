@@ -12,9 +12,9 @@
 namespace tern {
 namespace {
 
-
 bool has_root(CollectiveKind k) {
-  return k == CollectiveKind::broadcast || k == CollectiveKind::gather || k == CollectiveKind::scatter || k == CollectiveKind::reduce || is_point_to_point(k);
+  return k == CollectiveKind::broadcast || k == CollectiveKind::gather || k == CollectiveKind::scatter ||
+         k == CollectiveKind::reduce || is_point_to_point(k);
 }
 
 /// True if the parts are non-negative and sum to `count`.
@@ -36,7 +36,8 @@ std::string text_of(std::span<const std::int64_t> parts) {
 }  // namespace
 
 bool reduces(CollectiveKind k) {
-  return k == CollectiveKind::all_reduce || k == CollectiveKind::reduce_scatter || k == CollectiveKind::reduce || k == CollectiveKind::reduce_scatter_v;
+  return k == CollectiveKind::all_reduce || k == CollectiveKind::reduce_scatter || k == CollectiveKind::reduce ||
+         k == CollectiveKind::reduce_scatter_v;
 }
 
 bool is_point_to_point(CollectiveKind k) {
@@ -50,7 +51,8 @@ std::string describe(const Collective& c) {
   text += fmt::format(" of {} {}", c.count, name_of(c.dtype));
   if (!c.in_parts.empty()) text += fmt::format(", {} for the ranks", text_of(c.in_parts));
   if (!c.out_parts.empty()) text += fmt::format(", {} from the ranks", text_of(c.out_parts));
-  const bool to = c.kind == CollectiveKind::gather || c.kind == CollectiveKind::reduce || c.kind == CollectiveKind::send;
+  const bool to =
+      c.kind == CollectiveKind::gather || c.kind == CollectiveKind::reduce || c.kind == CollectiveKind::send;
   if (has_root(c.kind)) text += fmt::format(" {} rank {}", to ? "to" : "from", c.root);
   return text;
 }
@@ -67,8 +69,8 @@ void check_call(const Collective& c, int rank, int ranks) {
   if (c.count < 0 || c.count > std::numeric_limits<std::int64_t>::max() / size / ranks)
     refuse("the elements do not fit in memory");
   if (reduces(c.kind) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
-  const bool divides =
-      c.kind == CollectiveKind::reduce_scatter || c.kind == CollectiveKind::scatter || (c.kind == CollectiveKind::all_to_all && c.in_parts.empty());
+  const bool divides = c.kind == CollectiveKind::reduce_scatter || c.kind == CollectiveKind::scatter ||
+                       (c.kind == CollectiveKind::all_to_all && c.in_parts.empty());
   if (divides && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
   if (has_root(c.kind) && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
   if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank does not send to itself");
@@ -97,7 +99,8 @@ std::uint64_t fingerprint(const Collective& c) {
   add(static_cast<std::uint64_t>(c.dtype));
   if (reduces(c.kind)) add(static_cast<std::uint64_t>(c.reduce));
   if (has_root(c.kind)) add(static_cast<std::uint64_t>(c.root));
-  const bool same_count = (c.kind != CollectiveKind::all_to_all || c.in_parts.empty()) && c.kind != CollectiveKind::all_gather_v;
+  const bool same_count =
+      (c.kind != CollectiveKind::all_to_all || c.in_parts.empty()) && c.kind != CollectiveKind::all_gather_v;
   if (same_count) add(static_cast<std::uint64_t>(c.count));
   const auto add_list = [&](std::span<const std::int64_t> parts) {
     for (const std::int64_t n : parts) add(static_cast<std::uint64_t>(n));

@@ -15,7 +15,8 @@ namespace {
 
 using namespace testing;
 
-constexpr double kAttentionInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kAttentionInfinity = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class AttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
@@ -134,9 +135,11 @@ ValueId operand(TestProgram& p, const Tensor& x, AttentionLayout layout, std::ve
   given.push_back(whole);
   ValueId v = p.input(x.dtype(), Dims(stored.begin(), stored.end()));
   if (spare != 0) v = b.slice(v, static_cast<std::int64_t>(r) - 1, Dim(1), Dim(sizes[r - 1]));
-  if (layout == AttentionLayout::flipped) v = b.flip(v, {static_cast<std::int64_t>(r) - 2, static_cast<std::int64_t>(r) - 1});
+  if (layout == AttentionLayout::flipped)
+    v = b.flip(v, {static_cast<std::int64_t>(r) - 2, static_cast<std::int64_t>(r) - 1});
   if (layout == AttentionLayout::repeated) v = b.expand(v, Dims(sizes.begin(), sizes.end()));
-  if (layout == AttentionLayout::heads_inside && r > 2) v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
+  if (layout == AttentionLayout::heads_inside && r > 2)
+    v = b.transpose(v, static_cast<int>(r) - 3, static_cast<int>(r) - 2);
   if (layout == AttentionLayout::turned) v = b.transpose(v, static_cast<int>(r) - 2, static_cast<int>(r) - 1);
   return v;
 }
@@ -274,12 +277,14 @@ TEST_P(AttentionTest, TakesAllSizesMasksAndLayouts) {
       for (const DType kind : {boolean, t, f32})
         cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, false, kind, mask});
     }
-    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned, AttentionLayout::flipped, AttentionLayout::repeated}) {
+    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned,
+                                         AttentionLayout::flipped, AttentionLayout::repeated}) {
       cases.push_back({t, {2, 4, 40, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 40, 50}, layout});
       cases.push_back({t, {2, 4, 40, 16}, {2, 4, 50, 16}, {2, 4, 50, 16}, false, f32, {1, 40, 50}, layout});
     }
     for (const double scale : {0.0, -0.5, 1e-30, 40.0})
-      cases.push_back({t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, AttentionLayout::dense, nullptr, scale});
+      cases.push_back(
+          {t, {2, 5, 16}, {2, 40, 16}, {2, 40, 16}, true, std::nullopt, {}, AttentionLayout::dense, nullptr, scale});
     cases.push_back({t, {1, 2, 1, 2, 20, 8}, {2, 1, 2, 2, 40, 8}, {2, 2, 1, 2, 40, 24}, true});  // six axes
     cases.push_back({t, {20, 16}, {40, 16}, {40, 16}, true});                                    // no heads
     cases.push_back({t, {3, 1, 2, 20, 16}, {1, 4, 2, 40, 16}, {3, 4, 2, 40, 16}});               // broadcast axes
@@ -306,7 +311,7 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
       put(x[3], 3 * keys + 5, kAttentionInfinity);
       put(x[3], 4 * keys + 66, kNaN);
     }
-    put(x[0], 5 * 16 + 3, kNaN);       // query 5
+    put(x[0], 5 * 16 + 3, kNaN);                // query 5
     put(x[0], 6 * 16 + 3, kAttentionInfinity);  // query 6: scores of both signs
   };
   // NaN in hidden keys: a block that the mask hides from all queries, and keys after the causal range.
@@ -335,7 +340,8 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
       cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, boolean, {20, 70}, AttentionLayout::dense, hide});
       cases.push_back({t, {20, 16}, {200, 16}, {200, 16}, true, std::nullopt, {}, AttentionLayout::dense, spoil_end});
     }
-    if (all || t == f32) cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, AttentionLayout::dense, hide});
+    if (all || t == f32)
+      cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, f32, {20, 70}, AttentionLayout::dense, hide});
     if (all || t == bf16)
       cases.push_back({t, {20, 16}, {70, 16}, {70, 16}, false, t, {20, 70}, AttentionLayout::dense, hide_by_lowest});
   }
@@ -363,7 +369,10 @@ void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
 void hide_unwritten(std::vector<Tensor>& x) {
   const std::int64_t keys = x[3].sizes().back();
   for (std::int64_t i = 0; i < x[3].numel(); ++i)
-    put(x[3], static_cast<std::size_t>(i), x[3].dtype() == boolean ? i % keys < 60 : i % keys < 60 ? 0.25 : -kAttentionInfinity);
+    put(x[3], static_cast<std::size_t>(i),
+        x[3].dtype() == boolean ? i % keys < 60
+        : i % keys < 60         ? 0.25
+                                : -kAttentionInfinity);
   spoil(x, 60, keys);
 }
 
@@ -435,7 +444,8 @@ TEST_P(AttentionTest, TakesFewQueriesOfAllSizes) {
             {t, {2, 8, 16}, {2, keys, 16}, {2, keys, 16}, false, kind, {8, keys}, AttentionLayout::dense, hide_some});
       }
     }
-    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned, AttentionLayout::flipped, AttentionLayout::repeated}) {
+    for (const AttentionLayout layout : {AttentionLayout::heads_inside, AttentionLayout::odd, AttentionLayout::turned,
+                                         AttentionLayout::flipped, AttentionLayout::repeated}) {
       cases.push_back({t, {2, 4, 3, 16}, {2, 2, 50, 16}, {2, 2, 50, 16}, true, boolean, {4, 3, 50}, layout});
       cases.push_back({t, {2, 4, 1, 64}, {2, 2, 900, 64}, {2, 2, 900, 64}, false, f32, {1, 1, 900}, layout});
     }

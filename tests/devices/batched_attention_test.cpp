@@ -16,7 +16,8 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kBatchedAttentionWidth = 16, kBlock = 32;
+constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kBatchedAttentionWidth = 16,
+                       kBlock = 32;
 constexpr std::int64_t kSlotOf[kTexts] = {2, 0, 3};
 constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a sequence
 
@@ -53,7 +54,8 @@ TestProgram looped() {
   const ValueId keys = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
                 values = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
                 filled = p.input(DType::i64, {kTexts}), mask = p.input(DType::boolean, {kTexts, 1, 1, 1, kPlaces}),
-                query = p.input(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}), slot = p.input(DType::i64, {kTexts});
+                query = p.input(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}),
+                slot = p.input(DType::i64, {kTexts});
   Node n;
   n.op = Op::map_loop;
   n.inputs = {p.b().add(Op::index_put, {p.b().full({kSlots}, -1, DType::i64), p.b().iota(kTexts, DType::i64), slot}),
@@ -86,7 +88,8 @@ std::vector<Tensor> inputs() {
     for (std::int64_t h = 0; h < kKeyHeads; ++h)
       for (std::int64_t k = kSeen[i]; k < kPlaces; ++k)
         for (const std::size_t x : {0U, 1U})
-          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kPlaces + k) * kBatchedAttentionWidth)] = 1e30F;
+          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kPlaces + k) *
+                                                        kBatchedAttentionWidth)] = 1e30F;
   }
   return all;
 }
@@ -101,8 +104,8 @@ double expected(const std::vector<Tensor>& in, std::int64_t text, std::int64_t h
   for (std::int64_t k = 0; k < kSeen[text]; ++k) {
     double score = 0;
     for (std::int64_t c = 0; c < kBatchedAttentionWidth; ++c)
-      score += static_cast<double>(
-                   in[4].span<const float>()[static_cast<std::size_t>((text * kHeads + head) * kBatchedAttentionWidth + c)]) *
+      score += static_cast<double>(in[4].span<const float>()[static_cast<std::size_t>(
+                   (text * kHeads + head) * kBatchedAttentionWidth + c)]) *
                at(in[0], k, c);
     total += std::exp(score * 0.25);
     sum += std::exp(score * 0.25) * at(in[1], k, d);
@@ -119,11 +122,13 @@ TEST_P(BatchedAttentionTest, IsThatOfEachText) {
   for (std::int64_t i = 0; i < kTexts; ++i) {
     for (std::int64_t h = 0; h < kHeads; ++h) {
       for (std::int64_t d = 0; d < kBatchedAttentionWidth; ++d)
-        ASSERT_NEAR(y[static_cast<std::size_t>((i * kHeads + h) * kBatchedAttentionWidth + d)], expected(in, i, h, d), 2e-5)
+        ASSERT_NEAR(y[static_cast<std::size_t>((i * kHeads + h) * kBatchedAttentionWidth + d)], expected(in, i, h, d),
+                    2e-5)
             << "text " << i << ", head " << h << ", column " << d;
     }
   }
-  for (const float v : results[1].span<const float>().subspan(kHeads * kBatchedAttentionWidth, kHeads * kBatchedAttentionWidth))
+  for (const float v :
+       results[1].span<const float>().subspan(kHeads * kBatchedAttentionWidth, kHeads * kBatchedAttentionWidth))
     ASSERT_EQ(v, 0) << "slot 1 has no text";
 }
 

@@ -84,7 +84,8 @@ std::vector<ConvolutionsCase> cases(const std::string& device) {
   return list;
 }
 
-void add_convolution(TestProgram& p, const ConvolutionsCase& c, std::vector<Tensor>& inputs, std::vector<std::string>& names) {
+void add_convolution(TestProgram& p, const ConvolutionsCase& c, std::vector<Tensor>& inputs,
+                     std::vector<std::string>& names) {
   Builder& b = p.b();
   const auto input = [&](const Sizes& sizes) {
     inputs.push_back(numbers(c.type, sizes, inputs.size() + 1));

@@ -87,7 +87,8 @@ TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
 // Memory written by two runs of a graph: a third run reads the second run's result.
 TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
   Session s(program().model().prepare(on(device())), Stream(device()));
-  const Tensor x = kDeviceTensorEdgesX.clone(), y = kDeviceTensorEdgesY.clone(), between(DType::f32, {3}), result(DType::f32, {3});
+  const Tensor x = kDeviceTensorEdgesX.clone(), y = kDeviceTensorEdgesY.clone(), between(DType::f32, {3}),
+               result(DType::f32, {3});
   Graph graph;
   graph.capture_begin(s.stream());
   s.enqueue_into("forward", std::array{x, y}, std::array{between, Tensor(), Tensor()});
@@ -178,7 +179,8 @@ TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   p.output(p.b().index_select(x, index, 0));
   Session s(p.model().prepare(on(device())), Stream::current(device()));
   const Tensor t = there(kDeviceTensorEdgesX), memory(DType::f32, {3});
-  s.enqueue("forward", std::array{kDeviceTensorEdgesX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure
+  s.enqueue("forward",
+            std::array{kDeviceTensorEdgesX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure
   control_of(device()).fail("copy_to_host", 2, TERN_DEVICE_FAILED);
   EXPECT_THROW(memory.copy_from(t), Error);
   control_of(device()).fail("copy_to_host", 0, TERN_DEVICE_OK);

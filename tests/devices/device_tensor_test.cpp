@@ -98,8 +98,8 @@ TEST_P(DeviceTensorTest, GoesBetweenDevices) {
 
 TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
   Session s(program_device_tensor().model().prepare(on(device())));
-  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY), difference = Tensor::on(device(), DType::f32, {2, 3}),
-               twice = Tensor::on(device(), DType::f32, {2, 3});
+  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
+               difference = Tensor::on(device(), DType::f32, {2, 3}), twice = Tensor::on(device(), DType::f32, {2, 3});
   const std::array inputs{x, y}, outputs{difference, twice};
   for (int run = 0; run < 3; ++run) {
     y.copy_from(kDeviceTensorY);
@@ -133,7 +133,8 @@ TEST_P(DeviceTensorTest, MixesWithTheHosts) {
   EXPECT_EQ(values_of(host), kDifference);
   EXPECT_EQ(values_at_host_device_tensor(away), kTwice);
   EXPECT_EQ(values_of(y), values_of(kDeviceTensorX));
-  EXPECT_EQ(values_of(s.run({kDeviceTensorX, there(kDeviceTensorY)})[0]), kDifference) << "results of run() are the host's";
+  EXPECT_EQ(values_of(s.run({kDeviceTensorX, there(kDeviceTensorY)})[0]), kDifference)
+      << "results of run() are the host's";
   s.run_into({there(kDeviceTensorX), kDeviceTensorY.clone()}, {Tensor(), away});
   EXPECT_EQ(values_at_host_device_tensor(away), kTwice);
 }
@@ -181,8 +182,8 @@ TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
 
 TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
   Session s(program_device_tensor().model().prepare(on(device())), Stream(device()));
-  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY), difference = Tensor::on(device(), DType::f32, {2, 3}),
-               twice = Tensor::on(device(), DType::f32, {2, 3});
+  const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
+               difference = Tensor::on(device(), DType::f32, {2, 3}), twice = Tensor::on(device(), DType::f32, {2, 3});
   Graph graph;
   graph.capture_begin(s.stream());
   s.enqueue_into("forward", std::array{x, y}, std::array{difference, twice});
@@ -212,8 +213,10 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
     return;
   }
   // Writes of another session on its stream stand for the application's work.
-  Session writer(program_device_tensor().model().prepare(on(device())), own), reader(program_device_tensor().model().prepare(on(device())), runs);
-  const Tensor x = there(kDeviceTensorX), middle = there(kDeviceTensorY), twice = Tensor::on(device(), DType::f32, {2, 3});
+  Session writer(program_device_tensor().model().prepare(on(device())), own),
+      reader(program_device_tensor().model().prepare(on(device())), runs);
+  const Tensor x = there(kDeviceTensorX), middle = there(kDeviceTensorY),
+               twice = Tensor::on(device(), DType::f32, {2, 3});
   writer.enqueue_into("forward", std::array{x, there(kDeviceTensorY)}, std::array{Tensor(), middle});
   runs.wait_native(own.native());
   reader.enqueue_into("forward", std::array{middle, there(kDeviceTensorY)}, std::array{Tensor(), twice});

@@ -104,7 +104,8 @@ class Products {
     });
   }
 
-  void run(const Tensor& a, const Tensor& b, MatrixUnitsLayout a_layout, MatrixUnitsLayout b_layout, const std::vector<Tensor*>& results) {
+  void run(const Tensor& a, const Tensor& b, MatrixUnitsLayout a_layout, MatrixUnitsLayout b_layout,
+           const std::vector<Tensor*>& results) {
     portable::Launcher& launcher = stream_->launcher();
     std::vector<std::unique_ptr<portable::Memory>> memory;
     std::vector<portable::Argument> arguments;
@@ -172,8 +173,10 @@ TEST_P(MatrixUnitsTest, MultiplyTiles) {
     put_matrix_units(a, 6 * kDepth + 9, std::numeric_limits<double>::infinity());
     put_matrix_units(a, 9 * kDepth + 1, t == DType::f16 ? 0x1p-24 : 0x1p-133);  // subnormal
     const std::vector<double> left = doubles(a), right = doubles(b);
-    for (const MatrixUnitsLayout& a_layout : {MatrixUnitsLayout{false, 40}, MatrixUnitsLayout{false, 48}, MatrixUnitsLayout{true, 24}, MatrixUnitsLayout{true, 16}}) {
-      for (const MatrixUnitsLayout& b_layout : {MatrixUnitsLayout{false, 24}, MatrixUnitsLayout{false, 16}, MatrixUnitsLayout{true, 40}, MatrixUnitsLayout{true, kMostStep}}) {
+    for (const MatrixUnitsLayout& a_layout : {MatrixUnitsLayout{false, 40}, MatrixUnitsLayout{false, 48},
+                                              MatrixUnitsLayout{true, 24}, MatrixUnitsLayout{true, 16}}) {
+      for (const MatrixUnitsLayout& b_layout : {MatrixUnitsLayout{false, 24}, MatrixUnitsLayout{false, 16},
+                                                MatrixUnitsLayout{true, 40}, MatrixUnitsLayout{true, kMostStep}}) {
         Tensor sums(DType::f32, {kTiles, 16, 16}), rows(DType::f32, {kTiles, 2, 16}),
             second = Tensor(DType::f32, {kTiles, 16, 16});
         products.run(a, b, a_layout, b_layout, {&sums, &rows, &second});

@@ -74,7 +74,8 @@ TEST(Partition, LayersRunAsOne) {
   EXPECT_EQ(stats.partitioned, 4u);
   expect_same_bits(results, run_on("plain", layers(), {input()}));
   // And by the definition.
-  const std::vector<float> x = numbers(kPartitionRows * kPartitionWidth, 1), w = numbers(kPartitionWidth * kPartitionWidth, 2),
+  const std::vector<float> x = numbers(kPartitionRows * kPartitionWidth, 1),
+                           w = numbers(kPartitionWidth * kPartitionWidth, 2),
                            v = numbers(kPartitionWidth * kPartitionWidth, 3);
   for (std::int64_t r = 0; r < kPartitionRows; ++r) {
     for (std::int64_t c = 0; c < kPartitionWidth; ++c) {
@@ -160,7 +161,8 @@ TEST(Partition, EachSizeIsCompiledForItself) {
   const std::uint64_t before = control_of("parts").parts().compiled;
   Session parts(p.model().prepare(on("parts"))), plain(p.model().prepare(on("plain")));
   for (std::int64_t n : {2, 5, 2}) {
-    const std::vector<Tensor> in = {floats({n, kPartitionWidth}, numbers(static_cast<std::size_t>(n * kPartitionWidth), 4))};
+    const std::vector<Tensor> in = {
+        floats({n, kPartitionWidth}, numbers(static_cast<std::size_t>(n * kPartitionWidth), 4))};
     expect_same_bits(values_of(parts.run(in)[0]), values_of(plain.run(in)[0]));
   }
   EXPECT_EQ(control_of("parts").parts().compiled - before, 2u);
@@ -234,7 +236,8 @@ TEST(Partition, WhateverTheProgramResultsAreTheSame) {
       if (random() % 5 == 0) p.output(values.back());
     }
     p.output(values.back());
-    const std::vector<Tensor> in = {floats({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, 20))};
+    const std::vector<Tensor> in = {
+        floats({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, 20))};
     SessionStats stats;
     const std::vector<float> results = run_on("parts", p.model(), in, &stats);
     parts += stats.partitions;

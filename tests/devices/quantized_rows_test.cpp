@@ -87,7 +87,8 @@ TEST_P(QuantizedRowsTest, AreSumsOfTheNumbers) {
   for (const Format& f : kFormats) {
     for (const Extent& e : kExtents) {
       ++number;  // all formats, and each a few sizes
-      if (!is_full() && number % (GetParam() == "cuda" ? kQuantizedRowsEverywhere : 2 * kQuantizedRowsEverywhere) != 0) continue;
+      if (!is_full() && number % (GetParam() == "cuda" ? kQuantizedRowsEverywhere : 2 * kQuantizedRowsEverywhere) != 0)
+        continue;
       const QuantizedMatrix m = matrix_of(f, e.columns, e.depth);
       const std::vector<std::byte> bytes = test::random_value(m, static_cast<std::uint32_t>(number));
       const DType type = number % 8 < 4 ? DType::f32 : DType::bf16;

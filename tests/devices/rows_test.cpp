@@ -110,7 +110,8 @@ TEST_P(RowsTest, HaveTheDefinitionsBits) {
       {DType::f64, {3, 8197}}, {DType::u8, {3, 8197}},
   };
   // Emulated devices compile for a minute.
-  const std::span<const RowsCase> cases = std::getenv("TERN_TEST_FULL") == nullptr ? std::span<const RowsCase>(some) : all;
+  const std::span<const RowsCase> cases =
+      std::getenv("TERN_TEST_FULL") == nullptr ? std::span<const RowsCase>(some) : all;
   for (const RowsCase& c : cases) {
     if (c.dtype == DType::f64 && !has_double(GetParam())) continue;
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));

@@ -78,9 +78,9 @@ TEST_P(SortTest, SelectsWhatTheDefinitionDoes) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a line";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const SortCase cases[] = {{DType::f32, {4, 40}, 1, 7},
-                        {DType::f32, {4, 1500}, 1, 70},
-                        {DType::i64, {3, 40}, 1, 7},
-                        {DType::bf16, {130, 2}, 0, 130}};
+                            {DType::f32, {4, 1500}, 1, 70},
+                            {DType::i64, {3, 40}, 1, 7},
+                            {DType::bf16, {130, 2}, 0, 130}};
   for (const SortCase& c : some_of<SortCase>(cases, 1)) {
     SCOPED_TRACE(name_of(c.dtype));
     TestProgram p;

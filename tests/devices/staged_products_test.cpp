@@ -165,7 +165,8 @@ std::vector<StagedProductsCase> cases_staged_products(const std::string& device)
       for (const DType rows : {DType::bf16, DType::f16, DType::f32}) {
         if (rows == DType::f16 && f.element == DType::f8_e5m2) continue;  // float16 cannot hold its values
         list.push_back({rows, f, {23, k}, {131, k}, true});
-        list.push_back({rows, f, {2, 9, k}, {2, 33, k}, false, rows == DType::f32 ? kStagedProductsRounds : Precision::exported});
+        list.push_back(
+            {rows, f, {2, 9, k}, {2, 33, k}, false, rows == DType::f32 ? kStagedProductsRounds : Precision::exported});
       }
     }
     return list;

@@ -29,7 +29,7 @@ TEST_P(WideTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has an element";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
   const WideCase cases[] = {{DType::bf16, "x * c + y"}, {DType::u8, "x * c + y"},  {DType::f32, "max(x * c + y, 0)"},
-                        {DType::i64, "x * c + y"},  {DType::c64, "x + c + y"}, {DType::f16, "x * c - y"}};
+                            {DType::i64, "x * c + y"},  {DType::c64, "x + c + y"}, {DType::f16, "x * c - y"}};
   for (const WideCase& c : some_of<WideCase>(cases, 2)) {
     SCOPED_TRACE(name_of(c.dtype));
     TestProgram p;

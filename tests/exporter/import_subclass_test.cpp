@@ -151,7 +151,8 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
   TracedModel dynamic =
       model(subclass(kInt8, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
   dynamic.user("x", meta({2, 2}));
-  dynamic.node(kImportSubclassAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}}, {{"y", meta({2, 2})}});
+  dynamic.node(kImportSubclassAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}},
+               {{"y", meta({2, 2})}});
   dynamic.result("y");
   EXPECT_NE(error_of_model(dynamic, ErrorCode::unsupported).find("quantizes its other operand"), std::string::npos);
 

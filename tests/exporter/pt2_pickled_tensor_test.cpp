@@ -20,7 +20,8 @@ PickledTensor read(const std::string& value) {
   const std::string& file = files.emplace_back(saved(pickle(value), {std::string(24, '\1'), std::string(8, '\2'), ""}));
   return read_pickled_tensor(read_saved_object(as_bytes(file), 1000, "w"), "w");
 }
-void expect_refused_pt2_pickled_tensor(const std::string& value, const std::string& says, ErrorCode code = ErrorCode::bad_file) {
+void expect_refused_pt2_pickled_tensor(const std::string& value, const std::string& says,
+                                       ErrorCode code = ErrorCode::bad_file) {
   const std::string error = error_of([&] { read(value); }, code);
   EXPECT_EQ(error.find("w: offset "), 0u) << error;
   EXPECT_NE(error.find(says), std::string::npos) << error << "\nwanted: " << says;
@@ -86,7 +87,7 @@ TEST(Pt2PickledTensor, ReadsSubclassesWithTheirAttributes) {
 
 TEST(Pt2PickledTensor, RefusesTensorsOutsideTheirStorage) {
   expect_refused_pt2_pickled_tensor(floats(integers({7}), integers({1})),
-                 "the tensor reaches 28 bytes into the storage '0', which has 24");
+                                    "the tensor reaches 28 bytes into the storage '0', which has 24");
   expect_refused_pt2_pickled_tensor(floats(integers({2, 3}), integers({3, 1}), 1), "reaches 28 bytes");
   expect_refused_pt2_pickled_tensor(floats(integers({2}), integers({6})), "reaches 28 bytes");
   const std::string large = "\x8a\x08" + std::string(7, '\xff') + "\x7f";
@@ -97,39 +98,51 @@ TEST(Pt2PickledTensor, RefusesTensorsOutsideTheirStorage) {
   expect_refused_pt2_pickled_tensor(floats(integers({1}), integers({-1})), "the list of strides is negative");
   expect_refused_pt2_pickled_tensor(floats(integers({1}), integers({1}), -4), "the storage offset is negative");
   expect_refused_pt2_pickled_tensor(floats(integers({1, 2}), integers({1})), "there are not as many strides as sizes");
-  expect_refused_pt2_pickled_tensor(floats(integers(std::vector<std::int32_t>(65, 1)), integers({1})), "has 65 numbers");
+  expect_refused_pt2_pickled_tensor(floats(integers(std::vector<std::int32_t>(65, 1)), integers({1})),
+                                    "has 65 numbers");
 }
 
 TEST(Pt2PickledTensor, RefusesStoragesThatLie) {
   const std::string one = integers({1});
   expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "0", 7), one, one),
-                 "has 7 elements of 'torch FloatStorage', and its entry has 24 bytes");
+                                    "has 7 elements of 'torch FloatStorage', and its entry has 24 bytes");
   expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "9", 6), one, one), "there is no entry data/'9'");
-  expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "0", -1), one, one), "the size of the storage is negative");
-  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one), "the dtype of the tensor is not given");
+  expect_refused_pt2_pickled_tensor(plain(storage("FloatStorage", "0", -1), one, one),
+                                    "the size of the storage is negative");
+  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one),
+                                    "the dtype of the tensor is not given");
   expect_refused_pt2_pickled_tensor(plain(kNone, one, one), "the storage is None, not a reference to stored data");
   expect_refused_pt2_pickled_tensor(plain(text("0") + "Q", one, one), "is a text, not a tuple");
-  expect_refused_pt2_pickled_tensor(plain(tuple({text("other"), kNone, kNone, kNone, kNone}) + "Q", one, one), "is no storage",
-                 ErrorCode::unsupported);
-  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one, 0, "int4"), "tensors of int4 are not supported",
-                 ErrorCode::unsupported);
+  expect_refused_pt2_pickled_tensor(plain(tuple({text("other"), kNone, kNone, kNone, kNone}) + "Q", one, one),
+                                    "is no storage", ErrorCode::unsupported);
+  expect_refused_pt2_pickled_tensor(plain(storage("UntypedStorage", "0", 24), one, one, 0, "int4"),
+                                    "tensors of int4 are not supported", ErrorCode::unsupported);
 }
 
 TEST(Pt2PickledTensor, RefusesObjectsThatAreNoTensors) {
   expect_refused_pt2_pickled_tensor(kNone, "a tensor is expected, and there is None", ErrorCode::unsupported);
-  expect_refused_pt2_pickled_tensor(call(global("torch", "device"), {text("cpu")}), "a tensor is expected", ErrorCode::unsupported);
-  expect_refused_pt2_pickled_tensor(call(global("torch._utils", "_rebuild_tensor_v2"), {kNone}), "has 1 arguments, not 6 to 7");
-  expect_refused_pt2_pickled_tensor(subclass(global("torch", "device"), "float32", {1}, dict({})), "is no tensor class");
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, kNone), "the state of the tensor is None, not a dict");
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kNone}, {"a", kNone}})), "attribute 'a' occurs twice");
+  expect_refused_pt2_pickled_tensor(call(global("torch", "device"), {text("cpu")}), "a tensor is expected",
+                                    ErrorCode::unsupported);
+  expect_refused_pt2_pickled_tensor(call(global("torch._utils", "_rebuild_tensor_v2"), {kNone}),
+                                    "has 1 arguments, not 6 to 7");
+  expect_refused_pt2_pickled_tensor(subclass(global("torch", "device"), "float32", {1}, dict({})),
+                                    "is no tensor class");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, kNone),
+                                    "the state of the tensor is None, not a dict");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kNone}, {"a", kNone}})),
+                                    "attribute 'a' occurs twice");
   expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, "}(" + integer(1) + kNone + "u"),
-                 "the name of an attribute is an integer");
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kInt8}})), "is no attribute of a tensor");
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text("0") + "Q"}})), "an attribute is stored data");
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text(std::string(1025, 'x'))}})), "has 1025 bytes");
+                                    "the name of an attribute is an integer");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", kInt8}})),
+                                    "is no attribute of a tensor");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text("0") + "Q"}})),
+                                    "an attribute is stored data");
+  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", text(std::string(1025, 'x'))}})),
+                                    "has 1025 bytes");
   const std::string name(65, 'n');
-  expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{name, floats(integers({1}), integers({1}))}})),
-                 "an inner tensor has 65 bytes");
+  expect_refused_pt2_pickled_tensor(
+      subclass(kInt8, "float32", {1}, dict({{name, floats(integers({1}), integers({1}))}})),
+      "an inner tensor has 65 bytes");
 }
 
 TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
@@ -138,10 +151,10 @@ TEST(Pt2PickledTensor, LimitsDepthAndNumber) {
   expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1}, dict({{"a", deep}})), "nested more than 8 deep");
   // l = []; l.append(l)
   expect_refused_pt2_pickled_tensor(subclass(kInt8, "float32", {1},
-                          dict({{"a",
-                                 "]q\x01h\x01"
-                                 "a"}})),
-                 "nested more than 8 deep");
+                                             dict({{"a",
+                                                    "]q\x01h\x01"
+                                                    "a"}})),
+                                    "nested more than 8 deep");
   // Each tuple holds its predecessor 64 times.
   std::string wide = kNone;
   for (int i = 0; i < 3; ++i) {

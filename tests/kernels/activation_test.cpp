@@ -36,7 +36,8 @@ PointwiseExpr silu() {
 PointwiseExpr gelu() {
   Code c;
   const auto x = c.load(0, f_activation);
-  const auto e = c.push(Scalar::erf, f_activation, c.push(Scalar::mul, f_activation, x, c.constant(f_activation, std::sqrt(0.5))));
+  const auto e =
+      c.push(Scalar::erf, f_activation, c.push(Scalar::mul, f_activation, x, c.constant(f_activation, std::sqrt(0.5))));
   const auto half = c.push(Scalar::mul, f_activation, c.constant(f_activation, 0.5), x);
   c.push(Scalar::mul, f_activation, half, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
   return c.expr;
@@ -46,8 +47,10 @@ PointwiseExpr gelu_tanh() {
   Code c;
   const auto x = c.load(0, f_activation);
   const auto cube = c.push(Scalar::mul, f_activation, c.push(Scalar::mul, f_activation, x, x), x);
-  const auto sum = c.push(Scalar::add, f_activation, x, c.push(Scalar::mul, f_activation, cube, c.constant(f_activation, 0.044715)));
-  const auto t = c.push(Scalar::tanh, f_activation, c.push(Scalar::mul, f_activation, sum, c.constant(f_activation, std::sqrt(2 / std::acos(-1)))));
+  const auto sum =
+      c.push(Scalar::add, f_activation, x, c.push(Scalar::mul, f_activation, cube, c.constant(f_activation, 0.044715)));
+  const auto t = c.push(Scalar::tanh, f_activation,
+                        c.push(Scalar::mul, f_activation, sum, c.constant(f_activation, std::sqrt(2 / std::acos(-1)))));
   const auto half = c.push(Scalar::mul, f_activation, x, c.constant(f_activation, 0.5));
   c.push(Scalar::mul, f_activation, half, c.push(Scalar::add, f_activation, t, c.constant(f_activation, 1)));
   return c.expr;
@@ -64,7 +67,8 @@ TEST(Activation, IsFoundAtTheEnd) {
   Code c;
   const auto x = c.push(Scalar::mul, f_activation, c.load(0, f_activation), c.load(1, f_activation));
   const auto e = c.push(Scalar::exp, f_activation, c.push(Scalar::neg, f_activation, x));
-  const auto silu_of_x = c.push(Scalar::div, f_activation, x, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
+  const auto silu_of_x =
+      c.push(Scalar::div, f_activation, x, c.push(Scalar::add, f_activation, c.constant(f_activation, 1), e));
   c.push(Scalar::mul, f_activation, silu_of_x, c.load(2, f_activation));
   const auto end = pointwise::activation_end(c.expr, silu_of_x);
   ASSERT_TRUE(end);
@@ -97,7 +101,7 @@ std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e,
       to = x;
     } else if (n.op != Scalar::constant) {
       table.get(n.op, f_activation)(to.data(), values[n.a].data(), values[n.b].data(), nullptr,
-                         static_cast<std::int64_t>(x.size()));
+                                    static_cast<std::int64_t>(x.size()));
     }
   }
   return values.back();

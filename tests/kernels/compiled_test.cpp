@@ -14,11 +14,11 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kCompiledTypes[] = {DType::boolean, DType::u8,        DType::i8,      DType::i16,         DType::i32,
-                            DType::i64,     DType::u16,       DType::u32,     DType::u64,         DType::f16,
-                            DType::bf16,    DType::f32,       DType::f64,     DType::c32,         DType::c64,
-                            DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,
-                            DType::f8_e8m0, DType::f6_e2m3,   DType::f6_e3m2};
+constexpr DType kCompiledTypes[] = {
+    DType::boolean,     DType::u8,          DType::i8,      DType::i16,     DType::i32,       DType::i64,
+    DType::u16,         DType::u32,         DType::u64,     DType::f16,     DType::bf16,      DType::f32,
+    DType::f64,         DType::c32,         DType::c64,     DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2,
+    DType::f8_e4m3fnuz, DType::f8_e5m2fnuz, DType::f8_e8m0, DType::f6_e2m3, DType::f6_e3m2};
 
 /// Prepares the node with each set of wanted outputs. False if the shape rule refuses the node.
 bool prepare(const generate::Sample& s) {

@@ -172,7 +172,8 @@ TEST(Scan, ExtremaNameTheLastOfEqualsAndKeepNaN) {
 }
 
 TEST(Scan, ProductsAndLogSums) {
-  EXPECT_EQ(reals_order(scan(ScanKind::cumprod, DType::i32, {4}, {1, -2, 3, 4}, 0)), (std::vector<double>{1, -2, -6, -24}));
+  EXPECT_EQ(reals_order(scan(ScanKind::cumprod, DType::i32, {4}, {1, -2, 3, 4}, 0)),
+            (std::vector<double>{1, -2, -6, -24}));
   const auto y = reals_order(scan(ScanKind::logcumsumexp, DType::f64, {3}, {700, 710, 720}, 0));
   EXPECT_NEAR(y[2], 720 + std::log1p(std::exp(-10) + std::exp(-20)), 1e-12);
   const double inf = std::numeric_limits<double>::infinity();

@@ -5,7 +5,8 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kPointwiseTableTypes[] = {DType::boolean, DType::i64, DType::u64, DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr DType kPointwiseTableTypes[] = {DType::boolean, DType::i64, DType::u64, DType::f32,
+                                          DType::f64,     DType::c64, DType::c128};
 
 TEST(PointwiseTable, EveryAcceptedOperationHasALoop) {
   int accepted = 0;

@@ -27,8 +27,8 @@ struct Sums {
   std::vector<double> values, sizes;
 };
 
-Sums sums_of(const QuantizedConvolutionCase& c, const std::vector<double>& x, const std::vector<float>& w, const std::vector<double>& bias,
-             const std::vector<std::int64_t>& out) {
+Sums sums_of(const QuantizedConvolutionCase& c, const std::vector<double>& x, const std::vector<float>& w,
+             const std::vector<double>& bias, const std::vector<std::int64_t>& out) {
   const auto at = [](const std::vector<std::int64_t>& v, std::size_t axis, std::int64_t missing) {
     const std::size_t skip = 3 - v.size();  // three axes, missing axes first
     return axis < skip ? missing : v[axis - skip];

@@ -131,7 +131,8 @@ TEST(Reduce, NaNWinsAndTheFirstOfEqualsIsNamed) {
   EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::bf16, {6}, v, {0}, DType::i64)), 1);
   EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::i8, {4}, {1, 5, 5, 2}, {}, DType::i64)), 1);
   // Adjacent columns, too.
-  const NodeRun columns = reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kReduceNaN, 5, kReduceNaN, 1}, {0}, DType::i64);
+  const NodeRun columns =
+      reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kReduceNaN, 5, kReduceNaN, 1}, {0}, DType::i64);
   EXPECT_EQ(real(columns, 0), 1);
   EXPECT_EQ(real(columns, 1), 0);
 }

@@ -72,7 +72,9 @@ constexpr Middle kMiddles[] = {
        return std::min(std::max(y + b, -0.75F), 1.3F);
      }},
     {"scales of rows and columns",
-     [](Code& c, std::uint16_t x) { return f_requantize(c, Scalar::mul, f_requantize(c, Scalar::mul, x, loaded(c, 4)), loaded(c, 1)); },
+     [](Code& c, std::uint16_t x) {
+       return f_requantize(c, Scalar::mul, f_requantize(c, Scalar::mul, x, loaded(c, 4)), loaded(c, 1));
+     },
      [](float x, float s, float, float, float row, float, float, float) {
        const float y = x * row;
        return y * s;
@@ -97,7 +99,8 @@ constexpr Middle kMiddles[] = {
     {"a residual of int8",
      [](Code& c, std::uint16_t x) {
        x = f_requantize(c, Scalar::mul, x, loaded(c, 1));
-       return f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, widened(c, 7, DType::i8, -4, 0.01)), number(c, 0));
+       return f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, widened(c, 7, DType::i8, -4, 0.01)),
+                           number(c, 0));
      },
      [](float x, float s, float, float, float, float, float, float i) {
        const float y = x * s;
@@ -106,8 +109,9 @@ constexpr Middle kMiddles[] = {
     {"hardswish of scale and bias",
      [](Code& c, std::uint16_t x) {
        x = f_requantize(c, Scalar::add, f_requantize(c, Scalar::mul, x, loaded(c, 1)), loaded(c, 2));
-       const auto high =
-           f_requantize(c, Scalar::min, f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, number(c, 3)), number(c, 0)), number(c, 6));
+       const auto high = f_requantize(
+           c, Scalar::min, f_requantize(c, Scalar::max, f_requantize(c, Scalar::add, x, number(c, 3)), number(c, 0)),
+           number(c, 6));
        return f_requantize(c, Scalar::mul, x, f_requantize(c, Scalar::mul, high, number(c, 1.0F / 6.0F)));
      },
      [](float x, float s, float b, float, float, float, float, float) {
@@ -248,7 +252,8 @@ TEST(Requantize, NumbersOfPointwiseNodes) {
           NodeRun run(Op::pointwise);
           run.input(DType::f32, shape, x);
           run.input(DType::f32, scales, s);
-          const Middle middle{"", [](Code& c, std::uint16_t v) { return f_requantize(c, Scalar::mul, v, loaded(c, 1)); }, nullptr};
+          const Middle middle{
+              "", [](Code& c, std::uint16_t v) { return f_requantize(c, Scalar::mul, v, loaded(c, 1)); }, nullptr};
           run.node().expr = expression(middle, end);
           const std::vector<Number> got = run.run().output();
           for (std::int64_t i = 0; i < count; ++i) {

@@ -56,16 +56,19 @@ TEST(ArchiveAttack, SegmentOffsets) {
               "")
         << value;
   }
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMax - 63; }), "segments.inside");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }),
-              "segments.inside");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMax - 63; }),
+                                     "segments.inside");
+  expect_rule_archive_segment_attack(
+      with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }), "segments.inside");
 }
 
 TEST(ArchiveAttack, SegmentAlignments) {
   for (std::uint64_t value : {0, 1, 32, 63, 65, 96, 1 << 30}) {
-    expect_rule_archive_segment_attack(with([&](WrittenStorages& s) { s.segments[1].alignment = value; }), "segments.alignment");
+    expect_rule_archive_segment_attack(with([&](WrittenStorages& s) { s.segments[1].alignment = value; }),
+                                       "segments.alignment");
   }
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].alignment = 4096; }), "segments.alignment");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].alignment = 4096; }),
+                                     "segments.alignment");
 }
 
 TEST(ArchiveAttack, IndexOffsets) {
@@ -82,19 +85,22 @@ TEST(ArchiveAttack, IndexOffsets) {
 
 // FIELD 3: overlapping segments, holes, a polyglot's tail.
 TEST(ArchiveAttack, OverlappingSegments) {
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }), "segments.overlap");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }), "segments.overlap");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }),
+                                     "segments.overlap");
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }),
+                                     "segments.overlap");
   expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[0].offset = 0; }), "segments.overlap");
 }
 
 TEST(ArchiveAttack, SegmentsInAnotherOrder) {
   expect_rule_archive_segment_attack(with([](WrittenStorages& s) {
-                std::swap(s.segments[0], s.segments[1]);
-                for (auto& storage : s.storages) {
-                  if (storage.segment == 0 || storage.segment == 1) storage.segment = 1 - storage.segment;
-                }
-              }),
-              "segments.tiling");
+                                       std::swap(s.segments[0], s.segments[1]);
+                                       for (auto& storage : s.storages) {
+                                         if (storage.segment == 0 || storage.segment == 1)
+                                           storage.segment = 1 - storage.segment;
+                                       }
+                                     }),
+                                     "segments.tiling");
 }
 
 TEST(ArchiveAttack, HoleBeforeTheIndex) {
@@ -165,7 +171,8 @@ TEST(ArchiveAttack, FrameTables) {
   expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frames.push_back(0); }), "segments.frames");
   expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { ++s.frames[0]; }), "segments.frames");
   expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frame_size = 0; }), "segments.frames");
-  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frame_size = kMaxFrameSize + 1; }), "segments.frames");
+  expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frame_size = kMaxFrameSize + 1; }),
+                                     "segments.frames");
   // A correct sum of wrong frame sizes: decoding finds the error.
   const auto shifted = spoil([](WrittenSegment& s) { ++s.frames[0], --s.frames[1]; });
   EXPECT_EQ(open_error(shifted, Verify::never), "");

@@ -142,7 +142,8 @@ std::vector<double> expected(const AlgorithmsImage& k, const std::vector<float>&
   return y;
 }
 
-void expect_near(const AlgorithmsResult& got, const std::vector<double>& want, double tolerance, const std::string& what) {
+void expect_near(const AlgorithmsResult& got, const std::vector<double>& want, double tolerance,
+                 const std::string& what) {
   ASSERT_EQ(got.values.size(), want.size()) << what;
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_NEAR(static_cast<double>(got.values[i]), want[i], tolerance) << what << ", element " << i;

@@ -15,7 +15,8 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
-constexpr std::int64_t kBatch = 2, kChannelsLastIn = 6, kChannelsLastOut = 24, kHeight = 7, kChannelsLastWidth = 9, kPlane = kHeight * kChannelsLastWidth;
+constexpr std::int64_t kBatch = 2, kChannelsLastIn = 6, kChannelsLastOut = 24, kHeight = 7, kChannelsLastWidth = 9,
+                       kPlane = kHeight * kChannelsLastWidth;
 
 float at_channels_last(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
@@ -54,14 +55,16 @@ ValueId convolution(Builder& b, ValueId x, ValueId weight, std::int64_t groups) 
 }
 
 TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
-  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1), dense = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 2),
+  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1),
+             dense = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 2),
              deep = random_floats(kChannelsLastOut * 9, 3), offset = random_floats(kChannelsLastOut, 4);
   TestProgram p;
   auto& b = p.b();
   const ValueId in = p.input(DType::f32, {kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}),
                 other = p.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth});
   const ValueId first = convolution(b, in, p.state({kChannelsLastOut, kChannelsLastIn, 3, 3}, dense, false), 1);
-  const ValueId moved = b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kChannelsLastOut, 1, 1}, offset, false)}}, DType::f32);
+  const ValueId moved =
+      b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kChannelsLastOut, 1, 1}, offset, false)}}, DType::f32);
   const ValueId last = convolution(b, moved, p.state({kChannelsLastOut, 1, 3, 3}, deep, false), kChannelsLastOut);
   p.output(moved);
   p.output(last);
@@ -80,14 +83,19 @@ TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
   Session session(p.model().prepare());
   for (int round = 0; round < 2; ++round) {
     const std::vector<Tensor>& got =
-        session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, rest)});
+        session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x),
+                     floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, rest)});
     for (std::int64_t i = 0; i < kBatch * kChannelsLastOut * kPlane; ++i) {
       const std::int64_t n = i / kPlane / kChannelsLastOut, c = i / kPlane % kChannelsLastOut, position = i % kPlane;
       ASSERT_NEAR(at_channels_last(values_of(got[0]), i), at_channels_last(want_moved, i), 1e-5) << i;
       ASSERT_NEAR(at_channels_last(values_of(got[1]), i), at_channels_last(want, i), 1e-4) << i;
-      ASSERT_EQ(at_channels_last(values_of(got[2]), (n * kPlane + position) * kChannelsLastOut + c), at_channels_last(values_of(got[1]), i)) << i;
+      ASSERT_EQ(at_channels_last(values_of(got[2]), (n * kPlane + position) * kChannelsLastOut + c),
+                at_channels_last(values_of(got[1]), i))
+          << i;
       ASSERT_EQ(at_channels_last(values_of(got[3]), i), at_channels_last(values_of(got[1]), i)) << i;
-      ASSERT_EQ(at_channels_last(values_of(got[4]), i), at_channels_last(values_of(got[1]), i) - at_channels_last(rest, i)) << i;
+      ASSERT_EQ(at_channels_last(values_of(got[4]), i),
+                at_channels_last(values_of(got[1]), i) - at_channels_last(rest, i))
+          << i;
     }
   }
 }
@@ -124,7 +132,8 @@ std::vector<ValueId> moved(Builder& b, ValueId x, ValueId y) {
 }
 
 TEST(ChannelsLast, ImagesAreJoinedPaddedAndResizedAsOthers) {
-  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1), y = random_floats(kBatch * kChannelsLastOut * kPlane, 2),
+  const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1),
+             y = random_floats(kBatch * kChannelsLastOut * kPlane, 2),
              weight = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 3);
   TestProgram p, plain;
   const ValueId in = p.input(DType::f32, {kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}),
@@ -137,10 +146,11 @@ TEST(ChannelsLast, ImagesAreJoinedPaddedAndResizedAsOthers) {
   for (const ValueId v : moved(plain.b(), first, second)) plain.output(v);
 
   Session session(p.model().prepare()), reference(plain.model().prepare());
-  const std::vector<Tensor>& got =
-      session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
-  const std::vector<Tensor>& want = reference.run(
-      {floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, values_of(got[0])), floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
+  const std::vector<Tensor>& got = session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x),
+                                                floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
+  const std::vector<Tensor>& want =
+      reference.run({floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, values_of(got[0])),
+                     floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(values_of(got[1 + i]), values_of(want[i])) << i;
 }
 

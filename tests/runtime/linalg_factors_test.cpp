@@ -68,7 +68,8 @@ class LinalgFactors : public ::testing::TestWithParam<DType> {
   }
   LinalgFactorsMatrix matrix(const Tensor& t, std::size_t i) const {
     const auto rank = t.sizes().size();
-    LinalgFactorsMatrix m = zeros(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
+    LinalgFactorsMatrix m =
+        zeros(static_cast<std::size_t>(t.sizes()[rank - 2]), static_cast<std::size_t>(t.sizes()[rank - 1]));
     for (std::size_t r = 0; r < m.size(); ++r) {
       for (std::size_t c = 0; c < m[0].size(); ++c) {
         const std::size_t at = (i * m.size() + r) * m[0].size() + c;

@@ -144,7 +144,8 @@ TEST_P(LinalgSizes, SpectraAndFactors) {
   const LuResult f = lu(batch(a), {.threads = 1});
   for (std::size_t i = 0; i < count_of(n); ++i) {
     SCOPED_TRACE("matrix " + std::to_string(i));
-    const LinalgSizesMatrix v = matrix(e.vectors, i), u = matrix(s.u, i), vh = matrix(s.vh, i), orthonormal = matrix(q.q, i);
+    const LinalgSizesMatrix v = matrix(e.vectors, i), u = matrix(s.u, i), vh = matrix(s.vh, i),
+                            orthonormal = matrix(q.q, i);
     EXPECT_LT(relative(h[i] * v, scaled_columns(v, e.values, i), norm(h[i].x)), kThreshold);
     EXPECT_LT(orthogonality(v), kThreshold);
     EXPECT_LT(relative(a[i], scaled_columns(u, s.s, i) * vh, norm(a[i].x)), kThreshold);
@@ -171,7 +172,8 @@ TEST_P(LinalgSizes, Systems) {
   const Tensor x = solve(batch(a), batch(b), {.threads = 1}), inverse = inv(batch(definite), {.threads = 1}),
                l = cholesky(batch(definite), {.threads = 1}), y = cholesky_solve(l, batch(b), {.threads = 1});
   for (std::size_t i = 0; i < count_of(n); ++i) {
-    const LinalgSizesMatrix solution = matrix(x, i), factor = matrix(l, i), of_factor = matrix(y, i), back = matrix(inverse, i);
+    const LinalgSizesMatrix solution = matrix(x, i), factor = matrix(l, i), of_factor = matrix(y, i),
+                            back = matrix(inverse, i);
     EXPECT_LT(relative(b[i], a[i] * solution, norm(a[i].x) * norm(solution.x)), kThreshold);
     EXPECT_LT(relative(b[i], definite[i] * of_factor, norm(definite[i].x) * norm(of_factor.x)), kThreshold);
     EXPECT_LT(relative(definite[i], factor * transposed(factor), norm(definite[i].x)), kThreshold);

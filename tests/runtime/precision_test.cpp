@@ -33,11 +33,13 @@ const TensorType& state_type(TestProgram& p, std::size_t k) {
 
 // A language model's ends: rows of a table, a layer, and scores for all rows of the table.
 TEST(Precision, TiedWeightsOfALanguageModel) {
-  const std::vector<float> table = random_floats(kWords * kPrecisionWidth, 1), layer = random_floats(kPrecisionWidth * kPrecisionWidth, 2),
+  const std::vector<float> table = random_floats(kWords * kPrecisionWidth, 1),
+                           layer = random_floats(kPrecisionWidth * kPrecisionWidth, 2),
                            bias = random_floats(kPrecisionWidth, 3);
   TestProgram p;
   Builder& b = p.b();
-  const ValueId words = p.state({kWords, kPrecisionWidth}, table, false), w = p.state({kPrecisionWidth, kPrecisionWidth}, layer, false),
+  const ValueId words = p.state({kWords, kPrecisionWidth}, table, false),
+                w = p.state({kPrecisionWidth, kPrecisionWidth}, layer, false),
                 plus = p.state({kPrecisionWidth}, bias, false), index = p.input(DType::i64, {3});
   const ValueId x = b.index_select(words, index, 0);
   const ValueId h = b.add(Op::matmul, {x, b.transpose(w, 0, 1), plus});
@@ -60,7 +62,8 @@ TEST(Precision, TiedWeightsOfALanguageModel) {
     for (std::size_t j = 0; j < kPrecisionWidth; ++j) {
       want[j] = static_cast<double>(bias[j]);
       for (std::size_t k = 0; k < kPrecisionWidth; ++k)
-        want[j] += rounded(table[static_cast<std::size_t>(chosen[i]) * kPrecisionWidth + k]) * rounded(layer[j * kPrecisionWidth + k]);
+        want[j] += rounded(table[static_cast<std::size_t>(chosen[i]) * kPrecisionWidth + k]) *
+                   rounded(layer[j * kPrecisionWidth + k]);
       EXPECT_NEAR(static_cast<double>(hidden[i * kPrecisionWidth + j]), want[j], 1e-5);
     }
     for (std::size_t word = 0; word < kWords; ++word) {

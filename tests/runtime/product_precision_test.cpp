@@ -36,13 +36,15 @@ PrepareOptions with(Precision precision) {
 
 struct Layer {
   std::int64_t rows = kRows;
-  std::vector<float> x = random_floats(kRows * kProductPrecisionIn, 1), w = random_floats(kProductPrecisionOut * kProductPrecisionIn, 2);
+  std::vector<float> x = random_floats(kRows * kProductPrecisionIn, 1),
+                     w = random_floats(kProductPrecisionOut * kProductPrecisionIn, 2);
   std::vector<float> run(const PrepareOptions& options) const {
     TestProgram p;
     const ValueId weight = p.state({kProductPrecisionOut, kProductPrecisionIn}, w, false);
     p.output(p.b().matmul(p.input(DType::f32, {rows, kProductPrecisionIn}), p.b().transpose(weight, 0, 1)));
     Session session(p.model().prepare(options));
-    return values_of(session.run({floats({rows, kProductPrecisionIn}, {x.begin(), x.begin() + rows * kProductPrecisionIn})})[0]);
+    return values_of(
+        session.run({floats({rows, kProductPrecisionIn}, {x.begin(), x.begin() + rows * kProductPrecisionIn})})[0]);
   }
   /// The largest difference from sums of products in double, with operands rounded by `of_x` and `of_w`.
   template <class OfX, class OfW>
@@ -51,7 +53,8 @@ struct Layer {
     for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
       for (std::size_t j = 0; j < kProductPrecisionOut; ++j) {
         double sum = 0;
-        for (std::size_t k = 0; k < kProductPrecisionIn; ++k) sum += of_x(x[i * kProductPrecisionIn + k]) * of_w(w[j * kProductPrecisionIn + k]);
+        for (std::size_t k = 0; k < kProductPrecisionIn; ++k)
+          sum += of_x(x[i * kProductPrecisionIn + k]) * of_w(w[j * kProductPrecisionIn + k]);
         worst = std::max(worst, std::abs(sum - static_cast<double>(y[i * kProductPrecisionOut + j])));
       }
     }
@@ -71,7 +74,8 @@ TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
     EXPECT_EQ(narrow, exported);
     return;
   }
-  EXPECT_LT(layer.error(narrow, rounded_product_precision, rounded_product_precision), 2e-5) << "each operand is rounded once, and sums are float32";
+  EXPECT_LT(layer.error(narrow, rounded_product_precision, rounded_product_precision), 2e-5)
+      << "each operand is rounded once, and sums are float32";
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-3);
 }
 

@@ -134,9 +134,10 @@ TEST(Session, WritesAnInputBackAndRefusesAReadOnlyOne) {
   EXPECT_EQ(values_of(s.run({t})[0]), (Floats{1, 2})) << "the result is the value before the write-back";
   EXPECT_EQ(values_of(t), (Floats{2, 3}));
   const float fixed[2] = {1, 2};
-  EXPECT_NE(
-      message_of_session([&] { s.run({Tensor::borrow(static_cast<const void*>(fixed), DType::f32, {2})}); }).find("read-only"),
-      std::string::npos);
+  EXPECT_NE(message_of_session([&] {
+              s.run({Tensor::borrow(static_cast<const void*>(fixed), DType::f32, {2})});
+            }).find("read-only"),
+            std::string::npos);
 }
 
 TEST(Session, PlansEachSizeOnceWithinItsLimit) {

@@ -108,7 +108,7 @@ struct EightBitsCase {
   std::array<double, 2> betas;
 };
 constexpr EightBitsCase kCases[] = {{"adamw", Optimizer::adamw, optim::Kind::adamw, 1e-2, {0.9, 0.999}},
-                           {"adam", Optimizer::adam, optim::Kind::adam, 0.1, {0.8, 0.99}}};
+                                    {"adam", Optimizer::adam, optim::Kind::adam, 0.1, {0.8, 0.99}}};
 
 TEST(EightBits, TernOptimFollowsTorchao) {
   for (const EightBitsCase& c : kCases) {

@@ -66,7 +66,8 @@ TEST(Npz, KeepsWhatItWrote) {
 TEST(Npz, RefusesEveryTruncation) {
   const std::string bytes = file_bytes(data_file("deflated.npz"));
   for (std::size_t n = 0; n < bytes.size(); ++n) {
-    ASSERT_NE(error_of([&] { parse_files_npz(bytes.substr(0, n)); }, ErrorCode::bad_file), "no error") << "cut at " << n;
+    ASSERT_NE(error_of([&] { parse_files_npz(bytes.substr(0, n)); }, ErrorCode::bad_file), "no error")
+        << "cut at " << n;
   }
 }
 
@@ -92,7 +93,8 @@ TEST(Npz, NoticesDamagedData) {
 TEST(Npz, RefusesBombs) {
   const std::string bytes = file_bytes(data_file("deflated.npz"));
   const auto error = [&](std::uint32_t size) {
-    return error_of([&] { parse_files_npz(with_field(bytes, "zeros.npy", kUncompressedSize, size)); }, ErrorCode::bad_file);
+    return error_of([&] { parse_files_npz(with_field(bytes, "zeros.npy", kUncompressedSize, size)); },
+                    ErrorCode::bad_file);
   };
   EXPECT_NE(error(0xfffffffe).find("\"zeros.npy\": with it the arrays would take over 536.9 MB"), std::string::npos)
       << error(0xfffffffe);

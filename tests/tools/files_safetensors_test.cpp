@@ -85,7 +85,9 @@ TEST(Safetensors, KeepsEveryElementType) {
 
 TEST(Safetensors, PacksFourSixBitElementsIntoThreeBytes) {
   // 1 | 2 << 6 | 3 << 12 | 4 << 18 = 0x103081
-  std::string bytes = with_header_files_safetensors(R"({"a":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[0,3]}})", 0) + "\x81\x30\x10";
+  std::string bytes =
+      with_header_files_safetensors(R"({"a":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[0,3]}})", 0) +
+      "\x81\x30\x10";
   EXPECT_EQ(as_bytes(*parse_files_safetensors(bytes).find("a")), (std::vector<int>{1, 2, 3, 4}));
   const TempFolder folder;
   write_safetensors(folder / "f6.safetensors", parse_files_safetensors(bytes));
@@ -125,8 +127,9 @@ TEST(Safetensors, RefusesHugeHeaders) {
   }
   std::string bytes = with_header_files_safetensors("{}", 100);
   bytes[0] = 103;
-  EXPECT_NE(error_of([&] { parse_files_safetensors(bytes); }).find("header of 103 bytes does not fit into the file of 110"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { parse_files_safetensors(bytes); }).find("header of 103 bytes does not fit into the file of 110"),
+      std::string::npos);
 }
 
 TEST(Safetensors, NamesTheRuleThatIsBroken) {
@@ -203,8 +206,10 @@ TEST(Safetensors, NamesTheRuleThatIsBroken) {
 
 TEST(Safetensors, RefusesBooleansThatAreNeither) {
   const std::string bytes =
-      with_header_files_safetensors(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 0) + std::string("\1\0\2", 3);
-  EXPECT_NE(error_of([&] { parse_files_safetensors(bytes); }).find("tensor \"a\": byte 65 of the file is 2"), std::string::npos)
+      with_header_files_safetensors(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 0) +
+      std::string("\1\0\2", 3);
+  EXPECT_NE(error_of([&] { parse_files_safetensors(bytes); }).find("tensor \"a\": byte 65 of the file is 2"),
+            std::string::npos)
       << error_of([&] { parse_files_safetensors(bytes); });
 }
 

@@ -23,7 +23,8 @@ bool nearer(DType dtype, std::vector<double> actual, std::vector<double> golden,
                    tensor(DType::f64, std::move(wide)), default_tolerance(dtype));
 }
 
-constexpr double kReferenceNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kReferenceNaN = std::numeric_limits<double>::quiet_NaN(),
+                 kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Nearer, EachElementIsWithinTheToleranceOrNoFurtherThanPyTorchs) {
   EXPECT_TRUE(nearer(DType::bf16, {1.0, 0.25}, {1.0, 0.5}, {1.0, 0.26}));

@@ -63,7 +63,8 @@ MappedTensors MappedTensors::npz(Bytes bytes, const std::string& file) {
   result.file_ = file;
   for (const pt2::ZipRecord& r : directory.records) {
     const std::string what = fmt::format("{}: \"{}\"", file, escape_name(r.name));
-    if (!r.name.ends_with(kMappedSuffix)) fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
+    if (!r.name.ends_with(kMappedSuffix))
+      fail(ErrorCode::unsupported, fmt::format("{}: not an array (NAME.npy)", what));
     result.tensors_.push_back(
         map_npy(bytes.subspan(r.data_offset, r.size), r.name.substr(0, r.name.size() - kMappedSuffix.size()), what));
   }

@@ -38,7 +38,8 @@ class Reader {
     for (std::size_t i = 0; i + 1 < groups.items.size(); i += 2)
       r.groups[text(values_[groups.items[i]], "the name of a group")] =
           ranks(member(values_[groups.items[i + 1]], "ranks"));
-    for (const pt2::PickleId id : member(root, "entries", PickleValueKind::list).items) r.calls.push_back(call(values_[id]));
+    for (const pt2::PickleId id : member(root, "entries", PickleValueKind::list).items)
+      r.calls.push_back(call(values_[id]));
     return r;
   }
 
@@ -86,7 +87,8 @@ class Reader {
       if (at == std::string_view::npos) return result;
       int n = 0;
       const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), n);
-      if (error != std::errc() || n > kRecordsMostRank) bad(fmt::format("a group has a rank above {}", kRecordsMostRank));
+      if (error != std::errc() || n > kRecordsMostRank)
+        bad(fmt::format("a group has a rank above {}", kRecordsMostRank));
       charge_work(sizeof(int) + static_cast<std::size_t>(end - list.data()));
       result.push_back(n);
       list.remove_prefix(static_cast<std::size_t>(end - list.data()));

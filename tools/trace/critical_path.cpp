@@ -11,7 +11,8 @@ namespace {
 using TracedSpanKind = TracedSpan::Kind;
 
 bool takes_part(const TracedSpan& s) {
-  return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::call || s.kind == TracedSpanKind::overhead || s.on_device();
+  return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::call || s.kind == TracedSpanKind::overhead ||
+         s.on_device();
 }
 
 /// Divides a thread's time among the innermost spans.

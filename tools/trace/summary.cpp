@@ -135,7 +135,7 @@ bool communicates(const LoadedTrace& trace, const TracedSpan& s) {
   if (s.collective != 0 || s.group != 0) return true;
   const std::string& name = trace.name(s.name);
   return s.kind == TracedSpanKind::annotation ? name.starts_with("gloo:")
-                                    : name.starts_with("c10d::") || name.starts_with("_c10d_functional::");
+                                              : name.starts_with("c10d::") || name.starts_with("_c10d_functional::");
 }
 
 /// "host", "device 0"; of merged traces "host of rank 1".

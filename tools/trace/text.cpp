@@ -69,8 +69,8 @@ std::string trace_text(const TraceSummary& s, int most) {
                  {"copies, communicates", Align::right},
                  {"idle", Align::right}});
     for (const TraceBusy& b : s.busy)
-      t.add_row(
-          {b.place, milliseconds(b.span), share_trace_text(b.compute, b.span), share_trace_text(b.copy, b.span), share_trace_text(b.idle, b.span)});
+      t.add_row({b.place, milliseconds(b.span), share_trace_text(b.compute, b.span), share_trace_text(b.copy, b.span),
+                 share_trace_text(b.idle, b.span)});
     text += '\n' + t.str();
   }
   text += table("op", s.ops_by_time, most, true);

@@ -75,7 +75,8 @@ void encode_microscaling(const Row& row) {
       for (std::int64_t b = 0; b < blocks; ++b) {
         if (scale_codes[at(b)] != kNaN) continue;
         encode_nans<F, S>(
-            x + b * kMicroscalingBlock, kMicroscalingBlock, [](float v) { return v * reciprocal(kNaN); }, codes.data() + b * kMicroscalingBlock);
+            x + b * kMicroscalingBlock, kMicroscalingBlock, [](float v) { return v * reciprocal(kNaN); },
+            codes.data() + b * kMicroscalingBlock);
       }
       ask_for_next(row, begin, n, 3);
       kPacks ? pack_nibbles(codes.data(), n, to + begin / 2) : pack_bytes(codes.data(), n, to + begin);

@@ -18,9 +18,9 @@ struct Row {
   Recipe recipe;
   float outer = 0;  ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
-  std::byte* scales = nullptr;        ///< scales of the row's blocks
-  QuantizationError* error = nullptr;             ///< grows by that of the row
-  std::span<const std::byte> next{};  ///< bytes that are read after this row
+  std::byte* scales = nullptr;         ///< scales of the row's blocks
+  QuantizationError* error = nullptr;  ///< grows by that of the row
+  std::span<const std::byte> next{};   ///< bytes that are read after this row
 };
 
 // Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.

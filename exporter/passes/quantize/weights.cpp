@@ -161,7 +161,8 @@ class Quantizer {
     }
     std::int64_t all = 0;
     for (const auto& [part, size] : bytes) all += size;
-    if (elements(w, storage) < kQuantizeWeightsLeast) return fmt::format("it has fewer than {} elements", kQuantizeWeightsLeast);
+    if (elements(w, storage) < kQuantizeWeightsLeast)
+      return fmt::format("it has fewer than {} elements", kQuantizeWeightsLeast);
     if (all >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
     return {};
   }

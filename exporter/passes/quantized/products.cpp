@@ -22,7 +22,7 @@ namespace {
 using namespace quantized;
 
 constexpr std::int64_t kProductsLeast = 16;  // elements of a weight that is worth it
-constexpr int kMostPairs = 16;       // pairs of scales and zero points
+constexpr int kMostPairs = 16;               // pairs of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
 class Weights {

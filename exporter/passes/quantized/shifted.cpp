@@ -23,7 +23,10 @@ bool is_foldable_shifted(const Node& n) {
 class ShiftedProducts {
  public:
   ShiftedProducts(Program& program, std::uint32_t function)
-      : program_(program), number_(function), f_(program.functions[function]), part_(program, f_, is_foldable_shifted) {}
+      : program_(program),
+        number_(function),
+        f_(program.functions[function]),
+        part_(program, f_, is_foldable_shifted) {}
 
   bool run() {
     bool changed = false;

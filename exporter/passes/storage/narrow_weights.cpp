@@ -56,8 +56,8 @@ ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
 bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
-  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix_weights(s.type) ||
-      !byte_size(s.type, &size) || program.storages[s.storage].size != size)
+  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 ||
+      !is_large_matrix_weights(s.type) || !byte_size(s.type, &size) || program.storages[s.storage].size != size)
     return false;
   for (std::size_t i = 0; i < program.functions.size(); ++i) {
     const Function& f = program.functions[i];

@@ -19,9 +19,9 @@ using strided_product::kPackedSlot;
 using strided_product::kWorthAThread;
 using strided_product::MicroKernels;
 
-constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel; a panel stays in the second cache
-constexpr std::int64_t kFinished = 48;     // fewest results of a channel per epilogue call
-constexpr std::int64_t kConvolveBand = 1 << 19;    // most floats of input lines per copied band
+constexpr std::int64_t kPacked = 2 << 10;        // rows of a packed panel; a panel stays in the second cache
+constexpr std::int64_t kFinished = 48;           // fewest results of a channel per epilogue call
+constexpr std::int64_t kConvolveBand = 1 << 19;  // most floats of input lines per copied band
 constexpr std::size_t kConvolveBandSlot = 5;
 
 /// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.

@@ -159,7 +159,8 @@ class NarrowLines {
       : at_(at), all_(channels_of(c)), first_(first), channels_(channels) {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
-    if (!at.narrow_x) x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kDepthwiseBandSlot);
+    if (!at.narrow_x)
+      x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kDepthwiseBandSlot);
     if (at.narrow_y) y_ = thread_buffer<float>(static_cast<std::size_t>(lines * w.out * channels), kResultSlot);
   }
 
@@ -292,8 +293,9 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   const Image image{c.window, all, all};
   const bool inside = is_inside(c.window);
   const std::int64_t most = std::clamp<std::int64_t>(kDepthwiseBand / (h.stride * w.in * all), 1, end - begin);
-  Band band(image, inside, 0,
-            inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kDepthwiseBandSlot));
+  Band band(
+      image, inside, 0,
+      inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kDepthwiseBandSlot));
   const Weights weights = weights_of(c, at, 0, all);
   const std::vector<float> zeros(static_cast<std::size_t>(all));
   std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));

@@ -25,8 +25,9 @@ void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
   const bool inside = is_inside(p.window);
   parallel_for(p.batch * h.out, grain_for(w.out * taps * p.channels / 8), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t most = std::min(std::max<std::int64_t>(1, kPoolBand / line), end - begin);
-    Band band(image, inside, fill,
-              inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kPoolBandSlot));
+    Band band(
+        image, inside, fill,
+        inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kPoolBandSlot));
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       band.load(x + n * p.channels * h.in * w.in, top, top + count);

@@ -19,11 +19,11 @@ using strided_product::MicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
 constexpr std::int64_t kWinogradFewestChannels = 16;  // a vector
-constexpr std::int64_t kDepth = 64;           // channels of a weight per transform
+constexpr std::int64_t kDepth = 64;                   // channels of a weight per transform
 constexpr std::int64_t kWinogradTogether = 64;        // tiles per block of sums
-constexpr std::int64_t kFloats = 1 << 20;     // floats of transformed tiles kept at a time
-constexpr std::int64_t kApart = 16;           // floats between tiles, against collisions in the first cache
-constexpr std::int64_t kChannelsOfPart = 64;  // channels of a tile per transform
+constexpr std::int64_t kFloats = 1 << 20;             // floats of transformed tiles kept at a time
+constexpr std::int64_t kApart = 16;                   // floats between tiles, against collisions in the first cache
+constexpr std::int64_t kChannelsOfPart = 64;          // channels of a tile per transform
 constexpr std::size_t kWinogradWeightSlot = 3, kSumsSlot = 5;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) {

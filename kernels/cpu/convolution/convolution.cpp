@@ -123,19 +123,19 @@ Widening widening(const KernelCall& c) {
 }
 
 constexpr AlgorithmChoice kConvolutionAlgorithms[] = {{Algorithm::tiles},
-                                           {Algorithm::tile_rows},
-                                           {Algorithm::integer_rows},
-                                           {Algorithm::channels_last},
-                                           {Algorithm::channels_last, Variant::lines},
-                                           {Algorithm::channels_last, Variant::columns},
-                                           {Algorithm::channels_last, Variant::shallow},
-                                           {Algorithm::channels_last, Variant::deep},
-                                           {Algorithm::winograd},
-                                           {Algorithm::channels_last_tiles},
-                                           {Algorithm::planes},
-                                           {Algorithm::blocks},
-                                           {Algorithm::quantized},
-                                           {Algorithm::onednn}};
+                                                      {Algorithm::tile_rows},
+                                                      {Algorithm::integer_rows},
+                                                      {Algorithm::channels_last},
+                                                      {Algorithm::channels_last, Variant::lines},
+                                                      {Algorithm::channels_last, Variant::columns},
+                                                      {Algorithm::channels_last, Variant::shallow},
+                                                      {Algorithm::channels_last, Variant::deep},
+                                                      {Algorithm::winograd},
+                                                      {Algorithm::channels_last_tiles},
+                                                      {Algorithm::planes},
+                                                      {Algorithm::blocks},
+                                                      {Algorithm::quantized},
+                                                      {Algorithm::onednn}};
 
 }  // namespace
 

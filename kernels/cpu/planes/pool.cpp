@@ -7,9 +7,9 @@
 namespace tern::planes {
 namespace {
 
-constexpr std::int64_t kBand = 4 << 10;  // floats
+constexpr std::int64_t kBand = 4 << 10;      // floats
 constexpr std::int64_t kPoolMostStride = 4;  // larger strides gain nothing: windows are mostly disjoint
-constexpr std::int64_t kFewTaps = 9;     // largest window reduced directly, not row by row
+constexpr std::int64_t kFewTaps = 9;         // largest window reduced directly, not row by row
 constexpr std::size_t kPaddedSlot = 2, kLinesSlot = 3, kPoolResultSlot = 4;
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr std::size_t kCacheBytes = 32 * 1024;  // bytes of all tile buffers: th
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
-constexpr std::int64_t kRowLength = 128;  // rows at least this long are divided into tiles separately
+constexpr std::int64_t kRowLength = 128;             // rows at least this long are divided into tiles separately
 constexpr std::int64_t kTileProgramGrain = 1 << 15;  // additions per thread
 
 int cost_of(Scalar op) {

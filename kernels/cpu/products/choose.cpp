@@ -61,18 +61,19 @@ double integer_rows(const Product&, const Machine&) {
 }
 
 constexpr AlgorithmEntry<Product> kChooseTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
-                                              {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
-                                              {Algorithm::tiles, tiles, prepare_tiles},
-                                              {Algorithm::panels, panels, prepare_panels},
-                                              {Algorithm::in_place, in_place, prepare_in_place},
-                                              {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
-                                              {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
-                                              {Algorithm::onednn, onednn, prepare_onednn},
-                                              {Algorithm::blocks, blocks, prepare_blocks}};
+                                                    {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
+                                                    {Algorithm::tiles, tiles, prepare_tiles},
+                                                    {Algorithm::panels, panels, prepare_panels},
+                                                    {Algorithm::in_place, in_place, prepare_in_place},
+                                                    {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+                                                    {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
+                                                    {Algorithm::onednn, onednn, prepare_onednn},
+                                                    {Algorithm::blocks, blocks, prepare_blocks}};
 
 /// The algorithms that store integers of 8 bits as an epilogue makes them.
-constexpr AlgorithmEntry<Product> kChooseStoringBytes[] = {{Algorithm::integer_dots, integer_dots, prepare_integer_dots},
-                                                     {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
+constexpr AlgorithmEntry<Product> kChooseStoringBytes[] = {
+    {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+    {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
 
 std::unique_ptr<KernelState> prepare_best_of_all_choose(const KernelCall& c) {
   if (auto rows = prepare_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
@@ -114,18 +115,18 @@ Widening widening_choose(const KernelCall& c) {
 }
 
 constexpr AlgorithmChoice kChooseAlgorithms[] = {{Algorithm::tiles},
-                                           {Algorithm::tile_rows},
-                                           {Algorithm::panels},
-                                           {Algorithm::panels, Variant::lines},
-                                           {Algorithm::panels, Variant::columns},
-                                           {Algorithm::panels, Variant::shallow},
-                                           {Algorithm::panels, Variant::deep},
-                                           {Algorithm::in_place},
-                                           {Algorithm::quantized},
-                                           {Algorithm::blocks},
-                                           {Algorithm::integer_dots},
-                                           {Algorithm::integer_rows},
-                                           {Algorithm::onednn}};
+                                                 {Algorithm::tile_rows},
+                                                 {Algorithm::panels},
+                                                 {Algorithm::panels, Variant::lines},
+                                                 {Algorithm::panels, Variant::columns},
+                                                 {Algorithm::panels, Variant::shallow},
+                                                 {Algorithm::panels, Variant::deep},
+                                                 {Algorithm::in_place},
+                                                 {Algorithm::quantized},
+                                                 {Algorithm::blocks},
+                                                 {Algorithm::integer_dots},
+                                                 {Algorithm::integer_rows},
+                                                 {Algorithm::onednn}};
 
 }  // namespace
 

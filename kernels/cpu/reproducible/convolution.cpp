@@ -227,7 +227,8 @@ void run_convolution(KernelCall& c) {
 }  // namespace
 
 Kernel convolution_kernel() {
-  return {.run = run_convolution, .scratch = scratch_convolution, .strided = ~0b111u, .channels_last = makes_channels_last};
+  return {
+      .run = run_convolution, .scratch = scratch_convolution, .strided = ~0b111u, .channels_last = makes_channels_last};
 }
 
 }  // namespace tern::reproducible

@@ -47,8 +47,8 @@ void by_last_axes(const KernelCall& c, bool root_mean_square) {
 
 /// Normalizes a run of a single channel.
 template <class T>
-void normalize(const T* x, const ReproducibleMoments& m, const Weights<T>& weight, const Weights<T>& bias, std::int64_t channel,
-               T* y, std::int64_t n) {
+void normalize(const T* x, const ReproducibleMoments& m, const Weights<T>& weight, const Weights<T>& bias,
+               std::int64_t channel, T* y, std::int64_t n) {
   const auto mean = static_cast<T>(m.mean), rstd = static_cast<T>(m.rstd);
   const T by = weight.at(channel, T{1}), plus = bias.at(channel, T{0});
   if (bias.data() == nullptr) {
@@ -97,7 +97,7 @@ void batch_norm(const KernelCall& c) {
       T* y = access.begin(c.out[0].data, t, buffer);
       const std::int64_t k = t % channels;
       const ReproducibleMoments m{static_cast<double>(mean.at(k, T{0})),
-                      1 / std::sqrt(static_cast<double>(var.at(k, T{1})) + epsilon)};
+                                  1 / std::sqrt(static_cast<double>(var.at(k, T{1})) + epsilon)};
       normalize(row, m, weight, bias, k, y, inner);
       access.end(c.out[0].data, t, y);
     }

@@ -128,7 +128,8 @@ void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Sampl
   T rest[3] = {T(0), T(0), T(0)};
   for (int axis = 0; axis < axes; ++axis) {
     const T position = padded(unnormalised(at[axis], size[axis], r.align_corners), size[axis], r);
-    if (r.mode == GridMode::linear && axes == 2 && is_unordered(position - position)) return find_nan(position - position, s);
+    if (r.mode == GridMode::linear && axes == 2 && is_unordered(position - position))
+      return find_nan(position - position, s);
     const T x = bounded(position);
     const T whole = r.mode == GridMode::nearest ? nearbyint(x) : floor(x);
     low[axis] = static_cast<std::int64_t>(whole);

@@ -8,8 +8,8 @@
 namespace tern {
 namespace {
 
-constexpr std::chrono::milliseconds kCallTimeoutSlow{500};   ///< equal to the threshold for host calls
-constexpr std::chrono::milliseconds kLooks{250};  ///< polling interval while calls are pending
+constexpr std::chrono::milliseconds kCallTimeoutSlow{500};  ///< equal to the threshold for host calls
+constexpr std::chrono::milliseconds kLooks{250};            ///< polling interval while calls are pending
 
 }  // namespace
 

@@ -30,12 +30,14 @@ TestProgram decoder(const Shape& shape) {
                               DType::i64, DType::f32);
   ValueId all = rows;
   if (shape.cache) {
-    const ValueId cache = p.state({1, kGenerationSlots, kVocabulary}, std::vector<float>(kGenerationSlots * kVocabulary, 0), true);
+    const ValueId cache =
+        p.state({1, kGenerationSlots, kVocabulary}, std::vector<float>(kGenerationSlots * kVocabulary, 0), true);
     const ValueId places = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
     all = b.add(Op::index_put, {b.reshape(cache, {kGenerationSlots, kVocabulary}), rows, places});
     p.write_back(0, b.reshape(all, {1, kGenerationSlots, kVocabulary}));
-    const ValueId seen = b.expr("i <= p ? 1 : 0", {{"i", b.iota(kGenerationSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
-                                DType::i64, DType::f32);
+    const ValueId seen =
+        b.expr("i <= p ? 1 : 0", {{"i", b.iota(kGenerationSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
+               DType::i64, DType::f32);
     all = b.matmul(seen, all);
   }
   p.output(b.reshape(all, {1, n, kVocabulary}));

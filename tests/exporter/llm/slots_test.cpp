@@ -254,7 +254,8 @@ TEST(Slots, RefusesWhatTextsCannotShare) {
     OneText t = one_text(body);
     Program& program = t.p.program();
     try {
-      SlotOptions options{.slotted = give_slots(program, std::vector<std::uint32_t>{0}, kSlotsSlots), .slots = kSlotsSlots};
+      SlotOptions options{.slotted = give_slots(program, std::vector<std::uint32_t>{0}, kSlotsSlots),
+                          .slots = kSlotsSlots};
       options.texts = program.pool.new_symbol("texts", 1, kSlotsSlots);
       run_over_texts(program, 0, options);
     } catch (const Error& e) {

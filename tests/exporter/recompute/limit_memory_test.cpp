@@ -34,9 +34,9 @@ struct Network {
     ValueId h = x;
     for (int i = 0; i < kLayers; ++i) {
       h = b.expr("tanh(h) + x", {{"h", b.matmul(h, w)}, {"x", h}}, DType::f32);
-      const ValueId drawn =
-          b.add(Op::random, {},
-                {attr_text(AttrKey::kind, "dropout"), attr(AttrKey::sizes, {rows, kLimitMemoryColumns}), attr_dtype(DType::f32)});
+      const ValueId drawn = b.add(Op::random, {},
+                                  {attr_text(AttrKey::kind, "dropout"),
+                                   attr(AttrKey::sizes, {rows, kLimitMemoryColumns}), attr_dtype(DType::f32)});
       h = b.expr("r < 0.75 ? h / 0.75 : 0", {{"h", h}, {"r", drawn}}, DType::f32);
     }
     const ValueId loss = b.reduce(h, "sum", {0, 1}, false, DType::f32);

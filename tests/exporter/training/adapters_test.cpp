@@ -50,8 +50,9 @@ struct AdaptersLayers {
 };
 
 TEST(Adapters, GoToLinearWeightsAlone) {
-  EXPECT_EQ(AdaptersLayers().adapted({"*"}), (std::vector<std::string>{"first.lora_A.weight", "first.lora_B.weight",
-                                                               "second.lora_A.weight", "second.lora_B.weight"}));
+  EXPECT_EQ(AdaptersLayers().adapted({"*"}),
+            (std::vector<std::string>{"first.lora_A.weight", "first.lora_B.weight", "second.lora_A.weight",
+                                      "second.lora_B.weight"}));
   EXPECT_EQ(AdaptersLayers().adapted({"first"}).size(), 2u) << "the name without .weight";
   EXPECT_THROW(AdaptersLayers().adapted({"*", "table"}), Error) << "rows are taken from it";
 }

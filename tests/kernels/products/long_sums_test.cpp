@@ -49,8 +49,9 @@ void check(const LongSumsCase& c, std::int64_t infinite_at = -1) {
 }
 
 TEST(LongSums, AreExactOnSmallIntegers) {
-  const LongSumsCase cases[] = {{1, 64, 147, 5003}, {1, 70, 129, 4096}, {4, 64, 128, 4100, true}, {3, 130, 65, 4200, true},
-                        {2, 66, 200, 4097}, {1, 64, 64, 5000},  {1, 300, 250, 4096},      {2, 3, 200, 6000}};
+  const LongSumsCase cases[] = {{1, 64, 147, 5003},       {1, 70, 129, 4096}, {4, 64, 128, 4100, true},
+                                {3, 130, 65, 4200, true}, {2, 66, 200, 4097}, {1, 64, 64, 5000},
+                                {1, 300, 250, 4096},      {2, 3, 200, 6000}};
   for (const int threads : {1, 2}) {
     const ThreadScope scope((Threads(threads)));
     for (const LongSumsCase& c : cases) {

@@ -30,9 +30,10 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST(QuantizeChart, BarsEndWhereTheAxisDoes) {
-  const Chart chart = chart_of(report({weight("a", "int4", 20), weight("b", "int8", 43), weight("c", "int8", kChartInfinite),
-                                       weight("d", "int4", -3), weight("e", "int4", std::nan(""))}),
-                               nullptr);
+  const Chart chart =
+      chart_of(report({weight("a", "int4", 20), weight("b", "int8", 43), weight("c", "int8", kChartInfinite),
+                       weight("d", "int4", -3), weight("e", "int4", std::nan(""))}),
+               nullptr);
   EXPECT_EQ(chart.end, 50);
   ASSERT_EQ(chart.bars.size(), 5u);
   const double lengths[] = {20, 43, 50, 0, 0};

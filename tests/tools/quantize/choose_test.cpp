@@ -31,8 +31,9 @@ struct ChooseLayers {
     p.output(v);
   }
   ValueId product(ValueId v, unsigned seed) {
-    return p.b().matmul(v,
-                        p.b().transpose(p.state({kChooseWidth, kChooseWidth}, random_floats(kChooseWidth * kChooseWidth, seed), false), 0, 1));
+    return p.b().matmul(
+        v, p.b().transpose(
+               p.state({kChooseWidth, kChooseWidth}, random_floats(kChooseWidth * kChooseWidth, seed), false), 0, 1));
   }
   FloatProgram floats_of() const { return {p.model().program(), {}, ""}; }
   static Calls calls() { return {{floats({4, kChooseWidth}, random_floats(4 * kChooseWidth, 1))}}; }

@@ -73,7 +73,11 @@ TEST(Deviation, WhatIsNotFiniteCountsApart) {
   const Deviation same = of({{kDeviationNaN, -kDeviationNaN}, {kDeviationInfinite, kDeviationInfinite}, {3, 3}});
   EXPECT_TRUE(same.exact());
   EXPECT_EQ(same.not_finite, 0);
-  const Deviation d = of({{kDeviationNaN, 1}, {1, kDeviationNaN}, {kDeviationInfinite, -kDeviationInfinite}, {1, kDeviationInfinite}, {4, 2}});
+  const Deviation d = of({{kDeviationNaN, 1},
+                          {1, kDeviationNaN},
+                          {kDeviationInfinite, -kDeviationInfinite},
+                          {1, kDeviationInfinite},
+                          {4, 2}});
   EXPECT_EQ(d.not_finite, 4);
   EXPECT_EQ(d.unequal, 5);
   EXPECT_EQ(d.elements, 5);

@@ -48,7 +48,8 @@ bool rounds_quantized(const KernelCall& c) {
   const bool narrow = c.in[0].dtype == DType::bf16, fits = narrow || c.in[0].dtype == DType::f32;
   const DType y = c.out[0].dtype;
   return is_one_matrix(c) && (narrow || c.precision == Precision::bfloat16) && fits &&
-         (y == DType::f32 || y == DType::bf16) && rows_pay() && tiles::RowLinear::suits(shape_of_quantized(c, tiles::kRounded));
+         (y == DType::f32 || y == DType::bf16) && rows_pay() &&
+         tiles::RowLinear::suits(shape_of_quantized(c, tiles::kRounded));
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.

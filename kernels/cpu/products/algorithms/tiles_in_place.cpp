@@ -54,7 +54,8 @@ bool takes_tiles_in_place(const Product& p) {
 }
 
 std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p) {
-  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of_tiles_in_place(p), prepare_in_place(p)) : nullptr;
+  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of_tiles_in_place(p), prepare_in_place(p))
+                                 : nullptr;
 }
 
 }  // namespace tern::cpu

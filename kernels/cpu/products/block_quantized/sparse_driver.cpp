@@ -7,7 +7,7 @@ namespace tern::block_quantized {
 namespace {
 
 constexpr std::int64_t kSparseDriverWorthAThread = 1 << 16;  // multiplications
-constexpr std::int64_t kWholeByte = 8;           // columns whose places fill a byte
+constexpr std::int64_t kWholeByte = 8;                       // columns whose places fill a byte
 
 /// Columns [begin, begin + count) of a row.
 SparseRow row_of(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,

@@ -93,7 +93,8 @@ struct ConvolutionDriverPart {
   std::int64_t top, bottom, begin, end;
 };
 
-void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const ConvolutionDriverPart& part, float* y) {
+void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const ConvolutionDriverPart& part,
+                   float* y) {
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t rows = c.in * cpu::plane(c.window, &WindowAxis::kernel),
                      positions = cpu::plane(c.window, &WindowAxis::out), width = kernels.columns;

@@ -35,13 +35,13 @@ using in_place_product::MicroKernels;
 using in_place_product::pair_kernels;
 using in_place_product::WeightLoops;
 
-constexpr std::int64_t kRowsAtATime = 256;        // of x
-constexpr std::int64_t kInPlaceFewRows = 8;              // rows of x, for which its panels would be mostly empty
-constexpr std::int64_t kSecondCache = 768 << 10;  // bytes of it for panels
-constexpr std::int64_t kStripsTogether = 8;       // strips whose results fill whole cache lines of y
-constexpr std::int64_t kInPlaceThreadProducts = 1 << 17;   // multiplications
-constexpr std::int64_t kFromMemory = 2 << 20;     // bytes of w that the second caches have not kept
-constexpr std::int64_t kWideDepth = 1024;         // columns of w that are widened at a time
+constexpr std::int64_t kRowsAtATime = 256;                // of x
+constexpr std::int64_t kInPlaceFewRows = 8;               // rows of x, for which its panels would be mostly empty
+constexpr std::int64_t kSecondCache = 768 << 10;          // bytes of it for panels
+constexpr std::int64_t kStripsTogether = 8;               // strips whose results fill whole cache lines of y
+constexpr std::int64_t kInPlaceThreadProducts = 1 << 17;  // multiplications
+constexpr std::int64_t kFromMemory = 2 << 20;             // bytes of w that the second caches have not kept
+constexpr std::int64_t kWideDepth = 1024;                 // columns of w that are widened at a time
 constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
 
 struct Range {
@@ -157,7 +157,7 @@ std::int64_t depth_for(const LinearShape& s, DType type, std::span<const InPlace
 class InPlaceDriverPart {
  public:
   InPlaceDriverPart(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth,
-       std::span<const InPlaceDriverPanel> panels, Range strips)
+                    std::span<const InPlaceDriverPanel> panels, Range strips)
       : kernels_(kernels),
         s_(s),
         o_(o),

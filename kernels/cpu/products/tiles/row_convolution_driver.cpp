@@ -10,7 +10,7 @@ namespace tern::tiles {
 namespace {
 
 constexpr std::int64_t kBandBytes = 768 << 10;  // bytes of a band that stays in the second cache
-constexpr std::int64_t kFewBandRows = 256;          // rows of a band whose weight stays there, too
+constexpr std::int64_t kFewBandRows = 256;      // rows of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others

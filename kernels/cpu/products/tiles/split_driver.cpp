@@ -52,7 +52,8 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
 /// Blocks of a quantized weight as floats, in this thread's buffer.
 Left Linear::numbers(const LinearOperands& o, Range blocks) const {
   const Range rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
-  auto* to = thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kSplitDriverNumbersSlot);
+  auto* to =
+      thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kSplitDriverNumbersSlot);
   for (std::int64_t r = rows.begin; r < rows.end; ++r)
     block_quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
                                     to + (r - rows.begin) * shape_.k);

@@ -29,8 +29,10 @@ TracedModel model(const std::string& combine = "mul.Tensor") {
          {{"blocks", meta({2, 2, 32})}});
   m.node(kPackAten + "unsqueeze.default", {{"self", tensor("scales")}, {"dim", integer(-1)}},
          {{"columns", meta({2, 2, 1})}});
-  m.node(kPackAten + combine, {{"self", tensor("blocks")}, {"other", tensor("columns")}}, {{"product", meta({2, 2, 32})}});
-  m.node(kPackAten + "view.default", {{"self", tensor("product")}, {"size", integers({2, 64})}}, {{"w", meta({2, 64})}});
+  m.node(kPackAten + combine, {{"self", tensor("blocks")}, {"other", tensor("columns")}},
+         {{"product", meta({2, 2, 32})}});
+  m.node(kPackAten + "view.default", {{"self", tensor("product")}, {"size", integers({2, 64})}},
+         {{"w", meta({2, 64})}});
   m.node(kPackAten + "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("w")}}, {{"y", meta({2, 64})}});
   m.result("y");
   return m;

@@ -46,7 +46,8 @@ class ActivationGoldens : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(ActivationGoldens, BitsOfTorchao) {
   const std::string_view set = GetParam();
-  const auto number = static_cast<std::uint64_t>(std::ranges::find(kActivationsSets, set) - std::begin(kActivationsSets));
+  const auto number =
+      static_cast<std::uint64_t>(std::ranges::find(kActivationsSets, set) - std::begin(kActivationsSets));
   int tested = 0;
   for (const QuantizeGolden& g : kActivationGoldens) {
     if (set != g.set) continue;

@@ -65,7 +65,8 @@ TEST_P(QuantizeGoldens, BitsOfTorchao) {
   for (const QuantizeGolden& g : kQuantizeGoldens) {
     if (set != g.set) continue;
     const DType type = dtype_from_name(g.type);
-    const auto number = static_cast<std::uint64_t>(std::ranges::find(kArithmeticSets, set) - std::begin(kArithmeticSets));
+    const auto number =
+        static_cast<std::uint64_t>(std::ranges::find(kArithmeticSets, set) - std::begin(kArithmeticSets));
     if (!numbers.contains(type)) numbers[type] = golden_numbers(type, set, number);
     const Format* const format = find_format(g.format);
     ASSERT_NE(format, nullptr) << g.format;

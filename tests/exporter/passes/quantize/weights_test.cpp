@@ -63,10 +63,12 @@ Floats numbers_of_weights(const Tensor& t) {
 /// The weight's values in the format.
 Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
   const quantize::Recipe recipe = recipe_of_weights(format);
-  const quantize::Quantized q = quantize::quantize({w.bytes.data(), t, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe);
+  const quantize::Quantized q = quantize::quantize(
+      {w.bytes.data(), t, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe);
   const QuantizedMatrix m{recipe.format->element, kQuantizeWeightsRows, kQuantizeWeightsColumns, q.blocks};
   Floats y(w.values.size());
-  for (std::int64_t r = 0; r < kQuantizeWeightsRows; ++r) dequantize_row(m, q.bytes.data(), r, 0, kQuantizeWeightsColumns, y.data() + r * kQuantizeWeightsColumns);
+  for (std::int64_t r = 0; r < kQuantizeWeightsRows; ++r)
+    dequantize_row(m, q.bytes.data(), r, 0, kQuantizeWeightsColumns, y.data() + r * kQuantizeWeightsColumns);
   return y;
 }
 
@@ -75,7 +77,8 @@ struct Tied {
   TestProgram p;
   DType type;
   Numbers weight, x;
-  explicit Tied(DType t) : type(t), weight(t, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1), x(t, 2 * kQuantizeWeightsColumns, 2) {
+  explicit Tied(DType t)
+      : type(t), weight(t, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1), x(t, 2 * kQuantizeWeightsColumns, 2) {
     const ValueId in = p.input(t, {2, kQuantizeWeightsColumns}), index = p.input(DType::i64, {3});
     const ValueId w = p.b().constant(t, {kQuantizeWeightsRows, kQuantizeWeightsColumns}, weight.bytes.data());
     p.program().states[0].name = "w";
@@ -113,14 +116,16 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
       const std::size_t chosen[] = {47, 0, 5};
       for (std::size_t r = 0; r < 3; ++r) {
         for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c)
-          ASSERT_EQ(rows[r * kQuantizeWeightsColumns + c], rounded(type, numbers[chosen[r] * kQuantizeWeightsColumns + c])) << r << ", " << c;
+          ASSERT_EQ(rows[r * kQuantizeWeightsColumns + c],
+                    rounded(type, numbers[chosen[r] * kQuantizeWeightsColumns + c]))
+              << r << ", " << c;
       }
       for (std::size_t i = 0; i < 2; ++i) {
         for (std::size_t j = 0; j < kQuantizeWeightsRows; ++j) {
           double sum = 0, size = 0;
           for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) {
-            const double product =
-                static_cast<double>(m.x.values[i * kQuantizeWeightsColumns + k]) * static_cast<double>(numbers[j * kQuantizeWeightsColumns + k]);
+            const double product = static_cast<double>(m.x.values[i * kQuantizeWeightsColumns + k]) *
+                                   static_cast<double>(numbers[j * kQuantizeWeightsColumns + k]);
             sum += product;
             size += std::abs(product);
           }
@@ -137,18 +142,21 @@ TEST(Quantize, WeightsByColumnsHaveTheSameBytes) {
   const Numbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
   Floats transposed(w.values.size());
   for (std::size_t r = 0; r < kQuantizeWeightsRows; ++r) {
-    for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c) transposed[c * kQuantizeWeightsRows + r] = w.values[r * kQuantizeWeightsColumns + c];
+    for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c)
+      transposed[c * kQuantizeWeightsRows + r] = w.values[r * kQuantizeWeightsColumns + c];
   }
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, kQuantizeWeightsColumns});
-  p.output(p.b().matmul(x, p.b().constant(DType::f32, {kQuantizeWeightsColumns, kQuantizeWeightsRows}, transposed.data())));
+  p.output(
+      p.b().matmul(x, p.b().constant(DType::f32, {kQuantizeWeightsColumns, kQuantizeWeightsRows}, transposed.data())));
   ASSERT_EQ(quantize_weights(p.program(), {rule("int4")}, {}).weights.size(), 1u);
   ASSERT_EQ(p.program().states.size(), 1u);
   const State& s = p.program().states[0];
   EXPECT_EQ(s.type.shape, (Dims{kQuantizeWeightsRows, kQuantizeWeightsColumns}));
   const auto bytes = p.program().source->bytes(s.storage);
-  const quantize::Quantized q =
-      quantize::quantize({w.bytes.data(), DType::f32, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe_of_weights("int4"));
+  const quantize::Quantized q = quantize::quantize(
+      {w.bytes.data(), DType::f32, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1},
+      recipe_of_weights("int4"));
   EXPECT_TRUE(std::ranges::equal(bytes, q.bytes.span()));
 }
 
@@ -164,11 +172,13 @@ TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
   ASSERT_EQ(p.program().states.size(), 2u);
   EXPECT_TRUE(std::ranges::all_of(p.program().states, [](const State& s) { return s.type.quantized(); }));
   Session s(p.model().prepare());
-  const Floats input = test::random_floats(2 * kQuantizeWeightsColumns, 2), numbers = quantized_numbers(w, DType::f32, "int8"),
+  const Floats input = test::random_floats(2 * kQuantizeWeightsColumns, 2),
+               numbers = quantized_numbers(w, DType::f32, "int8"),
                y = numbers_of_weights(s.run({floats({2, kQuantizeWeightsColumns}, input)})[1]);
   double sum = 0;  // last row and column
   for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k)
-    sum += static_cast<double>(input[kQuantizeWeightsColumns + k]) * static_cast<double>(numbers[47 * kQuantizeWeightsColumns + k]);
+    sum += static_cast<double>(input[kQuantizeWeightsColumns + k]) *
+           static_cast<double>(numbers[47 * kQuantizeWeightsColumns + k]);
   EXPECT_NEAR(static_cast<double>(y.back()), sum, 1e-4);
 }
 
@@ -188,16 +198,19 @@ TEST(Quantize, ProductsOfIntegersHaveExactSums) {
     const Floats weight = quantized_numbers(m.weight, type, "int8"), y = m.run()[1];
     for (std::size_t i = 0; i < 2; ++i) {
       float largest = 0;
-      for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) largest = std::max(largest, std::abs(m.x.values[i * kQuantizeWeightsColumns + k]));
+      for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k)
+        largest = std::max(largest, std::abs(m.x.values[i * kQuantizeWeightsColumns + k]));
       const float scale = std::max(rounded(type, largest / 127.5F), 0x1p-23F);
       for (std::size_t j = 0; j < kQuantizeWeightsRows; ++j) {
         double sum = 0;
         for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) {
-          const float q = std::clamp(std::nearbyint(m.x.values[i * kQuantizeWeightsColumns + k] * (1 / scale)), -128.0F, 127.0F);
+          const float q =
+              std::clamp(std::nearbyint(m.x.values[i * kQuantizeWeightsColumns + k] * (1 / scale)), -128.0F, 127.0F);
           sum += static_cast<double>(q * scale) * static_cast<double>(weight[j * kQuantizeWeightsColumns + k]);
         }
         const double last_bit = type == DType::f32 ? 0 : type == DType::bf16 ? 0x1p-8 : 0x1p-11;
-        ASSERT_NEAR(static_cast<double>(y[i * kQuantizeWeightsRows + j]), sum, 1e-5 + std::abs(sum) * last_bit) << i << ", " << j;
+        ASSERT_NEAR(static_cast<double>(y[i * kQuantizeWeightsRows + j]), sum, 1e-5 + std::abs(sum) * last_bit)
+            << i << ", " << j;
       }
     }
   }
@@ -225,8 +238,8 @@ TEST(Quantize, TheLastRuleThatMatchesHolds) {
 
 TEST(Quantize, AChoiceGoesBeforeTheRules) {
   Tied m(DType::f32);
-  const QuantizeReport report =
-      quantize_weights(m.p.program(), {rule("int4")}, {}, {{"w", {recipe_of_weights("mxfp8_e4m3"), {}}}, {"other", {{}, "?"}}});
+  const QuantizeReport report = quantize_weights(m.p.program(), {rule("int4")}, {},
+                                                 {{"w", {recipe_of_weights("mxfp8_e4m3"), {}}}, {"other", {{}, "?"}}});
   ASSERT_EQ(report.weights.size(), 1u);
   const QuantizedWeight& w = report.weights[0];
   EXPECT_EQ(w.format, "mxfp8_e4m3");

@@ -48,7 +48,8 @@ struct Stack {
   std::vector<Floats> run() {
     Session s(p.model().prepare());
     std::vector<Floats> all;
-    for (const Tensor& t : s.run({floats({kPlanesRows, kPlanesDepth}, test::random_floats(kPlanesRows * kPlanesDepth, 1))}))
+    for (const Tensor& t :
+         s.run({floats({kPlanesRows, kPlanesDepth}, test::random_floats(kPlanesRows * kPlanesDepth, 1))}))
       all.push_back(values_of(t));
     return all;
   }

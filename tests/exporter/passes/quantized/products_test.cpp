@@ -82,13 +82,15 @@ TEST(QuantizedProducts, GroupsThatShareAScaleBecomeAQuantizedState) {
   EXPECT_EQ(t.blocks.columns, kGroup);
   std::vector<double> numbers;
   for (std::size_t i = 0; i < q.size(); ++i) numbers.push_back((q[i] - 7.0) * static_cast<double>(scales[i / kGroup]));
-  expect_near(run(p, floats({kProductsRows, kProductsDepth}, input)), products(input, numbers, kProductsColumns, kProductsDepth), 1e-4);
+  expect_near(run(p, floats({kProductsRows, kProductsDepth}, input)),
+              products(input, numbers, kProductsColumns, kProductsDepth), 1e-4);
 }
 
 TEST(QuantizedProducts, WhatIsNotBitForBitStays) {
   TestProgram p;
   Builder& b = p.b();
-  const Floats w = test::random_floats(kProductsColumns * kProductsDepth, 3), s = test::random_floats(kProductsColumns, 4);
+  const Floats w = test::random_floats(kProductsColumns * kProductsDepth, 3),
+               s = test::random_floats(kProductsColumns, 4);
   const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
   const ValueId v = b.expr("w * s",
                            {{"w", b.constant(DType::f32, {kProductsColumns, kProductsDepth}, w.data())},
@@ -209,7 +211,8 @@ Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
   sums[3] += wrong;
   const ValueId product = b.add(Op::matmul, {b.cast(up, DType::u8), w}, {attr_dtype(DType::i32)});
   const ValueId right =
-      b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kProductsColumns}, sums.data())}}, DType::i64, DType::i32);
+      b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kProductsColumns}, sums.data())}}, DType::i64,
+             DType::i32);
   p.output(b.expr("p * 0.5", {{"p", b.cast(right, DType::f32)}}, DType::f32));
   multiply_signed_integers(p.program());
   take_float_sums(p.program());
@@ -240,7 +243,7 @@ TEST(QuantizedProducts, FloatWeightsThatIntegersReplaceAreDropped) {
   const Floats w(static_cast<std::size_t>(kProductsColumns * kProductsDepth), 1.0F), other(40, 2.0F);
   const ValueId x = p.input(DType::f32, {kProductsRows, kProductsDepth});
   b.constant(DType::f32, {kProductsColumns, kProductsDepth}, w.data());  // read by nothing
-  b.constant(DType::f32, {5, 8}, other.data());          // another shape
+  b.constant(DType::f32, {5, 8}, other.data());                          // another shape
   const ValueId elements = b.constant(DType::i8, {kProductsColumns, kProductsDepth}, q.data());
   p.output(b.matmul(x, b.transpose(b.cast(elements, DType::f32), 0, 1)));
   remove_superseded_weights(p.program());

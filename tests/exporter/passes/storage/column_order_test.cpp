@@ -74,7 +74,8 @@ TEST(WeightLayout, BytesAreStoredByColumnsToo) {
   ASSERT_TRUE(by_columns(p));
   const auto stored = p.source->bytes(p.states[0].storage);
   for (std::size_t i = 0; i < kColumnOrderRows; ++i) {
-    for (std::size_t j = 0; j < kColumnOrderColumns; ++j) ASSERT_EQ(stored[i + j * kColumnOrderRows], bytes[i * kColumnOrderColumns + j]);
+    for (std::size_t j = 0; j < kColumnOrderColumns; ++j)
+      ASSERT_EQ(stored[i + j * kColumnOrderRows], bytes[i * kColumnOrderColumns + j]);
   }
 }
 

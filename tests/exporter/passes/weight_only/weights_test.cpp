@@ -51,7 +51,8 @@ struct Linear {
   TestProgram p;
   Bytes bytes;
   ValueId x, w;
-  Floats input = test::random_floats(kWeightOnlyWeightsRows * kWeightsDepth, 1), scales = test::random_floats(kWeightOnlyWeightsColumns, 2),
+  Floats input = test::random_floats(kWeightOnlyWeightsRows * kWeightsDepth, 1),
+         scales = test::random_floats(kWeightOnlyWeightsColumns, 2),
          bias = test::random_floats(kWeightOnlyWeightsColumns, 3);
   explicit Linear(DType type, DType activations = DType::f32)
       : bytes(type, kWeightOnlyWeightsColumns * kWeightsDepth),
@@ -73,12 +74,14 @@ struct Linear {
         double sum = 0, size = 0;
         for (std::int64_t k = 0; k < kWeightsDepth; ++k) {
           const double product = static_cast<double>(input[static_cast<std::size_t>(i * kWeightsDepth + k)]) *
-                                 static_cast<double>(bytes.numbers[static_cast<std::size_t>(j * kWeightsDepth + k)]) * by;
+                                 static_cast<double>(bytes.numbers[static_cast<std::size_t>(j * kWeightsDepth + k)]) *
+                                 by;
           sum += product;
           size += std::abs(product);
         }
         if (biased) sum += static_cast<double>(bias[column]);
-        EXPECT_NEAR(static_cast<double>(y[static_cast<std::size_t>(i * kWeightOnlyWeightsColumns + j)]), sum, (size + 1) * relative)
+        EXPECT_NEAR(static_cast<double>(y[static_cast<std::size_t>(i * kWeightOnlyWeightsColumns + j)]), sum,
+                    (size + 1) * relative)
             << i << ", " << j;
       }
     }
@@ -174,7 +177,8 @@ TEST(WeightOnly, WrittenWeightsStay) {
 
 TEST(WeightOnly, ResultsKeepTheirTypeInBfloat16) {
   Linear m(DType::i8, DType::bf16);
-  const ValueId scaled = m.times(m.p.b().cast(m.w, DType::bf16), m.p.b().cast(m.scale({kWeightOnlyWeightsColumns, 1}), DType::bf16));
+  const ValueId scaled =
+      m.times(m.p.b().cast(m.w, DType::bf16), m.p.b().cast(m.scale({kWeightOnlyWeightsColumns, 1}), DType::bf16));
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(scaled, 0, 1)));
   rewrite(m.p);
   const Function& f = m.p.program().functions[0];
