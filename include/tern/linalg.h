@@ -6,7 +6,7 @@
 //
 // Functions, options and defaults have the meaning of torch.linalg. Sessions use the same kernels. The LAPACK routines
 // named below do large matrices; Tern's own loops do small matrices, with results of the same conventions
-// (docs/design.md, "Definitions and native kernels").
+// (docs/design_cpu.md, "Definitions and native kernels").
 //
 // Shapes: the last two axes are matrices, all axes before them ([...]) the batch. A batch may have no axes or no
 // matrices; matrices may have no rows or columns. At most 16 axes.
