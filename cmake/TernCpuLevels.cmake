@@ -12,9 +12,9 @@ endfunction()
 include(${PROJECT_SOURCE_DIR}/dtypes/cpu_levels.cmake)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/dtypes/cpu_levels.cmake)
 
-# The list as macros: TERN_CPU_LEVEL_COUNT levels of the kind vectors, TERN_EACH_CPU_LEVEL(DO) is DO(name, base) for each level, TERN_EACH_CPU_KIND(DO) DO(kind) for each
-# kind, TERN_EACH_LEVEL_kind(DO, ...) DO(name, ...) for each level of a kind, and TERN_EACH_CPU_TARGET(DO)
-# DO(name, "target options") for each level of the kind vectors that has flags.
+# The list as macros: TERN_CPU_LEVEL_COUNT levels of the kind vectors, TERN_EACH_CPU_LEVEL(DO) is DO(name, base) for each
+# level, TERN_EACH_CPU_KIND(DO) DO(kind) for each kind, TERN_EACH_LEVEL_kind(DO, ...) DO(name, ...) for each level of a
+# kind, and TERN_EACH_CPU_TARGET(DO) DO(name, "target options") for each level of the kind vectors that has flags.
 list(LENGTH TERN_CPU_LEVELS_OF_vectors level_count)
 set(each_level "")
 set(each_kind "")
@@ -53,13 +53,12 @@ ${each_of_kind}#define TERN_EACH_CPU_TARGET(DO)${each_target}
 # defined (dtypes/levels.h), and joins `sources`. PATH is relative to the current folder.
 function(tern_levels kind)
   cmake_parse_arguments(PARSE_ARGV 1 loop "" "" OPTIONS)
-  string(REPLACE "\\;" ";" options "${loop_OPTIONS}")  # PARSE_ARGV escapes the lists of generator expressions
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(path IN LISTS loop_UNPARSED_ARGUMENTS)
     foreach(level IN LISTS TERN_CPU_LEVELS_OF_${kind})
       set(file ${PROJECT_BINARY_DIR}/generated/${folder}/${path}_${level}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "#define TERN_LEVEL ${level}\n#include \"${folder}/${path}.inc\"\n")
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${options}")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${loop_OPTIONS}")
       list(APPEND sources ${file})
     endforeach()
   endforeach()

@@ -32,8 +32,8 @@ enum class Variant : std::uint8_t {
   usual,    ///< rules choose the division among threads
   lines,    ///< threads divide lines of the image, or rows of the result
   columns,  ///< threads divide channels, or columns of the result
-  shallow,  ///< as usual, but fewer products in each partial sum
-  deep,     ///< as usual, but more products
+  shallow,  ///< usual division; fewer products in each partial sum
+  deep,     ///< usual division; more products in each partial sum
 };
 
 struct AlgorithmChoice {

@@ -7,8 +7,8 @@ namespace tern {
 namespace {
 
 constexpr double kLow = 0xffffffff;                                 ///< the low word of an int64
-constexpr double kSessionDrawFactors[] = {0xD2511F53, 0xCD9E8D57};  // of Philox 4x32
-constexpr double kKeySteps[] = {0x9E3779B9, 0xBB67AE85};            // of its key, each round
+constexpr double kSessionDrawFactors[] = {0xD2511F53, 0xCD9E8D57};  // multipliers of Philox 4x32
+constexpr double kKeySteps[] = {0x9E3779B9, 0xBB67AE85};            // key increments per round
 constexpr int kRounds = 10;
 
 using Words = std::array<ValueId, 4>;  ///< int64[], each in [0, 2^32)

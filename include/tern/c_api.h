@@ -196,8 +196,8 @@ typedef struct tern_prepare_options {
   double max_seconds;       /* time limit for a run; 0: none */
   uint64_t max_memory;      /* bytes of a session's intermediate values and scratch; 0: no limit */
   const char* weight_cache; /* see PrepareOptions::weight_cache in tern/tern.h; NULL: "" */
-  int32_t precision;        /* multiplication type of float32 products: 0 as exported, 1 bfloat16, 2 the faster of
-                             * both, 3 float16 */
+  int32_t precision;        /* multiplication type of float32 products: 0 as exported, 1 bfloat16, 2 the faster one
+                             * (0 or 1), 3 float16 */
 } tern_prepare_options;
 #define TERN_PREPARE_OPTIONS_INIT \
   { sizeof(tern_prepare_options), 0, NULL, 16, 0, 0, 0, 0, 0.0, 0, NULL, 0 }

@@ -106,7 +106,7 @@ typedef struct tern_op {
 
 /* Describes a device's launch of an operator at given sizes. The device calls `function` of `text` as
  *   function(item, tensors of the arguments ..., results ..., integers ..., numbers ...)
- * with the items 0 to items - 1, in any order. tern/custom_kernel.h describes the language of `text`. Tensors are
+ * Items run from 0 to items - 1, in any order. tern/custom_kernel.h describes the language of `text`. Tensors are
  * contiguous; unused results have writable memory too. Tern reads the texts when planning a program. */
 typedef struct tern_op_plan {
   uint32_t size; /* sizeof(tern_op_plan) of the caller */

@@ -75,9 +75,9 @@ enum {                                   /* bits of tern_device_properties.featu
        TERN_DEVICE_HOST_MEMORY = 1 << 1, /* addresses are host addresses, and kernels can read all host memory,
                                             including mapped files: weights need no copies */
        TERN_DEVICE_SPIRV = 1 << 2,       /* module_load also takes TERN_DIALECT_SPIRV */
-       TERN_DEVICE_GROUPS = 1 << 3       /* kernels may use barriers and up to 32 KiB of local memory in groups of up
-                                          * to 256 items (tern_device_launch.group), and gain from groups. In CUDA,
-                                          * HIP and Metal kernels also exchange values among 16 neighbouring items. */
+       TERN_DEVICE_GROUPS = 1 << 3       /* kernels may use barriers and at most 32 KiB of local memory, and gain from
+                                          * groups: 256 items at most (tern_device_launch.group). CUDA, HIP and Metal
+                                          * kernels also exchange values among 16 neighbouring items. */
 };
 
 typedef struct tern_device_properties {

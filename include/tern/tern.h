@@ -115,9 +115,9 @@ struct PrepareOptions {
   double max_seconds = 0;           ///< time limit for a run; 0: no limit. Checked between nodes and iterations
   std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor; slower
-  Precision precision = Precision::exported;  ///< multiplication type of float32 products; no effect on devices. Not
-                                              ///< with `reproducible`. A node's precision in the archive (tern export
-                                              ///< --precision) takes precedence
+  Precision precision = Precision::exported;  ///< multiplication type of float32 products; no effect on devices;
+                                              ///< excludes `reproducible`. A node's precision in the archive (tern
+                                              ///< export --precision) takes precedence
   /// Nodes staying float32 without rounding despite `precision` and the archive: shell patterns (* ? []) for module
   /// paths ("lm_head", "layers.0.*"), ATen operators or ops. A pattern without a match is an error.
   std::vector<std::string> keep;
@@ -207,8 +207,8 @@ struct SessionStats {
   std::uint64_t arena_bytes = 0;   ///< memory for intermediate values, of all plans
   std::uint64_t state_bytes = 0;   ///< this session's mutable state
   std::uint64_t plans_made = 0;    ///< memory plans made by this session, excluding plans shared by others
-  std::uint64_t bytes_copied = 0;  ///< bytes copied in the last run beyond the program's own copies: layouts, updates
-                                   ///< of state, results of control flow
+  std::uint64_t bytes_copied = 0;  ///< bytes copied in the last run beyond the program's own copies: layouts, state
+                                   ///< updates, results of control flow
   std::uint64_t partitions = 0;    ///< partitions compiled by the device, in all plans
   std::uint64_t partitioned = 0;   ///< nodes of these partitions
 };

@@ -196,6 +196,11 @@ void visit_real_compute(DType compute, F&& f) {
   }
 }
 
+/// Copies input 0 to the output unless the runtime gave both the same memory.
+inline void start_from_input(KernelCall& c) {
+  if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
+}
+
 /// Returns compute_type with booleans as integers.
 inline DType number_type(DType t) {
   return t == DType::boolean ? DType::i64 : compute_type(t);

@@ -18,14 +18,6 @@ constexpr std::int64_t kMostParts = 64;  // joined by a single item
 constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
 constexpr std::int64_t kAttentionBlocksColumns = 8;  // columns in 16 bytes
 
-// Local memory of a group allowed without a special request to the driver.
-struct AttentionBlocksRoom {
-  Dialect dialect;
-  std::int64_t bytes;
-};
-constexpr AttentionBlocksRoom kAttentionBlocksRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kAttentionBlocksRoom = 32 << 10;  // minimum of every device with groups
-
 /// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
 struct Columns {
   explicit Columns(std::int64_t width) {
@@ -74,11 +66,6 @@ constexpr AttentionBlocksDivision kAttentionBlocksFewLines[] = {{4, 32, 64}, {8,
 constexpr AttentionBlocksDivision kAttentionBlocksUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
                                                              {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
 
-std::int64_t local_bytes(const Target& target) {
-  const auto* found = std::ranges::find(kAttentionBlocksRooms, target.dialect, &AttentionBlocksRoom::dialect);
-  return found == std::end(kAttentionBlocksRooms) ? kAttentionBlocksRoom : found->bytes;
-}
-
 std::int64_t groups_of(const Shape& s, std::int64_t rows) {
   return s.planes * divided_up(s.lines, rows);
 }
@@ -91,11 +78,11 @@ bool is_small(const AttentionBlocksDivision& d, const Shape& s) {
 std::optional<AttentionBlocksBlocks> choose_tiles(const Target& target, const Shape& s) {
   for (const AttentionBlocksDivision& d : kAttentionBlocksFewLines) {
     const AttentionBlocksBlocks b{d.rows, d.items, d.keys, d.keys};
-    if (s.lines <= d.rows && tile_bytes(b, s) <= local_bytes(target)) return b;
+    if (s.lines <= d.rows && tile_bytes(b, s) <= local_memory_bytes(target.dialect)) return b;
   }
   for (const AttentionBlocksDivision& d : kTiles) {
     const AttentionBlocksBlocks b{d.rows, d.items, d.keys, d.keys};
-    if (is_small(d, s) && tile_bytes(b, s) <= local_bytes(target)) return b;
+    if (is_small(d, s) && tile_bytes(b, s) <= local_memory_bytes(target.dialect)) return b;
   }
   return std::nullopt;
 }
@@ -105,10 +92,10 @@ std::optional<AttentionBlocksBlocks> choose_units(const Target& target, const Sh
   const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // largest wave size
   for (const AttentionBlocksDivision& d : kAttentionBlocksUnits) {
     AttentionBlocksBlocks b{d.rows, d.items * wave, 0, d.keys};
-    if (!is_small(d, s) || unit_bytes(b, s) > local_bytes(target)) continue;
+    if (!is_small(d, s) || unit_bytes(b, s) > local_memory_bytes(target.dialect)) continue;
     for (const std::int64_t keys : {64, 32, 16}) {
       b.tile_keys = keys;
-      if (tile_bytes(b, s) <= local_bytes(target)) return b;
+      if (tile_bytes(b, s) <= local_memory_bytes(target.dialect)) return b;
     }
   }
   return std::nullopt;

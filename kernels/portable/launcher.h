@@ -28,6 +28,15 @@ struct Target {
   bool any_strides = false;
 };
 
+/// Local memory in bytes that a group may use without a special request to the driver.
+constexpr std::int64_t local_memory_bytes(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::cuda: return 48 << 10;
+    case Dialect::hip: return 64 << 10;
+    default: return 32 << 10;  // minimum of every device with groups
+  }
+}
+
 /// A compiled kernel of a launcher: the handle of a plugin, or a number. Valid for all launchers of the device to the
 /// end of the process.
 enum class KernelHandle : std::uintptr_t {};

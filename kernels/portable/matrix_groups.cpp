@@ -16,14 +16,6 @@ struct Crossover {
 };
 constexpr Crossover kMatrixGroupsItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
 
-// Local memory of a group allowed without a special request to the driver.
-struct MatrixGroupsRoom {
-  Dialect dialect;
-  std::int64_t bytes;
-};
-constexpr MatrixGroupsRoom kMatrixGroupsRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
-constexpr std::int64_t kMatrixGroupsRoom = 32 << 10;  // minimum of every device with groups
-
 // All items read the results of the searching items: about the square root of a column's elements.
 constexpr std::int64_t kScanners = 8, kFewScanners = 4, kMatrixGroupsFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
@@ -62,9 +54,7 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   if (target.dialect == Dialect::metal && work.count >= kMostOfMetal / g.width_) return std::nullopt;
   g.scanners_ = work.side <= kMatrixGroupsFewRows ? kFewScanners : kScanners;
   g.across_ = std::min(rounded_up(work.columns), kMatrixGroupsMostAcross);
-  const auto* room = std::ranges::find(kMatrixGroupsRooms, target.dialect, &MatrixGroupsRoom::dialect);
-  g.room_ =
-      (room == std::end(kMatrixGroupsRooms) ? kMatrixGroupsRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
+  g.room_ = local_memory_bytes(target.dialect) - kSearchBytes - g.width_ * work.bytes;
   return g;
 }
 

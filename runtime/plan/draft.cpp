@@ -38,6 +38,7 @@ TensorView Draft::view(ValueId v) const {
 }
 
 const std::byte* Draft::constant_bytes(ValueId v) const {
+  if (v == kNoValue) return nullptr;
   const Location& at = values[static_cast<std::size_t>(v)].at;
   const bool constant = at.kind == Location::Kind::state && request.constants[at.index] != nullptr;
   return constant ? request.constants[at.index] + at.offset : nullptr;

@@ -110,7 +110,8 @@ void find_rounded(Draft& d) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId v = n.inputs[k];
       if (v == kNoValue) continue;
-      const bool passes = view && n.op != Op::bitcast && !kept[at(made)] && d.last_use[at(made)] <= d.section.end;
+      const bool passes = view && n.op != Op::bitcast &&
+                          (made == kNoValue || (!kept[at(made)] && d.last_use[at(made)] <= d.section.end));
       const bool rounds = concerned && kernel->rounds != nullptr && ask->known() && kernel->rounds(ask->call(), k);
       if (!passes && !rounds) kept[at(v)] = true;
     }

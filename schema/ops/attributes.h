@@ -143,4 +143,8 @@ constexpr Record record(Op op, std::string_view name, std::string_view signature
 /// from these lines for the enum Op (schema/op_list.cmake), so both must be on one line.
 #define TERN_OP(number, name, signature, text) record(static_cast<Op>(number), #name, signature, text)
 
+// Attributes of several families.
+inline constexpr Attribute kAlongAxis = need(AttrKey::axis, AttrType::axis, "along which");
+inline constexpr Attribute kUpperTriangle = flag(AttrKey::upper, "the upper triangle, not the lower one");
+
 }  // namespace tern::ops

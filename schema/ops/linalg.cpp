@@ -146,18 +146,17 @@ void lstsq(Inference& c) {
   c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
-constexpr Attribute kLinalgUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");
 constexpr Attribute kHermitian = flag(AttrKey::hermitian, "a is hermitian, not symmetric");
 constexpr Attribute kLeft = flag(AttrKey::left, "the matrix stands to the left");
 constexpr Attribute kTranspose = with(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
-constexpr AttrRecord kCholesky[] = {kLinalgUpper, kCheck};
+constexpr AttrRecord kCholesky[] = {kUpperTriangle, kCheck};
 constexpr AttrRecord kQr[] = {need(AttrKey::mode, kQrNames, "which results")};
 constexpr AttrRecord kHouseholder[] = {need(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
                                        kTranspose};
 constexpr AttrRecord kLuFactor[] = {kCheck};
 constexpr AttrRecord kLuSolve[] = {kLeft, kTranspose};
-constexpr AttrRecord kTriangularSolve[] = {kLinalgUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
+constexpr AttrRecord kTriangularSolve[] = {kUpperTriangle, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
                                            kTranspose};
 constexpr AttrRecord kLdlFactor[] = {kHermitian, kCheck};
 constexpr AttrRecord kLdlSolve[] = {kHermitian};

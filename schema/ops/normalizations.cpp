@@ -83,13 +83,12 @@ void infer_batch_norm(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-constexpr Attribute kNormalizationsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
 constexpr Attribute kLastAxes =
     need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
 constexpr AttrRecord kSoftmax[] = {
-    kNormalizationsAlong,
+    kAlongAxis,
     flag(AttrKey::log, "its logarithm"),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };

@@ -225,7 +225,6 @@ void infer_segment_reduce(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-constexpr Attribute kReductionsAlong = need(AttrKey::axis, AttrType::axis, "along which");
 constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
 constexpr AttrRecord kReduce[] = {
     need(AttrKey::kind, kReduceNames, "how elements are combined"),
@@ -236,22 +235,22 @@ constexpr AttrRecord kReduce[] = {
 };
 constexpr AttrRecord kSelectReduce[] = {
     need(AttrKey::kind, kSelectNames, "which element"),
-    kReductionsAlong,
+    kAlongAxis,
     with(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
     kKeepdims,
 };
 constexpr AttrRecord kScan[] = {
     need(AttrKey::kind, kScanNames, "how elements are combined"),
-    kReductionsAlong,
+    kAlongAxis,
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kSort[] = {
-    kReductionsAlong,
+    kAlongAxis,
     flag(AttrKey::descending, "the largest first"),
     flag(AttrKey::stable, "equal elements keep their order"),
 };
 constexpr AttrRecord kTopk[] = {
-    kReductionsAlong,
+    kAlongAxis,
     need(AttrKey::k, AttrType::dim, "how many").at_least(0),
     with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
@@ -270,7 +269,7 @@ constexpr AttrRecord kSearchsorted[] = {
 };
 constexpr AttrRecord kSegmentReduce[] = {
     need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
-    kReductionsAlong,
+    kAlongAxis,
     may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
 };
 

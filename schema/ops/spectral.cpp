@@ -69,7 +69,6 @@ void fft(Inference& c) {
   c.out(real_part(x.dtype), std::move(shape));
 }
 
-constexpr Attribute kSpectralUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
 constexpr AttrRecord kFft[] = {
     need(AttrKey::kind, kFftNames, "of the operand and the result"),
     may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
@@ -77,7 +76,7 @@ constexpr AttrRecord kFft[] = {
     with(AttrKey::norm, kFftNormNames, 0, "what sums are divided by"),
     may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
 };
-constexpr AttrRecord kEigh[] = {kSpectralUpper};
+constexpr AttrRecord kEigh[] = {kUpperTriangle};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};
 
 constexpr OpRecord kSpectralOps[] = {

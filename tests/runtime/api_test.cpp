@@ -9,20 +9,11 @@ namespace tern {
 namespace {
 
 using testing::floats;
+using testing::invalid_argument_of;
 using testing::TestProgram;
 using testing::values_of;
 using Floats = std::vector<float>;
 using Sizes = std::vector<std::int64_t>;
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
-    return e.what();
-  }
-  return "no error";
-}
 
 /// in0 - in1 as out0, and in0 * 2 transposed as out1, for any number n of rows.
 struct Differences : TestProgram {
@@ -41,18 +32,19 @@ TEST(NamedTensors, AreTakenInAnyOrder) {
   EXPECT_EQ(values_of(s.run({{"in1", y}, {"in0", x}})[0]), (Floats{4, 4, 4}));
   EXPECT_EQ(values_of(s.run("forward", {{"in0", y}, {"in1", x}})[0]), (Floats{-4, -4, -4}));
   EXPECT_EQ(values_of(s.output("out1")), (Floats{2, 4, 6}));
-  EXPECT_EQ(message_of([&] { s.run({{"in0", x}}); }), "input 'in1' of 'forward' was not given");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(invalid_argument_of([&] { s.run({{"in0", x}}); }), "input 'in1' of 'forward' was not given");
+  EXPECT_EQ(invalid_argument_of([&] {
               s.run({{"in0", x}, {"in1", x}, {"mask", x}});
             }),
             "'forward' has no input 'mask'; it takes 'in0', 'in1'");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(invalid_argument_of([&] {
               s.run({{"in0", x}, {"imges", x}});
             }),
             "'forward' has no input 'imges'; it takes 'in0', 'in1'");
-  EXPECT_EQ(message_of([&] { s.run({{"in0", x}, {"in1", x}, {"in0", x}}); }), "input 'in0' was given twice");
-  EXPECT_EQ(message_of([&] { (void)s.output("logits"); }), "'forward' has no result 'logits'; it has 'out0', 'out1'");
-  EXPECT_NE(message_of([&] { (void)Session(p.model().prepare()).output("out0"); }), "no error");
+  EXPECT_EQ(invalid_argument_of([&] { s.run({{"in0", x}, {"in1", x}, {"in0", x}}); }), "input 'in0' was given twice");
+  EXPECT_EQ(invalid_argument_of([&] { (void)s.output("logits"); }),
+            "'forward' has no result 'logits'; it has 'out0', 'out1'");
+  EXPECT_NE(invalid_argument_of([&] { (void)Session(p.model().prepare()).output("out0"); }), "no error");
 }
 
 TEST(CallerOutputs, ReceiveResultsOfEverySize) {
@@ -80,7 +72,7 @@ TEST(OwnedResults, OutliveLaterRunsAndTheSession) {
   EXPECT_EQ(s->stats().bytes_copied, 0U);
   const Tensor x2 = floats({2, 3}, {1, 1, 1, 2, 2, 2}), y2 = floats({2, 3}, {0, 0, 0, 1, 1, 1});
   const std::vector<Tensor> wider = s->run_owned("forward", std::vector<Tensor>{x2, y2});
-  EXPECT_NE(message_of([&] { (void)s->output("out0"); }), "no error");
+  EXPECT_NE(invalid_argument_of([&] { (void)s->output("out0"); }), "no error");
   s.reset();
   EXPECT_EQ(values_of(first[0]), (Floats{4, 4, 4}));
   EXPECT_EQ(values_of(second[0]), (Floats{-4, -4, -4}));
@@ -136,15 +128,21 @@ TEST(CallerOutputs, AreCheckedBeforeAnyIsWritten) {
   Session s(p.model().prepare());
   const Tensor x = floats({1, 3}, {5, 6, 7});
   Tensor good = floats({1, 3}, {-1, -1, -1}), wrong(DType::f32, {1, 3}), other(DType::f64, {3, 1});
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(invalid_argument_of([&] {
               s.run_into({x, x}, {good, wrong});
             }),
             "result 'out1' is float32[3, 1], but the tensor given for it is float32[1, 3]");
-  EXPECT_NE(message_of([&] { s.run_into({x, x}, {good, other}); }).find("is float64[3, 1]"), std::string::npos);
+  EXPECT_NE(invalid_argument_of([&] {
+              s.run_into({x, x}, {good, other});
+            }).find("is float64[3, 1]"),
+            std::string::npos);
   EXPECT_EQ(values_of(good), (Floats{-1, -1, -1}));
-  EXPECT_NE(message_of([&] { s.run_into({x, x}, {good}); }).find("has 2 results, but 1 tensors"), std::string::npos);
+  EXPECT_NE(invalid_argument_of([&] {
+              s.run_into({x, x}, {good});
+            }).find("has 2 results, but 1 tensors"),
+            std::string::npos);
   const float fixed[3] = {};
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(invalid_argument_of([&] {
               s.run_into({x, x}, {Tensor::borrow(&fixed, DType::f32, {1, 3}), Tensor()});
             }).find("read-only"),
             std::string::npos);
@@ -162,7 +160,7 @@ TEST(StridedInputs, AreReadAndWrittenBack) {
   EXPECT_EQ(values_of(s.run({columns})[0]), (Floats{0, 4, 8, 2, 6, 10}));
   EXPECT_EQ(memory, (Floats{1, 2, 3, 4, 5, 6}));
   const Floats constant = memory;
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(invalid_argument_of([&] {
               s.run({Tensor::borrow(constant.data(), DType::f32, {2, 3}, {1, 2})});
             }).find("read-only"),
             std::string::npos);
@@ -175,9 +173,9 @@ TEST(Session, SaysWhatWasGivenForAState) {
   p.write_back(0, p.b().expr("c + 1", {{"c", count}}, DType::f32));
   p.output(count);
   Session s(p.model().prepare());
-  EXPECT_EQ(message_of([&] { s.write_state("state0", Tensor(DType::f64, {3})); }),
+  EXPECT_EQ(invalid_argument_of([&] { s.write_state("state0", Tensor(DType::f64, {3})); }),
             "state 'state0' is float32[2], but the value given is float64[3]");
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(invalid_argument_of([&] {
               s.write_state("state1", floats({2}, {1, 2}));
             }).find("Model::with_weights"),
             std::string::npos);
@@ -216,7 +214,7 @@ TEST(PrepareOptions, HaveBounds) {
   const auto with = [&](auto set) {
     PrepareOptions options;
     set(options);
-    return message_of([&] { (void)p.model().prepare(options); });
+    return invalid_argument_of([&] { (void)p.model().prepare(options); });
   };
   EXPECT_EQ(with([](PrepareOptions& o) { o.threads = -1; }), "PrepareOptions::threads is -1, but must be 0 to 1024");
   EXPECT_NE(with([](PrepareOptions& o) { o.threads = 1025; }), "no error");

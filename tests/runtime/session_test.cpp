@@ -10,18 +10,10 @@ namespace tern {
 namespace {
 
 using testing::floats;
+using testing::message_of;
 using testing::TestProgram;
 using testing::values_of;
 using Floats = std::vector<float>;
-
-std::string message_of_session(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Session, RunsAChainOfViewsAndArithmetic) {
   TestProgram p;
@@ -43,23 +35,23 @@ TEST(Session, ChecksInputsAndNamesThem) {
   p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
   p.output(y);
   Session s(p.model().prepare());
-  EXPECT_NE(message_of_session([&] {
+  EXPECT_NE(message_of([&] {
               s.run({floats({2, 3}, Floats(6))});
             }).find("takes 2 inputs (in0, in1), but 1"),
             std::string::npos);
-  EXPECT_NE(message_of_session([&] {
+  EXPECT_NE(message_of([&] {
               s.run({Tensor(DType::f64, {2, 3}), floats({4}, Floats(4))});
             }).find("input 'in0' is float64[2, 3]"),
             std::string::npos);
-  EXPECT_NE(message_of_session([&] {
+  EXPECT_NE(message_of([&] {
               s.run({floats({9, 3}, Floats(27)), floats({18}, Floats(18))});
             }).find("n must be between 2 and 8"),
             std::string::npos);
-  EXPECT_NE(message_of_session([&] {
+  EXPECT_NE(message_of([&] {
               s.run({floats({3, 3}, Floats(9)), floats({7}, Floats(7))});
             }).find("input 'in1' has size 7 on axis 0"),
             std::string::npos);
-  EXPECT_NE(message_of_session([&] {
+  EXPECT_NE(message_of([&] {
               s.run({floats({3, 4}, Floats(12)), floats({6}, Floats(6))});
             }).find("axis 1"),
             std::string::npos);
@@ -74,7 +66,7 @@ TEST(Session, SolvesASymbolThatStandsInAnExpressionAlone) {
   p.output(p.b().slice(x, 0, 0, n));
   Session s(p.model().prepare());
   EXPECT_EQ(values_of(s.run({floats({5}, {1, 2, 3, 4, 5})})[0]), (Floats{1, 2}));
-  EXPECT_NE(message_of_session([&] { s.run({floats({4}, Floats(4))}); }), "no error");
+  EXPECT_NE(message_of([&] { s.run({floats({4}, Floats(4))}); }), "no error");
 }
 
 TEST(Session, KeepsStateBetweenCallsAndApartFromOtherSessions) {
@@ -134,10 +126,9 @@ TEST(Session, WritesAnInputBackAndRefusesAReadOnlyOne) {
   EXPECT_EQ(values_of(s.run({t})[0]), (Floats{1, 2})) << "the result is the value before the write-back";
   EXPECT_EQ(values_of(t), (Floats{2, 3}));
   const float fixed[2] = {1, 2};
-  EXPECT_NE(message_of_session([&] {
-              s.run({Tensor::borrow(static_cast<const void*>(fixed), DType::f32, {2})});
-            }).find("read-only"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { s.run({Tensor::borrow(static_cast<const void*>(fixed), DType::f32, {2})}); }).find("read-only"),
+      std::string::npos);
 }
 
 TEST(Session, PlansEachSizeOnceWithinItsLimit) {
@@ -211,7 +202,7 @@ TEST(Session, SaysWhichNodeFailed) {
   Session s(p.model().prepare());
   Tensor bad(DType::i64, {1});
   bad.span<std::int64_t>()[0] = 7;
-  const std::string message = message_of_session([&] { s.run({floats({3, 2}, Floats(6)), bad}); });
+  const std::string message = message_of([&] { s.run({floats({3, 2}, Floats(6)), bad}); });
   EXPECT_NE(message.find("model.py:42"), std::string::npos) << message;
   EXPECT_NE(message.find("7"), std::string::npos) << message;
 }

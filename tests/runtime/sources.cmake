@@ -12,6 +12,7 @@ set(sources
   former_ops_test.cpp
   fuse_test.cpp
   gradient_lowering_test.cpp
+  group_forming_test.cpp
   import_aliasing_test.cpp
   integer_layers_test.cpp
   linalg_factors_test.cpp
@@ -43,6 +44,7 @@ set(sources
   safetensors_test.cpp
   safety_test.cpp
   segment_allocator_test.cpp
+  session_groups_test.cpp
   session_test.cpp
   session_use_test.cpp
   shared_sums_test.cpp

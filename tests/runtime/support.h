@@ -1,9 +1,13 @@
 // Small handmade programs for the runtime's tests.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <tern/tern.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "exporter/builder.h"
@@ -66,6 +70,20 @@ inline Tensor floats(std::vector<std::int64_t> sizes, const std::vector<float>& 
 inline std::vector<float> values_of(const Tensor& t) {
   const auto s = t.span<const float>();
   return {s.begin(), s.end()};
+}
+
+/// Message of the Error that `work` throws, of the code `expected` if given; "no error" if `work` throws none.
+inline std::string message_of(const std::function<void()>& work, std::optional<ErrorCode> expected = {}) {
+  try {
+    work();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), expected.value_or(e.code()));
+    return e.what();
+  }
+  return "no error";
+}
+inline std::string invalid_argument_of(const std::function<void()>& work) {
+  return message_of(work, ErrorCode::invalid_argument);
 }
 
 }  // namespace tern::testing

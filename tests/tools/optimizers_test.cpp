@@ -1,5 +1,5 @@
-// exporter/optimizers/step.h against PyTorch's optimizers in float64, over six steps (tests/data/optimizers/make.py),
-// with the step inserted into a program with its own parameters and states.
+// exporter/optimizers/step.h against PyTorch's optimizers in float64, over six steps (tests/data/optimizers/make.py).
+// The step is inserted into a program with its own parameters and states.
 #include <gtest/gtest.h>
 #include <tern/tern.h>
 

@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kLayoutWeightsLeast = 16;  // rows and columns
+constexpr std::int64_t kColumnOrderLeast = 16;  // rows and columns
 constexpr std::int64_t kTile = 32;
 
 /// Marks states that products read as their second operand, and nothing else reads.
@@ -28,7 +28,7 @@ std::vector<bool> read_by_products(const Program& program) {
 }
 
 bool is_large_matrix(const TensorType& t) {
-  return t.rank() == 2 && t.shape[0].value() >= kLayoutWeightsLeast && t.shape[1].value() >= kLayoutWeightsLeast;
+  return t.rank() == 2 && t.shape[0].value() >= kColumnOrderLeast && t.shape[1].value() >= kColumnOrderLeast;
 }
 
 /// True for types whose matrices products read fastest column by column.

@@ -11,10 +11,6 @@
 namespace tern {
 namespace {
 
-void start_from_input(KernelCall& c) {
-  if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
-}
-
 /// Adds n values to n elements; rounds each sum to the type.
 template <class L>
 void add_run(const L* values, std::byte* to, DType dtype, std::int64_t n) {

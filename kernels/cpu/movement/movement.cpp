@@ -4,6 +4,7 @@
 
 #include "dtypes/convert.h"
 #include "kernels/channels_last.h"
+#include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
 
 namespace tern {
@@ -43,13 +44,8 @@ bool makes_channels_last(const KernelCall& c) {
          lie_so > c.out[0].numel();
 }
 
-/// Copies input 0 to the output unless the runtime gave both the same memory.
-void start_from_input_movement(KernelCall& c) {
-  if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
-}
-
 void slice_scatter(KernelCall& c) {
-  start_from_input_movement(c);
+  start_from_input(c);
   const TensorView& out = c.out[0];
   const int axis = axis_of(c, out);
   if (c.in[1].size(axis) == 0) return;
@@ -58,7 +54,7 @@ void slice_scatter(KernelCall& c) {
 }
 
 void as_strided_scatter(KernelCall& c) {
-  start_from_input_movement(c);
+  start_from_input(c);
   TensorView to = c.in[1];
   if (to.numel() == 0) return;
   to.data = c.out[0].data + c.node->integer(AttrKey::offset) * element_size(to.dtype);

@@ -9,9 +9,6 @@
 namespace tern::special {
 namespace {
 
-constexpr double kBesselInfinity = std::numeric_limits<double>::infinity();
-constexpr double kBesselNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kBesselPi = std::numbers::pi;
 // Smallest x with full precision from the asymptotic series: the terms vanish before they grow.
 constexpr double kFar = 20;
 
@@ -49,26 +46,26 @@ double hankel_sum(int n, double x, double sign) {
 double i_scaled(int n, double x) {
   if (x <= kFar) return std::exp(-x) * i_series(n, x);
   if (std::isinf(x)) return 0;
-  return hankel_sum(n, x, -1) / std::sqrt(2 * kBesselPi * x);
+  return hankel_sum(n, x, -1) / std::sqrt(2 * kPi * x);
 }
 double i_plain(int n, double x) {
   if (x <= kFar) return i_series(n, x);
   // Multiplies by two factors: exp(x) overflows before the result does.
   const double half = std::exp(x / 2);
-  return std::isinf(x) ? x : hankel_sum(n, x, -1) / std::sqrt(2 * kBesselPi * x) * half * half;
+  return std::isinf(x) ? x : hankel_sum(n, x, -1) / std::sqrt(2 * kPi * x) * half * half;
 }
 
 double k_plain(int n, double x) {
-  if (std::isnan(x) || x < 0) return kBesselNaN;
-  if (x == 0) return kBesselInfinity;
+  if (std::isnan(x) || x < 0) return kNaN;
+  if (x == 0) return kInfinity;
   if (std::isinf(x)) return 0;
   if (x < 1e-300) return n == 0 ? -std::log(x / 2) - std::numbers::egamma : 1 / x;
   if (x <= kFar) return std::cyl_bessel_k(static_cast<double>(n), x);
-  return hankel_sum(n, x, 1) * std::sqrt(kBesselPi / (2 * x)) * std::exp(-x);
+  return hankel_sum(n, x, 1) * std::sqrt(kPi / (2 * x)) * std::exp(-x);
 }
 double k_scaled(int n, double x) {
   if (!(x > kFar)) return k_plain(n, x) * std::exp(x);
-  return std::isinf(x) ? 0 : hankel_sum(n, x, 1) * std::sqrt(kBesselPi / (2 * x));
+  return std::isinf(x) ? 0 : hankel_sum(n, x, 1) * std::sqrt(kPi / (2 * x));
 }
 
 /// Abramowitz and Stegun, 10.4.2 and 10.4.3.
@@ -127,10 +124,10 @@ double j1(double x) {
   return ::j1(x);
 }
 double y0(double x) {
-  return x == 0 ? -kBesselInfinity : x < 0 ? kBesselNaN : ::y0(x);
+  return x == 0 ? -kInfinity : x < 0 ? kNaN : ::y0(x);
 }
 double y1(double x) {
-  return x == 0 ? -kBesselInfinity : x < 0 ? kBesselNaN : ::y1(x);
+  return x == 0 ? -kInfinity : x < 0 ? kNaN : ::y1(x);
 }
 double k0(double x) {
   return k_plain(0, x);
@@ -158,14 +155,14 @@ double airy_ai(double x) {
   const double zeta = 2 * a * std::sqrt(a) / 3;
   if (x > 2) {
     if (zeta > 760) return 0;
-    if (zeta <= 18) return std::sqrt(x / 3) * std::cyl_bessel_k(1.0 / 3, zeta) / kBesselPi;
-    return std::exp(-zeta) * airy_sums(zeta).alternating / (2 * std::sqrt(kBesselPi) * std::sqrt(std::sqrt(x)));
+    if (zeta <= 18) return std::sqrt(x / 3) * std::cyl_bessel_k(1.0 / 3, zeta) / kPi;
+    return std::exp(-zeta) * airy_sums(zeta).alternating / (2 * std::sqrt(kPi) * std::sqrt(std::sqrt(x)));
   }
   if (std::isinf(x)) return 0;
   // 10.4.60
   const AirySums s = airy_sums(zeta);
-  const double angle = zeta + kBesselPi / 4;
-  return (std::sin(angle) * s.even - std::cos(angle) * s.odd) / (std::sqrt(kBesselPi) * std::sqrt(std::sqrt(a)));
+  const double angle = zeta + kPi / 4;
+  return (std::sin(angle) * s.even - std::cos(angle) * s.odd) / (std::sqrt(kPi) * std::sqrt(std::sqrt(a)));
 }
 
 }  // namespace tern::special

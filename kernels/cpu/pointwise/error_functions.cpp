@@ -7,8 +7,6 @@
 namespace tern::special {
 namespace {
 
-constexpr double kErrorFunctionsInfinity = std::numeric_limits<double>::infinity();
-constexpr double kErrorFunctionsNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTwoOverRootPi = 2 * std::numbers::inv_sqrtpi;
 
 /// Inverts erfc on (0, 1]: Hastings's approximation (Abramowitz and Stegun, 26.2.23), then Halley's steps.
@@ -28,8 +26,8 @@ double erfc_inverse(double q) {
 
 double erfinv(double y) {
   const double a = std::abs(y);
-  if (!(a <= 1)) return kErrorFunctionsNaN;
-  if (a == 1) return std::copysign(kErrorFunctionsInfinity, y);
+  if (!(a <= 1)) return kNaN;
+  if (a == 1) return std::copysign(kInfinity, y);
   if (a > 0.5) return std::copysign(erfc_inverse(1 - a), y);
   double x = y / kTwoOverRootPi;
   for (int i = 0; i < 5; ++i) {
@@ -40,9 +38,9 @@ double erfinv(double y) {
 }
 
 double ndtri(double p) {
-  if (!(p >= 0 && p <= 1)) return kErrorFunctionsNaN;
-  if (p == 0) return -kErrorFunctionsInfinity;
-  if (p == 1) return kErrorFunctionsInfinity;
+  if (!(p >= 0 && p <= 1)) return kNaN;
+  if (p == 0) return -kInfinity;
+  if (p == 1) return kInfinity;
   if (p <= 0.25) return -std::numbers::sqrt2 * erfc_inverse(2 * p);
   if (p >= 0.75) return std::numbers::sqrt2 * erfc_inverse(2 * (1 - p));
   return std::numbers::sqrt2 * erfinv(2 * p - 1);

@@ -9,9 +9,6 @@ extern "C" double lgamma_r(double, int*);  // <cmath>'s lgamma writes a global
 namespace tern::special {
 namespace {
 
-constexpr double kGammaInfinity = std::numeric_limits<double>::infinity();
-constexpr double kGammaNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kGammaPi = std::numbers::pi;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 constexpr int kMostTerms = 20000;
 
@@ -23,8 +20,8 @@ double trigamma(double x) {
   double result = 0;
   if (x < 0.5) {
     sign = -1;
-    const T s = std::sin(static_cast<T>(kGammaPi) * static_cast<T>(x));
-    result -= kGammaPi * kGammaPi / (s * s);
+    const T s = std::sin(static_cast<T>(kPi) * static_cast<T>(x));
+    result -= kPi * kPi / (s * s);
     x = 1 - x;
   }
   while (x < 12) {
@@ -82,13 +79,13 @@ double lgamma(double x) {
 }
 
 double digamma(double x) {
-  if (x == 0) return std::copysign(kGammaInfinity, -x);
+  if (x == 0) return std::copysign(kInfinity, -x);
   double result = 0;
   if (x < 0) {
     double whole = 0;
     const double rest = std::modf(x, &whole);
-    if (rest == 0 || !std::isfinite(x)) return kGammaNaN;
-    result = -kGammaPi / std::tan(kGammaPi * rest);
+    if (rest == 0 || !std::isfinite(x)) return kNaN;
+    result = -kPi / std::tan(kPi * rest);
     x = 1 - x;
   }
   while (x < 10) {
@@ -105,7 +102,7 @@ double digamma(double x) {
 
 template <class T>
 double polygamma(double n, double x) {
-  if (!(n >= 0) || n != std::floor(n)) return kGammaNaN;
+  if (!(n >= 0) || n != std::floor(n)) return kNaN;
   if (n == 0) return digamma(x);
   if (n == 1) return trigamma<T>(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
@@ -115,13 +112,13 @@ template double polygamma<float>(double, double);
 template double polygamma<double>(double, double);
 
 double zeta(double s, double q) {
-  if (std::isnan(s) || std::isnan(q)) return kGammaNaN;
-  if (s == 1) return kGammaInfinity;
-  if (s < 1) return kGammaNaN;
+  if (std::isnan(s) || std::isnan(q)) return kNaN;
+  if (s == 1) return kInfinity;
+  if (s < 1) return kNaN;
   if (q <= 0) {
-    if (q == std::floor(q)) return kGammaInfinity;
-    if (s != std::floor(s)) return kGammaNaN;
-    if (q < -1e6) return kGammaNaN;  // the sum would have a million terms or more
+    if (q == std::floor(q)) return kInfinity;
+    if (s != std::floor(s)) return kNaN;
+    if (q < -1e6) return kNaN;  // the sum would have a million terms or more
   }
   // Euler-Maclaurin: sums at least ten terms directly, then corrections with (2k)! / B(2k).
   static constexpr double kDenominators[] = {12.0,
@@ -162,19 +159,19 @@ double zeta(double s, double q) {
 }
 
 double igamma(double a, double x) {
-  if (!(a >= 0) || !(x >= 0)) return kGammaNaN;
-  if (a == 0) return x > 0 ? 1 : kGammaNaN;
+  if (!(a >= 0) || !(x >= 0)) return kNaN;
+  if (a == 0) return x > 0 ? 1 : kNaN;
   if (x == 0) return 0;
-  if (std::isinf(a)) return std::isinf(x) ? kGammaNaN : 0;
+  if (std::isinf(a)) return std::isinf(x) ? kNaN : 0;
   if (std::isinf(x)) return 1;
   return x < a + 1 ? lower_series(a, x) : 1 - upper_fraction(a, x);
 }
 
 double igammac(double a, double x) {
-  if (!(a >= 0) || !(x >= 0)) return kGammaNaN;
-  if (a == 0) return x > 0 ? 0 : kGammaNaN;
+  if (!(a >= 0) || !(x >= 0)) return kNaN;
+  if (a == 0) return x > 0 ? 0 : kNaN;
   if (x == 0) return 1;
-  if (std::isinf(a)) return std::isinf(x) ? kGammaNaN : 1;
+  if (std::isinf(a)) return std::isinf(x) ? kNaN : 1;
   if (std::isinf(x)) return 0;
   return x < a + 1 ? 1 - lower_series(a, x) : upper_fraction(a, x);
 }

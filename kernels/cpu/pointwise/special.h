@@ -1,7 +1,14 @@
 // Special functions of one or two doubles; float arguments are widened. NaN in gives NaN.
 #pragma once
 
+#include <limits>
+#include <numbers>
+
 namespace tern::special {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kPi = std::numbers::pi;
 
 // error_functions.cpp
 double erfinv(double y);

@@ -73,11 +73,6 @@ void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
 }
 
 template <class T>
-bool is_nan_pool(T v) {
-  return v != v;
-}
-
-template <class T>
 void fill_lowest(T* y, std::int64_t width) {
   std::fill_n(
       y, width,
@@ -91,7 +86,7 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
     const T* from = x + line + w[2].position(0, k);
     for (std::int64_t i = begin; i < end; ++i) {
       const T v = from[i * w[2].stride];
-      y[i] = v > y[i] || is_nan_pool(v) ? v : y[i];
+      y[i] = v > y[i] || is_nan(v) ? v : y[i];
     }
   });
 }
@@ -118,7 +113,7 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
     for (std::int64_t i = begin; i < end; ++i) {
       const T v = own.values[i];
       const auto place = static_cast<Place>(first + i * stride);
-      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan_pool(v);
+      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan(v);
       y[i] = takes ? v : y[i];
       own.places[i] = takes ? place : own.places[i];
     }

@@ -6,8 +6,8 @@
 
 namespace tern::emulated {
 
-// C of a whole PTX module, for compile_ptx_c(). Throws TranslationError (error.h), with the line and the instruction,
-// for anything unknown: the translation never guesses.
+// C of a whole PTX module, for compile_ptx_c(). Anything unknown throws TranslationError (error.h), which names the
+// line and the instruction: the translation never guesses.
 //
 // Counting kernels (../counts.h) count if a launch requests counting; other kernels have no counting code.
 enum class Counts : bool { off, on };

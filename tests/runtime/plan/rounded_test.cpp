@@ -149,6 +149,24 @@ TEST(Rounded, ASecondReaderGetsAllDigits) {
   for (DType t : same_bits({40, 64}, random_floats(40 * 64, 1), make).stored) EXPECT_EQ(t, DType::f32);
 }
 
+TEST(Rounded, UnreadInputsAndUnusedViewsMakeNoDifference) {
+  const auto make = [](TestProgram& p, ValueId x, std::vector<ValueId>* between) {
+    FunctionInput unread;
+    unread.kind = FunctionInput::Kind::none;
+    unread.name = "mask";
+    Function& f = p.program().functions[0];
+    f.inputs.insert(f.inputs.begin(), unread);
+    const ValueId y = linear(p, x, 64, 64, 1);
+    between->push_back(y);
+    p.b().reshape(y, {64, 40});
+    f.nodes.back().outputs[0] = kNoValue;
+    return std::vector<ValueId>{linear(p, y, 64, 32, 2)};
+  };
+  const std::vector<DType> stored = same_bits({40, 64}, random_floats(40 * 64, 1), make).stored;
+  if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
+  EXPECT_EQ(stored, (std::vector{DType::bf16, DType::f32}));
+}
+
 /// Result types of two layers with bfloat16 weights; `shared`: another function multiplies by the same weights.
 std::vector<DType> stored_by_layers(bool shared) {
   TestProgram p;
