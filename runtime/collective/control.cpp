@@ -163,10 +163,10 @@ class Server {
         fail(ErrorCode::io, fmt::format("'{}': {} of {} ranks are missing: {}", options_.address, missing,
                                         options_.size, list_missing()));
       }
-      if (stop.stop_requested()) return;
+      if (stop.stop_requested() && failure_.empty()) return;
       missing -= welcome(std::move(s), end);
     }
-    // Late ranks receive the reason, too.
+    // Late ranks receive the reason, too, even if rank 0 has received it and stops.
     for (const Deadline last = std::min(end, after(kLate)); missing > 0;) missing -= welcome(next_speaker(last), last);
     for (Rank& r : ranks_) send(r, What::ready, {});
   }

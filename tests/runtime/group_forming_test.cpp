@@ -93,6 +93,26 @@ TEST(Controls, ARankThatEndsBeforeAllHaveComeIsNamed) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3500));
 }
 
+TEST(Controls, ALateRankHearsOfTheRankThatHasEnded) {
+  for (int turn = 0; turn < 40; ++turn) {
+    const auto ranked = [](int rank) {
+      GroupOptions o = options_of(rank);
+      o.size = 3;
+      o.timeout = milliseconds(3000);
+      return o;
+    };
+    std::jthread first([&] { failure_of([&] { Control::connect(ranked(0)); }); });
+    const Deadline end = std::chrono::steady_clock::now() + kCollectiveSoon;
+    {
+      const Socket second = Socket::connect(ranked(1).address, end);
+      control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), end);
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+    const std::string why = failure_of([&] { Control::connect(ranked(2)); });
+    ASSERT_NE(why.find("rank 1 has ended"), std::string::npos) << why << ", turn " << turn;
+  }
+}
+
 struct Environment {
   using Variables = std::vector<std::pair<const char*, const char*>>;
   explicit Environment(const Variables& set) {
