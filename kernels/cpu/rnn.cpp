@@ -1,14 +1,16 @@
-// rnn: multiplies the inputs of all steps at once, then step by step multiplies the state and applies the gates.
+// rnn: multiplies the inputs of all steps at once, then step by step multiplies the state and applies the gates. The
+// weights are read where they lie; threads share the units of a step, or each takes a direction.
 #include <tern/error.h>
 
-#include <cmath>
-#include <cstring>
+#include <algorithm>
+#include <type_traits>
 
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/pointwise/loops.h"
+#include "kernels/cpu/products/float32/in_place_driver.h"
 #include "kernels/cpu/products/gemm.h"
-#include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
 
@@ -35,14 +37,20 @@ Sizes sizes_of(const KernelCall& c) {
   return s;
 }
 
-/// Buffers in the type of the sums.
+/// Scratch of a direction in the type of the sums.
+template <class T>
+struct DirectionBuffers {
+  T* from_input;  ///< [steps, batch, gates]
+  T* gate_sums;   ///< [batch, gates]; several threads: [gate, batch, units of the thread] for each
+  T *h, *c;       ///< the state before the first step and after the last, [batch, projected] and [batch, hidden]
+  T* cell_out;    ///< [batch, hidden], before a projection
+  T *w_ih, *w_hh, *w_hr, *b_ih, *b_hh;  ///< converted or gathered weights
+};
+
 template <class T>
 struct RnnBuffers {
   T *layer_in, *layer_out;  ///< [steps, batch, features]
-  T* from_input;            ///< [steps, batch, gates]
-  T* from_state;            ///< [batch, gates]
-  T *h, *c, *cell_out;      ///< [batch, projected], [batch, hidden] twice
-  T *w_ih, *w_hh, *w_hr, *b_ih, *b_hh;
+  DirectionBuffers<T> direction[2];
 };
 
 template <class T>
@@ -51,119 +59,255 @@ RnnBuffers<T> buffers(const Sizes& s, ScratchParts& parts) {
   RnnBuffers<T> b{};
   b.layer_in = parts.take<T>(rows * width);
   b.layer_out = parts.take<T>(rows * width);
-  b.from_input = parts.take<T>(rows * s.gates);
-  b.from_state = parts.take<T>(s.batch * s.gates);
-  b.h = parts.take<T>(s.batch * s.projected);
-  b.c = parts.take<T>(s.batch * s.hidden);
-  b.cell_out = parts.take<T>(s.batch * s.hidden);
-  b.w_ih = parts.take<T>(s.gates * width);
-  b.w_hh = parts.take<T>(s.gates * s.projected);
-  b.w_hr = parts.take<T>(s.projected * s.hidden);
-  b.b_ih = parts.take<T>(s.gates);
-  b.b_hh = parts.take<T>(s.gates);
+  for (std::int64_t d = 0; d < s.directions; ++d) {
+    DirectionBuffers<T>& r = b.direction[d];
+    r.from_input = parts.take<T>(rows * s.gates);
+    r.gate_sums = parts.take<T>(s.batch * s.gates);
+    r.h = parts.take<T>(s.batch * s.projected);
+    r.c = parts.take<T>(s.batch * s.hidden);
+    r.cell_out = parts.take<T>(s.batch * s.hidden);
+    r.w_ih = parts.take<T>(s.gates * width);
+    r.w_hh = parts.take<T>(s.gates * s.projected);
+    r.w_hr = parts.take<T>(s.projected * s.hidden);
+    r.b_ih = parts.take<T>(s.gates);
+    r.b_hh = parts.take<T>(s.gates);
+  }
   return b;
 }
 
-template <class T>
-T sigmoid(T x) {
-  return T(1) / (T(1) + std::exp(-x));
-}
+/// A contiguous weight [rows, columns] in its own type, or converted to the type of the sums.
+struct RnnWeight {
+  const void* data = nullptr;
+  DType type = DType::invalid;
 
-/// Computes a step of a sample: `x` and `h` hold the input's and the state's contributions to the gates, biases
-/// included; `state` is an LSTM's cell state, else the state. Writes the new output to `out`.
-template <class T>
-void gates(const Sizes& s, const T* x, const T* h, T* state, T* out) {
-  const std::int64_t n = s.hidden;
-  for (std::int64_t j = 0; j < n; ++j) {
-    switch (s.kind) {
-      case RnnKind::lstm: {
-        const T i = sigmoid(x[j] + h[j]), f = sigmoid(x[n + j] + h[n + j]), g = std::tanh(x[2 * n + j] + h[2 * n + j]);
-        state[j] = f * state[j] + i * g;
-        out[j] = sigmoid(x[3 * n + j] + h[3 * n + j]) * std::tanh(state[j]);
-        break;
-      }
-      case RnnKind::gru: {
-        const T r = sigmoid(x[j] + h[j]), z = sigmoid(x[n + j] + h[n + j]),
-                fresh = std::tanh(x[2 * n + j] + r * h[2 * n + j]);
-        out[j] = (state[j] - fresh) * z + fresh;
-        break;
-      }
-      case RnnKind::tanh: out[j] = std::tanh(x[j] + h[j]); break;
-      case RnnKind::relu: {
-        const T v = x[j] + h[j];
-        out[j] = v < T(0) ? T(0) : v;
-        break;
-      }
-    }
+  template <class T>
+  const T* as() const {
+    return static_cast<const T*>(data);
   }
-}
+  const void* row(std::int64_t i, std::int64_t columns) const {
+    return static_cast<const std::byte*>(data) + i * columns * element_size(type);
+  }
+};
 
 template <class T>
-void add_rows(T* to, std::int64_t rows, std::int64_t width, const T* bias) {
-  for (std::int64_t r = 0; r < rows; ++r)
-    std::memcpy(to + r * width, bias, static_cast<std::size_t>(width) * sizeof(T));
-}
-
-/// Runs a layer in one direction: layer_in [steps, batch, width] to columns `at`.. of layer_out.
-template <class T>
-void run_cell(const KernelCall& c, const Sizes& s, const RnnBuffers<T>& b, std::int64_t cell, std::int64_t width) {
+RnnWeight weight_of(const TensorView& v, bool narrow, T* buffer) {
   const DType type = dtype_of_v<T>;
-  const auto first = static_cast<std::size_t>(3 + 5 * cell);
-  const bool biases = c.has(first + 2), projections = c.has(first + 4), lstm = s.kind == RnnKind::lstm;
-  to_dense(c.in[first], type, b.w_ih);
-  to_dense(c.in[first + 1], type, b.w_hh);
-  if (biases) {
-    to_dense(c.in[first + 2], type, b.b_ih);
-    to_dense(c.in[first + 3], type, b.b_hh);
-  }
-  if (projections) to_dense(c.in[first + 4], type, b.w_hr);
-  const auto state = [&](std::size_t input, std::int64_t features, T* to) {
-    TensorView v = c.in[input];
-    v.rank = 2;
-    v.sizes[0] = s.batch;
-    v.sizes[1] = features;
-    v.data += cell * s.batch * features * element_size(v.dtype);
-    make_contiguous(v);
-    to_dense(v, type, to);
-  };
-  state(1, s.projected, b.h);
-  if (lstm) state(2, s.hidden, b.c);
-  const std::int64_t rows = s.steps * s.batch, out_width = s.directions * s.projected, direction = cell % s.directions;
-  if (biases) add_rows(b.from_input, rows, s.gates, b.b_ih);
-  gemm<T>(rows, s.gates, width, {b.layer_in, width, 1}, {b.w_ih, 1, width}, b.from_input, s.gates, biases);
-  for (std::int64_t i = 0; i < s.steps; ++i) {
-    const std::int64_t step = direction == 0 ? i : s.steps - 1 - i;
-    if (biases) add_rows(b.from_state, s.batch, s.gates, b.b_hh);
-    gemm<T>(s.batch, s.gates, s.projected, {b.h, s.projected, 1}, {b.w_hh, 1, s.projected}, b.from_state, s.gates,
-            biases);
-    T* fresh = projections ? b.cell_out : b.h;
-    parallel_for(s.batch, grain_for(s.gates * 8), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t n = begin; n < end; ++n) {
-        gates<T>(s, b.from_input + (step * s.batch + n) * s.gates, b.from_state + n * s.gates,
-                 lstm ? b.c + n * s.hidden : b.h + n * s.hidden, fresh + n * s.hidden);
+  if (v.contiguous() && (v.dtype == type || (narrow && is_narrow_float(v.dtype)))) return {v.data, v.dtype};
+  to_dense(v, type, buffer);
+  return {buffer, type};
+}
+
+/// y [m, n] (dense) = x [m, k] (rows `x_row` apart) times the rows `first` .. of `weight` [.., k], plus `bias` [n] or
+/// nothing.
+void multiply(const float* x, std::int64_t x_row, std::int64_t m, const RnnWeight& weight, std::int64_t first,
+              std::int64_t n, std::int64_t k, const float* bias, float* y) {
+  linear({m, n, k, x_row, k}, {.x = x, .weight = weight.row(first, k), .bias = bias, .y = y, .type = weight.type});
+}
+void multiply(const double* x, std::int64_t x_row, std::int64_t m, const RnnWeight& weight, std::int64_t first,
+              std::int64_t n, std::int64_t k, const double* bias, double* y) {
+  for (std::int64_t i = 0; bias != nullptr && i < m; ++i) std::copy_n(bias, n, y + i * n);
+  gemm<double>(m, n, k, {x, x_row, 1}, {weight.as<double>() + first * k, 1, k}, y, n, bias != nullptr);
+}
+
+/// Vector loops over contiguous runs.
+template <class T>
+class GateLoops {
+ public:
+  void add(T* to, const T* a, const T* b, std::int64_t n) const { add_(to, a, b, nullptr, n); }
+  void sub(T* to, const T* a, const T* b, std::int64_t n) const { sub_(to, a, b, nullptr, n); }
+  void mul(T* to, const T* a, const T* b, std::int64_t n) const { mul_(to, a, b, nullptr, n); }
+  void sigmoid(T* x, std::int64_t n) const { sigmoid_(x, x, nullptr, nullptr, n); }
+  void tanh(T* to, const T* x, std::int64_t n) const { tanh_(to, x, nullptr, nullptr, n); }
+
+ private:
+  static pointwise::Loop loop(Scalar op) { return pointwise::loop_table().get(op, dtype_of_v<T>); }
+  pointwise::Loop add_ = loop(Scalar::add), sub_ = loop(Scalar::sub), mul_ = loop(Scalar::mul),
+                  sigmoid_ = loop(Scalar::sigmoid), tanh_ = loop(Scalar::tanh);
+};
+
+/// A step of `n` units of one sample. Gate g of x (biases included) lies at x + g * x_gate, of h at h + g * h_gate.
+template <class T>
+struct UnitRun {
+  const T* x;
+  std::int64_t x_gate;
+  T* h;  ///< overwritten
+  std::int64_t h_gate, n;
+  const T* before;  ///< the state of these units before the step, unless LSTM
+  T* cell;          ///< LSTM: the cell state of these units
+  T* out;
+};
+
+template <class T>
+void apply_gates(RnnKind kind, const GateLoops<T>& loops, const UnitRun<T>& r) {
+  const std::int64_t n = r.n;
+  const auto sum = [&](std::int64_t g) { loops.add(r.h + g * r.h_gate, r.h + g * r.h_gate, r.x + g * r.x_gate, n); };
+  switch (kind) {
+    case RnnKind::lstm: {
+      T *in = r.h, *forget = r.h + r.h_gate, *fresh = r.h + 2 * r.h_gate, *shown = r.h + 3 * r.h_gate;
+      if (r.x_gate == n && r.h_gate == n) {
+        loops.add(r.h, r.h, r.x, 4 * n);
+        loops.sigmoid(in, 2 * n);
+      } else {
+        for (std::int64_t g = 0; g < 4; ++g) sum(g);
+        loops.sigmoid(in, n);
+        loops.sigmoid(forget, n);
       }
+      loops.tanh(fresh, fresh, n);
+      loops.sigmoid(shown, n);
+      loops.mul(r.cell, r.cell, forget, n);
+      loops.mul(in, in, fresh, n);
+      loops.add(r.cell, r.cell, in, n);
+      loops.tanh(fresh, r.cell, n);
+      return loops.mul(r.out, shown, fresh, n);
+    }
+    case RnnKind::gru: {
+      T *reset = r.h, *update = r.h + r.h_gate, *fresh = r.h + 2 * r.h_gate;
+      sum(0);
+      sum(1);
+      loops.sigmoid(reset, n);
+      loops.sigmoid(update, n);
+      loops.mul(fresh, fresh, reset, n);
+      sum(2);
+      loops.tanh(fresh, fresh, n);
+      loops.sub(reset, r.before, fresh, n);
+      loops.mul(reset, reset, update, n);
+      return loops.add(r.out, reset, fresh, n);
+    }
+    case RnnKind::tanh: sum(0); return loops.tanh(r.out, r.h, n);
+    case RnnKind::relu:
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T v = r.x[j] + r.h[j];
+        r.out[j] = v < T(0) ? T(0) : v;
+      }
+  }
+}
+
+/// A layer in one direction: layer_in [steps, batch, width] to its columns of layer_out.
+template <class T>
+class Cell {
+ public:
+  Cell(const KernelCall& c, const Sizes& s, const RnnBuffers<T>& b, std::int64_t layer, std::int64_t direction,
+       std::int64_t width)
+      : c_(c),
+        s_(s),
+        b_(b.direction[direction]),
+        in_(b.layer_in),
+        out_(b.layer_out + direction * s.projected),
+        out_row_(s.directions * s.projected),
+        cell_(layer * s.directions + direction),
+        width_(width),
+        backwards_(direction != 0) {}
+
+  void run() {
+    constexpr bool kNarrow = std::is_same_v<T, float>;
+    const auto first = static_cast<std::size_t>(3 + 5 * cell_);
+    const bool biases = c_.has(first + 2), lstm = s_.kind == RnnKind::lstm;
+    const DType type = dtype_of_v<T>;
+    w_hh_ = weight_of(c_.in[first + 1], kNarrow, b_.w_hh);
+    if (c_.has(first + 4)) w_hr_ = weight_of(c_.in[first + 4], kNarrow, b_.w_hr);
+    if (biases) {
+      to_dense(c_.in[first + 2], type, b_.b_ih);
+      to_dense(c_.in[first + 3], type, b_.b_hh);
+      b_hh_ = b_.b_hh;
+    }
+    to_dense(state(c_.in[1], s_.projected), type, b_.h);
+    if (lstm) to_dense(state(c_.in[2], s_.hidden), type, b_.c);
+    multiply_inputs(weight_of(c_.in[first], false, b_.w_ih), biases);
+    const T* h = b_.h;
+    std::int64_t h_row = s_.projected;
+    for (std::int64_t i = 0; i < s_.steps; ++i) {
+      const std::int64_t step = backwards_ ? s_.steps - 1 - i : i;
+      T* out = out_ + step * s_.batch * out_row_;
+      run_step(step, h, h_row, out);
+      h = out;
+      h_row = out_row_;
+    }
+    give(1, s_.projected, h, h_row);
+    if (lstm) give(2, s_.hidden, b_.c, s_.hidden);
+  }
+
+ private:
+  TensorView state(TensorView v, std::int64_t features) const {
+    v.rank = 2;
+    v.sizes[0] = s_.batch;
+    v.sizes[1] = features;
+    v.data += cell_ * s_.batch * features * element_size(v.dtype);
+    make_contiguous(v);
+    return v;
+  }
+  void multiply_inputs(const RnnWeight& weight, bool biases) {
+    const std::int64_t rows = s_.steps * s_.batch;
+    for (std::int64_t r = 0; biases && r < rows; ++r) std::copy_n(b_.b_ih, s_.gates, b_.from_input + r * s_.gates);
+    gemm<T>(rows, s_.gates, width_, {in_, width_, 1}, {weight.as<T>(), 1, width_}, b_.from_input, s_.gates, biases);
+  }
+
+  /// Writes the state after the step to `out`, rows out_row_ apart.
+  void run_step(std::int64_t step, const T* h, std::int64_t h_row, T* out) {
+    constexpr std::int64_t kThreadProducts = std::int64_t{1} << 17, kUnits = 16;
+    const std::int64_t products = s_.batch * s_.gates * s_.projected;
+    const std::int64_t groups = (s_.hidden + kUnits - 1) / kUnits;
+    const std::int64_t threads = std::max<std::int64_t>(1, products / kThreadProducts);
+    T* shown = w_hr_.data != nullptr ? b_.cell_out : out;
+    const std::int64_t shown_row = w_hr_.data != nullptr ? s_.hidden : out_row_;
+    parallel_for(groups, (groups + threads - 1) / threads, [&](std::int64_t begin, std::int64_t end) {
+      run_units(step, h, h_row, begin * kUnits, std::min(end * kUnits, s_.hidden), shown, shown_row);
     });
-    if (projections)
-      gemm<T>(s.batch, s.projected, s.hidden, {b.cell_out, s.hidden, 1}, {b.w_hr, 1, s.hidden}, b.h, s.projected,
-              false);
-    for (std::int64_t n = 0; n < s.batch; ++n) {
-      std::memcpy(b.layer_out + (step * s.batch + n) * out_width + direction * s.projected, b.h + n * s.projected,
-                  static_cast<std::size_t>(s.projected) * sizeof(T));
+    if (w_hr_.data == nullptr) return;
+    // The gates' sums have been read: their buffer takes the dense product.
+    T* dense = b_.gate_sums;
+    if (s_.hidden == 0) {
+      for (std::int64_t n = 0; n < s_.batch; ++n) std::fill_n(out + n * out_row_, s_.projected, T(0));
+      return;
+    }
+    multiply(b_.cell_out, s_.hidden, s_.batch, w_hr_, 0, s_.projected, s_.hidden, nullptr, dense);
+    for (std::int64_t n = 0; n < s_.batch; ++n) std::copy_n(dense + n * s_.projected, s_.projected, out + n * out_row_);
+  }
+  void run_units(std::int64_t step, const T* h, std::int64_t h_row, std::int64_t begin, std::int64_t end, T* shown,
+                 std::int64_t shown_row) {
+    const std::int64_t n = end - begin, gates = s_.gates / s_.hidden;
+    const bool all = n == s_.hidden;
+    T* sums = b_.gate_sums + begin * gates * s_.batch;
+    if (all) {
+      multiply(h, h_row, s_.batch, w_hh_, 0, s_.gates, s_.projected, b_hh_, sums);
+    } else {
+      for (std::int64_t g = 0; g < gates; ++g) {
+        const std::int64_t first = g * s_.hidden + begin;
+        multiply(h, h_row, s_.batch, w_hh_, first, n, s_.projected, b_hh_ == nullptr ? nullptr : b_hh_ + first,
+                 sums + g * s_.batch * n);
+      }
+    }
+    for (std::int64_t i = 0; i < s_.batch; ++i) {
+      apply_gates<T>(s_.kind, loops_,
+                     {.x = b_.from_input + (step * s_.batch + i) * s_.gates + begin,
+                      .x_gate = s_.hidden,
+                      .h = sums + i * (all ? s_.gates : n),
+                      .h_gate = all ? s_.hidden : s_.batch * n,
+                      .n = n,
+                      .before = h + i * h_row + begin,
+                      .cell = b_.c + i * s_.hidden + begin,
+                      .out = shown + i * shown_row + begin});
     }
   }
-  const auto give = [&](std::size_t output, std::int64_t features, const T* from) {
-    if (!c.wants(output) || c.out[output].data == nullptr) return;
-    TensorView v = c.out[output];
-    v.rank = 2;
-    v.sizes[0] = s.batch;
-    v.sizes[1] = features;
-    v.data += cell * s.batch * features * element_size(v.dtype);
-    make_contiguous(v);
-    from_dense(from, type, v);
-  };
-  give(1, s.projected, b.h);
-  if (lstm) give(2, s.hidden, b.c);
-}
+
+  void give(std::size_t output, std::int64_t features, const T* from, std::int64_t row) {
+    if (!c_.wants(output) || c_.out[output].data == nullptr) return;
+    T* dense = output == 1 ? b_.h : b_.c;
+    for (std::int64_t n = 0; from != dense && n < s_.batch; ++n)
+      std::copy_n(from + n * row, features, dense + n * features);
+    from_dense(dense, dtype_of_v<T>, state(c_.out[output], features));
+  }
+
+  const KernelCall& c_;
+  const Sizes& s_;
+  const DirectionBuffers<T>& b_;
+  const T* in_;
+  T* out_;
+  std::int64_t out_row_, cell_, width_;
+  bool backwards_;
+  GateLoops<T> loops_;
+  RnnWeight w_hh_, w_hr_;
+  const T* b_hh_ = nullptr;
+};
 
 template <class T>
 void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
@@ -172,7 +316,15 @@ void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
   to_dense(c.in[0], dtype_of_v<T>, b.layer_in);
   std::int64_t width = s.input;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
-    for (std::int64_t d = 0; d < s.directions; ++d) run_cell<T>(c, s, b, layer * s.directions + d, width);
+    const auto run = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t d = begin; d < end; ++d) Cell<T>(c, s, b, layer, d, width).run();
+    };
+    // Each direction has a thread of its own, or all threads share each step.
+    if (Threads::current().count() <= s.directions) {
+      parallel_for(s.directions, 1, run);
+    } else {
+      run(0, s.directions);
+    }
     width = s.directions * s.projected;
     std::swap(b.layer_in, b.layer_out);
   }

@@ -5,6 +5,7 @@
 
 #include "schema/window_kinds.h"
 #include "tests/kernels/node_run.h"
+#include "threads/threads.h"
 
 namespace tern::test {
 namespace {
@@ -156,6 +157,21 @@ TEST(Rnn, FollowsTheFormulas) {
     check(c, DType::f64, 1e-13);
     check(c, DType::f32, 2e-6);
     check(c, DType::bf16, 3e-2);
+  }
+}
+
+TEST(Rnn, ThreadsShareTheUnitsOfAStepOrTakeADirectionEach) {
+  const RnnCase cases[] = {
+      {RnnKind::lstm, 2, 3, 4, 40, 260, 260, false, true}, {RnnKind::lstm, 1, 3, 5, 70, 270, 190, false, false},
+      {RnnKind::lstm, 1, 3, 2, 30, 250, 250, true, true},  {RnnKind::gru, 1, 3, 7, 33, 275, 275, false, true},
+      {RnnKind::gru, 2, 2, 3, 20, 290, 290, true, false},  {RnnKind::tanh, 1, 3, 9, 25, 300, 300, false, true},
+  };
+  for (const int count : {2, 5}) {
+    const ThreadScope scope{Threads(count)};
+    for (const RnnCase& c : cases) {
+      check(c, DType::f32, 2e-4);
+      check(c, DType::f64, 1e-11);
+    }
   }
 }
 
