@@ -9,7 +9,7 @@ namespace tern::portable {
 namespace {
 
 /// Common declarations of both texts: a line for each item, or a line by lanes.
-struct Lines {
+struct SoftmaxLines {
   Axes from, to, along;
   RowLayout layout;
   std::int64_t length, x_step, y_step;
@@ -26,7 +26,7 @@ struct Lines {
   }
 };
 
-Lines lines_of(const KernelCall& c, const Target& target) {
+SoftmaxLines lines_of(const KernelCall& c, const Target& target) {
   const TensorView x = as_line(c.in[0]), y = as_line(c.out[0]);
   const int axis = axis_of(*c.node, x.rank);
   const Axes from = axes_without(x, axis);
@@ -40,7 +40,7 @@ Lines lines_of(const KernelCall& c, const Target& target) {
           t,    wide_type(t, target.has_double)};
 }
 
-void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines& lines) {
+void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
   Launch k("softmax_rows");
   rows.declare(k.source);
@@ -81,7 +81,7 @@ void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, 
 }
 
 /// A launch with a part of a row for each group. The caller adds the scratch, `declare` and the division of rows.
-Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, const char* name) {
+Launch part_launch(const KernelCall& c, const Rows& how, const SoftmaxLines& lines, const char* name) {
   const DType x = c.in[0].dtype;
   Launch k(name);
   how.declare(k.source);
@@ -94,7 +94,7 @@ Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, con
 }
 
 /// The launch writing long rows. The caller adds the scratch, then add_end.
-Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
+Launch end_launch(const KernelCall& c, const SoftmaxLines& lines, const char* name) {
   Launch k(name);
   k.type("T", lines.t);
   k.source.math("MATH", lines.t);
@@ -108,7 +108,8 @@ Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
 }
 
 /// A group writes `run` elements of a row; the row has `parts` partial sums.
-void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, std::int64_t parts, std::int64_t run) {
+void add_end(const KernelCall& c, Launches& list, const SoftmaxLines& lines, Launch k, std::int64_t parts,
+             std::int64_t run) {
   const DType y = c.out[0].dtype;
   k.output("y", 0, y);
   k.store("STORE", lines.t, y);
@@ -120,7 +121,7 @@ void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, 
 }
 
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
-void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const Lines& lines) {
+void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, t = lines.t, sum = lines.sum;
   const std::int64_t rows = lines.from.count, count = rows * parts.count;
   const auto bytes = [&](std::int64_t n, DType e) {
@@ -172,7 +173,7 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
 }
 
 /// Long rows, each by several groups, in a device-specific order: reads elements twice, not three times.
-void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
+void in_pieces(const KernelCall& c, Launches& list, const SoftmaxLines& lines) {
   const DType t = lines.t, sum = lines.sum;
   const std::int64_t run = (lines.length + kSoftmaxRun * kMostPieces - 1) / (kSoftmaxRun * kMostPieces) * kSoftmaxRun;
   const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
@@ -197,7 +198,7 @@ void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
 
 void softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
-  const Lines lines = lines_of(c, list.target());
+  const SoftmaxLines lines = lines_of(c, list.target());
   const RowParts parts = row_parts(list.target(), lines.layout);
   if (parts.count > 1 && lines.from.count < kSoftmaxFewRows) return in_parts(c, list, parts, lines);
   if (const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true)) return by_rows(c, list, *rows, lines);
@@ -218,7 +219,7 @@ void softmax(const KernelCall& c, Launches& list) {
 
 void faster_softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
-  const Lines lines = lines_of(c, list.target());
+  const SoftmaxLines lines = lines_of(c, list.target());
   if (!list.target().groups || !lines.layout.nearer || lines.length < kSoftmaxLong) return softmax(c, list);
   if (lines.from.count >= kSoftmaxFewRows) {
     const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true);

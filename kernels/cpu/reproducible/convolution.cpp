@@ -46,7 +46,7 @@ bool lies_so(const TensorView& v) {
 
 /// Computes a line of a plane of sums along the innermost window axis, for a single kernel element and channel.
 template <class T>
-struct Line {
+struct WindowLineSum {
   const WindowAxis& axis;
   std::int64_t element;
   AddScaled<T> add;
@@ -93,7 +93,7 @@ void forward_plane(const ConvolutionProblem& p, const T* x, const T* weight, std
   const T* group = x + (n * p.groups + o / p.out) * p.in * size;
   std::fill_n(y, plane(w, &WindowAxis::out), T(0));
   for_each_element(w, [&](std::int64_t element, std::int64_t d, std::int64_t h, std::int64_t k) {
-    const Line<T> line{w[2], k, add_scaled(T{})};
+    const WindowLineSum<T> line{w[2], k, add_scaled(T{})};
     for (std::int64_t c = 0; c < p.in; ++c) {
       const T by = weight[(o * p.in + c) * kernel + element];
       T* to = y;
