@@ -68,11 +68,11 @@ std::string msl_problem(Bytes bytes) {
   return text_of(bytes).find('\0') == std::string_view::npos ? "" : "a text with a zero in it";
 }
 
-struct Form {
+struct ModuleFormat {
   std::string_view prefix;  ///< prefix of the targets
   std::string (*problem)(Bytes);
 };
-constexpr Form kForms[] = {
+constexpr ModuleFormat kModuleFormats[] = {
     {"xpu:spirv", spirv_problem},      {"cuda:ptx", ptx_problem},  {"cuda:sm_", cubin_problem},
     {"rocm:gfx", code_object_problem}, {"metal:msl", msl_problem},
 };
@@ -80,8 +80,9 @@ constexpr Form kForms[] = {
 }  // namespace
 
 std::string module_problem(std::string_view target, Bytes bytes) {
-  const auto* form = std::ranges::find_if(kForms, [&](const Form& f) { return target.starts_with(f.prefix); });
-  return form == std::end(kForms) ? "" : form->problem(bytes);
+  const auto* format =
+      std::ranges::find_if(kModuleFormats, [&](const ModuleFormat& f) { return target.starts_with(f.prefix); });
+  return format == std::end(kModuleFormats) ? "" : format->problem(bytes);
 }
 
 bool is_kernel_target(std::string_view target) {

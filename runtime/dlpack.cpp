@@ -17,13 +17,13 @@
 namespace tern {
 namespace {
 
-struct Name {
+struct DlpackTypeCode {
   DType dtype;
   std::uint8_t code, bits;
 };
 
 /// DLDataTypeCode of DLPack 1.1; booleans are 8-bit kDLBool (6).
-constexpr Name kDlpackNames[] = {
+constexpr DlpackTypeCode kDlpackTypeCodes[] = {
     {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
     {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},
     {DType::u64, 1, 64},       {DType::f16, 2, 16},         {DType::bf16, 4, 16},    {DType::f32, 2, 32},
@@ -68,7 +68,7 @@ namespace {
 Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
   const std::string device = device_of(a.device);
   DType dtype = DType::invalid;
-  for (const Name& n : kDlpackNames) {
+  for (const DlpackTypeCode& n : kDlpackTypeCodes) {
     if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
   }
   if (dtype == DType::invalid)
@@ -127,7 +127,7 @@ M* give(const Tensor& t) {
   made->sizes = t.sizes();
   made->strides = t.strides();
   dlpack::Array& a = made->managed.array;
-  for (const Name& n : kDlpackNames) {
+  for (const DlpackTypeCode& n : kDlpackTypeCodes) {
     if (n.dtype == t.dtype()) a.dtype = {n.code, n.bits, 1};
   }
   if (a.dtype.lanes == 0)

@@ -16,12 +16,12 @@ namespace {
 static_assert(static_cast<int>(Kind::lion) == static_cast<int>(OptimKind::lion));
 
 /// State tensors of an optimizer kind with these options.
-struct Kept {
+struct StateTensorSet {
   bool first, second, third;
 };
-Kept kept(const Options& o) {
+StateTensorSet state_tensors(const Options& o) {
   const OptimRecord& r = optim_record(static_cast<OptimKind>(o.kind));
-  Kept k{r.m > 0, r.v > 0, false};
+  StateTensorSet k{r.m > 0, r.v > 0, false};
   if (o.kind == Kind::sgd || o.kind == Kind::rmsprop) k.first = o.momentum != 0;
   if (o.kind == Kind::adam || o.kind == Kind::adamw) k.third = o.amsgrad;
   if (o.kind == Kind::rmsprop) k.third = o.centered;
@@ -252,7 +252,7 @@ States make_states(const Options& options, std::span<const Tensor> params, Preci
   check(options);
   if (precision > Precision16::masters) fail(ErrorCode::invalid_argument, "tern::optim: there is no such precision");
   check_list("parameter", params, params, false);
-  const Kept k = kept(options);
+  const StateTensorSet k = state_tensors(options);
   States s;
   const auto fill = [&](std::vector<Tensor>& list, std::vector<Tensor>& scales, bool there, double value) {
     for (std::size_t i = 0; there && i < params.size(); ++i) {
@@ -292,7 +292,7 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   check(options);
   check_list("parameter", params, params, true);
   check_list("gradient", grads, params, false);
-  const Kept k = kept(options);
+  const StateTensorSet k = state_tensors(options);
   const auto check_there = [&](const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
                                bool there) {
     if (there || !list.empty() || !scales.empty())

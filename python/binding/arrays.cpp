@@ -17,16 +17,16 @@ namespace nb = nanobind;
 namespace tern::python {
 namespace {
 
-struct Format {
+struct BufferFormat {
   DType dtype;
   const char* letters;
 };
 
 /// Letters of Python's struct module, used by NumPy. Integers are found by their sizes.
-constexpr Format kFormats[] = {{DType::boolean, "?"}, {DType::u8, "B"},   {DType::i8, "b"},  {DType::i16, "h"},
-                               {DType::u16, "H"},     {DType::i32, "i"},  {DType::u32, "I"}, {DType::i64, "q"},
-                               {DType::u64, "Q"},     {DType::f16, "e"},  {DType::f32, "f"}, {DType::f64, "d"},
-                               {DType::c64, "Zf"},    {DType::c128, "Zd"}};
+constexpr BufferFormat kBufferFormats[] = {
+    {DType::boolean, "?"}, {DType::u8, "B"},  {DType::i8, "b"},   {DType::i16, "h"},  {DType::u16, "H"},
+    {DType::i32, "i"},     {DType::u32, "I"}, {DType::i64, "q"},  {DType::u64, "Q"},  {DType::f16, "e"},
+    {DType::f32, "f"},     {DType::f64, "d"}, {DType::c64, "Zf"}, {DType::c128, "Zd"}};
 
 DType integer_of(bool is_signed, Py_ssize_t size) {
   switch (size) {
@@ -45,7 +45,7 @@ DType dtype_of(const Py_buffer& view) {
     return integer_of(true, view.itemsize);
   if (letters.size() == 1 && std::string_view("BHILQN").find(letters) != std::string_view::npos)
     return integer_of(false, view.itemsize);
-  for (const Format& f : kFormats) {
+  for (const BufferFormat& f : kBufferFormats) {
     if (letters == f.letters) return f.dtype;
   }
   return DType::invalid;
@@ -178,7 +178,7 @@ Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
 }  // namespace
 
 const char* buffer_format(DType dtype) {
-  for (const Format& f : kFormats) {
+  for (const BufferFormat& f : kBufferFormats) {
     if (f.dtype == dtype) return f.letters;
   }
   return nullptr;

@@ -15,7 +15,7 @@ namespace tern::python {
 namespace {
 
 /// Keeps the inputs alive, because replays read their memory. The graph owns the results' memory.
-struct Captured {
+struct CapturedGraph {
   std::shared_ptr<Facts> facts;
   std::shared_ptr<OneSession> session;
   std::vector<Tensor> inputs;
@@ -23,11 +23,11 @@ struct Captured {
   Graph graph;
 };
 struct PyGraph {
-  std::shared_ptr<Captured> captured;
+  std::shared_ptr<CapturedGraph> captured;
   nb::object outputs;
 };
 
-std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
+std::vector<Tensor> lent(const std::shared_ptr<CapturedGraph>& c) {
   const std::shared_ptr<void> owner = owner_of(std::shared_ptr<void>(c));
   std::vector<Tensor> tensors;
   for (Tensor& t : c->outputs) {
@@ -44,7 +44,7 @@ std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
 
 PyGraph capture(const PySession& s, const nb::args& args, const std::string& function, const nb::kwargs& kwargs) {
   const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
-  auto c = std::make_shared<Captured>();
+  auto c = std::make_shared<CapturedGraph>();
   c->facts = s.facts;
   c->session = s.session;
   c->inputs = arguments_of(entry, args, kwargs);

@@ -13,7 +13,7 @@ namespace tern::python {
 namespace {
 
 /// Sizes and strides in bytes; a view points to them.
-struct Layout {
+struct BufferLayout {
   std::vector<Py_ssize_t> sizes, strides;
 };
 
@@ -51,7 +51,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
   if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");
   if (!has_layout(t, flags)) return refuse("the tensor is strided otherwise; Tensor.copy() is contiguous");
-  auto layout = std::make_unique<Layout>();
+  auto layout = std::make_unique<BufferLayout>();
   const int size = element_size(t.dtype());
   for (const std::int64_t s : t.sizes()) layout->sizes.push_back(s);
   for (const std::int64_t s : t.strides()) layout->strides.push_back(s * size);
@@ -70,7 +70,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 
 void release_buffer(PyObject*, Py_buffer* view) {
-  const std::unique_ptr<Layout> layout(static_cast<Layout*>(view->internal));
+  const std::unique_ptr<BufferLayout> layout(static_cast<BufferLayout*>(view->internal));
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 namespace tern {
 namespace {
 
-struct Launcher {
+struct LauncherVariables {
   const char *name, *rank, *size, *local_rank;
 };
 /// The first match counts: each launcher may run inside the launchers below.
-constexpr Launcher kLaunchers[] = {
+constexpr LauncherVariables kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
@@ -38,10 +38,10 @@ std::int64_t number(const char* name, std::int64_t most) {
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostPort = 65535;
 
-struct Ranks {
+struct LaunchedRank {
   std::int64_t rank, size, local;
 };
-std::optional<Ranks> ranks_by(const Launcher& l) {
+std::optional<LaunchedRank> launched_rank(const LauncherVariables& l) {
   const bool rank = !variable(l.rank).empty(), size = !variable(l.size).empty();
   if (!rank && !size) return {};
   // A Slurm allocation sets the number of tasks even outside of srun.
@@ -49,7 +49,7 @@ std::optional<Ranks> ranks_by(const Launcher& l) {
   if (!rank || !size)
     fail(ErrorCode::invalid_argument,
          fmt::format("{} is set, and {} is not; {} sets both", rank ? l.rank : l.size, rank ? l.size : l.rank, l.name));
-  Ranks r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
+  LaunchedRank r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
   if (r.rank >= r.size)
     fail(ErrorCode::invalid_argument,
          fmt::format("{}={} does not fit {}={}: ranks count from 0", l.rank, r.rank, l.size, r.size));
@@ -103,10 +103,10 @@ std::string address_by(const std::string& launcher) {
 }  // namespace
 
 GroupOptions launched_group_options() {
-  const Launcher* by = nullptr;
-  Ranks found{};
-  for (const Launcher& l : kLaunchers) {
-    const std::optional<Ranks> r = ranks_by(l);
+  const LauncherVariables* by = nullptr;
+  LaunchedRank found{};
+  for (const LauncherVariables& l : kLaunchers) {
+    const std::optional<LaunchedRank> r = launched_rank(l);
     if (!r) continue;
     if (by == nullptr) {
       by = &l;

@@ -23,9 +23,9 @@ struct TextLoop {
 };
 
 /// Values of a body and the nodes that compute them.
-class Body {
+class BodyValues {
  public:
-  explicit Body(const Function& f) : f_(f), uses_(f) {}
+  explicit BodyValues(const Function& f) : f_(f), uses_(f) {}
   const Node* producer(ValueId v) const { return uses_.producing_node(f_, v); }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   /// Number of the body's input; -1 for other values.
@@ -53,7 +53,7 @@ class Body {
 };
 
 /// Returns the number of the input indexed by `input 0` to produce `v`; -1 for other values.
-std::int64_t selected(const Body& b, ValueId v) {
+std::int64_t selected(const BodyValues& b, ValueId v) {
   const Node* n = b.producer(b.behind(v, Op::reshape));
   if (n == nullptr || n->op != Op::index_select || n->integer(AttrKey::axis) != 0) return -1;
   return b.input(b.behind(n->inputs[1], Op::reshape)) == 0 ? b.input(n->inputs[0]) : -1;
@@ -70,7 +70,7 @@ bool is_zeros(const Function& f) {
 }
 
 /// True for the test of an int64 row number against 0: negative rows select nothing.
-bool is_row_test(const Body& b, const Node& n) {
+bool is_row_test(const BodyValues& b, const Node& n) {
   if (n.inputs.size() != 1 || b.input(n.inputs[0]) != 0 || b.type(n.inputs[0]).dtype != DType::i64) return false;
   const std::vector<Instruction>& code = n.expr.code;
   if (code.empty() || code.back().op != Scalar::ge) return false;
@@ -90,7 +90,7 @@ std::optional<TextLoop> text_loop(const Program& program, const Node& n) {
   if (body.nodes.size() != 2 || body.nodes[0].op != Op::pointwise || body.nodes[1].op != Op::cond) return std::nullopt;
   const Node &test = body.nodes[0], &choice = body.nodes[1];
   const Function &text = program.functions[choice.functions[0]], &idle = program.functions[choice.functions[1]];
-  const Body outer(body), b(text);
+  const BodyValues outer(body), b(text);
   if (!is_row_test(outer, test) || choice.inputs[0] != test.outputs[0] ||
       choice.inputs.size() != body.inputs.size() + 1 || text.inputs.size() != body.inputs.size() ||
       body.outputs.size() != 1 || body.outputs[0].value != choice.outputs[0])

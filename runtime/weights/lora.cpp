@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-struct Pair {
+struct LoraPair {
   const FileTensor *a = nullptr, *b = nullptr;
 };
 
@@ -77,7 +77,7 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
 }
 
 /// Returns the reason for a mismatch between adapter and state; empty if they match.
-std::string mismatch(const State& s, const Pair& p, bool transposed) {
+std::string mismatch(const State& s, const LoraPair& p, bool transposed) {
   if (!takes(s.type.dtype) || s.type.rank() != 2) return "is no matrix of float32, float16 or bfloat16";
   if (p.a == nullptr || p.b == nullptr) return p.a == nullptr ? "has no A in the file" : "has no B in the file";
   if (!takes(p.a->dtype) || !takes(p.b->dtype) || p.a->sizes.size() != 2 || p.b->sizes.size() != 2)
@@ -97,7 +97,7 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   const WeightFile adapter = open_weights(path);
   const Program& program = *program_;
   NameList unknown, wrong;
-  std::map<std::string, Pair> pairs;  // keyed by module
+  std::map<std::string, LoraPair> pairs;  // keyed by module
   for (const auto& [name, tensor] : adapter.tensors) {
     std::string module;
     if (a.match(name, module)) {

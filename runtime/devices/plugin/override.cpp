@@ -29,7 +29,7 @@ bool is_of_matrices(Op op) {
 }
 
 /// Portable kernel for the matrices left over by an override.
-class Rest {
+class LeftoverKernel {
  public:
   /// Returns false if the device has no such kernel: compilation is forbidden, and the archive has kernels of whole
   /// nodes only.
@@ -103,24 +103,24 @@ class Override : public portable::OwnKernel {
     }
     if (handle_ == nullptr || functions_.run_matrices == nullptr || !is_of_matrices(call.node->op))
       return handle_ != nullptr;
-    return rest_.emplace().prepare(call);
+    return leftover_.emplace().prepare(call);
   }
   std::size_t scratch() const override {
-    return rest_ ? rest_->unfinished_bytes() + std::max<std::size_t>(scratch_, rest_->scratch()) : scratch_;
+    return leftover_ ? leftover_->unfinished_bytes() + std::max<std::size_t>(scratch_, leftover_->scratch()) : scratch_;
   }
   void run(const KernelCall& call) const override {
     const std::lock_guard lock(mutex_);
     description_.fill(call.in, call.out, true);
     const auto stream = std::bit_cast<tern_device_stream>(call.launcher->use_stream());
     const auto scratch = reinterpret_cast<tern_device_address>(call.scratch.data());
-    if (!rest_) {
+    if (!leftover_) {
       device_.check(functions_.run(device_.index(), stream, handle_, &description_.op(), scratch), kRunning);
       return;
     }
     device_.check(functions_.run_matrices(device_.index(), stream, handle_, &description_.op(),
-                                          scratch + rest_->unfinished_bytes(), scratch),
+                                          scratch + leftover_->unfinished_bytes(), scratch),
                   kRunning);
-    rest_->run(call);
+    leftover_->run(call);
   }
 
  private:
@@ -130,7 +130,7 @@ class Override : public portable::OwnKernel {
   const tern_device_override_functions& functions_;
   mutable std::mutex mutex_;
   mutable OpDescription description_;
-  mutable std::optional<Rest> rest_;
+  mutable std::optional<LeftoverKernel> leftover_;
   tern_device_override handle_ = nullptr;
   std::uint64_t scratch_ = 0;
 };
