@@ -52,11 +52,11 @@ ValueId window_of(Builder& b, const Call& c, Dim length, Dim size, DType real) {
   return b.pad(w, {before}, {b.pool().sub(b.pool().sub(size, length), before)});
 }
 
-struct Frames {
+struct FrameSizes {
   std::int64_t size = 0, hop = 0, window = 0;
 };
-Frames frames_of(const Call& c) {
-  Frames f;
+FrameSizes frames_of(const Call& c) {
+  FrameSizes f;
   f.size = c.integer("n_fft");
   f.hop = c.integer_or("hop_length", f.size / 4);
   f.window = c.integer_or("win_length", f.size);
@@ -67,7 +67,7 @@ Frames frames_of(const Call& c) {
 /// x [batch, length] -> [batch, frequencies, frames].
 Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
   ExprPool& p = b.pool();
-  const Frames f = frames_of(c);
+  const FrameSizes f = frames_of(c);
   if (c.flag_or("align_to_window", false)) c.unsupported("frames aligned to the window");
   const bool complex_window = c.has("window") && is_complex(b.dtype(c.tensor("window")));
   const bool complex = is_complex(b.dtype(x)) || complex_window;
@@ -118,7 +118,7 @@ Values stft_center(Builder& b, const Call& c) {
 }
 
 /// Adds windows [batch, size, frames] at their original positions.
-ValueId overlapped(Builder& b, ValueId x, const Frames& f, Dim length) {
+ValueId overlapped(Builder& b, ValueId x, const FrameSizes& f, Dim length) {
   return b.reshape(
       b.add(Op::fold, {x},
             {attr(AttrKey::sizes, Dims{length}), attr(AttrKey::kernel, Dim(f.size)), attr(AttrKey::dilations, Dim(1)),
@@ -134,7 +134,7 @@ Values istft(Builder& b, const Call& c) {
   const bool batched = b.rank(x) == 3;
   if (!batched) x = b.unsqueeze(x, 0);
   if (b.rank(x) != 3) c.unsupported("a spectrum of more than three axes");
-  const Frames f = frames_of(c);
+  const FrameSizes f = frames_of(c);
   x = as_complex(b, x);
   const DType real = b.dtype(x) == DType::c128 ? DType::f64 : DType::f32;
   const bool complex = c.flag_or("return_complex", false);

@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::size_t kMostNodes = 256;  // nodes of a cone
 
-class Finder {
+class ConeFinder {
  public:
-  explicit Finder(const Function& f) : f_(f), uses_(f) {
+  explicit ConeFinder(const Function& f) : f_(f), uses_(f) {
     std::unordered_map<std::uint32_t, ValueId> states;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
@@ -213,7 +213,7 @@ double get(const Tensor& t, std::size_t i) {
 }  // namespace
 
 std::vector<Cone> find_cones(const Function& f) {
-  return Finder(f).run();
+  return ConeFinder(f).run();
 }
 
 std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) const {

@@ -21,7 +21,7 @@ void require(bool holds, const OptimizerOptions& o, std::string_view what, doubl
 }
 
 /// State of each parameter, with the parameter's sizes.
-struct Kept {
+struct ParameterState {
   std::string_view name;
   bool there = true;
   double initial = 0;
@@ -33,7 +33,7 @@ constexpr std::pair<std::string_view, std::string_view> kScales[] = {
     {"max_exp_avg_sq", "max_exp_avg_sq_scale"},   {"exp_inf", "exp_inf_scale"},  {"sum", "sum_scale"},
     {"square_avg", "square_avg_scale"},           {"grad_avg", "grad_avg_scale"}};
 
-std::vector<Kept> kept(const OptimizerOptions& o) {
+std::vector<ParameterState> parameter_states(const OptimizerOptions& o) {
   switch (o.optimizer) {
     case Optimizer::sgd: return {{"momentum_buffer", o.momentum != 0}};
     case Optimizer::adam:
@@ -165,7 +165,7 @@ std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::
     return t;
   };
   if (o.optimizer == Optimizer::adafactor) add_adafactor(states, params, state_type);
-  for (const Kept& k : kept(o)) {
+  for (const ParameterState& k : parameter_states(o)) {
     if (!k.there) continue;
     std::vector<StateTensor> scales;
     for (std::size_t i = 0; i < params.size(); ++i) {

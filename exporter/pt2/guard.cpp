@@ -40,14 +40,14 @@ constexpr GuardInfix kGuardInfix[] = {
     {"%", 7, SymOp::python_mod},
 };
 
-struct Function {
+struct GuardFunction {
   std::string_view name;   ///< bare, behind the name of a module
   std::string_view shown;  ///< in messages
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
 };
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-constexpr Function kFunctions[] = {
+constexpr GuardFunction kGuardFunctions[] = {
     {"sym_float", "float", SymOp::to_float},
     {"float", "float", SymOp::to_float},
     {"sym_int", "int", SymOp::trunc_to_int},
@@ -305,10 +305,10 @@ class GuardParser {
     SymNode node;
     std::size_t min_arguments = 1, max_arguments = kAny;
     std::string_view shown = bare;
-    const auto* function = std::ranges::find(kFunctions, bare, &Function::name);
+    const auto* function = std::ranges::find(kGuardFunctions, bare, &GuardFunction::name);
     if (bare == "round") {
       max_arguments = 2;
-    } else if (function != std::end(kFunctions) && !is_symbolic) {
+    } else if (function != std::end(kGuardFunctions) && !is_symbolic) {
       node.op = function->op;
       shown = function->shown;
       min_arguments = function->min_arguments;

@@ -5,12 +5,12 @@ namespace {
 
 using G = PickleGlobal;
 
-struct Known {
+struct KnownGlobal {
   std::string_view name;
   PickleGlobal global;
 };
 
-constexpr Known kKnown[] = {
+constexpr KnownGlobal kKnownGlobals[] = {
     {"collections OrderedDict", G::ordered_dict},
     {"torch Size", G::size},
     {"torch device", G::device},
@@ -157,7 +157,7 @@ PickleGlobal pickle_global(std::string_view name, std::string_view* known) {
     *known = text;
     return global;
   };
-  for (const Known& k : kKnown)
+  for (const KnownGlobal& k : kKnownGlobals)
     if (k.name == name) return found(k.name, k.global);
   for (const Storage& s : kStorages)
     if (s.name == name) return found(s.name, G::storage);

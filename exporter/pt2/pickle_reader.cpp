@@ -17,9 +17,9 @@ namespace {
 using PickleValueKind = PickleValue::Kind;
 using Code = PickleOpcode;
 
-class Machine {
+class PickleMachine {
  public:
-  Machine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
+  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
       : pickle_(pickle), label_(label), base_(base), most_(most) {}
 
   PickleValues run() {
@@ -195,7 +195,7 @@ class Machine {
   std::map<std::uint32_t, PickleId> memo_;
 };
 
-void Machine::step() {
+void PickleMachine::step() {
   opcode_at_ = at_;
   const auto code = std::to_integer<std::uint8_t>(take(1)[0]);
   switch (static_cast<Code>(code)) {
@@ -294,7 +294,7 @@ const char* name_of(PickleValue::Kind kind) {
 
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,
                          std::size_t most) {
-  return Machine(pickle, label, base, most).run();
+  return PickleMachine(pickle, label, base, most).run();
 }
 
 }  // namespace tern::pt2

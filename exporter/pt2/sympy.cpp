@@ -14,7 +14,7 @@ namespace tern::pt2 {
 namespace {
 
 // A call whose parenthesis is still open.
-struct Call {
+struct OpenCall {
   SymNode node;
   std::vector<std::uint32_t> children;
   std::vector<std::int64_t> numbers;  // Integer and Rational
@@ -87,7 +87,7 @@ class SympyParser {
   void open(std::string_view name) {
     if (calls_.size() >= kMaxSymDepth) bad(fmt::format("nested deeper than {} levels", kMaxSymDepth));
     if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
-    Call& call = calls_.emplace_back();
+    OpenCall& call = calls_.emplace_back();
     call.is_pair = name == "ExprCondPair";
     for (const auto& known : kSymNames)
       if (known.name == name) call.node.op = known.op;
@@ -159,7 +159,7 @@ class SympyParser {
   }
 
   void close() {
-    Call call = std::move(calls_.back());
+    OpenCall call = std::move(calls_.back());
     calls_.pop_back();
     just_opened_ = false;
     SymNode& node = call.node;
@@ -198,7 +198,7 @@ class SympyParser {
     add(std::move(node));
   }
 
-  void check_count(const Call& call) const {
+  void check_count(const OpenCall& call) const {
     if (call.node.op == SymOp::unknown) return;
     const std::size_t count = call.children.size();
     const auto [min, max] = arity_of(call.node.op);
@@ -216,7 +216,7 @@ class SympyParser {
   std::string_view text_;
   std::size_t at_ = 0;
   bool just_opened_ = false;
-  std::vector<Call> calls_;
+  std::vector<OpenCall> calls_;
   SymExpr expr_;
 };
 

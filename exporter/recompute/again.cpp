@@ -9,9 +9,9 @@ namespace {
 constexpr std::uint64_t kSmall = 4;
 constexpr std::size_t kMostSteps = 1000;
 
-class Maker {
+class RecomputePlanner {
  public:
-  Maker(const Schedule& schedule, ValueId root, Sharing sharing)
+  RecomputePlanner(const Schedule& schedule, ValueId root, Sharing sharing)
       : s_(schedule), root_(root), sharing_(sharing), peak_(static_cast<std::int32_t>(schedule.peak_step())) {}
 
   std::optional<Again> run() {
@@ -115,7 +115,7 @@ class Maker {
 }  // namespace
 
 std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing) {
-  return Maker(schedule, root, sharing).run();
+  return RecomputePlanner(schedule, root, sharing).run();
 }
 
 }  // namespace tern::recompute

@@ -11,7 +11,7 @@ namespace tern::microscaling {
 namespace {
 
 /// Layout of elements in a state.
-struct Elements {
+struct ElementStorage {
   DType stored;
   DType element;
   int per_item;  ///< elements per item of the state, side by side in the last axis
@@ -26,7 +26,7 @@ struct Elements {
 //   1) run_decompositions()       with the scales brought from cuBLAS's tiles into rows by views, permutes and slices;
 //                              float4 unpacked to the bits of float32 by shifts and masks
 // The table lists the possible meanings of states; the values decide the actual one, if any.
-constexpr Elements kElements[] = {
+constexpr ElementStorage kElementStorages[] = {
     {DType::f8_e4m3fn, DType::f8_e4m3fn, 1}, {DType::f8_e5m2, DType::f8_e5m2, 1}, {DType::u8, DType::f4_e2m1, 2},
     {DType::u8, DType::f6_e2m3, 1},          {DType::u8, DType::f6_e3m2, 1},      {DType::u8, DType::f8_e4m3fn, 1},
     {DType::u8, DType::f8_e5m2, 1},
@@ -117,7 +117,7 @@ std::vector<Form> possible_forms(const Program& program, const std::vector<std::
   const std::int64_t blocks = count(s);
   if (count(e) <= 0 || blocks <= 0 || !row_major(e) || !row_major(s)) return {};
   std::vector<Form> forms;
-  for (const Elements& k : kElements) {
+  for (const ElementStorage& k : kElementStorages) {
     if (k.stored != e.type.dtype) continue;
     Form form{static_cast<std::uint32_t>(elements), static_cast<std::uint32_t>(scales), {k.element, e.type.shape}};
     const std::int64_t columns = e.type.shape.back().value() * k.per_item, n = count(e) * k.per_item;

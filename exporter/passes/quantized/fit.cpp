@@ -40,9 +40,9 @@ float rounded(DType type, float value) {
 }
 
 /// Computes each row's elements as integers, one block row at a time.
-class Codes {
+class IntegerCodes {
  public:
-  Codes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
+  IntegerCodes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
       : n_(n), scales_(scales), zeros_(zeros), kind_(kind), grid_(grid), codes_(n.values.size()) {}
 
   /// False for a number without an exact integer element.
@@ -206,7 +206,7 @@ std::optional<Fitted> fit_floats(const Numbers& n, const PerBlock& scales, Grid 
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
   const std::optional<Grid> grid = grid_of(numbers, scales);
   if (!grid || !sizes_fit(*grid) || numbers.values.empty()) return std::nullopt;
-  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+  IntegerCodes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
   if (!found.find()) {
     for (const DType type : {DType::f4_e2m1, DType::f6_e2m3, DType::f6_e3m2, DType::f8_e4m3fn, DType::f8_e5m2}) {
       if (auto floats = fit_floats(numbers, scales, *grid, type)) return floats;
@@ -254,7 +254,7 @@ std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const 
   const std::optional<Grid> grid = grid_of(numbers, scales);
   if (!grid || numbers.values.empty() || scales.columns != 1 || (scales.rows != 1 && grid->rows != 1))
     return std::nullopt;
-  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+  IntegerCodes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
   if (!found.find()) return std::nullopt;
   std::vector<std::int8_t> bytes(found.codes().size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -279,7 +279,7 @@ PerBlock lowered(const PerBlock& zeros) {
 
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros, Grid grid,
                           ZeroPoint kind, std::span<const Range> ranges) {
-  Codes found(numbers, scales, &zeros, kind, grid);
+  IntegerCodes found(numbers, scales, &zeros, kind, grid);
   if (!found.find()) return std::nullopt;
   const auto [least, most] = std::ranges::minmax(found.codes());
   for (const Range& range : ranges) {
