@@ -25,7 +25,7 @@ constexpr std::int64_t kConvolveBand = 1 << 19;  // most floats of input lines p
 constexpr std::size_t kConvolveBandSlot = 5;
 
 /// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.
-struct Run {
+struct PixelRun {
   const float* a;
   std::int64_t pixel, count;
 };
@@ -52,9 +52,9 @@ std::int64_t weight_floats(const Convolution& c) {
   return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
-class Part {
+class ConvolutionWorker {
  public:
-  Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
+  ConvolutionWorker(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
       : c_(c),
         at_(at),
         finish_(finish),
@@ -77,7 +77,7 @@ class Part {
     taps_.clear();
     for (std::size_t t = 0; t < band.taps().size(); t += static_cast<std::size_t>(together_))
       taps_.push_back(band.taps()[t]);
-    std::vector<Run> runs;
+    std::vector<PixelRun> runs;
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       band.load(at_.x + n * image.pitch * h.in * c_.window[2].in, top, top + count);
@@ -125,7 +125,8 @@ class Part {
     return of_group % 2 == 0 && of_group + 1 < halves_of_group(c_, micro_) && half + 1 < last ? half + 2 : half + 1;
   }
 
-  void run_columns(const Band& band, const std::vector<Run>& runs, std::int64_t half, std::int64_t end, bool more) {
+  void run_columns(const Band& band, const std::vector<PixelRun>& runs, std::int64_t half, std::int64_t end,
+                   bool more) {
     const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
@@ -142,7 +143,7 @@ class Part {
     p.columns = columns;
     p.b_row = taps * micro_.columns;
     std::int64_t tiles = 0;
-    for (const Run& run : runs) tiles += tiles_of(run);
+    for (const PixelRun& run : runs) tiles += tiles_of(run);
     for (std::int64_t k = 0; k < in_; k += depth) {
       const std::int64_t channels = std::min(depth, in_ - k);
       const float* weight = at_.weight + channel * row + k * taps;
@@ -165,7 +166,7 @@ class Part {
         const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
         if (another || more) ahead = Ahead(next, row, columns, products, steps);
       }
-      for (const Run& run : runs) {
+      for (const PixelRun& run : runs) {
         const std::int64_t parts = tiles_of(run);
         std::int64_t finished = 0;
         for (std::int64_t t = 0; t < parts; ++t) {
@@ -199,7 +200,7 @@ class Part {
     }
   }
 
-  std::int64_t tiles_of(const Run& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
+  std::int64_t tiles_of(const PixelRun& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
 
   const Convolution& c_;
   const Operands& at_;
@@ -241,19 +242,20 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
   const std::int64_t threads = Threads::current().count();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
-  Part part(c, at, finish);
+  ConvolutionWorker worker(c, at, finish);
   // Threads share channels if these divide evenly: then no weight is packed or read twice. But if image and results
   // exceed the weight, each thread stays with its lines, cached since the previous layer.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
   if (c.blocking.share == Share::by_rule ? by_rule : c.blocking.share == Share::channels) {
-    return parallel_for(halves, grain(lines * line * width),
-                        [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
+    return parallel_for(halves, grain(lines * line * width), [&](std::int64_t first, std::int64_t last) {
+      ConvolutionWorker(worker).run(0, lines, first, last);
+    });
   }
   parallel_for(
       lines, grain(line * c.groups * c.out),
-      [&](std::int64_t begin, std::int64_t end) { Part(part).run(begin, end, 0, halves); },
+      [&](std::int64_t begin, std::int64_t end) { ConvolutionWorker(worker).run(begin, end, 0, halves); },
       weight_floats(c) * static_cast<std::int64_t>(sizeof(float)));
 }
 

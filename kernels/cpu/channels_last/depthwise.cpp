@@ -40,12 +40,12 @@ constexpr std::size_t kDepthwiseBandSlot = 5, kDepthwiseWeightSlot = 6, kResultS
 
 /// Weights and biases: channels adjacent, window elements `step` apart; the input channels of a group follow each
 /// other.
-struct Weights {
+struct DepthwiseWeights {
   const float *weight, *bias;
   std::int64_t step;
 };
 template <class Operands>
-Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
+DepthwiseWeights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
   const std::int64_t taps = at.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kDepthwiseWeightSlot);
   for (std::int64_t i = 0; i < channels; ++i) {
@@ -212,7 +212,7 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
                 std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = channels_of(c);
-  const Weights weights = weights_of(c, at, first, channels);
+  const DepthwiseWeights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
   Lines lines(c, at, first, channels);
   Strip s;
@@ -250,7 +250,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
   const std::int64_t all = channels_of(c), line = w.in * all;
   if (const StripLoop loop = strip_loop(c.window, c.depthwise() ? loops().strip : loops().group_strip))
     return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
-  const Weights weights = weights_of(c, at, first, channels);
+  const DepthwiseWeights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
   Windows windows;
   windows.channels = channels;
@@ -296,7 +296,7 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   Band band(
       image, inside, 0,
       inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kDepthwiseBandSlot));
-  const Weights weights = weights_of(c, at, 0, all);
+  const DepthwiseWeights weights = weights_of(c, at, 0, all);
   const std::vector<float> zeros(static_cast<std::size_t>(all));
   std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));
   for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * weights.step;

@@ -16,10 +16,10 @@ constexpr std::size_t kRunSlot = 5, kSumSlot = 6;
 
 /// Runs of positions are summed separately and then added: the bits do not depend on threads, and chains of rounding
 /// stay short.
-struct Runs {
+struct PositionRuns {
   std::int64_t positions, channels, count;
 
-  Runs(std::int64_t positions_, std::int64_t channels_)
+  PositionRuns(std::int64_t positions_, std::int64_t channels_)
       : positions(positions_),
         channels(channels_),
         count(std::clamp<std::int64_t>(positions_ / kFewestInRun, 1, kMostRuns)) {}
@@ -52,7 +52,7 @@ struct Runs {
   }
 };
 
-void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
+void by_runs(std::int64_t batch, const PositionRuns& runs, const float* x, float* y) {
   const std::int64_t all = batch * runs.count, channels = runs.channels;
   auto* sums = thread_buffer<float>(static_cast<std::size_t>(all * channels), kRunSlot);
   // Transfers between caches count as kDear additions, for the read and for the next write of a line: even a small
@@ -66,7 +66,7 @@ void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
     runs.finish(sums + n * runs.count * channels, channels, channels, y + n * channels);
 }
 
-void by_channels(std::int64_t batch, const Runs& runs, const float* x, float* y) {
+void by_channels(std::int64_t batch, const PositionRuns& runs, const float* x, float* y) {
   for_channels(runs.channels, grain_for(batch * runs.positions * kUnit), [&](std::int64_t first, std::int64_t n) {
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(runs.count * n), kRunSlot);
     for (std::int64_t image = 0; image < batch; ++image) {
@@ -80,7 +80,7 @@ void by_channels(std::int64_t batch, const Runs& runs, const float* x, float* y)
 }  // namespace
 
 void mean(std::int64_t batch, std::int64_t lines, std::int64_t width, std::int64_t channels, const float* x, float* y) {
-  const Runs runs(lines * width, channels);
+  const PositionRuns runs(lines * width, channels);
   (share_lines(batch * lines, channels) ? by_runs : by_channels)(batch, runs, x, y);
 }
 

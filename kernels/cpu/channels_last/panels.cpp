@@ -29,11 +29,11 @@ std::vector<float> pack(const Convolution& c, std::int64_t row, const float* wei
 }
 
 /// Identifies the order of a weight, with its size.
-struct Form {
+struct WeightOrder {
   std::string key;
   std::int64_t floats;
 };
-Form form_of(const Convolution& c) {
+WeightOrder order_of(const Convolution& c) {
   const std::int64_t row = products(c);
   if (goes_by_channels(c)) {
     const std::int64_t channels = c.groups * c.out;
@@ -74,13 +74,13 @@ std::vector<float> weight_by_lines(const Convolution& c, const float* weight) {
 
 const float* stored_panels(const KernelCall& call, const Convolution& c) {
   if (call.weights == nullptr || call.constant == nullptr || !call.constant[1]) return nullptr;
-  const Form form = form_of(c);
-  const auto stored = call.weights->packed(1, form.key);
-  if (stored.size() == static_cast<std::size_t>(form.floats) * sizeof(float) &&
+  const WeightOrder order = order_of(c);
+  const auto stored = call.weights->packed(1, order.key);
+  if (stored.size() == static_cast<std::size_t>(order.floats) * sizeof(float) &&
       reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0)
     return reinterpret_cast<const float*>(stored.data());
   if (const auto* weight = call.in[1].as<const float>(); weight != nullptr) {
-    call.weights->offer(1, form.key, [c, weight] {
+    call.weights->offer(1, order.key, [c, weight] {
       const std::vector<float> made = arranged(c, weight);
       const auto bytes = std::as_bytes(std::span(made));
       return std::vector<std::byte>(bytes.begin(), bytes.end());

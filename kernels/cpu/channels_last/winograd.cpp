@@ -31,8 +31,8 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) {
 }
 
 /// The grid of tiles over all images.
-struct Grid {
-  explicit Grid(const Convolution& c)
+struct WinogradGrid {
+  explicit WinogradGrid(const Convolution& c)
       : lines(divided_up(c.window[1].out, kTile)),
         columns(divided_up(c.window[2].out, kTile)),
         count(c.batch * lines * columns) {}
@@ -46,7 +46,7 @@ struct Grid {
 /// Returns the cost in multiply-adds. The transforms of weights and images count by measured equivalents.
 double cost(const Convolution& c) {
   constexpr double kOfWeight = 2.5, kOfImage = 6;
-  const auto tiles = static_cast<double>(Grid(c).count), in = static_cast<double>(c.in),
+  const auto tiles = static_cast<double>(WinogradGrid(c).count), in = static_cast<double>(c.in),
              out = static_cast<double>(c.out), groups = static_cast<double>(c.groups);
   return kElements * groups * ((tiles + kOfWeight) * in * out + tiles * kOfImage * (in + out));
 }
@@ -162,7 +162,7 @@ class Tiles {
   }
 
   const Convolution& c_;
-  Grid grid_;
+  WinogradGrid grid_;
   const Operands& at_;
   const pointwise::Finish& finish_;
   const WinogradLoops& loops_;
@@ -173,7 +173,7 @@ class Tiles {
 
 /// Returns the number of tiles transformed before each product.
 std::int64_t tiles_at_once(const Convolution& c) {
-  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = Grid(c).count;
+  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = WinogradGrid(c).count;
   return divided_up(count, divided_up(count, std::max(kWinogradTogether, kFloats / floats)));
 }
 
@@ -205,7 +205,7 @@ std::size_t Winograd::scratch() const {
 }
 
 bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
-  const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
+  const std::int64_t count = WinogradGrid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
                      rows = strided_product::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
   const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);

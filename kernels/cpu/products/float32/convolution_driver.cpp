@@ -21,13 +21,13 @@ using strided_product::kWorthAThread;
 constexpr std::int64_t kPanels = 8;  // panels of columns packed before weights are read: 256 KiB
 
 /// Windows beside each other in one line of the result.
-struct Run {
+struct WindowRun {
   std::int64_t column = 0, count = 0;    ///< columns of the panel
   std::int64_t d = 0, h = 0, first = 0;  ///< position in the result
 };
 
 struct ConvolutionDriverPanel {
-  std::array<Run, strided_product::kMostColumns> runs;
+  std::array<WindowRun, strided_product::kMostColumns> runs;
   int count = 0;
 };
 
@@ -69,7 +69,7 @@ void pack_columns(const FloatConvolution& c, const float* x, const ConvolutionDr
                h = begin % kernel / w[2].kernel % w[1].kernel, d = begin % kernel / w[2].kernel / w[1].kernel;
   for (std::int64_t row = 0; row < depth; ++row, to += width) {
     for (int r = 0; r < panel.count; ++r) {
-      const Run& run = panel.runs[static_cast<std::size_t>(r)];
+      const WindowRun& run = panel.runs[static_cast<std::size_t>(r)];
       const std::int64_t id = w[0].position(run.d, d), ih = w[1].position(run.h, h);
       if (id < 0 || id >= w[0].in || ih < 0 || ih >= w[1].in) {
         std::fill_n(to + run.column, run.count, 0.0F);

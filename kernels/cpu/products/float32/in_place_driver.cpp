@@ -73,7 +73,7 @@ std::vector<InPlaceDriverPanel> panels_of(Range rows, const MicroKernels& kernel
 }
 
 /// Elements of w, as they lie or widened.
-struct Weight {
+struct InPlaceWeight {
   const void* at = nullptr;
   std::int64_t row = 0;
   DType type = DType::f32;
@@ -110,7 +110,7 @@ void widen(const void* from, DType type, float* to, std::int64_t count) {
 }
 
 /// `rows` times `depth` elements of w as float32, which are `w` itself or lie in this thread's buffer.
-Weight widened(const Weight& w, Range rows, Range depth) {
+InPlaceWeight widened(const InPlaceWeight& w, Range rows, Range depth) {
   if (w.type == DType::f32 && w.quantized == nullptr) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
   const std::int64_t row = (depth.size() + 15) / 16 * 16 + 16;  // an odd number of cache lines would do as well
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
@@ -183,7 +183,7 @@ class InPlaceDriverPart {
  private:
   /// The products of `depth` of neighbouring strips with all panels.
   void multiply(Range rows, Range depth) const {
-    const Weight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
+    const InPlaceWeight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
     const float* panel = packed_;
     for (const InPlaceDriverPanel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {
@@ -266,9 +266,9 @@ void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j)
       four_columns(s, o, loops, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, static_cast<const W*>(w),
                    w_row);
   };
-  const Weight w{o.weight, s.w_row, o.type};
+  const InPlaceWeight w{o.weight, s.w_row, o.type};
   if (with_loops(o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
-  const Weight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
+  const InPlaceWeight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
   all_rows(kernels.f32, wide.at, wide.row);
 }
 

@@ -24,16 +24,16 @@ using strided_product::Sums;
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
 
-struct Operand {
+struct StridedOperand {
   const float* data;
   std::int64_t row, column;
   const float* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * column; }
 };
 
 /// Columns [0, width) of b in rows [0, depth), each panel packed unless it is read in place.
-struct Panels {
+struct PackedPanels {
   const strided_product::MicroKernels& kernels;
-  Operand b;
+  StridedOperand b;
   std::int64_t width, depth;
   float* packed;
   bool in_place;
@@ -48,7 +48,8 @@ struct Panels {
   bool reads_in_place(std::int64_t j) const { return in_place && j + kernels.columns <= width; }
 };
 
-void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, Sums sums) {
+void multiply_block(const PackedPanels& p, const StridedOperand& a, std::int64_t m, float* c, std::int64_t ldc,
+                    Sums sums) {
   const strided_product::MicroKernels& kernels = p.kernels;
   for (std::int64_t top = 0; top < m; top += kHeight) {
     const std::int64_t bottom = std::min(m, top + kHeight);
@@ -66,8 +67,8 @@ void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c,
 }
 
 /// Multiplies few rows of a by columns of b that lie in one piece each.
-void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
-                      std::int64_t ldc, bool accumulate) {
+void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
+                      float* c, std::int64_t ldc, bool accumulate) {
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   constexpr std::int64_t kTogether = 4;
   for (std::int64_t i = 0; i < m; ++i) {
@@ -85,8 +86,8 @@ void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Oper
   }
 }
 
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
-              std::int64_t ldc, Sums sums) {
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
+              float* c, std::int64_t ldc, Sums sums) {
   if (sums != Sums::continued && m <= kFewRows && b.row == 1 && a.column == 1)
     return multiply_by_dots(m, n, k, a, b, c, ldc, sums == Sums::added);
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
@@ -96,7 +97,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, 
   const bool in_place = b.column == 1 && m <= 2 * kernels.rows;
   for (std::int64_t j = 0; j < n; j += kWidth) {
     for (std::int64_t p = 0; p < k; p += kDepth) {
-      const Panels panels{
+      const PackedPanels panels{
           kernels, {b.at(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed, in_place};
       panels.pack();
       // The first block of k has nothing to continue.
@@ -106,8 +107,8 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, 
   }
 }
 
-void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& left, const Operand& right,
-                         float* c, std::int64_t ldc, Sums sums) {
+void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& left,
+                         const StridedOperand& right, float* c, std::int64_t ldc, Sums sums) {
   const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
   // Threads take columns where there are at least as many as rows: then none of b is packed twice.
   const bool by_columns = n >= m;
