@@ -23,12 +23,12 @@ std::string_view function_of(std::string_view target) {
   return sym == std::string_view::npos ? std::string_view{} : target.substr(sym + 6);
 }
 
-struct RealFunction {
+struct RealFormula {
   std::string_view name, text;
   int operands;
   bool truth;  ///< gives a boolean
 };
-constexpr RealFunction kRealFunctions[] = {
+constexpr RealFormula kRealFormulas[] = {
     {"add", "a + b", 2, false},
     {"sub", "a - b", 2, false},
     {"mul", "a * b", 2, false},
@@ -134,7 +134,7 @@ Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, 
     const std::string text = fmt::format("{}(a)", function == "int" ? "trunc" : function);
     return from_tensor(node, builder_.expr(text, {{"a", tensor(args[0])}}, DType::f64, DType::i64));
   }
-  for (const RealFunction& f : kRealFunctions) {
+  for (const RealFormula& f : kRealFormulas) {
     if (f.name != function || static_cast<std::size_t>(f.operands) != args.size()) continue;
     if (f.truth) {
       if (Binding b = recorded_or(node, Binding{}); b.is_dim()) return b;

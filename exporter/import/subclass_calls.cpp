@@ -22,10 +22,10 @@ constexpr std::string_view kViews[] = {
 constexpr std::size_t kMaxViews = 16;
 
 /// Products with a quantized weight: the names of the other operand, the weight and the bias.
-struct Product {
+struct ProductArguments {
   std::string_view target, x, weight, bias;
 };
-constexpr Product kProducts[] = {
+constexpr ProductArguments kProductArguments[] = {
     {"aten.linear.default", "input", "weight", "bias"}, {"aten.mm.default", "self", "mat2", ""},
     {"aten.matmul.default", "self", "other", ""},       {"aten.bmm.default", "self", "mat2", ""},
     {"aten.addmm.default", "mat1", "mat2", "self"},
@@ -94,8 +94,8 @@ bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
 }
 
 bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
-  const auto* rule = std::ranges::find(kProducts, target, &Product::target);
-  if (rule == std::end(kProducts)) return false;
+  const auto* rule = std::ranges::find(kProductArguments, target, &ProductArguments::target);
+  if (rule == std::end(kProductArguments)) return false;
   const auto weight = quantized(node.find_input(rule->weight));
   if (weight == nullptr) return false;
   const pt2::Schema* schema = pt2::find_schema(node);

@@ -51,17 +51,17 @@ FftNorm norm_number(const Call& c) {
 }
 
 /// Axes of a transform, and the sizes given by the call (else -1).
-struct Shape {
+struct FftAxes {
   Axes axes;
   Dims sizes;
 };
 
-Shape one_axis(Builder& b, const Call& c, ValueId x) {
+FftAxes one_axis(Builder& b, const Call& c, ValueId x) {
   return {{b.normal_axis(x, c.integer("dim"))}, {c.has("n") ? c.dim("n") : Dim(-1)}};
 }
 /// Default axes: the last `s.size()` axes, or all axes.
-Shape many_axes(Builder& b, const Call& c, ValueId x) {
-  Shape s;
+FftAxes many_axes(Builder& b, const Call& c, ValueId x) {
+  FftAxes s;
   if (c.has("s")) s.sizes = c.dims("s");
   if (c.has("dim")) {
     for (std::int64_t a : c.integers("dim")) s.axes.push_back(b.normal_axis(x, a));
@@ -76,7 +76,7 @@ Shape many_axes(Builder& b, const Call& c, ValueId x) {
 }
 
 /// Resizes x to the transform's sizes; `half`: the last axis holds half a spectrum.
-ValueId fitted(Builder& b, ValueId x, const Shape& s, bool half, Dim length) {
+ValueId fitted(Builder& b, ValueId x, const FftAxes& s, bool half, Dim length) {
   for (std::size_t i = 0; i < s.axes.size(); ++i) {
     if (half && i + 1 == s.axes.size()) {
       x = resized(b, x, s.axes[i], b.pool().add(b.pool().floordiv(length, 2), 1));
@@ -87,7 +87,7 @@ ValueId fitted(Builder& b, ValueId x, const Shape& s, bool half, Dim length) {
   return x;
 }
 
-Values transformed(Builder& b, const Call& c, FftKind kind, bool forward, const Shape& s) {
+Values transformed(Builder& b, const Call& c, FftKind kind, bool forward, const FftAxes& s) {
   ValueId x = c.tensor("self");
   const bool to_real = kind == FftKind::complex_to_real;
   Transform t{kind, forward, norm_of(c, forward), s.axes, 0};

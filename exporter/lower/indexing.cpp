@@ -31,7 +31,7 @@ Dims broadcast(Builder& b, const Dims& x, const Dims& y) {
 /// x[indices] in the form of Op::index: every axis up to the last indexed axis has a list of positions, all of one
 /// shape. NumPy's result has this shape followed by the other axes. None before or between the indices becomes
 /// positions counted along an axis of their own.
-struct Positions {
+struct IndexLists {
   Values lists;
   Dims shape;
 };
@@ -55,7 +55,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
   return r;
 }
 
-Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
+IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
   Values indices = without_masks(b, c, given, reads);
   while (!indices.empty() && indices.back() == kNoValue) indices.pop_back();
   if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("more indices than axes");
@@ -81,7 +81,7 @@ Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given
     axis_of[i] = adjacent ? i : shape.size();
     if (indices[i] == kNoValue && !adjacent) shape.push_back(b.size(x, static_cast<std::int64_t>(i)));
   }
-  Positions r{{}, shape};
+  IndexLists r{{}, shape};
   for (std::size_t i = 0; i < indices.size(); ++i) {
     Dims sizes(shape.size(), 1);
     ValueId v = indices[i];

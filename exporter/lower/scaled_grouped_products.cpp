@@ -130,12 +130,12 @@ Values scaled_grouped_mm(Builder& b, const Call& c) {
   return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
 }
 
-struct Scaling {
+struct GroupScaling {
   ScalingType type;
   bool tiles;
 };
 /// Two levels of scales mean float4, absent from .pt2 files.
-Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
+GroupScaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
   const std::vector<std::int64_t> types = c.integers(recipes), swizzle = c.integers(swizzles);
   if (types.size() != 1) c.unsupported("several levels of scales");
   const auto type = static_cast<ScalingType>(types[0]);
@@ -146,7 +146,7 @@ Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
 }
 
 Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
-  const Scaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
+  const GroupScaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
   if (x.type != w.type || x.tiles != w.tiles) c.unsupported("groups with scales of two kinds");
   ScaledGroupedProductsOperands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
   o.mx = x.type == ScalingType::block_1x32;

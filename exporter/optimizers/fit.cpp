@@ -292,7 +292,7 @@ void add_extremes(std::vector<Numbers>& elements) {
 
 /// Permitted rounding difference: `unit` times the larger of a number and its previous value, plus `lost` times the
 /// change, for step powers computed in the cone's own type.
-struct Tolerance {
+struct FitTolerance {
   double unit, lost;
 
   /// Infinities and NaN count as equal: reordered sums end in either, and only finite parameters matter.
@@ -304,7 +304,7 @@ struct Tolerance {
 };
 
 bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& cone, const ConeProgram& program,
-               DType type, Tolerance tolerance) {
+               DType type, FitTolerance tolerance) {
   const std::vector<Numbers> theirs = program.run(before), ours = run_op(fit, cone, type, before);
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!tolerance.close(theirs[i].p, ours[i].p, before[i].p)) return false;
@@ -319,7 +319,7 @@ bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& c
 }
 
 /// True if the op gives the cone's numbers. Extremes apply to doubles: squares of 1e-30 are not float32.
-bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, Tolerance tolerance) {
+bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, FitTolerance tolerance) {
   for (double rate : kRates) {
     if (cone.lr == kNoValue && rate != kRate) break;
     for (double step : kSteps) {

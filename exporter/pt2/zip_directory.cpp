@@ -20,7 +20,7 @@ struct End {
   std::uint64_t limit;  ///< required end of the directory
 };
 
-struct Reader {
+struct ZipDirectoryReader {
   Bytes file;
   const std::string& label;
 
@@ -119,7 +119,7 @@ struct Reader {
 }  // namespace
 
 ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
-  const Reader reader{file, label};
+  const ZipDirectoryReader reader{file, label};
   const End end = reader.read_end();
   if (end.offset > end.limit || end.size != end.limit - end.offset)
     reader.bad(end.limit,

@@ -118,16 +118,17 @@ class IntegerCodes {
 };
 
 /// Range of an element type.
-struct Range {
+struct ElementRange {
   DType type;
   int least, most;
 };
-constexpr Range kIntegers[] = {{DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
+constexpr ElementRange kElementRanges[] = {
+    {DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
 
 /// Integers of the fewest bits that hold all codes, with each block's zero point added. Blocks end with a byte.
-std::optional<Range> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
-                               bool with_zeros) {
-  for (const Range& range : kIntegers) {
+std::optional<ElementRange> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
+                                      bool with_zeros) {
+  for (const ElementRange& range : kElementRanges) {
     if (block % elements_per_byte(range.type) != 0) continue;
     bool fits = true;
     for (std::size_t b = 0; b < least.size() && fits; ++b)
@@ -224,9 +225,9 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
     least[b] = std::min<int>(least[b], codes[static_cast<std::size_t>(i)]);
     most[b] = std::max<int>(most[b], codes[static_cast<std::size_t>(i)]);
   }
-  const std::optional<Range> plain = range_for(least, most, grid->columns, false),
-                             shifted = range_for(least, most, grid->columns, true);
-  const auto bits = [](const std::optional<Range>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
+  const std::optional<ElementRange> plain = range_for(least, most, grid->columns, false),
+                                    shifted = range_for(least, most, grid->columns, true);
+  const auto bits = [](const std::optional<ElementRange>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
   Fitted f;
   if (plain && bits(plain) <= bits(shifted)) {
     f = laid_out(numbers, scales, *grid, plain->type, {}, nullptr);
@@ -278,11 +279,11 @@ PerBlock lowered(const PerBlock& zeros) {
 }
 
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros, Grid grid,
-                          ZeroPoint kind, std::span<const Range> ranges) {
+                          ZeroPoint kind, std::span<const ElementRange> ranges) {
   IntegerCodes found(numbers, scales, &zeros, kind, grid);
   if (!found.find()) return std::nullopt;
   const auto [least, most] = std::ranges::minmax(found.codes());
-  for (const Range& range : ranges) {
+  for (const ElementRange& range : ranges) {
     if (least < range.least || most > range.most || grid.columns % elements_per_byte(range.type) != 0) continue;
     Fitted f = laid_out(numbers, scales, grid, range.type, {.zero_point = kind, .zero = zeros.type}, &zeros.values);
     pack(found.codes(), range.type, f.bytes.data());
@@ -298,7 +299,7 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const 
   if (!grid || !sizes_fit(*grid) || numbers.values.empty() || zeros.rows != scales.rows ||
       zeros.columns != scales.columns)
     return std::nullopt;
-  const std::span<const Range> all = kIntegers, four_bits = all.first(2);
+  const std::span<const ElementRange> all = kElementRanges, four_bits = all.first(2);
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
     if (auto f = fit(numbers, scales, zeros, *grid, kind, four_bits)) return f;
   }

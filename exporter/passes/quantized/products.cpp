@@ -25,9 +25,9 @@ constexpr std::int64_t kProductsLeast = 16;  // elements of a weight that is wor
 constexpr int kMostPairs = 16;               // pairs of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
-class Weights {
+class ProductQuantizer {
  public:
-  explicit Weights(Program& program) : program_(program), candidates_(program.states.size()) {
+  explicit ProductQuantizer(Program& program) : program_(program), candidates_(program.states.size()) {
     std::uint64_t weights = 0;
     for (const Storage& s : program.storages) weights += std::min(s.size, kMostWork);
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
@@ -223,11 +223,11 @@ class Weights {
 }  // namespace
 
 void read_quantized_tables(Program& program) {
-  Weights(program).run(true);
+  ProductQuantizer(program).run(true);
 }
 
 void read_quantized_weights(Program& program) {
-  Weights(program).run(false);
+  ProductQuantizer(program).run(false);
 }
 
 }  // namespace tern
