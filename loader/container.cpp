@@ -53,8 +53,8 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
 
 }  // namespace
 
-Container read_container(std::span<const std::byte> file, Findings& findings) {
-  Container c;
+ArchiveContainer read_container(std::span<const std::byte> file, Findings& findings) {
+  ArchiveContainer c;
   const std::size_t seen = std::min<std::size_t>(file.size(), kMagic.size());
   if (seen == 0 || std::memcmp(file.data(), kMagic.data(), seen) != 0) {
     findings.add("prologue.magic", 0, "prologue",

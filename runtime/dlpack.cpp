@@ -40,7 +40,7 @@ struct DlpackPlace {
 constexpr DlpackPlace kPlaces[] = {{dlpack::kCpu, "cpu"}, {2, "cuda"}, {10, "rocm"}};
 
 /// Formats {2, 1} as "cuda:1".
-std::string device_of(const dlpack::Device& d) {
+std::string device_of(const dlpack::DeviceId& d) {
   for (const DlpackPlace& p : kPlaces) {
     if (p.type == d.type) return p.type == dlpack::kCpu ? "cpu" : fmt::format("{}:{}", p.kind, d.id);
   }
@@ -51,7 +51,7 @@ std::string device_of(const dlpack::Device& d) {
 
 }  // namespace
 
-dlpack::Device dlpack_device(const Tensor& tensor) {
+dlpack::DeviceId dlpack_device(const Tensor& tensor) {
   const std::string& device = tensor.device();
   const std::string_view kind = std::string_view(device).substr(0, device.find(':'));
   for (const DlpackPlace& p : kPlaces) {

@@ -28,7 +28,7 @@ constexpr char kMagic[8] = {'t', 'e', 'r', 'n', 'p', 'r', 'g', '1'};
 constexpr std::string_view kProgram = ".program", kUnfinished = ".program.tmp";
 
 /// Header of a file. The program's hash detects damage, the identity's hash a file under another name.
-struct Header {
+struct ProgramFileHeader {
   char magic[8];
   XXH128_hash_t identity, program;
   std::uint64_t bytes;
@@ -94,9 +94,9 @@ std::string cached_program(const std::string& identity) {
   const UserFolder folder(folder_path());
   if (!folder.usable()) return {};
   const XXH128_hash_t key = hash(identity);
-  const Descriptor file = folder.open(name_of(key));
+  const FileDescriptor file = folder.open(name_of(key));
   struct stat info {};
-  Header h{};
+  ProgramFileHeader h{};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0 || !is_own_file(info) ||
       !read_all(file.number(), &h, sizeof h) || std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 ||
       !same(h.identity, key) || h.bytes > kMostBytes || sizeof h + h.bytes != static_cast<std::uint64_t>(info.st_size))
@@ -113,7 +113,7 @@ void keep_program(const std::string& identity, const std::string& program) {
   const UserFolder folder(folder_path());
   if (!folder.usable()) return;
   const XXH128_hash_t key = hash(identity);
-  Header h{};
+  ProgramFileHeader h{};
   std::memcpy(h.magic, kMagic, sizeof kMagic);
   h.identity = key;
   h.program = hash(program);

@@ -97,7 +97,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
     if (managed == nullptr) fail(ErrorCode::invalid_argument, "its type gives a null pointer");
-    const dlpack::Device device = managed->array.device;
+    const dlpack::DeviceId device = managed->array.device;
     try {
       if (const std::optional<Stream> stream = stream_of(name, device.type, device.id)) {
         void* producer = nullptr;
@@ -157,7 +157,7 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
 
 nb::tuple place_of(const Tensor& tensor) {
   try {
-    const dlpack::Device place = dlpack_device(tensor);
+    const dlpack::DeviceId place = dlpack_device(tensor);
     return nb::make_tuple(place.type, place.id);
   } catch (const Error& e) {
     throw nb::buffer_error(e.what());

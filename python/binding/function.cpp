@@ -23,7 +23,7 @@ PyObject* call_function(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 nb::dict functions_of(const std::shared_ptr<Facts>& facts, const std::shared_ptr<Runner>& runner) {
   nb::dict all;
-  for (const Entry& e : facts->entries) all[nb::cast(e.info->name)] = PyFunction{facts, &e, runner};
+  for (const FunctionEntry& e : facts->entries) all[nb::cast(e.info->name)] = PyFunction{facts, &e, runner};
   return all;
 }
 

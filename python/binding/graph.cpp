@@ -43,7 +43,7 @@ std::vector<Tensor> lent(const std::shared_ptr<CapturedGraph>& c) {
 }
 
 PyGraph capture(const PySession& s, const nb::args& args, const std::string& function, const nb::kwargs& kwargs) {
-  const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
+  const FunctionEntry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   auto c = std::make_shared<CapturedGraph>();
   c->facts = s.facts;
   c->session = s.session;

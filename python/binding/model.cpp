@@ -77,7 +77,7 @@ constexpr const char* kLoadSignature =
 
 PyModel model_of(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options) {
   auto facts = std::make_shared<Facts>(std::move(path), std::move(file), std::move(model), std::move(options));
-  return {facts, std::make_shared<Pool>(facts)};
+  return {facts, std::make_shared<SessionPool>(facts)};
 }
 
 /// The model of another model's archive with other weights.

@@ -81,12 +81,12 @@ void OneSession::with(const std::function<void(Session&)>& use) {
   run_alone([&] { use(*session_); });
 }
 
-OneSession& Pool::own() {
+OneSession& SessionPool::own() {
   if (own_ == nullptr) own_ = OneSession::make(facts_, true);
   return *own_;
 }
 
-std::shared_ptr<OneSession> Pool::take() {
+std::shared_ptr<OneSession> SessionPool::take() {
   facts_->check_open();
   if (facts_->remembers) {
     own();
@@ -98,28 +98,28 @@ std::shared_ptr<OneSession> Pool::take() {
   return session;
 }
 
-void Pool::give(std::shared_ptr<OneSession> session) {
+void SessionPool::give(std::shared_ptr<OneSession> session) {
   if (session != own_ && !session->is_closed()) idle_.push_back(std::move(session));
 }
 
-void Pool::close() {
+void SessionPool::close() {
   facts_->close();
   idle_.clear();
   own_.reset();
 }
 
-void Pool::cancel() const {
+void SessionPool::cancel() const {
   for (const std::shared_ptr<OneSession>& session : facts_->sessions()) session->cancel();
 }
 
-std::vector<Tensor> Pool::run(std::string_view function, std::span<const Tensor> inputs) {
+std::vector<Tensor> SessionPool::run(std::string_view function, std::span<const Tensor> inputs) {
   std::shared_ptr<OneSession> session = take();
   std::vector<Tensor> results = session->run(function, inputs);
   give(std::move(session));  // failed sessions are dropped
   return results;
 }
 
-void Pool::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+void SessionPool::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   std::shared_ptr<OneSession> session = take();
   session->run_into(function, inputs, outputs);
   give(std::move(session));

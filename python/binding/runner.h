@@ -58,9 +58,9 @@ class OneSession : public Runner {
 };
 
 /// The model's own runner: a session for each concurrent thread; a single session if runs depend on earlier runs.
-class Pool : public Runner {
+class SessionPool : public Runner {
  public:
-  explicit Pool(std::shared_ptr<Facts> facts) : facts_(std::move(facts)) {}
+  explicit SessionPool(std::shared_ptr<Facts> facts) : facts_(std::move(facts)) {}
   std::vector<Tensor> run(std::string_view function, std::span<const Tensor> inputs) override;
   void run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) override;
   /// The session with the states of the model's calls.

@@ -25,7 +25,7 @@ PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 double step(const PySession& s, const nb::args& args, double rate, const nb::kwargs& kwargs) {
   // The rate is the last input of train_step.
-  Entry entry = s.facts->entry("train_step");
+  FunctionEntry entry = s.facts->entry("train_step");
   if (!entry.inputs.empty()) entry.inputs.pop_back();
   entry.flatten = nb::none();
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
@@ -37,7 +37,7 @@ double step(const PySession& s, const nb::args& args, double rate, const nb::kwa
 /// Time of a call without Python.
 double time_of(const PySession& s, const nb::args& args, int runs, const std::string& function,
                const nb::kwargs& kwargs) {
-  const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
+  const FunctionEntry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double seconds = 0;
   s.session->with([&](Session& session) {

@@ -81,7 +81,7 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   const std::string name = fmt::format("tern_flight_{}", rank);
   std::string path = fmt::format("{}/{}", folder, name);
   // Other users may write to the folder: symbolic links are not followed, and the folder's descriptor stays open.
-  const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingFile file(there.number(), kUnfinished, bytes.size(), 0666);
   // fsync() publishes the bytes to other hosts of a network file system; close() would too, but the lock needs an open
   // file.

@@ -223,13 +223,13 @@ class LocalDivider : public Divider {
  public:
   LocalDivider(std::shared_ptr<LocalGroupState> group, milliseconds timeout)
       : group_(std::move(group)), timeout_(timeout) {}
-  std::string invite(const Part& part) override {
+  std::string invite(const SubgroupMembership& membership) override {
     const std::lock_guard lock(group_->mutex);
     std::string number = std::to_string(++group_->invitations);
-    group_->children[number] = {std::make_shared<LocalGroupState>(part.size()), part.size()};
+    group_->children[number] = {std::make_shared<LocalGroupState>(membership.size()), membership.size()};
     return number;
   }
-  std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) override;
+  std::shared_ptr<ProcessGroup> join(const SubgroupMembership& membership, const std::string& invitation) override;
 
  private:
   std::shared_ptr<LocalGroupState> group_;
@@ -244,7 +244,7 @@ std::shared_ptr<ProcessGroup> enter(const std::shared_ptr<LocalGroupState>& grou
       std::make_unique<LocalDivider>(group, timeout));
 }
 
-std::shared_ptr<ProcessGroup> LocalDivider::join(const Part& part, const std::string& invitation) {
+std::shared_ptr<ProcessGroup> LocalDivider::join(const SubgroupMembership& membership, const std::string& invitation) {
   std::shared_ptr<LocalGroupState> group;
   {
     const std::lock_guard lock(group_->mutex);
@@ -253,7 +253,7 @@ std::shared_ptr<ProcessGroup> LocalDivider::join(const Part& part, const std::st
     group = found->second.group;
     if (--found->second.missing == 0) group_->children.erase(found);
   }
-  return enter(group, part.rank, part.name, timeout_);
+  return enter(group, membership.rank, membership.name, timeout_);
 }
 
 }  // namespace

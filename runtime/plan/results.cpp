@@ -12,12 +12,12 @@ namespace {
 
 struct PendingWriteBack {
   ValueId value;
-  Operand from, to;
+  PlannedOperand from, to;
 };
 
-Operand target_of(Draft& d, const WriteBack& w) {
+PlannedOperand target_of(Draft& d, const WriteBack& w) {
   const bool state = w.target == WriteBack::Target::state;
-  Operand to;
+  PlannedOperand to;
   to.placed.at = {state ? Location::Kind::state : Location::Kind::input, w.index, 0};
   to.placed.view = state ? d.state_view(d.program.states[w.index]) : d.placed(d.f.inputs[w.index].value).view;
   return to;
@@ -52,7 +52,7 @@ void plan_results(Draft& d) {
     });
   };
   for (const FunctionOutput& o : d.f.outputs) {
-    Operand result;
+    PlannedOperand result;
     if (o.value != kNoValue) {
       const Location& at = d.placed(o.value).at;
       const bool outside = at.kind == Location::Kind::input || at.kind == Location::Kind::state;
