@@ -148,7 +148,7 @@ void CallerOutputs::check(std::span<const Placed> results) const {
   }
 }
 
-void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
+void CallerOutputs::place(const SectionPlan& plan, std::span<TensorView> args) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (!in_place(i)) continue;
     for (const std::uint32_t arg : plan.output_args[i])

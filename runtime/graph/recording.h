@@ -18,7 +18,7 @@ struct Recording;
 
 /// Plans and their steps belong to the frames of the captured run.
 struct RecordedKernel {
-  const Step* step = nullptr;
+  const PlanStep* step = nullptr;
   std::vector<TensorView> args;    ///< operands, then results
   const bool* constant = nullptr;  ///< KernelCall::constant
 };

@@ -5,9 +5,9 @@
 namespace tern {
 namespace {
 
-/// Fills in Plan::output_args.
+/// Fills in SectionPlan::output_args.
 void find_output_args(Draft& d) {
-  Plan& plan = d.plan;
+  SectionPlan& plan = d.plan;
   plan.output_args.resize(plan.outputs.size());
   std::vector<std::int32_t> output_of(d.roots.size(), -1);  // -2: of several
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -29,7 +29,7 @@ void find_output_args(Draft& d) {
 }  // namespace
 
 void pack_arena(Draft& d) {
-  Plan& plan = d.plan;
+  SectionPlan& plan = d.plan;
   plan.arena_bytes = pack(d.blocks);
   // Checks the limit before kernels prepare tables as large as their results.
   RunLimits().check_memory(plan.arena_bytes, d.prepared.options);

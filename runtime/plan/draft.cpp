@@ -9,7 +9,7 @@ constexpr std::uint32_t kForever = ~0u;
 
 std::vector<Placed> placed_before(const PlanRequest& request, std::size_t count) {
   std::vector<Placed> values(count);
-  for (const Plan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
+  for (const SectionPlan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
     for (const auto& [v, placed] : p->placed) values[static_cast<std::size_t>(v)] = placed;
   }
   return values;
@@ -94,12 +94,12 @@ void Draft::add_arg(const PlannedOperand& operand) {
     block->last = std::max(block->last, static_cast<std::uint32_t>(plan.steps.size()));
 }
 
-Step& Draft::add_step(Step::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
-                      const std::vector<PlannedOperand>& outputs) {
+PlanStep& Draft::add_step(PlanStep::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
+                          const std::vector<PlannedOperand>& outputs) {
   const auto args = static_cast<std::uint32_t>(plan.args.size());
   for (const PlannedOperand& o : inputs) add_arg(o);
   for (const PlannedOperand& o : outputs) add_arg(o);
-  Step& s = plan.steps.emplace_back();
+  PlanStep& s = plan.steps.emplace_back();
   s.kind = kind;
   s.node = node;
   if (!facts.numbers.empty()) s.number = facts.numbers[node];
@@ -113,7 +113,7 @@ void Draft::add_copy(std::uint32_t node, ValueId v, const PlannedOperand& from, 
   const auto whole = [&](const PlannedOperand& o) {
     return PlannedOperand{{view_to_copy(type(v), o.placed.view), o.placed.at}, o.root};
   };
-  add_step(Step::Kind::copy, node, {whole(from)}, {whole(to)});
+  add_step(PlanStep::Kind::copy, node, {whole(from)}, {whole(to)});
 }
 
 PlannedOperand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {

@@ -52,7 +52,7 @@ struct Draft {
   const FunctionFacts& facts;
   const Section section;
   const Concrete concrete;
-  Plan plan;
+  SectionPlan plan;
 
   std::vector<const Node*> resolved;    ///< nodes of the section with constant attributes
   double intensity = 0;                 ///< like KernelCall::intensity
@@ -65,8 +65,8 @@ struct Draft {
   std::vector<ValueId> made;            ///< values placed by this section
   std::vector<MemoryBlock> blocks;
   std::vector<Root> roots;
-  std::vector<RootId> arg_root;     ///< parallel to Plan::args
-  std::vector<RootId> output_root;  ///< parallel to Plan::outputs
+  std::vector<RootId> arg_root;     ///< parallel to SectionPlan::args
+  std::vector<RootId> output_root;  ///< parallel to SectionPlan::outputs
   RootUses root_uses;               ///< uses of the last queried large node
   /// Keyed by the result of a starting collective: its operand and the copy being sent.
   std::unordered_map<ValueId, std::pair<ValueId, PlannedOperand>> sent;
@@ -95,8 +95,8 @@ struct Draft {
 
   void add_arg(const PlannedOperand& operand);
   /// Adds a step with the arguments `inputs`, then `outputs`.
-  Step& add_step(Step::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
-                 const std::vector<PlannedOperand>& outputs);
+  PlanStep& add_step(PlanStep::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
+                     const std::vector<PlannedOperand>& outputs);
   /// Copies value `v`.
   void add_copy(std::uint32_t node, ValueId v, const PlannedOperand& from, const PlannedOperand& to);
   /// Copies `v` with this view's strides into a new block.

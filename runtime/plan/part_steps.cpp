@@ -66,7 +66,7 @@ void plan_part(Draft& d, std::size_t number) {
     d.place(v, out, 0, d.new_block(view_bytes(d.type(v), out)));
     outputs.push_back(d.operand(v));
   }
-  Step& s = d.add_step(Step::Kind::kernel, part.nodes.back(), inputs, outputs);
+  PlanStep& s = d.add_step(PlanStep::Kind::kernel, part.nodes.back(), inputs, outputs);
   s.members = static_cast<std::uint32_t>(part.nodes.size());
   s.resolved = nodes.back();
   s.kernel = &kPartKernel;

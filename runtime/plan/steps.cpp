@@ -112,10 +112,10 @@ PlannedOperand result(Draft& d, const Work& w, std::size_t k) {
   return d.operand(v);
 }
 
-Step::Kind kind_of(Op op) {
-  if (has_trait(op, Trait::control)) return Step::Kind::control;
-  if (op == Op::item) return Step::Kind::item;
-  return op == Op::assert_true ? Step::Kind::assert_true : Step::Kind::kernel;
+PlanStep::Kind kind_of(Op op) {
+  if (has_trait(op, Trait::control)) return PlanStep::Kind::control;
+  if (op == Op::item) return PlanStep::Kind::item;
+  return op == Op::assert_true ? PlanStep::Kind::assert_true : PlanStep::Kind::kernel;
 }
 
 /// Returns null for host ops.
@@ -141,7 +141,7 @@ void plan_work(Draft& d, std::uint32_t i, const Node& n) {
     for (PlannedOperand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
     for (PlannedOperand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
   }
-  Step& s = d.add_step(kind_of(n.op), i, inputs, outputs);
+  PlanStep& s = d.add_step(kind_of(n.op), i, inputs, outputs);
   s.resolved = &n;
   s.kernel = kernel;
 }

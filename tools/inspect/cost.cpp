@@ -38,7 +38,7 @@ std::uint64_t elements_of(const TensorType& type) {
   return n;
 }
 
-struct Figures {
+struct PlannedCost {
   double flops = 0;
   std::uint64_t arena = 0, scratch = 0;
 };
@@ -53,13 +53,13 @@ class Planning {
         constants_(prepared_->program->states.size(), nullptr),
         known_(prepared_->functions.size()) {}
 
-  const Figures& figures(std::uint32_t f, int depth = 0) {
+  const PlannedCost& figures(std::uint32_t f, int depth = 0) {
     if (known_[f]) return *known_[f];
     if (depth > kMaxDepth) fail(ErrorCode::unsupported, "control flow is nested too deeply");
-    Figures sum = own(f);
+    PlannedCost sum = own(f);
     for (const Node& n : prepared_->functions[f].nodes) {
       for (std::uint32_t body : n.functions) {
-        const Figures& inner = figures(body, depth + 1);
+        const PlannedCost& inner = figures(body, depth + 1);
         sum.flops += inner.flops;
         sum.arena = saturated_sum(sum.arena, inner.arena);
         sum.scratch = std::max(sum.scratch, inner.scratch);
@@ -69,16 +69,16 @@ class Planning {
   }
 
  private:
-  Figures own(std::uint32_t f) const {
-    Figures sum;
-    std::shared_ptr<const Plan> last;
+  PlannedCost own(std::uint32_t f) const {
+    PlannedCost sum;
+    std::shared_ptr<const SectionPlan> last;
     for (std::uint32_t s = 0; s < prepared_->facts[f].sections.size(); ++s) {
       last = make_plan({*prepared_, {f, s, {}, Threads::current(), last}, expressions_, constants_, *stream_});
-      const Plan& plan = *last;
+      const SectionPlan& plan = *last;
       sum.arena = saturated_sum(sum.arena, plan.arena_bytes);
       sum.scratch = std::max(sum.scratch, plan.scratch_bytes);
-      for (const Step& step : plan.steps) {
-        if (step.kind != Step::Kind::kernel || step.resolved == nullptr) continue;
+      for (const PlanStep& step : plan.steps) {
+        if (step.kind != PlanStep::Kind::kernel || step.resolved == nullptr) continue;
         const TensorView* args = plan.args.data() + step.args;
         sum.flops += flops_of(*step.resolved, {args, step.inputs}, {args + step.inputs, step.outputs});
       }
@@ -90,7 +90,7 @@ class Planning {
   std::shared_ptr<DeviceStream> stream_;
   std::vector<std::int64_t> expressions_;
   std::vector<std::byte*> constants_;  // empty: packed weights are not part of a run's memory
-  std::vector<std::optional<Figures>> known_;
+  std::vector<std::optional<PlannedCost>> known_;
 };
 
 void count_states(const Program& p, ProgramCost& cost, std::uint64_t& mutable_bytes) {
@@ -134,7 +134,7 @@ std::uint64_t arena_of(const Program& program, std::uint32_t function,
   PrepareOptions options;
   options.weight_cache = "off";
   const std::shared_ptr<const Program> borrowed(std::shared_ptr<const Program>(), &program);
-  const Figures figures = Planning(prepare_program(borrowed, options), sizes).figures(function);
+  const PlannedCost figures = Planning(prepare_program(borrowed, options), sizes).figures(function);
   return saturated_sum(figures.arena, figures.scratch);
 }
 
@@ -160,7 +160,7 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
     for (const std::string& name : size_names(*program, f)) c.sizes[name] = sizes.at(name);
     try {
       if (!planning) planning.emplace(prepare_program(program, planning_options(*program)), sizes);
-      const Figures& figures = planning->figures(i);
+      const PlannedCost& figures = planning->figures(i);
       c.flops = figures.flops;
       c.arena = saturated_sum(figures.arena, figures.scratch);
     } catch (const std::exception& e) {

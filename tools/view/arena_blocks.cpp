@@ -21,9 +21,9 @@ std::uint64_t extent(const TensorView& v) {
   return static_cast<std::uint64_t>((last + 1) * element_size(v.dtype));
 }
 
-class Blocks {
+class ArenaBlockFinder {
  public:
-  Blocks(const PreparedProgram& prepared, const Plan& plan)
+  ArenaBlockFinder(const PreparedProgram& prepared, const SectionPlan& plan)
       : plan_(plan),
         function_(prepared.functions[plan.key.function]),
         facts_(prepared.facts[plan.key.function]),
@@ -48,12 +48,12 @@ class Blocks {
 
   /// The first step of this or a later node.
   std::uint32_t step_from(std::uint32_t node) const {
-    const auto at = std::ranges::lower_bound(plan_.steps, node, {}, &Step::node);
+    const auto at = std::ranges::lower_bound(plan_.steps, node, {}, &PlanStep::node);
     return std::min(final_step(), static_cast<std::uint32_t>(at - plan_.steps.begin()));
   }
   /// The last step of this or an earlier node.
   std::uint32_t step_until(std::uint32_t node) const {
-    const auto at = std::ranges::upper_bound(plan_.steps, node, {}, &Step::node);
+    const auto at = std::ranges::upper_bound(plan_.steps, node, {}, &PlanStep::node);
     return at == plan_.steps.begin() ? 0 : static_cast<std::uint32_t>(at - plan_.steps.begin() - 1);
   }
 
@@ -92,7 +92,7 @@ class Blocks {
   void add_copies() {
     const std::size_t values = blocks_.size();
     for (std::uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      const Step& step = plan_.steps[s];
+      const PlanStep& step = plan_.steps[s];
       for (std::uint32_t a = 0; a < step.inputs + step.outputs; ++a) {
         const Location& at = plan_.locations[step.args + a];
         if (!in_arena(at)) continue;
@@ -119,7 +119,7 @@ class Blocks {
     return false;
   }
 
-  const Plan& plan_;
+  const SectionPlan& plan_;
   const Function& function_;
   const FunctionFacts& facts_;
   const Section section_;
@@ -130,8 +130,8 @@ class Blocks {
 
 }  // namespace
 
-std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const Plan& plan) {
-  return Blocks(prepared, plan).find();
+std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const SectionPlan& plan) {
+  return ArenaBlockFinder(prepared, plan).find();
 }
 
 }  // namespace tern::view
