@@ -78,7 +78,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   if (blocks > 0x7fffffff) return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
   std::vector<void*> parameters(l->argument_count);
   for (std::uint32_t i = 0; i < l->argument_count; ++i) parameters[i] = const_cast<void*>(l->arguments[i].data);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return checked(api().launch(kernel->function, static_cast<unsigned>(blocks), 1, 1, block, 1, 1, 0, stream->current(),
                               parameters.data(), nullptr),
                  "launching a kernel");

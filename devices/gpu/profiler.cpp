@@ -25,11 +25,11 @@ void destroy(Event event) {
 
 }  // namespace
 
-Timed::Timed(tern_device_stream_s& stream) : stream_(stream) {
+TimedWork::TimedWork(tern_device_stream_s& stream) : stream_(stream) {
   if (stream_.profile != nullptr && !stream_.recording) begin_ = record(stream_.stream);
 }
 
-Timed::~Timed() {
+TimedWork::~TimedWork() {
   if (begin_ == nullptr) return;
   if (const Event end = record(stream_.stream)) {
     stream_.profile->commands.push_back({stream_.profile->id, begin_, end});

@@ -10,7 +10,7 @@
 namespace tern::metal {
 namespace {
 
-struct Found {
+struct FoundMetalDevices {
   std::vector<MetalDevice> devices;
   std::string why_none;
 };
@@ -22,7 +22,7 @@ bool wants_metal4() {
 }
 
 /// Returns an empty string if the device is usable.
-std::string add(MTL::Device* device, const std::string& system, Found& found) {
+std::string add(MTL::Device* device, const std::string& system, FoundMetalDevices& found) {
   MetalDevice d;
   d.device = share(device);
   d.name = text(device->name());
@@ -43,9 +43,9 @@ std::string add(MTL::Device* device, const std::string& system, Found& found) {
   return {};
 }
 
-Found find_all() {
+FoundMetalDevices find_all() {
   const Pool pool;
-  Found found;
+  FoundMetalDevices found;
   const std::string system = text(NS::ProcessInfo::processInfo()->operatingSystemVersionString());
   const Owned<NS::Array> all = take(MTL::CopyAllDevices());
   const NS::UInteger count = all ? all->count() : 0;
@@ -61,7 +61,7 @@ Found find_all() {
 
 const std::vector<MetalDevice>& devices(std::string* why_none) {
   // Never destroyed: other threads and libraries may still use Metal while the process ends.
-  static const Found& found = *std::make_unique<Found>(find_all()).release();
+  static const FoundMetalDevices& found = *std::make_unique<FoundMetalDevices>(find_all()).release();
   if (why_none != nullptr) *why_none = found.why_none;
   return found.devices;
 }

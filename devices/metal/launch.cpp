@@ -27,7 +27,7 @@ tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) 
 }
 
 /// Absent and empty operands use the device's `nothing`.
-tern_device_status argument_of(const MetalDevice& device, const tern_device_argument& a, Argument& made) {
+tern_device_status argument_of(const MetalDevice& device, const tern_device_argument& a, MetalArgument& made) {
   if (a.is_address == 0) {
     made = {{}, a.data, a.size};
     return TERN_DEVICE_OK;
@@ -50,7 +50,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   if (d == nullptr) return TERN_DEVICE_INVALID;
   const Pipeline& pipeline = kernel->pipeline;
   tern_device_status status = check(pipeline, *l);
-  std::array<Argument, Commands::kMostArguments> arguments;
+  std::array<MetalArgument, Commands::kMostArguments> arguments;
   for (std::uint32_t i = 0; i < l->argument_count && status == TERN_DEVICE_OK; ++i)
     status = argument_of(*d, l->arguments[i], arguments[i]);
   if (status != TERN_DEVICE_OK) return status;

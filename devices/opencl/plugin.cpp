@@ -67,7 +67,7 @@ tern_device_status release(std::int32_t device, tern_device_address address) {
 }
 
 tern_device_status copy(tern_device_stream stream, void* to, const void* from, std::uint64_t bytes) {
-  Timed timed(stream);
+  TimedCommand timed(stream);
   return checked(clEnqueueSVMMemcpy(stream->queue, CL_FALSE, to, from, bytes, 0, nullptr, timed.event()),
                  "clEnqueueSVMMemcpy");
 }
@@ -200,7 +200,7 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
   const std::size_t group = l->group != 0 ? l->group : std::min<std::uint64_t>(l->items, kGroup);
   const std::size_t items = (l->items + group - 1) / group * group;
   if (stream->recorded != nullptr) return record_launch(*stream, kernel->kernel, items, group);
-  Timed timed(stream);
+  TimedCommand timed(stream);
   return checked(
       clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, timed.event()),
       "clEnqueueNDRangeKernel");

@@ -105,13 +105,13 @@ std::string start(Cusolver& c, void* library, const std::string& file, const Gpu
 
 namespace {
 
-struct Opened {
+struct OpenCusolvers {
   std::mutex mutex;
   std::map<int, Cusolver> all;
 };
-Opened& opened() {
+OpenCusolvers& opened() {
   // Never destroyed: streams of static objects may outlive static objects of this library.
-  static Opened* const all = std::make_unique<Opened>().release();
+  static OpenCusolvers* const all = std::make_unique<OpenCusolvers>().release();
   return *all;
 }
 
