@@ -48,7 +48,7 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-struct Result {
+struct BenchResult {
   double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
   std::vector<double> runs;                    ///< milliseconds, sorted
   std::vector<NodeTime> nodes;
@@ -83,7 +83,7 @@ int take_turns(const BenchArguments& a, Session& session, const std::string& fun
 }
 
 /// Traces separate runs, because tracing disturbs measured runs.
-void trace_runs(const BenchArguments& a, const Result& r, const std::function<void()>& run) {
+void trace_runs(const BenchArguments& a, const BenchResult& r, const std::function<void()>& run) {
   constexpr int kTraced = 10;
   if (a.trace.path.empty()) return;
   ChosenTrace trace(a.trace);
@@ -108,7 +108,7 @@ void trace_runs(const BenchArguments& a, const Result& r, const std::function<vo
 }
 
 void measure(const BenchArguments& a, Session& session, const std::string& function, const std::vector<Tensor>& inputs,
-             Result& r) {
+             BenchResult& r) {
   constexpr int kWarmUp = 3, kProfiled = 10;
   Graph graph;
   if (a.graph) {
@@ -165,7 +165,7 @@ std::string giga_rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
 }
 
-void print_nodes(const Result& r, int most) {
+void print_nodes(const BenchResult& r, int most) {
   const auto runs = static_cast<double>(r.profiled);
   std::map<std::string, Total> ops;
   Total all;
@@ -212,7 +212,7 @@ void print_nodes(const Result& r, int most) {
   fmt::print("\n{}", longest.str());
 }
 
-void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
   double flops = 0, bytes = 0;
   for (const NodeTime& n : r.nodes) {
     flops += n.flops / static_cast<double>(r.profiled);
@@ -262,7 +262,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   print_nodes(r, a.nodes);
 }
 
-void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
   using Json = nlohmann::ordered_json;
   Json all = {{"model", a.model},
               {"function", function},
@@ -363,7 +363,7 @@ int run_scaling(const BenchArguments& a) {
   request.seconds = a.seconds;
   request.turns = static_cast<std::uint64_t>(a.runs);
   request.seed = a.inputs.seed;
-  const Scaling scaling = measure_scaling(model, request);
+  const ScalingMeasurement scaling = measure_scaling(model, request);
   if (a.json) {
     print_scaling_json(request, scaling);
   } else {
@@ -398,7 +398,7 @@ int run_bench(const BenchArguments& a) {
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
-  Result r;
+  BenchResult r;
   r.memory_before = private_memory();
   auto start = Clock::now();
   const Model model = open_model(a.model);

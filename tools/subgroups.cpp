@@ -45,14 +45,14 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
 }
 
 /// The part of a name containing the rank, or -1.
-int part_with(const NamedGroups& groups, int rank) {
+int part_with(const RankGroups& groups, int rank) {
   for (std::size_t p = 0; p < groups.parts.size(); ++p) {
     if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
   }
   return -1;
 }
 
-void check_sizes(const NamedGroups& groups, int size) {
+void check_sizes(const RankGroups& groups, int size) {
   for (const std::vector<int>& part : groups.parts) {
     const int most = *std::ranges::max_element(part);
     if (most >= size)
@@ -63,10 +63,10 @@ void check_sizes(const NamedGroups& groups, int size) {
 
 }  // namespace
 
-NamedGroups parse_groups(const std::string& text) {
+RankGroups parse_groups(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "there is no NAME=");
-  NamedGroups groups{text.substr(0, equals), {{}}};
+  RankGroups groups{text.substr(0, equals), {{}}};
   std::set<int> seen;
   std::string_view rest = std::string_view(text).substr(equals + 1);
   for (;;) {
@@ -88,7 +88,7 @@ std::string name_in(const std::string& text) {
 }
 
 /// `seen`: the names of other texts.
-NamedGroups parse_once(const std::string& text, std::set<std::string>& seen) {
+RankGroups parse_once(const std::string& text, std::set<std::string>& seen) {
   if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is there twice", name_in(text)));
   return parse_groups(text);
 }
@@ -113,8 +113,8 @@ void hold_groups(Program& program, const std::vector<std::string>& texts) {
   if (!all.empty()) program.metadata.emplace_back(kGroupsMetadata, all);
 }
 
-std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
-  std::vector<NamedGroups> named;
+std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
+  std::vector<RankGroups> named;
   std::set<std::string> seen;
   for (const std::string& t : texts) named.push_back(parse_once(t, seen));
   const std::string* held = program.find_metadata(kGroupsMetadata);
@@ -129,11 +129,11 @@ std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std
 }
 
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
-                const std::vector<NamedGroups>& named) {
+                const std::vector<RankGroups>& named) {
   const std::set<std::string> names = group_names(program);
-  for (const NamedGroups& g : named) check_sizes(g, world->size());
+  for (const RankGroups& g : named) check_sizes(g, world->size());
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(named, name, &NamedGroups::name);
+    const auto found = std::ranges::find(named, name, &RankGroups::name);
     if (found == named.end() && names.size() > 1 && name != "0")
       fail(ErrorCode::invalid_argument,
            fmt::format("the program has {} groups, and nothing says which ranks '{}' has: give --groups {}=RANKS/RANKS",
@@ -143,7 +143,7 @@ void set_groups(Session& session, const Program& program, const std::shared_ptr<
            fmt::format("rank {} runs a program with the group '{}', and is in no part of it", world->rank(), name));
   }
   session.set_group(world);
-  for (const NamedGroups& g : named) {
+  for (const RankGroups& g : named) {
     std::shared_ptr<ProcessGroup> part = split_group(*world, part_with(g, world->rank()), g.name);
     if (part != nullptr && names.contains(g.name)) session.set_group(std::move(part), g.name);
   }

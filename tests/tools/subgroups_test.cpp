@@ -10,7 +10,7 @@ namespace tern {
 namespace {
 
 TEST(Subgroups, ATextNamesPartsOfRanks) {
-  const NamedGroups g = parse_groups("tp=0,1/2-4");
+  const RankGroups g = parse_groups("tp=0,1/2-4");
   EXPECT_EQ(g.name, "tp");
   EXPECT_EQ(g.parts, (std::vector<std::vector<int>>{{0, 1}, {2, 3, 4}}));
   for (const char* text : {"", "tp", "=0", "tp=", "tp=0,", "tp=0/", "tp=0,0", "tp=1-0", "tp=-1", "tp=0-", "tp=0 1",

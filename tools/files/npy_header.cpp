@@ -40,9 +40,9 @@ constexpr std::array<Descr, 14> kDescrs = {{
 }};
 
 /// Parses NumPy's subset of Python literals; other input is an error at its offset.
-class Parser {
+class NpyHeaderParser {
  public:
-  Parser(std::string_view text, std::uint64_t offset, std::string_view file)
+  NpyHeaderParser(std::string_view text, std::uint64_t offset, std::string_view file)
       : text_(text), offset_(offset), file_(file) {}
 
   NpyHeader parse() {
@@ -175,7 +175,7 @@ class Parser {
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file) {
-  return Parser(text, text_offset, file).parse();
+  return NpyHeaderParser(text, text_offset, file).parse();
 }
 
 std::string_view npy_descr(DType dtype) {

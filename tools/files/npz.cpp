@@ -23,12 +23,12 @@ constexpr std::string_view kNpzSuffix = ".npy";
 /// 1980-01-01, the first valid date of a zip archive: (year - 1980) << 9 | month << 5 | day.
 constexpr zip_uint16_t kFirstDate = 1 << 5 | 1;
 
-struct Discard {
+struct ZipDeleter {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
-using Archive = std::unique_ptr<zip_t, Discard>;
-using Entry = std::unique_ptr<zip_file_t, Discard>;
+using Archive = std::unique_ptr<zip_t, ZipDeleter>;
+using Entry = std::unique_ptr<zip_file_t, ZipDeleter>;
 
 std::string text_of(zip_error_t& error) {
   std::string text = zip_error_strerror(&error);

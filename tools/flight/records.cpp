@@ -27,9 +27,9 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr int kRecordsMostRank = 1 << 20;
 
 /// Reads a record, and charges all values as work: a pickle may refer to a value many times.
-class Reader {
+class FlightRecordReader {
  public:
-  Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
+  FlightRecordReader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
 
   FlightRecord read() const {
     FlightRecord r;
@@ -179,7 +179,7 @@ FlightRecord read_record(const RecordFile& from) {
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   try {
     const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostBytes);
-    FlightRecord r = Reader(values, from.path).read();
+    FlightRecord r = FlightRecordReader(values, from.path).read();
     r.path = from.path;
     r.rank = from.rank;
     return r;

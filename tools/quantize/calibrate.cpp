@@ -8,9 +8,9 @@ namespace tern {
 namespace {
 
 /// Shows a progress bar on the terminal during its lifetime.
-class Stage {
+class CalibrationProgress {
  public:
-  explicit Stage(const char* label) : label_(label) {}
+  explicit CalibrationProgress(const char* label) : label_(label) {}
   OnStep on_step() {
     return [this](std::size_t done, std::size_t total) {
       if (!progress_) progress_.emplace(label_, total);
@@ -27,10 +27,10 @@ SqnrTarget choose(const FloatProgram& program, const Ladders& ladders, const Out
                   double target, QuantizeChoices& choices) {
   std::vector<WeightEffect> effects;
   {
-    Stage alone("one weight quantized");
+    CalibrationProgress alone("one weight quantized");
     effects = weight_effects(program, ladders, outputs, calls, alone.on_step());
   }
-  Stage trials("formats tried");
+  CalibrationProgress trials("formats tried");
   ChosenFormats chosen = choose_formats(program, ladders, outputs, effects, target, trials.on_step());
   choices = std::move(chosen.choices);
   return {target, chosen.sqnr, chosen.met, {}, chosen.trials};
@@ -61,7 +61,7 @@ Calibration calibrate(const FloatProgram& program, const std::vector<FormatLadde
     c.weights = program.quantized_by(rules_at(formats, 0), c.choices);
   }
   {
-    Stage layers("layers");
+    CalibrationProgress layers("layers");
     c.layers = layer_errors(program, c.weights, calls, layers.on_step());
   }
   c.results = outputs.measure(program.exported(c.choices));

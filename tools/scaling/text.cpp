@@ -30,7 +30,7 @@ void add_shares(std::vector<std::string>& cells, const ThreadSeconds& t, int thr
     cells.push_back(threads > 1 ? share_scaling_text(lost, t, threads) : std::string());
 }
 
-void print_totals(const Scaling& scaling) {
+void print_totals(const ScalingMeasurement& scaling) {
   TextTable table({{"threads"},
                    {"median ms", Align::right},
                    {"scaling", Align::right},
@@ -82,7 +82,7 @@ void print_nodes(const ScalingPoint& p, int most) {
 
 }  // namespace
 
-void print_scaling(const ScalingRequest& request, const Scaling& scaling, int nodes) {
+void print_scaling(const ScalingRequest& request, const ScalingMeasurement& scaling, int nodes) {
   fmt::print("{}: '{}', {} turns{}\n\n", escape_name(request.model), escape_name(request.function), scaling.turns,
              request.options.precision == Precision::exported
                  ? ""

@@ -16,9 +16,9 @@ bool takes_part(const TracedSpan& s) {
 }
 
 /// Divides a thread's time among the innermost spans.
-class Divider {
+class ThreadTimeDivider {
  public:
-  Divider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
+  ThreadTimeDivider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
 
   void add(std::size_t number) {
     const double begin = trace_.spans[number].begin;
@@ -64,7 +64,7 @@ struct PieceAt {
 
 std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace& trace) {
   std::map<TracePlace, std::vector<PathPiece>> places;
-  std::map<TracePlace, Divider> dividers;
+  std::map<TracePlace, ThreadTimeDivider> dividers;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
     if (!takes_part(s)) continue;

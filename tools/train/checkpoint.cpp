@@ -91,7 +91,7 @@ std::string Checkpoints::save(const Model& model, const Session& session, const 
   return to;
 }
 
-std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const Extent& extent,
+std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const RunLength& extent,
                                                 std::vector<std::string>& warnings) const {
   remove_unfinished();
   std::vector<std::uint64_t> all = steps();

@@ -83,7 +83,7 @@ std::uint64_t whole(const NamedTensors& file, const std::string& key) {
 }
 
 /// Checks the position: a continued run must not read samples beyond the data.
-void require_within(const History& h, const Extent& extent) {
+void require_within(const History& h, const RunLength& extent) {
   const Position& at = h.position;
   if (at.step > extent.steps || at.batch >= extent.batches) {
     fail(ErrorCode::bad_file,
@@ -139,7 +139,7 @@ NamedTensors read_checkpoint(const std::string& path) {
   return file;
 }
 
-History history_of(const NamedTensors& file, const Extent& extent) {
+History history_of(const NamedTensors& file, const RunLength& extent) {
   const HostTensor *losses = file.find(kLosses), *epochs = file.find(kEpochs), *sums = file.find(kSums);
   for (const HostTensor* t : {losses, epochs, sums}) {
     if (t == nullptr || t->dtype != DType::f64) fail(ErrorCode::bad_file, "a checkpoint without its history");
@@ -163,8 +163,8 @@ std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
   return offsets;
 }
 
-void restore(const NamedTensors& file, const Model& model, const Extent& extent, const Ranks& ranks, Session& session,
-             History& history) {
+void restore(const NamedTensors& file, const Model& model, const RunLength& extent, const Ranks& ranks,
+             Session& session, History& history) {
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
   const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream

@@ -82,10 +82,12 @@ void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInf
 
 }  // namespace
 
-Data::Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names)
-    : Data(f, without, MappedTensors::open(path), cast, names) {}
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast,
+                           const ArrayNames& names)
+    : TrainingData(f, without, MappedTensors::open(path), cast, names) {}
 
-Data::Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names)
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast,
+                           const ArrayNames& names)
     : file_(std::move(file)) {
   std::size_t position = 0;
   for (const ValueInfo& input : f.inputs) {
@@ -115,7 +117,7 @@ Data::Data(const FunctionInfo& f, std::string_view without, MappedTensors file, 
   tensors_.resize(columns_.size());
 }
 
-void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
+void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
   auto* at = static_cast<std::byte*>(to.data());
   const std::size_t step = numbers.empty() ? 0 : to.byte_size() / numbers.size();
   for (std::uint64_t n : numbers) {
@@ -135,7 +137,7 @@ void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& 
   }
 }
 
-const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
+const std::vector<Tensor>& TrainingData::batch(std::span<const std::uint64_t> numbers) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const MappedTensor& from = *columns_[i].from;
     std::vector<std::int64_t> sizes = from.sizes;
@@ -147,13 +149,13 @@ const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
   return tensors_;
 }
 
-std::string Data::samples_text(std::span<const std::uint64_t> numbers) const {
+std::string TrainingData::samples_text(std::span<const std::uint64_t> numbers) const {
   constexpr std::size_t kNamed = 8;
   return fmt::format("samples {}{} of {}", fmt::join(numbers.first(std::min(numbers.size(), kNamed)), ", "),
                      numbers.size() > kNamed ? " ..." : "", file());
 }
 
-std::string Data::description() const {
+std::string TrainingData::description() const {
   std::string text;
   for (const Column& c : columns_)
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.from->name, name_of(c.from->dtype),
@@ -161,7 +163,7 @@ std::string Data::description() const {
   return text;
 }
 
-std::string Data::contents() const {
+std::string TrainingData::contents() const {
   constexpr std::size_t kPage = 4096, kPages = 256;
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);

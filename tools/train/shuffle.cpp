@@ -47,11 +47,11 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std
   return order;
 }
 
-Division hold_out(std::uint64_t count, double share, std::uint64_t seed) {
+SampleSplit hold_out(std::uint64_t count, double share, std::uint64_t seed) {
   std::vector<std::uint64_t> order = shuffled(count, seed, kHeldOutRound);
   const auto held = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(count)));
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(count - std::min(held, count));
-  Division d{{order.begin(), middle}, {middle, order.end()}};
+  SampleSplit d{{order.begin(), middle}, {middle, order.end()}};
   std::ranges::sort(d.trained);
   std::ranges::sort(d.held_out);
   return d;

@@ -63,12 +63,13 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   join();
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
-    held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
+    held_out_data_ =
+        std::make_unique<TrainingData>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
   if ((!options_.held_out_data.empty() || options_.held_out > 0) && !methods_.loss)
     fail(ErrorCode::invalid_argument,
          "--held-out: the archive has no method 'loss' to measure with, whose first result is one float");
   check_held_out();
-  schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
+  schedule_ = LearningRateSchedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
   rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
   session_.set_seed(ranks_.seed_of(options_.seed));
   add_settings(std::move(settings));
@@ -134,7 +135,7 @@ std::uint64_t Trainer::held_out_samples() const {
 /// Divides samples into trained and held-out samples, and epochs into steps.
 void Trainer::divide() {
   division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
-                                    : Division{in_order(data_.samples()), {}};
+                                    : SampleSplit{in_order(data_.samples()), {}};
   const std::uint64_t count = division_.trained.size();
   const bool whole = options_.drop_last || data_.fixed_batch() > 0 || !(ranks_.alone() || methods_.weighs);
   batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
@@ -148,7 +149,7 @@ void Trainer::divide() {
 
 void Trainer::check_held_out() const {
   if (options_.held_out_data.empty() && !(options_.held_out > 0)) return;
-  const Data& data = held_out_data_ ? *held_out_data_ : data_;
+  const TrainingData& data = held_out_data_ ? *held_out_data_ : data_;
   check_batches(*methods_.loss, "", {held_out_samples(), largest_share(), data.fixed_batch() > 0, "held-out samples"},
                 data.file());
 }

@@ -45,7 +45,7 @@ std::string text(const json& object, const char* key) {
 }
 
 /// Adds up events by function and node.
-class Sums {
+class TraceSums {
  public:
   void add(const json& event) {
     const std::string category = text(event, "cat");
@@ -91,7 +91,7 @@ class Sums {
 }  // namespace
 
 RunFigures traced_run(const std::string& path) {
-  Sums sums;
+  TraceSums sums;
   // Depth 1 is the file's object, 2 its list of events, 3 an event.
   const auto each = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > 16) return false;

@@ -104,9 +104,9 @@ class Pages {
 };
 
 /// Passes a complete request to cpp-httplib and collects the answer.
-class Exchange : public httplib::Stream {
+class HttpExchange : public httplib::Stream {
  public:
-  explicit Exchange(const std::string& request) : request_(request) {}
+  explicit HttpExchange(const std::string& request) : request_(request) {}
   std::string take() { return std::move(answer_); }
 
   bool is_readable() const override { return true; }
@@ -131,10 +131,10 @@ class Exchange : public httplib::Stream {
 };
 
 /// cpp-httplib parses requests and formats answers. Its own connections lack limits of bytes and time.
-class Server : public httplib::Server {
+class ViewServer : public httplib::Server {
  public:
   std::string answer(const std::string& request) {
-    Exchange exchange(request);
+    HttpExchange exchange(request);
     bool closed = false;
     process_request(exchange, true, closed, nullptr);
     return exchange.take();
@@ -171,7 +171,7 @@ std::string run(const ServerRequest& request) {
     return "port " + std::to_string(request.port) +
            " of 127.0.0.1 cannot be opened; without --port a free one is taken";
   const int port = port_of(listener);
-  Server server;
+  ViewServer server;
   server.set_payload_max_length(1024);  // requests have no body
   const Pages pages(request, server, port);
   httplib::ThreadPool threads(kThreads);
