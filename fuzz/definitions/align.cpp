@@ -147,7 +147,8 @@ void align_places(HostTensor& places, const HostTensor& to, const HostTensor& x,
 
 }  // namespace
 
-void align(const NodeCase& c, const std::vector<HostTensor>& operands, Results& results, const Results& defined) {
+void align(const NodeCase& c, const std::vector<HostTensor>& operands, NodeResults& results,
+           const NodeResults& defined) {
   const Node* node = node_of(c);
   if (results.failed || defined.failed || node == nullptr || results.outputs.size() != defined.outputs.size()) return;
   for (std::size_t k = 0; k < results.outputs.size(); ++k) {

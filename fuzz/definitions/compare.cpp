@@ -50,7 +50,7 @@ bool same_element(const HostTensor& a, const HostTensor& b, std::int64_t i) {
 }
 
 /// Describes a difference in sizes or types; empty if equal.
-std::string difference_of_kind(const Results& a, const Results& b) {
+std::string difference_of_kind(const NodeResults& a, const NodeResults& b) {
   if (a.failed || b.failed) {
     if (a.failed && b.failed) return {};
     return a.failed ? "fails: " + a.message : "gives results, and the definition fails: " + b.message;
@@ -85,13 +85,13 @@ double largest_of(DType t) {
 }
 
 /// A compared result of each run.
-struct Output {
+struct ComparedOutput {
   const HostTensor &actual, &defined;
   const HostTensor* exact;  ///< null if absent
   std::vector<const HostTensor*> shaken;
 };
 
-Verdict exact_near(const Output& o, std::size_t k) {
+Verdict exact_near(const ComparedOutput& o, std::size_t k) {
   for (std::int64_t i = 0; i < o.actual.numel(); ++i) {
     if (same_element(o.actual, o.defined, i)) continue;
     const bool undetermined = o.exact != nullptr && std::ranges::any_of(o.shaken, [&](const HostTensor* s) {
@@ -105,7 +105,7 @@ Verdict exact_near(const Output& o, std::size_t k) {
   return {};
 }
 
-Verdict number_near(const Output& o, std::size_t k, double terms) {
+Verdict number_near(const ComparedOutput& o, std::size_t k, double terms) {
   const DType type = o.actual.dtype;
   const std::vector<Number> actual = numbers_compare(o.actual), defined = numbers_compare(o.defined),
                             exact = o.exact == nullptr ? defined : numbers_compare(*o.exact);
@@ -152,7 +152,7 @@ Verdict number_near(const Output& o, std::size_t k, double terms) {
 
 }  // namespace
 
-Verdict same_bits(const Results& actual, const Results& defined) {
+Verdict same_bits(const NodeResults& actual, const NodeResults& defined) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) return {false, kAll, text};
   if (actual.failed) return {};
@@ -172,12 +172,12 @@ Verdict same_bits(const Results& actual, const Results& defined) {
   return {};
 }
 
-Verdict near(const Results& actual, const Results& defined, const References& references, double terms) {
+Verdict near(const NodeResults& actual, const NodeResults& defined, const References& references, double terms) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
-  const auto same_kind = [&](const Results& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
+  const auto same_kind = [&](const NodeResults& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) {
     // The number of results may depend on the last bits, too.
-    const bool undetermined = std::ranges::any_of(references.shaken, [&](const Results& r) {
+    const bool undetermined = std::ranges::any_of(references.shaken, [&](const NodeResults& r) {
       return r.failed.has_value() != references.exact.failed.has_value() ||
              (!r.failed && !difference_of_kind(r, references.exact).empty());
     });
@@ -186,12 +186,12 @@ Verdict near(const Results& actual, const Results& defined, const References& re
   if (actual.failed) return {};
   Verdict all;
   for (std::size_t k = 0; k < actual.outputs.size() && all.ok; ++k) {
-    Output o{actual.outputs[k], defined.outputs[k], nullptr, {}};
+    ComparedOutput o{actual.outputs[k], defined.outputs[k], nullptr, {}};
     const bool known = same_kind(references.exact) && references.exact.outputs[k].sizes == o.defined.sizes &&
                        is_number(references.exact.outputs[k].dtype) == is_number(o.defined.dtype);
     if (known) {
       o.exact = &references.exact.outputs[k];
-      for (const Results& r : references.shaken) {
+      for (const NodeResults& r : references.shaken) {
         if (same_kind(r) && r.outputs[k].sizes == o.defined.sizes) o.shaken.push_back(&r.outputs[k]);
       }
     }

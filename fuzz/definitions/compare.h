@@ -16,18 +16,18 @@ struct Verdict {
 };
 
 /// Compares all bits. All NaN are equal.
-Verdict same_bits(const Results& actual, const Results& defined);
+Verdict same_bits(const NodeResults& actual, const NodeResults& defined);
 
 /// Results of the definition in float64, and for operands shaken in their last bits: the sensitivity bounds the
 /// attainable accuracy. All empty if no such program exists.
 struct References {
-  Results exact;
-  std::vector<Results> shaken;
+  NodeResults exact;
+  std::vector<NodeResults> shaken;
 };
 
 /// Integers, booleans and positions must be equal, unless a shaken operand changes the value. The error of a float is
 /// at most a unit in the last place of the result's type, a few units of the compute type times the square root of
 /// `terms`, as much for the change by shaken operands, and four errors of the definition itself.
-Verdict near(const Results& actual, const Results& defined, const References& references, double terms);
+Verdict near(const NodeResults& actual, const NodeResults& defined, const References& references, double terms);
 
 }  // namespace tern::fuzz
